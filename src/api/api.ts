@@ -1,0 +1,73 @@
+import type { Agent } from '../contract/agent.ts';
+import type { Brief } from '../contract/brief.ts';
+import type { Delta } from '../contract/delta.ts';
+import type { Fact, StoredFact } from '../contract/fact.ts';
+import type { Grant } from '../contract/grant.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { RunRow, RunStatus } from '../contract/run.ts';
+
+/** What happens live in this process: facts once they are durable, and deltas. */
+export type LiveEvent = Fact | Delta;
+
+/** A run of this process. */
+export interface Handle {
+  id: string;
+  /** Never rejects for an agent's failure; rejects only when the store broke or another process took the tree over. */
+  outcome: Promise<Outcome>;
+  /** Resolves when the request is in the journal. */
+  cancel(reason: string): Promise<void>;
+  send(text: string): Promise<void>;
+}
+
+/** One line of `ps`: keys in the order in which they are printed. `interrupted`: the process that drove it is gone. */
+export interface RunView {
+  runId: string;
+  parentId: string | null;
+  rootId: string;
+  depth: number;
+  kind: RunRow['kind'];
+  label: string | null;
+  agent: string | null;
+  status: RunStatus | 'interrupted';
+  turns: number;
+  tokens: RunRow['tokens'];
+  costUsd: number | null;
+  startedAt: string | null;
+  endedAt: string | null;
+}
+
+export interface RunDetail extends RunView {
+  brief: Brief;
+  grant: Grant;
+  outcome: Outcome | null;
+  children: RunView[];
+}
+
+/** `asked`: the request is in the journal of a living owner. `ended`: nobody drove the run, so it was ended here. `already`: it had ended. */
+export interface Cancelled {
+  runId: string;
+  result: 'asked' | 'ended' | 'already';
+}
+
+/** The one surface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
+export interface Api {
+  /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
+  start(brief: unknown): Promise<Handle>;
+  /** Turns an id, its unique beginning or `last` into an id. */
+  find(id: string): Promise<string>;
+  ps(options: { all: boolean }): Promise<RunView[]>;
+  show(id: string): Promise<RunDetail>;
+  logs(id: string, options?: { tree?: boolean; after?: string }): Promise<StoredFact[]>;
+  /** Facts as they come, from the first; ends when the run has ended. Sees runs of other processes too. */
+  follow(id: string, options: { tree?: boolean; after?: string; signal: AbortSignal }): AsyncIterable<StoredFact>;
+  /** Resolves when all (or any) have ended; with `any`, runs not ended are null. */
+  wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
+  cancel(ids: string[], reason: string): Promise<Cancelled[]>;
+  /** Steers a live run of any process; a finished one is asked a follow-up by a new run of this process. */
+  message(id: string, text: string): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;
+  agents(): Agent[];
+  /** Live events of this process. A listener that throws is left out from then on. */
+  watch(listener: (event: LiveEvent) => void): () => void;
+  /** Cancels what still runs here, waits for it, and closes the store. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { RunId } from './ids.ts';
+import type { JsonObject } from './json.ts';
+import { LimitsGiven } from './limits.ts';
+
+const maxTaskBytes = 65_536;
+const text = z.string().transform((value) => value.toWellFormed());
+
+/** The form of the result that the parent wants. `schema` is a JSON Schema for `outcome.data`. */
+export const ResultForm = z.strictObject({
+  mode: z.enum(['summary', 'full']).optional(),
+  prompt: text.optional(),
+  schema: z
+    .custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'a JSON Schema object')
+    .optional(),
+  maxBytes: z.int().min(64).max(16_777_216).optional(),
+});
+export type ResultForm = z.infer<typeof ResultForm>;
+
+export const ToolFilter = z.strictObject({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).optional() });
+export type ToolFilter = z.infer<typeof ToolFilter>;
+
+/** The request that a parent hands over. Unknown keys are an error. */
+export const Brief = z.strictObject({
+  task: text
+    .transform((value) => value.trim())
+    .refine((value) => value !== '', 'must not be empty')
+    .refine((value) => Buffer.byteLength(value) <= maxTaskBytes, `must be at most ${maxTaskBytes} bytes`),
+  label: text.pipe(z.string().max(200)).optional(),
+  context: text.pipe(z.string().max(1_048_576)).optional(),
+  files: z.array(z.string().min(1).max(4096)).max(100).optional(),
+  agent: z.string().min(1).max(200).optional(),
+  model: z.string().min(1).max(500).optional(),
+  tools: ToolFilter.optional(),
+  rules: z.array(z.string()).max(1000).optional(),
+  limits: LimitsGiven.optional(),
+  result: ResultForm.optional(),
+  inheritMemories: z.boolean().optional(),
+  background: z.boolean().optional(),
+  continues: RunId.optional(),
+  tags: z.array(z.string().max(200)).max(50).optional(),
+  idempotencyKey: z.string().min(1).max(200).optional(),
+});
+export type Brief = z.infer<typeof Brief>;

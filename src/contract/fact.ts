@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { Artifact } from './artifact.ts';
+import { Brief } from './brief.ts';
+import { ContentPart, Usage } from './content.ts';
+import { ErrorInfo } from './error.ts';
+import { Decision, Grant } from './grant.ts';
+import { Hash, Instant, RunId } from './ids.ts';
+import type { Json } from './json.ts';
+import { Outcome } from './outcome.ts';
+
+/** Version of the facts' form; readers refuse a later one. */
+export const factVersion = 1;
+
+/** What a model call is for. `wrap-up` is the last word at a limit; `summary` a second prompt after the work is done. */
+export const Purpose = z.enum(['turn', 'wrap-up', 'summary']);
+export type Purpose = z.infer<typeof Purpose>;
+export const LimitCause = z.enum(['max_turns', 'max_tokens', 'max_cost']);
+export type LimitCause = z.infer<typeof LimitCause>;
+
+/** A tool call of a run is named by its turn and its place in the answer: providers reuse their own ids. */
+const call = { turn: z.int(), index: z.int() };
+
+export const factData = {
+  'run.created': z.strictObject({
+    brief: Brief,
+    grant: Grant,
+    kind: z.enum(['agent', 'client']),
+    parentId: RunId.nullable(),
+    rootId: RunId,
+    depth: z.int(),
+    agent: z.string().nullable(),
+    model: z.string().nullable(),
+    dialect: z.string(),
+    host: z.string(),
+    /** The call of the parent's that asked for this run; null for roots and for calls from outside. */
+    parentCall: z.strictObject(call).nullable(),
+    notices: z.array(z.string()),
+  }),
+  'run.started': z.strictObject({
+    loop: z.int(),
+    model: z.string(),
+    system: Hash,
+    tools: Hash,
+    /** Earlier messages of the run that this one continues. */
+    history: Hash.nullable(),
+    /** The first user message: brief, context and files as they were read. */
+    first: z.string(),
+    deadline: Instant.nullable(),
+  }),
+  'model.asked': z.strictObject({
+    turn: z.int(),
+    attempt: z.int(),
+    purpose: Purpose,
+    cause: LimitCause.nullable(),
+    request: Hash,
+    upTo: z.int(),
+  }),
+  'model.answered': z.strictObject({
+    turn: z.int(),
+    content: z.array(ContentPart),
+    finish: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'interrupted', 'other']),
+    usage: Usage,
+    costUsd: z.number().nullable(),
+    /** Tool calls past the most that one answer may have; they are left out of `content`. */
+    dropped: z.int(),
+  }),
+  'model.failed': z.strictObject({
+    turn: z.int(),
+    attempt: z.int(),
+    error: ErrorInfo,
+    text: z.string(),
+    usage: Usage.nullable(),
+    costUsd: z.number().nullable(),
+    /** Whether the run will try again. */
+    again: z.boolean(),
+  }),
+  'model.nudged': z.strictObject({ turn: z.int(), reason: z.enum(['empty', 'cut', 'result', 'summary']), text: z.string() }),
+  'tool.asked': z.strictObject({
+    ...call,
+    tool: z.string(),
+    arguments: z.custom<Json>(),
+    decision: Decision,
+    /** Why the call is answered without being executed, if it is. */
+    rejected: z.enum(['unknown', 'malformed', 'duplicate', 'denied', 'repeated', 'submit']).nullable(),
+    idempotent: z.boolean(),
+  }),
+  'tool.finished': z.strictObject({
+    ...call,
+    status: z.enum(['ok', 'error', 'denied', 'timeout', 'cancelled', 'unknown']),
+    output: z.string(),
+    truncated: z.strictObject({ originalBytes: z.int(), keptBytes: z.int() }).nullable(),
+    taint: z.array(z.string()),
+    /** Children whose outcome this result tells the model. */
+    told: z.array(RunId),
+    /** The validated result, where this was the call that submitted it. */
+    data: z.custom<Json>().optional(),
+  }),
+  'child.created': z.strictObject({
+    childId: RunId,
+    hash: Hash,
+    label: z.string().nullable(),
+    agent: z.string().nullable(),
+    background: z.boolean(),
+  }),
+  'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome }),
+  'message.received': z.strictObject({ from: z.string(), text: z.string() }),
+  'artifact.recorded': z.strictObject({ ...call, artifact: Artifact }),
+  /** Results of old tool calls that the model no longer sees in full. */
+  'context.pruned': z.strictObject({ calls: z.array(z.strictObject(call)) }),
+  'context.compacted': z.strictObject({ upTo: z.int(), summary: z.string() }),
+  'cancel.asked': z.strictObject({ reason: z.string(), by: z.string(), code: z.enum(['cancelled', 'client_gone']) }),
+  'approval.asked': z.strictObject({
+    ...call,
+    hash: Hash,
+    tool: z.string(),
+    arguments: z.custom<Json>(),
+    decision: Decision,
+    expiresAt: Instant,
+  }),
+  'approval.answered': z.strictObject({ ...call, hash: Hash, allowed: z.boolean(), by: z.string() }),
+  'run.paused': z.strictObject({ reason: z.string(), resumeAt: Instant.nullable() }),
+  'run.resumed': z.strictObject({ by: z.string() }),
+  'run.ended': z.strictObject({ outcome: Outcome }),
+};
+
+export type FactType = keyof typeof factData;
+export const factTypes = Object.keys(factData) as FactType[];
+export type FactData = { [T in FactType]: z.infer<(typeof factData)[T]> };
+
+/** A durable, numbered record. `hash` covers the canonical JSON of the fact and the hash before it. */
+export type FactOf<T extends FactType> = {
+  runId: string;
+  seq: number;
+  at: Instant;
+  v: number;
+  type: T;
+  data: FactData[T];
+  hash: string;
+};
+export type Fact = { [T in FactType]: FactOf<T> }[FactType];
+
+/** A fact before the journal numbers it. */
+export type Draft = { [T in FactType]: { type: T; data: FactData[T] } }[FactType];
+
+/** A fact in a store: `position` orders all facts of the store and is what a reader's cursor holds. */
+export type StoredFact = Fact & { position: string };

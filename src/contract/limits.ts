@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+/** Timers of Node overflow past this and fire at once, so nothing larger is let in. */
+export const maxMs = 2_147_483_647;
+
+const ms = z.int().min(1).max(maxMs);
+const count = z.int().min(1).max(1_000_000_000);
+
+/** What a run may use. All keys are optional where limits are given; effective limits have them all. */
+export const Limits = z.strictObject({
+  maxTurns: z.int().min(1).max(500),
+  timeoutMs: ms,
+  maxTokens: count,
+  maxCostUsd: z.number().positive().max(1_000_000),
+  maxDepth: z.int().min(0).max(16),
+  maxConcurrent: z.int().min(1).max(10_000),
+  maxRuns: z.int().min(1).max(1_000_000),
+  maxOutputBytes: z.int().min(64).max(16_777_216),
+  firstByteMs: ms,
+  idleMs: ms,
+  toolTimeoutMs: ms,
+});
+export type Limits = z.infer<typeof Limits>;
+export type LimitName = keyof Limits;
+
+export const LimitsGiven = Limits.partial();
+export type LimitsGiven = z.infer<typeof LimitsGiven>;
+
+export const defaultLimits: Limits = {
+  maxTurns: 40,
+  timeoutMs: 1_800_000,
+  maxTokens: 2_000_000,
+  maxCostUsd: 5,
+  maxDepth: 1,
+  maxConcurrent: 8,
+  maxRuns: 64,
+  maxOutputBytes: 16_384,
+  firstByteMs: 30_000,
+  idleMs: 120_000,
+  toolTimeoutMs: 120_000,
+};
+
+export const LimitSource = z.enum(['default', 'config', 'command', 'agent', 'brief', 'parent', 'none']);
+export type LimitSource = z.infer<typeof LimitSource>;
+
+/** A limit in force and where it came from; `null` (from `none`) where no such limit holds. */
+export const EffectiveLimit = z.strictObject({ value: z.number().nullable(), from: LimitSource });
+export type EffectiveLimit = z.infer<typeof EffectiveLimit>;
+
+export const EffectiveLimits = z.record(z.enum(Object.keys(Limits.shape) as [LimitName, ...LimitName[]]), EffectiveLimit);
+export type EffectiveLimits = Record<LimitName, EffectiveLimit>;

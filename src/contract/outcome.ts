@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { Artifact } from './artifact.ts';
+import { ErrorInfo } from './error.ts';
+import { Instant, RunId } from './ids.ts';
+import type { Json } from './json.ts';
+
+export const OutcomeStatus = z.enum(['completed', 'failed', 'timed_out', 'cancelled', 'exhausted']);
+export type OutcomeStatus = z.infer<typeof OutcomeStatus>;
+
+export const Terminated = z.enum(['max_turns', 'max_tokens', 'max_cost', 'deadline', 'cancelled', 'client_gone', 'loop']);
+export type Terminated = z.infer<typeof Terminated>;
+
+export const Tokens = z.strictObject({ input: z.int(), output: z.int(), cached: z.int(), reasoning: z.int() });
+export type Tokens = z.infer<typeof Tokens>;
+
+/** How much of the summary was kept, where it was cut. */
+export const Truncation = z.strictObject({ originalBytes: z.int(), keptBytes: z.int() });
+export type Truncation = z.infer<typeof Truncation>;
+
+/**
+ * What a run ends with: one shape for success, failure, cancellation and exhaustion; the keys are always there
+ * (but `data`) and always in this order. `tokens` and `costUsd` count the run and everything below it; `turns` is its own.
+ */
+export const Outcome = z.strictObject({
+  runId: RunId,
+  parentId: RunId.nullable(),
+  rootId: RunId,
+  depth: z.int().min(0),
+  label: z.string().nullable(),
+  agent: z.string().nullable(),
+  status: OutcomeStatus,
+  success: z.boolean(),
+  summary: z.string(),
+  data: z.custom<Json>().optional(),
+  artifacts: z.array(Artifact),
+  error: ErrorInfo.nullable(),
+  terminated: Terminated.nullable(),
+  truncated: Truncation.nullable(),
+  turns: z.int().min(0),
+  tokens: Tokens,
+  costUsd: z.number().nullable(),
+  startedAt: Instant.nullable(),
+  endedAt: Instant,
+  durationMs: z.int().min(0),
+});
+export type Outcome = z.infer<typeof Outcome>;

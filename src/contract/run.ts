@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { Instant, RunId } from './ids.ts';
+import { OutcomeStatus, Tokens } from './outcome.ts';
+
+export const LiveStatus = z.enum(['queued', 'running', 'waiting', 'paused']);
+export const RunStatus = z.enum([...LiveStatus.options, ...OutcomeStatus.options]);
+export type RunStatus = z.infer<typeof RunStatus>;
+
+export function isLive(status: RunStatus): boolean {
+  return (LiveStatus.options as string[]).includes(status);
+}
+
+/** The row of a run: a fold of its facts, kept in the same transaction. `ps` and `show` print it. */
+export const RunRow = z.strictObject({
+  runId: RunId,
+  parentId: RunId.nullable(),
+  rootId: RunId,
+  depth: z.int(),
+  kind: z.enum(['agent', 'client']),
+  label: z.string().nullable(),
+  agent: z.string().nullable(),
+  model: z.string().nullable(),
+  status: RunStatus,
+  /** What it is at: the tool in hand, `model`, or null. */
+  activity: z.string().nullable(),
+  turns: z.int(),
+  tokens: Tokens,
+  costUsd: z.number().nullable(),
+  createdAt: Instant,
+  startedAt: Instant.nullable(),
+  endedAt: Instant.nullable(),
+  idempotencyKey: z.string().nullable(),
+  lastSeq: z.int(),
+  lastHash: z.string(),
+});
+export type RunRow = z.infer<typeof RunRow>;

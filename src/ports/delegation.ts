@@ -1,0 +1,41 @@
+import type { Brief } from '../contract/brief.ts';
+import type { ErrorInfo } from '../contract/error.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { RunRow } from '../contract/run.ts';
+
+/** A child as its parent sees it: where it stands, and its outcome once it has ended. */
+export interface ChildView {
+  row: RunRow;
+  outcome: Outcome | null;
+}
+
+/** What became of one brief. */
+export type Started = { ok: true; runId: string } | { ok: false; error: ErrorInfo };
+
+/**
+ * The right to delegate, as a tool holds it. It is the same door as for a root: rights, budget, deadline and abort
+ * signal are narrowed behind it. Refusals are values; nothing here rejects but for a failing store.
+ */
+export interface Delegation {
+  start(briefs: Brief[]): Promise<Started[]>;
+  /** Ends when all (or any) of the runs have ended, when `ms` are over, or when the caller is stopped. Null: no limit but the deadline. */
+  wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null }): Promise<void>;
+  /** The caller's own children; null for an id that is none of them. */
+  view(id: string): ChildView | null;
+  children(): ChildView[];
+  /** Steers a live child; a finished one is asked a follow-up in a new run. */
+  message(id: string, text: string): Promise<Started>;
+  read(id: string, part: ReadPart, page: { offset: number; limit: number }): Promise<Page | null>;
+  cancel(ids: string[], reason: string | null): Promise<void>;
+  /** Agents that a brief may name. */
+  agents(): { name: string; description: string }[];
+}
+
+export type ReadPart = 'summary' | 'diff' | 'log' | 'artifact';
+
+/** A slice of a text, in characters. */
+export interface Page {
+  text: string;
+  offset: number;
+  total: number;
+}

@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import type { Artifact } from '../contract/artifact.ts';
+import type { Json, JsonObject } from '../contract/json.ts';
+import type { Delegation } from './delegation.ts';
+
+/** What a tool gets besides its arguments. */
+export interface ToolContext {
+  runId: string;
+  rootId: string;
+  /** Absolute path of the directory that the tool may touch. */
+  workspace: string;
+  /** Fires at the tool's timeout, at the run's deadline and at a cancel; the tool must stop soon after. */
+  signal: AbortSignal;
+  /** For the tools of a dialect only. */
+  delegation: Delegation;
+}
+
+/** What a tool gives back. A failure of the tool is a result that the model reads, not an exception. */
+export interface ToolResult {
+  output: string;
+  isError?: boolean;
+  artifacts?: Artifact[];
+  /** Where the text comes from, when it is not to be trusted: `web`, `untrusted-file`, `child`. */
+  taint?: string[];
+  /** Children whose outcome the output tells. */
+  told?: string[];
+}
+
+/**
+ * A tool. `execute` may reject: the kernel turns that into an error result. It may ignore its signal: the kernel goes
+ * on without it and drops what it gives later. Its output is cut to `maxOutputBytes`, head and tail kept.
+ */
+export interface Tool<I = unknown> {
+  name: string;
+  description: string;
+  /** Checks and types the arguments. */
+  input: z.ZodType<I>;
+  /** The JSON Schema that the model sees; made from `input` where it is absent. */
+  inputSchema?: JsonObject;
+  readOnly: boolean;
+  /** Whether doing it twice is the same as doing it once: only then is it repeated after a crash. */
+  idempotent: boolean;
+  /** Shorter than the limit `toolTimeoutMs`, or null for a tool that keeps its own time (it waits for children). */
+  timeoutMs?: number | null;
+  maxOutputBytes?: number;
+  /** What rules match against, besides the tool's name: a path, a command, an address. A call needs all of them allowed. */
+  subjects(input: I, context: { workspace: string }): string[];
+  execute(input: I, context: ToolContext): Promise<ToolResult>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a set of tools with different inputs
+export type AnyTool = Tool<any>;
+
+/** Arguments as the model wrote them, parsed. */
+export type ToolArguments = Json;

@@ -1,0 +1,6 @@
+// The tests of the command line run what users run: the bundle. It is built once, before the first test.
+import { execFileSync } from 'node:child_process';
+
+export default function setup(): void {
+  execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
+}
