@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/build.ts'],
     pool: 'forks',
-    testTimeout: 30_000,
+    testTimeout: 20_000,
     maxWorkers: 2,
   },
 });

@@ -38,13 +38,14 @@ export const factData = {
   }),
   'run.started': z.strictObject({
     loop: z.int(),
-    model: z.string(),
-    system: Hash,
-    tools: Hash,
+    /** These four are null for a client, which has no model. */
+    model: z.string().nullable(),
+    system: Hash.nullable(),
+    tools: Hash.nullable(),
+    /** The first user message: brief, context and files as they were read. */
+    first: z.string().nullable(),
     /** Earlier messages of the run that this one continues. */
     history: Hash.nullable(),
-    /** The first user message: brief, context and files as they were read. */
-    first: z.string(),
     deadline: Instant.nullable(),
   }),
   'model.asked': z.strictObject({
@@ -96,6 +97,8 @@ export const factData = {
     data: z.custom<Json>().optional(),
   }),
   'child.created': z.strictObject({
+    /** The call that asked for it; null when the caller is a client. */
+    call: z.strictObject(call).nullable(),
     childId: RunId,
     hash: Hash,
     label: z.string().nullable(),

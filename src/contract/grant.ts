@@ -6,7 +6,13 @@ export const RuleAction = z.enum(['allow', 'ask', 'deny']);
 export type RuleAction = z.infer<typeof RuleAction>;
 
 /** One rule: `deny bash`, `allow bash:git log *`. `tool` may be `*`; in a pattern `*` stands for any characters, `?` for one. */
-export const Rule = z.strictObject({ action: RuleAction, tool: z.string().min(1), pattern: z.string().nullable() });
+export const Rule = z.strictObject({
+  action: RuleAction,
+  tool: z.string().min(1),
+  pattern: z.string().nullable(),
+  /** Whose rule it is, where a ruleset is put together from several sources. */
+  from: z.string().optional(),
+});
 export type Rule = z.infer<typeof Rule>;
 
 /**

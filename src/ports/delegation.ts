@@ -27,6 +27,8 @@ export interface Delegation {
   message(id: string, text: string): Promise<Started>;
   read(id: string, part: ReadPart, page: { offset: number; limit: number }): Promise<Page | null>;
   cancel(ids: string[], reason: string | null): Promise<void>;
+  /** As much of a child's text goes into the caller's context at once. */
+  readonly maxOutputBytes: number;
   /** Agents that a brief may name. */
   agents(): { name: string; description: string }[];
 }

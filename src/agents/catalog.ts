@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { Agent } from '../contract/agent.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { Catalog } from '../ports/catalog.ts';
+
+/**
+ * Throws RetinueError `invalid_config` for a definition that is malformed and for a name that is taken, naming the sources.
+ * Tools that a definition names need not exist: a run is offered those that do.
+ */
+export function createCatalog(agents: Agent[]): Catalog {
+  const byName = new Map<string, Agent>();
+  for (const agent of agents) {
+    const checked = Agent.safeParse(agent);
+    if (!checked.success)
+      throw new RetinueError('invalid_config', `the agent ${agent.name} (${agent.source}): ${z.prettifyError(checked.error)}`);
+    const other = byName.get(agent.name);
+    if (other !== undefined) {
+      throw new RetinueError('invalid_config', `the agent ${agent.name} is defined twice: in ${other.source} and in ${agent.source}`);
+    }
+    byName.set(agent.name, checked.data);
+  }
+  return { get: (name) => byName.get(name) ?? null, list: () => [...byName.values()] };
+}

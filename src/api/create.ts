@@ -1,0 +1,200 @@
+import type { Agent } from '../contract/agent.ts';
+import type { Delta } from '../contract/delta.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { Fact, FactOf } from '../contract/fact.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import { isLive, type RunRow } from '../contract/run.ts';
+import { isoOf } from '../kernel/journal.ts';
+import { endOrphan } from '../kernel/orphan.ts';
+import type { RunHandle, Runtime } from '../kernel/runtime.ts';
+import type { Catalog } from '../ports/catalog.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Store } from '../ports/store.ts';
+import type { Api, Cancelled, RunDetail, RunView } from './api.ts';
+import { findRun } from './find.ts';
+import { changes, followFacts } from './follow.ts';
+
+export interface ApiOptions {
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  catalog: Catalog;
+  /** Made at the first run that this process drives. */
+  runtime(): Promise<Runtime>;
+}
+
+export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): Api {
+  let running: Promise<Runtime> | null = null;
+  const listeners = new Set<(event: Fact | Delta) => void>();
+
+  function drive(): Promise<Runtime> {
+    running ??= runtime().then((made) => {
+      made.listen((event) => {
+        for (const listener of listeners) tell(listener, event);
+      });
+      return made;
+    });
+    return running;
+  }
+
+  /** A front-end that throws is left out from then on; the others still hear. */
+  function tell(listener: (event: Fact | Delta) => void, event: Fact | Delta): void {
+    try {
+      listener(event);
+    } catch {
+      listeners.delete(listener);
+    }
+  }
+
+  async function rowOf(id: string): Promise<RunRow> {
+    return findRun(id, store);
+  }
+
+  async function views(rows: RunRow[]): Promise<RunView[]> {
+    const live = new Set(rows.filter((row) => isLive(row.status)).map((row) => row.rootId));
+    const holders = await store.holders([...live]);
+    return rows.map((row) => viewOf(row, isLive(row.status) && !holders.get(row.rootId)?.alive));
+  }
+
+  async function show(id: string): Promise<RunDetail> {
+    const row = await rowOf(id);
+    const facts = await store.facts({ runId: row.runId, types: ['run.created', 'run.ended'] });
+    const created = facts.find((fact) => fact.type === 'run.created') as FactOf<'run.created'> | undefined;
+    const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
+    if (!created) throw new RetinueError('store_corrupt', `run ${row.runId} has no run.created`);
+    const [view] = await views([row]);
+    const children = await views(await store.runs({ parentId: row.runId, order: 'oldest' }));
+    return { ...(view as RunView), brief: created.data.brief, grant: created.data.grant, outcome: ended?.data.outcome ?? null, children };
+  }
+
+  async function outcomeOf(runId: string): Promise<Outcome | null> {
+    const [fact] = await store.facts({ runId, types: ['run.ended'] });
+    return fact?.type === 'run.ended' ? fact.data.outcome : null;
+  }
+
+  async function wait(given: string[], { any, signal }: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]> {
+    const found = await Promise.all(given.map(async (id) => (await rowOf(id)).runId));
+    const outcomes: (Outcome | null)[] = found.map(() => null);
+    const look = async () => {
+      for (const [i, id] of found.entries()) outcomes[i] ??= await outcomeOf(id);
+      return any ? outcomes.some((each) => each !== null) : outcomes.every((each) => each !== null);
+    };
+    for await (const _ of changes({ store, listeners, signal })) if (await look()) break;
+    return outcomes;
+  }
+
+  async function order(row: RunRow, kind: 'cancel' | 'message', text: string): Promise<void> {
+    await store.order({ id: ids.orderId(), runId: row.runId, rootId: row.rootId, kind, text, at: isoOf(clock.now()) });
+  }
+
+  /** Waits until the run has the fact, or has ended. */
+  async function untilFact(row: RunRow, type: 'cancel.asked' | 'message.received', after: string | undefined): Promise<void> {
+    const signal = new AbortController().signal;
+    for await (const _ of changes({ store, listeners, signal })) {
+      const facts = await store.facts({ runId: row.runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
+      if (facts.length > 0) return;
+    }
+  }
+
+  async function cancelOne(id: string, reason: string): Promise<Cancelled> {
+    const row = await rowOf(id);
+    const { runId } = row;
+    if (!isLive(row.status)) return { runId, result: 'already' };
+    const own = running ? (await running).live(runId) : null;
+    if (own) {
+      await own.cancel(reason, 'the user');
+      return { runId, result: 'asked' };
+    }
+    const holder = (await store.holders([row.rootId])).get(row.rootId);
+    if (!holder?.alive && (await endHere(row, reason))) return { runId, result: 'ended' };
+    const before = (await store.facts({ runId })).at(-1)?.position;
+    await order(row, 'cancel', reason);
+    await untilFact(row, 'cancel.asked', before);
+    return { runId, result: 'asked' };
+  }
+
+  async function endHere(row: RunRow, reason: string): Promise<boolean> {
+    const owner = running ? (await running).owner : await store.open();
+    try {
+      return await endOrphan(row, reason, { store, owner, clock });
+    } finally {
+      if (!running) await store.release(owner);
+    }
+  }
+
+  return {
+    start: async (brief) => (await drive()).start(brief),
+    find: async (id) => (await rowOf(id)).runId,
+    ps: async ({ all }) => views(await store.runs({ order: 'newest', ...(all ? {} : { live: true }) })),
+    show,
+    async logs(id, options = {}) {
+      const row = await rowOf(id);
+      const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
+      return store.facts({ ...scope, ...(options.after === undefined ? {} : { after: options.after }) });
+    },
+    async *follow(id, options) {
+      const row = await rowOf(id);
+      yield* followFacts(row, options, { store, listeners });
+    },
+    wait,
+    cancel: (given, reason) => Promise.all(given.map((id) => cancelOne(id, reason))),
+    async message(id, text) {
+      const row = await rowOf(id);
+      if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(followUp(row, text)) };
+      const own: RunHandle | null = running ? (await running).live(row.runId) : null;
+      if (own) {
+        await own.send(text, 'the user');
+        return { kind: 'sent' };
+      }
+      const holder = (await store.holders([row.rootId])).get(row.rootId);
+      if (!holder?.alive)
+        throw new RetinueError(
+          'parent_ended',
+          `run ${row.runId} was interrupted: the process that drove it is gone, so nobody can hear the message`,
+        );
+      const before = (await store.facts({ runId: row.runId })).at(-1)?.position;
+      await order(row, 'message', text);
+      await untilFact(row, 'message.received', before);
+      return { kind: 'sent' };
+    },
+    agents: (): Agent[] => catalog.list(),
+    watch(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async close() {
+      if (running) await (await running).close();
+      await store.close();
+    },
+  };
+}
+
+function followUp(row: RunRow, task: string) {
+  return {
+    task,
+    continues: row.runId,
+    ...(row.agent === null ? {} : { agent: row.agent }),
+    ...(row.model === null ? {} : { model: row.model }),
+    ...(row.label === null ? {} : { label: row.label }),
+  };
+}
+
+function viewOf(row: RunRow, interrupted: boolean): RunView {
+  const { runId, parentId, rootId, depth, kind, label, agent, turns, tokens, costUsd, startedAt, endedAt } = row;
+  return {
+    runId,
+    parentId,
+    rootId,
+    depth,
+    kind,
+    label,
+    agent,
+    status: interrupted ? 'interrupted' : row.status,
+    turns,
+    tokens,
+    costUsd,
+    startedAt,
+    endedAt,
+  };
+}

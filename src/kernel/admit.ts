@@ -1,0 +1,203 @@
+// The door that every brief goes through, a root's and a child's alike: validated, checked against depth and counts, its rights and limits
+// narrowed to what the parent has. The result is a grant, or a refusal (a RetinueError) before anything was done.
+import type { z } from 'zod';
+import type { Agent } from '../contract/agent.ts';
+import { Brief } from '../contract/brief.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { Grant, Ruleset } from '../contract/grant.ts';
+import { type EffectiveLimits, Limits, type LimitsGiven } from '../contract/limits.ts';
+import type { Catalog } from '../ports/catalog.ts';
+import type { ModelHandle, Models } from '../ports/model.ts';
+import type { Check, SchemaCompiler } from '../ports/schema.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { effectiveLimits, type ParentLimits } from './limits.ts';
+import { nearest, unknown } from './nearest.ts';
+import { offered, parseRule, toolRuleset } from './policy.ts';
+
+/** What the owner of this process has settled. */
+export interface Settings {
+  workspace: string;
+  model: string | null;
+  limits: LimitsGiven;
+  /** The owner's ruleset first, then those that narrow it. */
+  rulesets: Ruleset[];
+  /** What happens to a brief when its parent has all the children it may have at once. */
+  whenFull: 'queue' | 'refuse';
+}
+
+export interface Ground {
+  settings: Settings;
+  catalog: Catalog;
+  tools: ReadonlyMap<string, AnyTool>;
+  /** Names of the dialect's tools: offered wherever a run may still delegate. */
+  delegationTools: readonly string[];
+  models: Models;
+  compileSchema: SchemaCompiler;
+}
+
+/** The parent as admission sees it. */
+export interface ParentView {
+  depth: number;
+  limits: ParentLimits;
+  /** Of the parent and all its ancestors. */
+  rulesets: Ruleset[];
+  notAfter: string | null;
+  model: string | null;
+  runsInTree: number;
+  openChildren: number;
+  /** Whether the cost limit that holds here was set by somebody, and is not the built-in one. */
+  costByHand: boolean;
+}
+
+export interface Admitted {
+  brief: Brief;
+  agent: Agent;
+  handle: ModelHandle;
+  grant: Grant;
+  notices: string[];
+  /** Checks a submitted result, where the brief wants one. */
+  check: Check | null;
+}
+
+export async function admit(
+  input: unknown,
+  ids: { runId: string; rootId: string },
+  ground: Ground,
+  parent: ParentView | null,
+): Promise<Admitted> {
+  const brief = parseBrief(input);
+  if (parent) checkRoom(parent, ground.settings);
+  const agent = findAgent(brief.agent ?? 'general', ground.catalog);
+  checkTools(brief, ground);
+  const rulesets = [...(parent ? [] : ground.settings.rulesets), ...narrowing(brief, agent, ground)];
+  const limits = effectiveLimits(
+    [
+      { from: 'config', limits: ground.settings.limits },
+      { from: 'agent', limits: agent.limits ?? {} },
+      { from: 'brief', limits: brief.limits ?? {} },
+    ],
+    parent?.limits ?? null,
+  );
+  const handle = await findModel(brief, agent, ids, ground, parent);
+  const notices = checkPrice(limits, handle, parent);
+  const depth = parent ? parent.depth + 1 : 0;
+  const tools = offeredTools(brief, agent, ground, { depth, limits, rulesets: [...(parent?.rulesets ?? []), ...rulesets] });
+  const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools, workspace: ground.settings.workspace };
+  const check = brief.result?.schema ? await ground.compileSchema(brief.result.schema) : null;
+  return { brief, agent, handle, grant, notices, check };
+}
+
+export function parseBrief(input: unknown): Brief {
+  const parsed = Brief.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0] as z.core.$ZodIssue;
+  const path = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const known = issue.path[0] === 'limits' ? Object.keys(Limits.shape) : issue.path.length === 0 ? Object.keys(Brief.shape) : [];
+    const key = issue.keys[0] as string;
+    const hint = nearest(key, known);
+    throw new RetinueError(
+      'invalid_brief',
+      `the brief has an unknown key \`${path === '' ? key : `${path}.${key}`}\`${hint ? `; did you mean \`${hint}\`?` : ''}`,
+    );
+  }
+  throw new RetinueError(issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief', `${path || 'the brief'}: ${issue.message}`);
+}
+
+function checkRoom(parent: ParentView, settings: Settings): void {
+  const { maxDepth, maxRuns, maxConcurrent } = parent.limits;
+  if (maxDepth !== null && parent.depth + 1 > maxDepth) {
+    throw new RetinueError('depth', `a run at depth ${parent.depth} may not delegate: the deepest level allowed is ${maxDepth}`);
+  }
+  if (maxRuns !== null && parent.runsInTree >= maxRuns)
+    throw new RetinueError('max_runs', `this tree already has the ${maxRuns} runs it may have`);
+  if (settings.whenFull === 'refuse' && maxConcurrent !== null && parent.openChildren >= maxConcurrent) {
+    throw new RetinueError('parent_full', `${maxConcurrent} delegated runs are at work already; wait for one to end`, { retryable: true });
+  }
+}
+
+function findAgent(name: string, catalog: Catalog): Agent {
+  const agent = catalog.get(name);
+  if (agent) return agent;
+  throw new RetinueError(
+    'unknown_agent',
+    unknown(
+      'agent',
+      name,
+      catalog.list().map((each) => each.name),
+    ),
+  );
+}
+
+function checkTools(brief: Brief, ground: Ground): void {
+  for (const name of [...(brief.tools?.allow ?? []), ...(brief.tools?.deny ?? [])]) {
+    if (!ground.tools.has(name)) throw new RetinueError('unknown_tool', unknown('tool', name, [...ground.tools.keys()]));
+  }
+}
+
+/** What agent and brief take away, each as a ruleset of its own. */
+function narrowing(brief: Brief, agent: Agent, ground: Ground): Ruleset[] {
+  const own = agent.tools === undefined ? undefined : [...agent.tools, ...ground.delegationTools];
+  const sets: (Ruleset | null)[] = [
+    toolRuleset(`agent ${agent.name}`, own, agent.disallowedTools ?? []),
+    ruleset(`agent ${agent.name}`, agent.rules),
+    toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
+    ruleset('the brief', brief.rules),
+  ];
+  return sets.filter((set) => set !== null);
+}
+
+function ruleset(owner: string, rules: string[] | undefined): Ruleset | null {
+  return rules === undefined || rules.length === 0 ? null : { kind: 'narrowing', owner, rules: rules.map(parseRule) };
+}
+
+function offeredTools(
+  brief: Brief,
+  agent: Agent,
+  ground: Ground,
+  run: { depth: number; limits: EffectiveLimits; rulesets: Ruleset[] },
+): string[] {
+  const delegates = run.limits.maxDepth.value === null || run.depth < run.limits.maxDepth.value;
+  const names = [...ground.tools.keys()].filter((name) => {
+    if (ground.delegationTools.includes(name)) return delegates;
+    return agent.tools === undefined || agent.tools.includes(name);
+  });
+  const asked = brief.tools?.allow;
+  return offered(run.rulesets, asked === undefined ? names : names.filter((name) => asked.includes(name)));
+}
+
+async function findModel(
+  brief: Brief,
+  agent: Agent,
+  ids: { runId: string; rootId: string },
+  ground: Ground,
+  parent: ParentView | null,
+): Promise<ModelHandle> {
+  const own = Array.isArray(agent.model) ? agent.model[0] : agent.model;
+  const name = brief.model ?? own ?? parent?.model ?? ground.settings.model;
+  if (name === null || name === undefined)
+    throw new RetinueError(
+      'unknown_model',
+      'no model is configured; name one with --model, RETINUE_MODEL or `model` in retinue.config.json',
+    );
+  const { workspace } = ground.settings;
+  return ground.models.resolve(name, { ...ids, workspace, agent: agent.name, label: brief.label ?? null, task: brief.task });
+}
+
+/** Without a price money cannot be counted: a limit set by hand is refused, the built-in one falls away and says so. */
+function checkPrice(limits: EffectiveLimits, handle: ModelHandle, parent: ParentView | null): string[] {
+  if (handle.price !== null || limits.maxCostUsd.value === null) return [];
+  if (costByHand(limits, parent)) {
+    throw new RetinueError(
+      'price_unknown',
+      `the price of ${handle.id} is not known, so a cost limit cannot be kept: set \`prices\`, or leave the limit out`,
+    );
+  }
+  limits.maxCostUsd = { from: 'none', value: null };
+  return [`the price of ${handle.id} is not known: no cost limit holds for this run`];
+}
+
+export function costByHand(limits: EffectiveLimits, parent: Pick<ParentView, 'costByHand'> | null): boolean {
+  const { from } = limits.maxCostUsd;
+  return from === 'parent' ? (parent?.costByHand ?? false) : from !== 'default' && from !== 'none';
+}

@@ -1,0 +1,170 @@
+// The conversation of a run: entries made from facts, and the request that a model gets made from the entries. Pure.
+//
+// The list of entries only grows, so that a provider's cache of the beginning keeps working; the one exception is a pruned tool result,
+// which is a fact of its own.
+import type { JSONSchema7, LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
+import type { ContentPart } from '../contract/content.ts';
+import type { FactData, LimitCause, Purpose } from '../contract/fact.ts';
+import type { Json, JsonObject } from '../contract/json.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import { canonical, sha256 } from './canonical.ts';
+import { childEndedText, messageText, wrapUpText } from './deliver.ts';
+
+export interface CallState {
+  turn: number;
+  index: number;
+  callId: string;
+  tool: string;
+  arguments: Json;
+  rejected: FactData['tool.asked']['rejected'];
+  idempotent: boolean;
+  finished: FactData['tool.finished'] | null;
+  pruned: boolean;
+}
+
+export type Entry =
+  | { kind: 'user'; text: string }
+  | { kind: 'assistant'; content: ContentPart[] }
+  | { kind: 'results'; calls: CallState[] };
+
+export type InboxItem = { kind: 'message'; from: string; text: string } | { kind: 'child'; childId: string; outcome: Outcome };
+
+/** What waits for the next model call. */
+export interface Pending {
+  calls: CallState[];
+  dropped: number;
+  inbox: InboxItem[];
+  nudge: string | null;
+}
+
+/** What the next model call adds to the conversation after the last answer. */
+export function pendingEntries(pending: Pending, purpose: Purpose, cause: LimitCause | null): Entry[] {
+  const entries: Entry[] = [];
+  if (pending.calls.length > 0) entries.push({ kind: 'results', calls: pending.calls });
+  const said: string[] = [];
+  if (pending.dropped > 0) said.push(droppedText(pending.dropped));
+  for (const item of pending.inbox) said.push(item.kind === 'child' ? childEndedText(item.outcome) : messageText(item.from, item.text));
+  if (pending.nudge !== null) said.push(pending.nudge);
+  if (purpose === 'wrap-up' && cause) said.push(wrapUpText(cause));
+  if (said.length > 0) entries.push({ kind: 'user', text: said.join('\n\n') });
+  return entries;
+}
+
+function droppedText(dropped: number): string {
+  return `${dropped} more tool calls of your last answer were dropped, because it had too many. Ask again for what you still need.`;
+}
+
+/** A tool as it is pinned at the run's start and sent with each request. */
+export interface ToolDefinition {
+  name: string;
+  description: string;
+  inputSchema: JsonObject;
+}
+
+/** What stays the same over all requests of a run: texts that `run.started` pins by hash. */
+export interface Pinned {
+  system: string;
+  systemHash: string;
+  tools: ToolDefinition[];
+  toolsHash: string;
+  history: LanguageModelV4Message[];
+  historyHash: string | null;
+}
+
+export interface Request {
+  options: LanguageModelV4CallOptions;
+  hash: string;
+  /** Bytes of text in it; a third of that stands for the tokens where nothing better is known. */
+  bytes: number;
+}
+
+interface Rendered {
+  message: LanguageModelV4Message;
+  hash: string;
+  bytes: number;
+  pruned: number;
+}
+
+const rendered = new WeakMap<Entry, Rendered>();
+
+/**
+ * The request of the entries. Its hash is over the canonical call options, with the system prompt, the tools, the history and each
+ * message standing as their own hashes, so that a long conversation is not hashed again at every turn.
+ */
+export function buildRequest(pinned: Pinned, entries: Entry[], call: { purpose: Purpose; maxOutputTokens: number | null }): Request {
+  const parts = entries.map(render);
+  const choice = call.purpose === 'turn' ? 'auto' : 'none';
+  const { maxOutputTokens } = call;
+  const hash = sha256(
+    canonical({
+      history: pinned.historyHash,
+      maxOutputTokens,
+      messages: parts.map((part) => part.hash),
+      system: pinned.systemHash,
+      toolChoice: choice,
+      tools: pinned.toolsHash,
+    }),
+  );
+  const options: LanguageModelV4CallOptions = {
+    prompt: [{ role: 'system', content: pinned.system }, ...pinned.history, ...parts.map((part) => part.message)],
+    ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
+    ...(pinned.tools.length === 0 ? {} : { tools: pinned.tools.map(functionTool), toolChoice: { type: choice } }),
+  };
+  const fixed = pinned.system.length + pinned.tools.length * 200 + pinned.history.length * 200;
+  return { options, hash, bytes: parts.reduce((sum, part) => sum + part.bytes, fixed) };
+}
+
+function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
+  return { type: 'function', name: tool.name, description: tool.description, inputSchema: tool.inputSchema as JSONSchema7 };
+}
+
+function render(entry: Entry): Rendered {
+  const pruned = entry.kind === 'results' ? entry.calls.filter((call) => call.pruned).length : 0;
+  const known = rendered.get(entry);
+  if (known && known.pruned === pruned) return known;
+  const message = toMessage(entry);
+  const text = canonical(message);
+  const made = { message, hash: sha256(text), bytes: Buffer.byteLength(text), pruned };
+  rendered.set(entry, made);
+  return made;
+}
+
+/** Messages as another run goes on with them. */
+export function toMessages(entries: Entry[]): LanguageModelV4Message[] {
+  return entries.map(toMessage);
+}
+
+function toMessage(entry: Entry): LanguageModelV4Message {
+  if (entry.kind === 'user') return { role: 'user', content: [{ type: 'text', text: entry.text }] };
+  if (entry.kind === 'assistant') return { role: 'assistant', content: entry.content.map(toPart) };
+  return { role: 'tool', content: entry.calls.map(toResult) };
+}
+
+type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
+type ResultPart = Extract<LanguageModelV4Message, { role: 'tool' }>['content'][number];
+
+function toPart(part: ContentPart): AssistantPart {
+  const options = part.meta === undefined ? {} : { providerOptions: part.meta as Record<string, JsonObject> };
+  if (part.type === 'tool-call') {
+    return { type: 'tool-call', toolCallId: part.callId, toolName: part.tool, input: parseObject(part.input), ...options };
+  }
+  return { type: part.type, text: part.text, ...options };
+}
+
+/** Providers take back only objects as arguments; what does not parse goes back empty, and its result says what was wrong. */
+function parseObject(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  } catch {
+    return {};
+  }
+}
+
+const prunedText = '[the result of this call was removed to make room; call the tool again if you need it]';
+
+function toResult(call: CallState): ResultPart {
+  const value = call.pruned ? prunedText : (call.finished?.output ?? '');
+  const failed = call.finished !== null && call.finished.status !== 'ok';
+  return { type: 'tool-result', toolCallId: call.callId, toolName: call.tool, output: { type: failed ? 'error-text' : 'text', value } };
+}

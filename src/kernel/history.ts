@@ -1,0 +1,28 @@
+// Reading runs that are not driven here: their state, and the conversation that another run goes on with.
+import type { LanguageModelV4Message } from '@ai-sdk/provider';
+import { RetinueError } from '../contract/error.ts';
+import type { Store } from '../ports/store.ts';
+import { toMessages } from './conversation.ts';
+import { foldFacts, type RunState } from './state.ts';
+
+/** The state of a run as its stored facts say. Rejects with `unknown_run`. */
+export async function loadState(runId: string, store: Store): Promise<RunState> {
+  const facts = await store.facts({ runId });
+  if (facts.length === 0) throw new RetinueError('unknown_run', `there is no run ${runId}`);
+  return foldFacts(facts);
+}
+
+/** The conversation of an ended run, without its system prompt. */
+export async function historyOf(runId: string, store: Store): Promise<LanguageModelV4Message[]> {
+  const state = await loadState(runId, store);
+  if (!state.ended || !state.started)
+    throw new RetinueError('not_continuable', `run ${runId} has not ended, or was never started: it cannot be gone on with`);
+  const earlier =
+    state.started.data.history === null
+      ? []
+      : (JSON.parse((await store.blob(state.started.data.history)) ?? '[]') as LanguageModelV4Message[]);
+  const entries = [...state.entries];
+  // Providers refuse calls without results; a run that was stopped in the middle may have such.
+  if (state.calls.length > 0) entries.push({ kind: 'results', calls: state.calls });
+  return [...earlier, ...toMessages(entries)];
+}

@@ -1,0 +1,100 @@
+// A run while this process drives it: what is not a fact. Its place in the tree, its signal, who waits for it.
+import type { RetinueError } from '../contract/error.ts';
+import type { Ruleset } from '../contract/grant.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { RunRow } from '../contract/run.ts';
+import type { Admitted } from './admit.ts';
+import type { Budget } from './budget.ts';
+import type { Ending } from './fold.ts';
+import type { SlotKeeper } from './slot.ts';
+
+/** Why a run is stopped from outside. The first cause wins. */
+export type StopCause =
+  | { code: 'cancelled' | 'client_gone' | 'deadline'; message: string }
+  /** The journal can no longer be written for this tree: nothing more is done, and nothing more is said. */
+  | { code: 'lost'; message: string; error: RetinueError };
+
+/** Runs that are counted together for `maxRuns`: a tree, or what one delegation of a client has led to. */
+export interface Family {
+  runs: number;
+}
+
+export interface LiveRun {
+  id: string;
+  rootId: string;
+  parent: LiveRun | null;
+  depth: number;
+  /** Null for a client. */
+  admitted: Admitted | null;
+  /** Of the run and its ancestors: all of them must allow a call (invariant 4). */
+  rulesets: Ruleset[];
+  costByHand: boolean;
+  family: Family;
+  budget: Budget;
+  slot: SlotKeeper;
+  signal: AbortSignal;
+  /** On the wall clock; null where nothing limits the run. Set when the run starts. */
+  notAfter: string | null;
+  children: Set<LiveRun>;
+  /** Children admitted and not ended, those on their way included. */
+  open: number;
+  /** Rows of children that have ended, as they were last. */
+  endedRows: Map<string, RunRow>;
+  /** It has said its last and takes no more children. */
+  closing: boolean;
+  ended: Promise<Outcome>;
+  settle: { resolve(outcome: Outcome): void; reject(error: unknown): void };
+  stop(cause: StopCause): void;
+  /** Something has come that the run may wait for. */
+  notify(): void;
+  /** The next time that `notify` is called, or the run is stopped. */
+  changed(): Promise<void>;
+  /** Lets go of the parent's signal. */
+  unlink(): void;
+}
+
+type Place = Omit<
+  LiveRun,
+  'signal' | 'children' | 'open' | 'endedRows' | 'closing' | 'ended' | 'settle' | 'stop' | 'notify' | 'changed' | 'unlink' | 'slot'
+>;
+
+export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => SlotKeeper): LiveRun {
+  const controller = new AbortController();
+  const done = Promise.withResolvers<Outcome>();
+  done.promise.catch(() => {});
+  let gate = Promise.withResolvers<void>();
+  function notify(): void {
+    gate.resolve();
+    gate = Promise.withResolvers();
+  }
+  function stop(cause: StopCause): void {
+    if (controller.signal.aborted) return;
+    controller.abort(cause);
+    notify();
+  }
+  const above = place.parent?.signal;
+  const onAbort = () => stop(above?.reason as StopCause);
+  above?.addEventListener('abort', onAbort, { once: true });
+  if (above?.aborted) onAbort();
+  return {
+    ...place,
+    slot: keeper(controller.signal),
+    signal: controller.signal,
+    children: new Set(),
+    open: 0,
+    endedRows: new Map(),
+    closing: false,
+    ended: done.promise,
+    settle: done,
+    stop,
+    notify,
+    changed: () => (controller.signal.aborted ? Promise.resolve() : gate.promise),
+    unlink: () => above?.removeEventListener('abort', onAbort),
+  };
+}
+
+/** The ending of a run that was stopped. */
+export function endingOf(cause: StopCause): Ending {
+  if (cause.code === 'deadline') return { status: 'timed_out', code: 'deadline', message: cause.message };
+  return { status: 'cancelled', code: cause.code === 'lost' ? 'cancelled' : cause.code, message: cause.message };
+}

@@ -1,0 +1,242 @@
+// The loop of a run: turn after turn until its state says that it has ended, or its signal fires. It does what `decide` says, and
+// everything it learns is a fact first.
+//
+// L1. {model.answered, its tool.asked} are durable before a tool runs (invariant 2).
+// L2. No model call starts after the signal has fired (invariant 8), nor without its estimate reserved (invariant 5).
+// L3. The same request is never sent again after the provider said that it is too long.
+import type { ContentPart, Usage } from '../contract/content.ts';
+import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Delegation } from '../ports/delegation.ts';
+import type { CallResult, ModelCaller, ModelHandle } from '../ports/model.ts';
+import type { Redact } from '../ports/secrets.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import type { Budget } from './budget.ts';
+import { buildRequest, type CallState, type Pinned, pendingEntries, type Request } from './conversation.ts';
+import type { Deadlines } from './deadlines.ts';
+import { exhausted, nextStep } from './decide.ts';
+import { type Ending, failed } from './fold.ts';
+import type { Journal } from './journal.ts';
+import { delay, type Lane } from './lanes.ts';
+import { prunable, pruneFor } from './prune.ts';
+import type { SlotKeeper } from './slot.ts';
+import { callParts, pendingOf, type RunState } from './state.ts';
+import { examine, execute, type ToolEnv } from './tool-call.ts';
+
+const maxAttempts = 6;
+/** What an answer is reckoned at before it is there. */
+const outputEstimate = 512;
+const nothing = { tokens: 0, costUsd: 0 };
+
+export interface LoopEnv {
+  state: RunState;
+  journal: Journal;
+  clock: Clock;
+  deadlines: Deadlines;
+  random(): number;
+  signal: AbortSignal;
+  /** On the monotonic clock; null where there is none. */
+  deadline: number | null;
+  handle: ModelHandle;
+  callModel: ModelCaller;
+  pinned: Pinned;
+  lane: Lane;
+  budget: Budget;
+  slot: SlotKeeper;
+  tools: ToolEnv;
+  delegation(call: { turn: number; index: number }): Delegation;
+  /** Resolves when something has come into the inbox, or the signal has fired. */
+  changed(): Promise<void>;
+}
+
+/** The ending that the run came to by itself, or null when it was stopped from outside. */
+export async function runLoop(env: LoopEnv): Promise<Ending | null> {
+  const { state } = env;
+  for (;;) {
+    if (env.signal.aborted) return null;
+    const step = nextStep(state);
+    if (step.do === 'end') return step.ending;
+    if (step.do === 'nudge') note(env, step.draft);
+    else if (step.do === 'tools') await runCalls(env, step.calls);
+    else if (step.do === 'park') await park(env);
+    else {
+      const ending = await ask(env, step.purpose, step.cause);
+      if (ending !== 'go on') return ending;
+    }
+  }
+}
+
+async function park(env: LoopEnv): Promise<void> {
+  env.slot.release();
+  while (env.state.inbox.length === 0 && !env.signal.aborted) await env.changed();
+}
+
+/** One answer of the model, however many attempts it takes. */
+async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Promise<Ending | 'go on' | null> {
+  const { state, budget, signal } = env;
+  if (!(await env.slot.ensure())) return null;
+  if (!state.asked) prune(env, purpose, cause);
+  const request = requestOf(env, purpose, cause);
+  const estimate = amount(env, { input: Math.ceil(request.bytes / 3), output: outputEstimate, cached: 0, reasoning: 0, estimated: true });
+  // Room is kept for the last word, but not at the cost of the first.
+  const headroom = purpose === 'turn' && state.answer ? estimate : nothing;
+  const reservation = await budget.reserve(estimate, { headroom, signal });
+  if (!reservation.ok) {
+    if (reservation.cause === 'aborted') return null;
+    if (purpose !== 'turn' || !state.answer) return exhausted(cause ?? reservation.cause, state);
+    return ask(env, 'wrap-up', reservation.cause);
+  }
+  let spent = nothing;
+  try {
+    for (;;) {
+      const attempt = await tryOnce(env, purpose, cause);
+      if (attempt === null) return null;
+      const actual = attempt.ok ? amount(env, attempt.answer.usage) : attempt.usage ? amount(env, attempt.usage) : nothing;
+      spent = { tokens: spent.tokens + actual.tokens, costUsd: spent.costUsd + actual.costUsd };
+      if (attempt.ok) {
+        await answered(env, attempt.answer, purpose);
+        return 'go on';
+      }
+      const ending = await failedOnce(env, attempt);
+      if (ending === 'go on') continue;
+      return ending && cause ? exhausted(cause, state) : ending; // the limit stays the cause, even without a last word
+    }
+  } finally {
+    reservation.settle(spent);
+  }
+}
+
+function requestOf(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Request {
+  const { state, pinned, handle } = env;
+  const entries = state.asked ? state.entries : [...state.entries, ...pendingEntries(pendingOf(state), purpose, cause)];
+  return buildRequest(pinned, entries, { purpose, maxOutputTokens: handle.maxOutputTokens });
+}
+
+/** One attempt; null when the run was stopped before the call began. */
+async function tryOnce(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Promise<CallResult | null> {
+  const { state, handle, signal } = env;
+  const pass = await env.lane.enter(signal);
+  if (!pass) return null;
+  let left: Parameters<typeof pass.leave>[0] = { kind: 'failed' };
+  try {
+    const request = requestOf(env, purpose, cause);
+    const { attempt, upTo } = state.asked ? { attempt: state.asked.attempt + 1, upTo: state.asked.upTo } : { attempt: 1, upTo: state.seq };
+    const turn = state.turns + 1;
+    note(env, { type: 'model.asked', data: { attempt, cause, purpose, request: request.hash, turn, upTo } });
+    const { firstByteMs, idleMs } = state.created.data.grant.limits;
+    const result = await env.callModel({
+      model: handle.model,
+      options: request.options,
+      requestBytes: request.bytes,
+      firstByteMs: firstByteMs.value as number,
+      idleMs: idleMs.value as number,
+      signal,
+      onFirst: () => pass.accepted(),
+      onDelta: (kind, text) => env.journal.emit({ type: 'delta', runId: state.runId, turn, kind, text }),
+    });
+    if (result.ok) left = { kind: 'ok' };
+    else if (result.failure.limited) left = { kind: 'limited', retryAfterMs: result.failure.retryAfterMs };
+    return result;
+  } finally {
+    pass.leave(left);
+  }
+}
+
+async function answered(env: LoopEnv, answer: Extract<CallResult, { ok: true }>['answer'], purpose: Purpose): Promise<void> {
+  const { state, handle, journal } = env;
+  const turn = state.turns + 1;
+  // The last word and the summary are words: calls in them are not made.
+  const words = purpose === 'turn' ? answer.content : answer.content.filter((part) => part.type !== 'tool-call');
+  const content = words.map((part) => withoutSecrets(part, env.tools.redact));
+  const calls = purpose === 'turn' ? examine(content, turn, state, env.tools) : [];
+  const costUsd = handle.price ? handle.price(answer.usage) : null;
+  const dropped = purpose === 'turn' ? answer.dropped : 0;
+  const first: Draft = { type: 'model.answered', data: { content, costUsd, dropped, finish: answer.finish, turn, usage: answer.usage } };
+  const durable = journal.record(rootOf(state), [{ runId: state.runId, drafts: [first, ...calls] }]);
+  if (callParts(content).length > 0) await durable;
+  else durable.catch(() => {});
+}
+
+/** What to do after an attempt that failed: wait and go on, or the ending. */
+async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false }>): Promise<Ending | 'go on' | null> {
+  const { state, signal } = env;
+  const { retryAfterMs, limited } = attempt.failure;
+  const { redact } = env.tools;
+  const error = { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
+  const tries = state.asked?.attempt ?? 1;
+  const shorter = error.code === 'context_length' ? prunable(state) : [];
+  const late = retryAfterMs !== null && env.deadline !== null && env.clock.monotonic() + retryAfterMs >= env.deadline;
+  const again = !attempt.aborted && !late && (shorter.length > 0 || (error.retryable && tries < maxAttempts));
+  const costUsd = attempt.usage && env.handle.price ? env.handle.price(attempt.usage) : null;
+  note(env, {
+    type: 'model.failed',
+    data: { again, attempt: tries, costUsd, error, text: redact(attempt.text, false), turn: state.turns + 1, usage: attempt.usage },
+  });
+  if (attempt.aborted) return null;
+  if (!again)
+    return failed(
+      error.code,
+      late ? `${error.message} (the provider asks for ${retryAfterMs} ms, which is past the deadline)` : error.message,
+      error.retryable,
+    );
+  if (shorter.length > 0) note(env, { type: 'context.pruned', data: { calls: shorter } });
+  else if (!limited) await env.deadlines.wait(delay(tries, retryAfterMs, env.random), signal); // a limited lane makes everybody wait
+  return signal.aborted ? null : 'go on';
+}
+
+/** Makes room near the end of the model's window, as a fact, before the request is made. */
+function prune(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): void {
+  const calls = pruneFor(env.state, requestOf(env, purpose, cause).bytes, env.handle);
+  if (calls.length > 0) note(env, { type: 'context.pruned', data: { calls } });
+}
+
+/** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
+async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
+  const { state, slot, signal, deadlines, clock } = env;
+  let changes: Promise<void> = Promise.resolve();
+  const run = async (call: CallState) => {
+    const x = {
+      runId: state.runId,
+      rootId: rootOf(state),
+      env: env.tools,
+      delegation: env.delegation(call),
+      signal,
+      deadlines,
+      now: () => clock.monotonic(),
+    };
+    const drafts = await execute(call, x);
+    slot.idle();
+    env.journal.record(rootOf(state), [{ runId: state.runId, drafts }]).catch(() => {});
+  };
+  slot.work(calls.length);
+  await Promise.all(
+    calls.map((call) => {
+      if (isParallel(env.tools.tools.get(call.tool))) return run(call);
+      changes = changes.then(() => run(call));
+      return changes;
+    }),
+  );
+}
+
+/** Reading tools, and those that keep their own time because they wait for children. */
+function isParallel(tool: AnyTool | undefined): boolean {
+  return tool === undefined || tool.readOnly || tool.timeoutMs === null;
+}
+
+function amount(env: LoopEnv, usage: Usage): { tokens: number; costUsd: number } {
+  return { tokens: usage.input + usage.output, costUsd: env.handle.price?.(usage) ?? 0 };
+}
+
+/** A provider's signature covers its reasoning, so that goes back as it came. */
+function withoutSecrets(part: ContentPart, redact: Redact): ContentPart {
+  if (part.type === 'text') return { ...part, text: redact(part.text, false) };
+  return part.type === 'tool-call' ? { ...part, input: redact(part.input, false) } : part;
+}
+
+function note(env: LoopEnv, draft: Draft): void {
+  env.journal.note(rootOf(env.state), { runId: env.state.runId, drafts: [draft] });
+}
+
+function rootOf(state: RunState): string {
+  return state.created.data.rootId;
+}

@@ -1,0 +1,52 @@
+// Orders from other processes to runs of this one. An order is consumed in the transaction that writes its fact; one whose run has ended
+// here is taken away without a fact.
+import type { Order } from '../contract/order.ts';
+import type { Owner, Store } from '../ports/store.ts';
+import type { Journal } from './journal.ts';
+import type { LiveRun } from './live.ts';
+
+export interface OrderDesk {
+  store: Store;
+  owner: Owner;
+  journal: Journal;
+  live(runId: string): LiveRun | null;
+  cancel(run: LiveRun, reason: string, by: string, consumed: string[]): Promise<void>;
+  message(run: LiveRun, text: string, from: string, consumed: string[]): Promise<void>;
+}
+
+const from = 'the user';
+
+/** Looks for orders whenever the store says that something may have come. The returned function ends it. */
+export function heedOrders(desk: OrderDesk): () => void {
+  let looking = false;
+  let again = false;
+
+  async function look(): Promise<void> {
+    if (looking) {
+      again = true;
+      return;
+    }
+    looking = true;
+    try {
+      do {
+        again = false;
+        const orders = await desk.store.orders(desk.owner);
+        for (const order of orders) await obey(order, desk);
+      } while (again);
+    } catch {
+      // A store that cannot be read now is asked again at the next wake-up; the order stays where it is.
+    } finally {
+      looking = false;
+    }
+  }
+
+  return desk.store.watch(() => void look());
+}
+
+async function obey(order: Order, desk: OrderDesk): Promise<void> {
+  const run = desk.live(order.runId);
+  const open = run !== null && !desk.journal.state(run.id).ended;
+  if (open && order.kind === 'cancel') return desk.cancel(run, order.text, from, [order.id]);
+  if (open && order.kind === 'message') return desk.message(run, order.text, from, [order.id]);
+  await desk.store.dropOrders(desk.owner, [order.id]);
+}

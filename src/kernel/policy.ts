@@ -1,0 +1,126 @@
+/**
+ * Rules: may this call be made? Pure. It confines no paths and parses no commands: tools say what a call touches (its
+ * subjects), rules are matched against that.
+ *
+ *  1. In a ruleset the last match wins. Rulesets are never joined: each answers alone and the strictest answer holds.
+ *  2. So a further ruleset, or one more deny anywhere, never allows what was not allowed without it.
+ *  3. Every owner's ruleset must allow; where it says nothing, or there is none, the answer is deny.
+ *  4. A call needs all its subjects allowed. A rule with a pattern says nothing about a call without subjects.
+ *  5. A tool that is not offered would be denied whatever its subjects.
+ *  6. Matching takes no more than pattern times subject steps, and no pattern is longer than 1,000 characters.
+ */
+import { RetinueError } from '../contract/error.ts';
+import { type Decision, type Rule, RuleAction, type Ruleset } from '../contract/grant.ts';
+import { clip, unknown } from './nearest.ts';
+
+const strictness = { allow: 0, ask: 1, deny: 2 };
+const maxPattern = 1_000;
+const denyAll: Rule = { action: 'deny', tool: '*', pattern: null };
+const builtIn = 'built-in';
+
+/** Reads `allow|ask|deny tool[:pattern]`. Throws RetinueError `invalid_rule`. */
+export function parseRule(text: string): Rule {
+  const [word = ''] = text.trimStart().split(/\s/, 1);
+  const rest = text.trimStart().slice(word.length).trim();
+  const colon = rest.indexOf(':');
+  const tool = (colon === -1 ? rest : rest.slice(0, colon)).trimEnd();
+  const pattern = colon === -1 ? null : rest.slice(colon + 1).trimStart();
+  const action = RuleAction.options.find((option) => option === word);
+  if (action === undefined) return invalid(text, word === '' ? 'it is empty' : unknown('action', word, RuleAction.options));
+  if (tool === '') return invalid(text, 'it names no tool; `*` stands for every tool');
+  if (/\s/.test(tool)) return invalid(text, `a pattern is set off by a colon, as in \`${action} ${clip(rest.replace(/\s+/, ':'))}\``);
+  if (/[*?]./s.test(tool) || tool.endsWith('?')) return invalid(text, 'in the name of a tool `*` may only stand at the end');
+  if (pattern === '') return invalid(text, 'nothing follows the colon; leave it out to mean every call');
+  if (pattern !== null && pattern.length > maxPattern) return invalid(text, `its pattern is longer than ${maxPattern} characters`);
+  return { action, tool, pattern };
+}
+
+function invalid(text: string, why: string): never {
+  const help = 'write `allow|ask|deny tool[:pattern]`, for example `allow bash:git log *`';
+  throw new RetinueError('invalid_rule', `rule \`${clip(text)}\`: ${why}; ${help}`);
+}
+
+export function formatRule({ action, tool, pattern }: Rule): string {
+  return pattern === null ? `${action} ${tool}` : `${action} ${tool}:${pattern}`;
+}
+
+/** Whether a rule speaks about a call. `subject` null: the call has none. */
+export function matches(rule: Rule, tool: string, subject: string | null): boolean {
+  if (!matchesTool(rule, tool)) return false;
+  if (rule.pattern === null) return true;
+  if (subject === null) return false;
+  // `git log *` is about `git log` too.
+  return wildcard(rule.pattern, subject) || (rule.pattern.endsWith(' *') && wildcard(rule.pattern.slice(0, -2), subject));
+}
+
+function matchesTool(rule: Rule, tool: string): boolean {
+  return rule.tool === tool || (rule.tool.endsWith('*') && tool.startsWith(rule.tool.slice(0, -1)));
+}
+
+/** `*` any characters, `?` one (a UTF-16 unit). On a mismatch only the last star takes one more: earlier ones need never. */
+function wildcard(pattern: string, text: string): boolean {
+  let p = 0;
+  let star = -1;
+  let resume = 0;
+  for (let t = 0; t < text.length; ) {
+    if (pattern[p] === '*') {
+      star = p++;
+      resume = t;
+    } else if (pattern[p] === '?' || pattern[p] === text[t]) {
+      p++;
+      t++;
+    } else if (star !== -1) {
+      p = star + 1;
+      t = ++resume;
+    } else return false;
+  }
+  while (pattern[p] === '*') p++;
+  return p === pattern.length;
+}
+
+/** The strictest answer of all rulesets about all subjects; of equal ones the first is named. */
+export function decide(rulesets: readonly Ruleset[], call: { tool: string; subjects: readonly string[] }): Decision {
+  const silent: Decision = { action: 'deny', rule: null, owner: builtIn };
+  if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return silent;
+  const subjects = call.subjects.length === 0 ? [null] : call.subjects;
+  let strictest: Decision | null = null;
+  for (const { kind, owner, rules } of rulesets) {
+    for (const subject of subjects) {
+      const rule = rules.findLast((candidate) => matches(candidate, call.tool, subject));
+      if (rule === undefined && kind === 'narrowing') continue;
+      const answer = rule === undefined ? silent : { action: rule.action, rule: formatRule(rule), owner: rule.from ?? owner };
+      if (strictest === null || strictness[answer.action] > strictness[strictest.action]) strictest = answer;
+    }
+  }
+  return strictest ?? silent;
+}
+
+/** Lists of tools as a ruleset that narrows. `allow` absent: all but the denied ones; empty: none. Null: nothing to say. */
+export function toolRuleset(owner: string, allow: readonly string[] | undefined, deny: readonly string[]): Ruleset | null {
+  if (allow === undefined && deny.length === 0) return null;
+  const allowed = allow === undefined ? [] : [denyAll, ...allow.map(ruleFor('allow'))];
+  return { kind: 'narrowing', owner, rules: [...allowed, ...deny.map(ruleFor('deny'))] };
+}
+
+/** The tools that a model gets to see: without those that some ruleset denies whatever the call (invariant 5). */
+export function offered(rulesets: readonly Ruleset[], tools: readonly string[]): string[] {
+  if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return [];
+  return tools.filter((tool) => !rulesets.some((ruleset) => deniesAll(ruleset, tool)));
+}
+
+function deniesAll({ kind, rules }: Ruleset, tool: string): boolean {
+  const decisive = rules.findLast((rule) => matchesTool(rule, tool) && (rule.action !== 'deny' || rule.pattern === null));
+  return decisive === undefined ? kind === 'owner' : decisive.action === 'deny';
+}
+
+/** What holds before the owner says anything. Delegation tools and the caller's own are allowed; a shell is asked about. */
+export function builtInRuleset(delegationTools: readonly string[], ownTools: readonly string[]): Ruleset {
+  const reading = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch'];
+  const keeping = ['todo', 'memory', 'scratchpad', 'write', 'edit'];
+  const allowed = [...reading, ...keeping, ...delegationTools, ...ownTools];
+  return { kind: 'owner', owner: builtIn, rules: [...allowed.map(ruleFor('allow')), ruleFor('ask')('bash')] };
+}
+
+function ruleFor(action: RuleAction): (tool: string) => Rule {
+  return (tool) => ({ action, tool, pattern: null });
+}

@@ -1,0 +1,198 @@
+// The life of one run in this process: slot, start, loop, settle. Whatever happens, it ends with exactly one `run.ended`, in one
+// transaction with the parent's `child.ended` (invariants 1 and 2).
+import { RetinueError } from '../contract/error.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ModelCaller } from '../ports/model.ts';
+import type { Redact } from '../ports/secrets.ts';
+import type { Store } from '../ports/store.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { canonical, sha256 } from './canonical.ts';
+import type { Contexts } from './context.ts';
+import type { Pinned } from './conversation.ts';
+import type { Deadlines } from './deadlines.ts';
+import { createDelegation, type Desk } from './delegate.ts';
+import { type Ending, failed, outcomeOf, rowOf } from './fold.ts';
+import { historyOf } from './history.ts';
+import { isoOf, type Journal, msOf } from './journal.ts';
+import type { Lanes } from './lanes.ts';
+import { endingOf, type LiveRun, type StopCause } from './live.ts';
+import { runLoop } from './loop.ts';
+
+/** How messages are built; a change in that is a new version, and old ones stay replayable. */
+export const loopVersion = 1;
+
+export interface RunGround {
+  journal: Journal;
+  store: Store;
+  clock: Clock;
+  deadlines: Deadlines;
+  lanes: Lanes;
+  random(): number;
+  tools: ReadonlyMap<string, AnyTool>;
+  contexts: Contexts;
+  desk: Desk;
+  callModel: ModelCaller;
+  redact: Redact;
+  /** The run has ended and is no longer this process's business. */
+  gone(run: LiveRun): void;
+}
+
+/** Drives an admitted run to its end. Rejects only when the journal is lost. */
+export async function driveRun(run: LiveRun, ground: RunGround): Promise<void> {
+  let ending: Ending;
+  try {
+    ending = (await work(run, ground)) ?? endingOf(run.signal.reason as StopCause);
+  } catch (error) {
+    ending = broken(error);
+  }
+  await settleRun(run, ending, ground);
+}
+
+export function broken(error: unknown): Ending {
+  if (error instanceof RetinueError) return failed(error.code, error.message, error.retryable);
+  return failed('internal', `a fault of Retinue: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+async function work(run: LiveRun, ground: RunGround): Promise<Ending | null> {
+  if (!run.admitted || !(await run.slot.ensure())) return null;
+  const { grant, handle, check } = run.admitted;
+  const { deadline, pinned } = await start(run, ground);
+  const endDeadline =
+    deadline === null ? () => {} : ground.deadlines.at(deadline, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
+  try {
+    return await runLoop({
+      state: ground.journal.state(run.id),
+      journal: ground.journal,
+      clock: ground.clock,
+      deadlines: ground.deadlines,
+      random: ground.random,
+      signal: run.signal,
+      deadline,
+      handle,
+      callModel: ground.callModel,
+      pinned,
+      lane: ground.lanes.lane(handle.lane),
+      budget: run.budget,
+      slot: run.slot,
+      tools: {
+        tools: ground.tools,
+        offered: grant.tools,
+        rulesets: () => run.rulesets,
+        workspace: grant.workspace,
+        toolTimeoutMs: grant.limits.toolTimeoutMs.value as number,
+        checkResult: check,
+        redact: ground.redact,
+      },
+      delegation: ({ turn, index }) => createDelegation(run, { index, turn }, ground.desk),
+      changed: run.changed,
+    });
+  } finally {
+    endDeadline();
+  }
+}
+
+/** Pins everything that requests are made of, and sets the deadline: from here on, never past the parent's (invariant 6). */
+async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: number | null; pinned: Pinned }> {
+  const { agent, brief, grant, handle } = run.admitted as NonNullable<LiveRun['admitted']>;
+  const [rawSystem, rawFirst, past] = await Promise.all([
+    ground.contexts.system(agent, run.depth, grant.workspace),
+    ground.contexts.first(brief, grant.workspace),
+    brief.continues === undefined ? null : historyOf(brief.continues, ground.store),
+  ]);
+  const system = ground.redact(rawSystem, true);
+  const first = ground.redact(rawFirst, true);
+  const { tools, text: toolsText, hash: toolsHash } = ground.contexts.tools(grant.tools, brief.result?.schema);
+  const historyText = past === null ? null : canonical(past);
+  const now = ground.clock.now();
+  const own = now + (grant.limits.timeoutMs.value as number);
+  const at = run.notAfter === null ? own : Math.min(own, msOf(run.notAfter));
+  run.notAfter = isoOf(at);
+  const pinned: Pinned = {
+    system,
+    systemHash: sha256(system),
+    tools,
+    toolsHash,
+    history: past ?? [],
+    historyHash: historyText === null ? null : sha256(historyText),
+  };
+  const data = {
+    deadline: run.notAfter,
+    first,
+    history: pinned.historyHash,
+    loop: loopVersion,
+    model: handle.id,
+    system: pinned.systemHash,
+    tools: pinned.toolsHash,
+  };
+  const blobs = [system, toolsText, ...(historyText === null ? [] : [historyText])];
+  ground.journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'run.started', data }] }], { blobs }).catch(() => {});
+  return { deadline: ground.clock.monotonic() + (at - now), pinned };
+}
+
+/** Ends a run: first everything below it, then its own last fact. After that it holds no slot, timer or listener (invariant 7). */
+export async function settleRun(run: LiveRun, ending: Ending, ground: Pick<RunGround, 'journal' | 'gone'>): Promise<void> {
+  run.closing = true;
+  const cause = (run.signal.reason as StopCause | undefined) ?? {
+    code: 'cancelled' as const,
+    message: 'the run that delegated it has ended',
+  };
+  for (const child of run.children) child.stop(cause);
+  await Promise.allSettled([...run.children].map((child) => child.ended));
+  run.slot.release();
+  run.unlink();
+  try {
+    if (cause.code === 'lost') throw cause.error;
+    const outcome = await recordEnd(run, checkLeftOver(run, ending), ground.journal);
+    leave(run, ground);
+    run.settle.resolve(outcome);
+  } catch (error) {
+    leave(run, ground);
+    run.settle.reject(error);
+  }
+}
+
+function leave(run: LiveRun, { journal, gone }: Pick<RunGround, 'journal' | 'gone'>): void {
+  const { parent } = run;
+  if (parent) {
+    parent.endedRows.set(run.id, rowOf(journal.state(run.id)));
+    parent.children.delete(run);
+    parent.open--;
+    parent.notify();
+  }
+  journal.forget(run.id);
+  gone(run);
+}
+
+/** A scripted model with steps left over says so here. */
+function checkLeftOver(run: LiveRun, ending: Ending): Ending {
+  const left = ending.code === null ? (run.admitted?.handle.finished?.(run.id) ?? null) : null;
+  return left ? failed(left.code, left.message, left.retryable) : ending;
+}
+
+async function recordEnd(run: LiveRun, ending: Ending, journal: Journal): Promise<Outcome> {
+  const state = journal.state(run.id);
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const own = {
+    runId: run.id,
+    drafts: (at: { iso: string; ms: number }) => {
+      const outcome = outcomeOf(state, ending, { ...at, startedMs: state.started ? msOf(state.started.at) : null });
+      resolve(outcome);
+      return [{ type: 'run.ended' as const, data: { outcome } }];
+    },
+  };
+  const parts = run.parent ? [own, childEnded(run.parent.id, run.id, journal)] : [own];
+  await journal.record(run.rootId, parts);
+  return promise;
+}
+
+export function childEnded(parentId: string, childId: string, journal: Journal) {
+  return {
+    runId: parentId,
+    drafts: () => {
+      const { ended, hash } = journal.state(childId);
+      if (!ended) throw new RetinueError('internal', `run ${childId} has not ended`);
+      return [{ type: 'child.ended' as const, data: { childId, hash, outcome: ended.data.outcome } }];
+    },
+  };
+}

@@ -1,0 +1,260 @@
+// What the facts of one run say: the run's state as a fold. The loop, the rows and the outcome are read from it alone, so that the same
+// facts give the same requests and the same outcome (invariant 9), live, resumed or replayed.
+//
+// The conversation is a list of entries that only grows. What arrives while a model call is open (messages, ends of children) waits in
+// `inbox` and becomes part of the conversation with the next `model.asked`: messages are built from facts up to its `upTo` alone.
+import type { Artifact } from '../contract/artifact.ts';
+import type { ContentPart, Usage } from '../contract/content.ts';
+import type { Draft, Fact, FactData, FactOf, LimitCause, Purpose } from '../contract/fact.ts';
+import type { Json } from '../contract/json.ts';
+import type { Outcome, Tokens } from '../contract/outcome.ts';
+import { canonical, sha256 } from './canonical.ts';
+import { type CallState, type Entry, type InboxItem, type Pending, pendingEntries } from './conversation.ts';
+
+export interface ChildState {
+  id: string;
+  label: string | null;
+  agent: string | null;
+  outcome: Outcome | null;
+}
+
+export interface RunState {
+  runId: string;
+  seq: number;
+  hash: string;
+  created: FactOf<'run.created'>;
+  started: FactOf<'run.started'> | null;
+  ended: FactOf<'run.ended'> | null;
+  cancel: FactData['cancel.asked'] | null;
+  paused: boolean;
+  entries: Entry[];
+  inbox: InboxItem[];
+  /** The model call that is open, and how often it has been tried. */
+  asked: FactData['model.asked'] | null;
+  /** The last answer; null before the first. */
+  answer: (FactData['model.answered'] & { purpose: Purpose; cause: LimitCause | null }) | null;
+  failure: FactData['model.failed'] | null;
+  /** A nudge that the model has not answered yet. */
+  nudge: FactData['model.nudged'] | null;
+  nudged: { empty: number; cut: number; result: number; summary: number };
+  /** Model calls that were answered: the turns. Wrap-up and summary do not count. */
+  turns: number;
+  /** The calls of the last answer, and of all answers. */
+  calls: CallState[];
+  allCalls: CallState[];
+  /** Keys of the latest calls, for the loop guard, and how often they repeat. */
+  recent: string[];
+  repeats: number;
+  /** Turns in a row with a tool call that does not parse, and the last of them. */
+  malformed: { turns: number; last: number };
+  invalidResults: number;
+  data: Json | undefined;
+  texts: string[];
+  partial: string;
+  artifacts: Artifact[];
+  children: Map<string, ChildState>;
+  /** Of the run and everything below it; `costUsd` null once a price was unknown. */
+  tokens: Tokens;
+  costUsd: number | null;
+  /** Size of the last request as the provider counted it. */
+  lastInput: number | null;
+}
+
+export function initialState(fact: FactOf<'run.created'>): RunState {
+  return {
+    runId: fact.runId,
+    seq: fact.seq,
+    hash: fact.hash,
+    created: fact,
+    started: null,
+    ended: null,
+    cancel: null,
+    paused: false,
+    entries: [],
+    inbox: [],
+    asked: null,
+    answer: null,
+    failure: null,
+    nudge: null,
+    nudged: { empty: 0, cut: 0, result: 0, summary: 0 },
+    turns: 0,
+    calls: [],
+    allCalls: [],
+    recent: [],
+    repeats: 0,
+    malformed: { turns: 0, last: -1 },
+    invalidResults: 0,
+    data: undefined,
+    texts: [],
+    partial: '',
+    artifacts: [],
+    children: new Map(),
+    tokens: { input: 0, output: 0, cached: 0, reasoning: 0 },
+    costUsd: 0,
+    lastInput: null,
+  };
+}
+
+/** Advances the state by one fact, in place. */
+export function reduce(state: RunState, fact: Fact): void {
+  state.seq = fact.seq;
+  state.hash = fact.hash;
+  const reducer = reducers[fact.type] as (state: RunState, data: Fact['data'], fact: Fact) => void;
+  reducer(state, fact.data, fact);
+}
+
+/** The state that a run's facts, in order, add up to. */
+export function foldFacts(facts: Fact[]): RunState {
+  const [first, ...rest] = facts;
+  if (first?.type !== 'run.created') throw new Error('the facts of a run begin with run.created');
+  const state = initialState(first);
+  for (const fact of rest) reduce(state, fact);
+  return state;
+}
+
+type Reducers = { [D in Draft as D['type']]: (state: RunState, data: D['data'], fact: FactOf<D['type']>) => void };
+
+const nothing = () => {};
+
+const reducers: Reducers = {
+  'run.created': nothing,
+  'run.started': (state, data, fact) => {
+    state.started = fact;
+    if (data.first !== null) state.entries.push({ kind: 'user', text: data.first });
+  },
+  'model.asked': (state, data) => {
+    state.asked = data;
+    state.failure = null;
+    if (data.attempt > 1) return; // the same request again: what has come meanwhile belongs to the next one
+    state.entries.push(...pendingEntries(pendingOf(state), data.purpose, data.cause));
+    state.inbox = [];
+    state.nudge = null;
+    state.calls = [];
+  },
+  'model.answered': (state, data) => {
+    const { purpose, cause } = state.asked ?? { purpose: 'turn' as const, cause: null };
+    state.asked = null;
+    state.answer = { ...data, purpose, cause };
+    if (purpose === 'turn') state.turns++;
+    if (data.content.length > 0) state.entries.push({ kind: 'assistant', content: data.content });
+    const text = textOf(data.content);
+    if (text !== '') state.texts.push(text);
+    if (text !== '' || callParts(data.content).length > 0) state.nudged.empty = 0; // twice in a row is what ends a run
+    state.partial = '';
+    state.lastInput = data.usage.input + data.usage.output;
+    spend(state, data.usage, data.costUsd);
+  },
+  'model.failed': (state, data) => {
+    state.failure = data;
+    if (data.text !== '') state.partial = data.text;
+    if (data.usage) spend(state, data.usage, data.costUsd);
+  },
+  'model.nudged': (state, data) => {
+    state.nudge = data;
+    state.nudged[data.reason]++;
+  },
+  'tool.asked': (state, data) => {
+    const part = callParts(state.answer?.content ?? [])[data.index];
+    const { turn, index, tool, rejected, idempotent } = data;
+    const callId = part?.callId ?? `${turn}.${index}`;
+    const call: CallState = { turn, index, callId, tool, arguments: data.arguments, rejected, idempotent, finished: null, pruned: false };
+    state.calls.push(call);
+    state.allCalls.push(call);
+    state.recent = [...state.recent, callKey(tool, data.arguments)].slice(-maxRecent);
+    state.repeats = countRepeats(state.recent);
+    if (rejected !== 'malformed') state.malformed = { turns: 0, last: -1 };
+    else if (state.malformed.last !== turn) state.malformed = { turns: state.malformed.turns + 1, last: turn };
+  },
+  'tool.finished': (state, data) => {
+    const call = state.calls.find((each) => each.turn === data.turn && each.index === data.index);
+    if (call) call.finished = data;
+    if (data.data !== undefined) state.data = data.data;
+    else if (call?.rejected === 'submit') state.invalidResults++;
+    if (data.told.length > 0) state.inbox = state.inbox.filter((item) => item.kind !== 'child' || !data.told.includes(item.childId));
+  },
+  'child.created': (state, data) => {
+    state.children.set(data.childId, { id: data.childId, label: data.label, agent: data.agent, outcome: null });
+  },
+  'child.ended': (state, { childId, outcome }) => {
+    const child = state.children.get(childId);
+    if (child) child.outcome = outcome;
+    state.inbox.push({ kind: 'child', childId, outcome });
+    addTokens(state.tokens, outcome.tokens);
+    state.costUsd = addCost(state.costUsd, outcome.costUsd);
+  },
+  'message.received': (state, data) => void state.inbox.push({ kind: 'message', ...data }),
+  'artifact.recorded': (state, data) => void state.artifacts.push(data.artifact),
+  'context.pruned': (state, data) => {
+    for (const { turn, index } of data.calls) {
+      const call = state.allCalls.find((each) => each.turn === turn && each.index === index);
+      if (call) call.pruned = true;
+    }
+    state.lastInput = null;
+  },
+  'context.compacted': nothing,
+  'cancel.asked': (state, data) => {
+    state.cancel ??= data;
+  },
+  'approval.asked': nothing,
+  'approval.answered': nothing,
+  'run.paused': (state) => {
+    state.paused = true;
+  },
+  'run.resumed': (state) => {
+    state.paused = false;
+  },
+  'run.ended': (state, _data, fact) => {
+    state.ended = fact;
+  },
+};
+
+export function textOf(content: ContentPart[]): string {
+  return content
+    .filter((part) => part.type === 'text')
+    .map((part) => part.text)
+    .join('')
+    .trim();
+}
+
+export function callParts(content: ContentPart[]): Extract<ContentPart, { type: 'tool-call' }>[] {
+  return content.filter((part) => part.type === 'tool-call');
+}
+
+export function pendingOf(state: RunState): Pending {
+  const { calls, inbox } = state;
+  return { calls, inbox, dropped: state.answer?.dropped ?? 0, nudge: state.nudge?.text ?? null };
+}
+
+const maxRecent = 40;
+const maxPeriod = 4;
+
+export function callKey(tool: string, args: Json): string {
+  return sha256(`${tool} ${canonical(args)}`).slice(0, 16);
+}
+
+/** How many times the latest calls say the same: one call over and over, or a round of up to four. */
+export function countRepeats(keys: string[]): number {
+  let most = 0;
+  for (let period = 1; period <= maxPeriod; period++) {
+    let same = 0;
+    while (same + period < keys.length && keys[keys.length - 1 - same] === keys[keys.length - 1 - same - period]) same++;
+    most = Math.max(most, Math.floor(same / period) + 1);
+  }
+  return keys.length === 0 ? 0 : most;
+}
+
+function spend(state: RunState, usage: Usage, costUsd: number | null): void {
+  addTokens(state.tokens, usage);
+  state.costUsd = addCost(state.costUsd, costUsd);
+}
+
+function addTokens(total: Tokens, more: Tokens | Usage): void {
+  total.input += more.input;
+  total.output += more.output;
+  total.cached += more.cached;
+  total.reasoning += more.reasoning;
+}
+
+function addCost(total: number | null, more: number | null): number | null {
+  return total === null || more === null ? null : total + more;
+}

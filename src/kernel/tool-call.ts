@@ -1,0 +1,210 @@
+// Tool calls: what of an answer may be executed (examine), and executing one (execute).
+//
+// T1. Every call of an answer gets exactly one `tool.asked` and one result; what cannot be executed is answered to the model at once.
+// T2. A tool that throws, hangs, ignores its signal or floods gives a result all the same, in time and in bounds.
+// T3. No tool starts after the run's signal has fired (invariant 8).
+import type { ContentPart } from '../contract/content.ts';
+import type { Draft, FactData } from '../contract/fact.ts';
+import type { Decision, Ruleset } from '../contract/grant.ts';
+import type { Json } from '../contract/json.ts';
+import type { Delegation } from '../ports/delegation.ts';
+import type { Redact } from '../ports/secrets.ts';
+import type { AnyTool, ToolResult } from '../ports/tool.ts';
+import { parseArguments } from './arguments.ts';
+import type { CallState } from './conversation.ts';
+import type { Deadlines } from './deadlines.ts';
+import { repeatRefused } from './decide.ts';
+import { unknown } from './nearest.ts';
+import { decide } from './policy.ts';
+import { callKey, callParts, countRepeats, type RunState } from './state.ts';
+import { cutMiddle } from './text.ts';
+
+export const submitTool = 'submit_result';
+const defaultOutputBytes = 50_000;
+/** How long a tool that was told to stop may take to clean up (its processes get 2 s to end by themselves). */
+const graceMs = 3000;
+
+/** What a run's calls are held against. */
+export interface ToolEnv {
+  tools: ReadonlyMap<string, AnyTool>;
+  offered: readonly string[];
+  /** The rulesets of the run and all its ancestors. */
+  rulesets(): Ruleset[];
+  workspace: string;
+  toolTimeoutMs: number;
+  /** Checks a submitted result; null where the brief wants none. Gives the problem, or null when it holds. */
+  checkResult: ((value: Json) => string | null) | null;
+  redact: Redact;
+}
+
+type Rejected = NonNullable<FactData['tool.asked']['rejected']>;
+type Verdict = {
+  args: Json;
+  decision: Decision;
+  idempotent: boolean;
+  rejected: null | { why: Rejected; status: 'ok' | 'error' | 'denied'; say: string; data?: Json };
+};
+
+const kernels: Decision = { action: 'allow', rule: null, owner: 'kernel' };
+
+/** The calls of an answer as facts. Ids that stand twice are made different in place, because providers refuse them when sent back. */
+export function examine(content: ContentPart[], turn: number, state: RunState, env: ToolEnv): Draft[] {
+  const ids = new Set<string>();
+  let recent = state.recent;
+  return callParts(content).flatMap((part, index): Draft[] => {
+    const twice = ids.has(part.callId);
+    if (twice) part.callId = `${part.callId}~${index}`;
+    ids.add(part.callId);
+    const verdict = twice
+      ? reject(part.input, 'duplicate', 'two calls of your answer had the same id; only the first was made')
+      : judge(part, env);
+    recent = [...recent, callKey(part.tool, verdict.args)].slice(-40);
+    if (!verdict.rejected && countRepeats(recent) >= repeatRefused) {
+      verdict.rejected = {
+        why: 'repeated',
+        status: 'error',
+        say: 'you have made this same call several times in a row, so it was not made again; try something else',
+      };
+    }
+    const { rejected } = verdict;
+    const asked: Draft = {
+      type: 'tool.asked',
+      data: {
+        arguments: verdict.args,
+        decision: verdict.decision,
+        idempotent: verdict.idempotent,
+        index,
+        rejected: rejected?.why ?? null,
+        tool: part.tool,
+        turn,
+      },
+    };
+    if (!rejected) return [asked];
+    return [asked, finished({ turn, index }, rejected.status, rejected.say, rejected.data === undefined ? {} : { data: rejected.data })];
+  });
+}
+
+function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv): Verdict {
+  const parsed = parseArguments(part.input);
+  if (!parsed.ok) return reject(part.input, 'malformed', `${parsed.problem}; send the call again with correct arguments`);
+  if (part.tool === submitTool && env.checkResult) return judgeResult(parsed.value, env.checkResult);
+  const tool = env.tools.get(part.tool);
+  if (!tool) return reject(parsed.value, 'unknown', unknown('tool', part.tool, [...env.offered]));
+  const input = tool.input.safeParse(parsed.value);
+  if (!input.success) {
+    const problems = input.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.') || '(arguments)'}: ${issue.message}`);
+    return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${problems.join('; ')}`);
+  }
+  const subjects = tool.subjects(input.data, { workspace: env.workspace });
+  const decision = decide(env.rulesets(), { tool: part.tool, subjects });
+  const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, rejected: null };
+  if (decision.action !== 'allow') verdict.rejected = { why: 'denied', status: 'denied', say: denial(part.tool, decision) };
+  else if (!env.offered.includes(part.tool))
+    verdict.rejected = { why: 'unknown', status: 'error', say: `the tool ${part.tool} is not available in this run` };
+  return verdict;
+}
+
+function judgeResult(value: Json, check: (value: Json) => string | null): Verdict {
+  const problem = check(value);
+  const say = problem === null ? 'accepted' : `the result breaks its schema: ${problem}; submit it again, corrected`;
+  const rejected = {
+    why: 'submit' as const,
+    status: problem === null ? ('ok' as const) : ('error' as const),
+    say,
+    ...(problem === null ? { data: value } : {}),
+  };
+  return { args: value, decision: kernels, idempotent: true, rejected };
+}
+
+function reject(args: Json, why: Rejected, say: string): Verdict {
+  return { args, decision: kernels, idempotent: true, rejected: { why, status: 'error', say } };
+}
+
+function denial(tool: string, { action, rule, owner }: Decision): string {
+  const by = rule === null ? `no rule of the owner allows it` : `rule \`${rule}\` of ${owner}`;
+  return action === 'ask' ? `denied: ${tool} needs an approval, and nobody can be asked (${by})` : `denied: ${tool} is not allowed (${by})`;
+}
+
+function finished(
+  call: { turn: number; index: number },
+  status: FactData['tool.finished']['status'],
+  output: string,
+  more: Partial<FactData['tool.finished']> = {},
+): Draft {
+  return {
+    type: 'tool.finished',
+    data: { index: call.index, output, status, taint: [], told: [], truncated: null, turn: call.turn, ...more },
+  };
+}
+
+export interface Execution {
+  runId: string;
+  rootId: string;
+  env: ToolEnv;
+  delegation: Delegation;
+  signal: AbortSignal;
+  deadlines: Deadlines;
+  now(): number;
+}
+
+/** Executes one call and gives its facts. Never rejects. */
+export async function execute(call: CallState, x: Execution): Promise<Draft[]> {
+  const tool = x.env.tools.get(call.tool);
+  if (!tool) return [finished(call, 'error', `the tool ${call.tool} is gone`)];
+  if (x.signal.aborted) return [finished(call, 'cancelled', 'the run was stopped before this call was made')];
+  const stop = new AbortController();
+  const onAbort = () => stop.abort(x.signal.reason);
+  x.signal.addEventListener('abort', onAbort, { once: true });
+  const limit = tool.timeoutMs === null ? null : Math.min(tool.timeoutMs ?? x.env.toolTimeoutMs, x.env.toolTimeoutMs);
+  const endTimer = limit === null ? () => {} : x.deadlines.at(x.now() + limit, () => stop.abort(new Error('timeout')));
+  try {
+    const context = { runId: x.runId, rootId: x.rootId, workspace: x.env.workspace, signal: stop.signal, delegation: x.delegation };
+    const work = (async () => tool.execute(tool.input.parse(call.arguments), context))();
+    const { result, late } = await orStopped(work, stop.signal, x);
+    if (!late && result) return told(call, result, result.isError ? 'error' : 'ok', x.env);
+    const stopped = x.signal.aborted;
+    const why = stopped ? 'the run was stopped while this call was at work' : `${call.tool} took longer than ${limit} ms and was stopped`;
+    return told(call, { ...result, output: result ? `${result.output}\n[${why}]` : why }, stopped ? 'cancelled' : 'timeout', x.env);
+  } catch (error) {
+    return told(call, { output: `${call.tool} failed: ${error instanceof Error ? error.message : String(error)}` }, 'error', x.env);
+  } finally {
+    endTimer();
+    x.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** What the tool gives. Once its signal has fired it has a short time left to clean up and to give what it has; then it is left alone. */
+function orStopped(work: Promise<ToolResult>, signal: AbortSignal, x: Execution): Promise<{ result: ToolResult | null; late: boolean }> {
+  return new Promise((resolve, reject) => {
+    let endGrace = () => {};
+    const onAbort = () => {
+      endGrace = x.deadlines.at(x.now() + graceMs, () => resolve({ result: null, late: true }));
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    work
+      .then(
+        (result) => resolve({ result, late: signal.aborted }),
+        (error) => (signal.aborted ? resolve({ result: null, late: true }) : reject(error)),
+      )
+      .finally(() => {
+        endGrace();
+        signal.removeEventListener('abort', onAbort);
+      });
+  });
+}
+
+/** A result as facts: cut to the tool's measure, with secrets taken out, also one that the cut would have split. */
+function told(call: CallState, result: ToolResult, status: FactData['tool.finished']['status'], env: ToolEnv): Draft[] {
+  const cap = env.tools.get(call.tool)?.maxOutputBytes ?? defaultOutputBytes;
+  const rough = cutMiddle(String(result.output ?? ''), cap * 2);
+  const cut = cutMiddle(env.redact(rough.text.toWellFormed(), true), cap);
+  const truncated = rough.truncated
+    ? { originalBytes: rough.truncated.originalBytes, keptBytes: Buffer.byteLength(cut.text) }
+    : cut.truncated;
+  const artifacts = (result.artifacts ?? []).map((artifact): Draft => {
+    const value = env.redact(artifact.value, true);
+    return { type: 'artifact.recorded', data: { artifact: { ...artifact, value }, index: call.index, turn: call.turn } };
+  });
+  return [...artifacts, finished(call, status, cut.text, { truncated, taint: result.taint ?? [], told: result.told ?? [] })];
+}

@@ -1,0 +1,211 @@
+// One call of a model: streams, watches for silence, and collects the answer. It never rejects; trying again is the caller's.
+//
+// M1. Only a whole tool call of a finished answer counts; a half-streamed one is never seen by anybody.
+// M2. Silence is measured in events of the model, not in bytes: pings do not count.
+// M3. The call ends when its signal fires, whether the model listens to it or not.
+import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
+import type { ContentPart, Usage } from '../contract/content.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Answer, CallResult, ModelCall, ModelCaller, ModelFailure } from '../ports/model.ts';
+import { classify, failure } from './failure.ts';
+
+/** More than this many tool calls of one answer are dropped, and the model is told. */
+export const maxCallsPerAnswer = 64;
+/** An answer larger than this is a failure: nothing that a model says in earnest is. */
+const maxAnswerBytes = 8 * 1024 * 1024;
+
+export function createModelCaller(clock: Clock): ModelCaller {
+  return (call) => callModel(call, clock);
+}
+
+async function callModel(call: ModelCall, clock: Clock): Promise<CallResult> {
+  const stop = new AbortController();
+  const collector = createCollector(call);
+  const watchdog = watchSilence(call, stop, clock);
+  const onAbort = () => stop.abort(call.signal.reason);
+  call.signal.addEventListener('abort', onAbort, { once: true });
+  if (call.signal.aborted) onAbort();
+  try {
+    const stream = await untilAborted(call.model.doStream({ ...call.options, abortSignal: stop.signal }), stop.signal);
+    await readAll(stream.stream, stop.signal, (part) => {
+      watchdog.event(part);
+      collector.take(part);
+    });
+    const answer = collector.answer();
+    if (answer) return { ok: true, answer };
+    throw stop.signal.aborted ? stop.signal.reason : failure('provider', 'the answer broke off before its end', true);
+  } catch (thrown) {
+    const aborted = call.signal.aborted;
+    const told = isFailure(thrown) ? thrown : classify(thrown, (date) => dateToDelay(date, clock.now()));
+    return { ok: false, failure: told, text: collector.text(), usage: collector.usage(), aborted };
+  } finally {
+    watchdog.end();
+    call.signal.removeEventListener('abort', onAbort);
+    if (!stop.signal.aborted) stop.abort(over); // lets go of a model that is still streaming
+  }
+}
+
+/** Given as a reason, because making the default one costs a stack trace. */
+const over = { reason: 'the call is over' };
+
+function isFailure(value: unknown): value is ModelFailure {
+  return typeof value === 'object' && value !== null && 'limited' in value && 'error' in value;
+}
+
+function dateToDelay(date: string, now: number): number | null {
+  const at = Date.parse(date);
+  return Number.isFinite(at) ? Math.max(0, at - now) : null;
+}
+
+/** The promise, or the reason of the signal as soon as it fires. */
+function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/** Reads to the end or to the abort: a cancelled reader gives `done` at once, even when its source hangs. */
+async function readAll<T>(stream: ReadableStream<T>, signal: AbortSignal, take: (part: T) => void): Promise<void> {
+  const reader = stream.getReader();
+  const onAbort = () => void reader.cancel(signal.reason).catch(() => {});
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) take(next.value);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    void reader.cancel().catch(() => {});
+  }
+}
+
+const silent = new Set<LanguageModelV4StreamPart['type']>(['stream-start', 'ping', 'raw']);
+
+/** Aborts the call when no event comes for too long. One timer that looks again, rather than one per event. */
+function watchSilence(call: ModelCall, stop: AbortController, clock: Clock) {
+  let last = clock.monotonic();
+  let limit = call.firstByteMs;
+  let begun = false;
+  let cancel = arm();
+  function arm(): () => void {
+    return clock.at(last + limit, () => {
+      if (clock.monotonic() < last + limit) cancel = arm();
+      else stop.abort(failure('provider_timeout', `the provider sent nothing for ${limit} ms`, true));
+    });
+  }
+  return {
+    event(part: LanguageModelV4StreamPart): void {
+      if (silent.has(part.type)) return;
+      last = clock.monotonic();
+      if (begun) return;
+      begun = true;
+      call.onFirst();
+      limit = call.idleMs;
+      cancel();
+      cancel = arm();
+    },
+    end: () => cancel(),
+  };
+}
+
+function createCollector(call: ModelCall) {
+  const open = new Map<string, Extract<ContentPart, { type: 'text' | 'reasoning' }>>();
+  const content: ContentPart[] = [];
+  let finish: { reason: Answer['finish']; usage: LanguageModelV4Usage } | null = null;
+  let calls = 0;
+  let bytes = 0;
+
+  function grow(text: string): void {
+    bytes += text.length;
+    if (bytes > maxAnswerBytes) throw failure('provider', `the answer is larger than ${maxAnswerBytes} bytes`, false);
+  }
+  function begin(id: string, type: 'text' | 'reasoning', meta: unknown): void {
+    const part = withMeta({ type, text: '' }, meta);
+    open.set(`${type} ${id}`, part);
+    content.push(part);
+  }
+  function append(id: string, type: 'text' | 'reasoning', part: { delta: string; providerMetadata?: unknown }): void {
+    const key = `${type} ${id}`;
+    if (!open.has(key)) begin(id, type, undefined);
+    const target = open.get(key) as Extract<ContentPart, { type: 'text' | 'reasoning' }>;
+    grow(part.delta);
+    target.text += part.delta;
+    if (part.providerMetadata) target.meta = part.providerMetadata as JsonObject;
+    if (part.delta !== '') call.onDelta(type, part.delta);
+  }
+
+  function take(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        return begin(part.id, part.type === 'text-start' ? 'text' : 'reasoning', part.providerMetadata);
+      case 'text-delta':
+      case 'reasoning-delta':
+        return append(part.id, part.type === 'text-delta' ? 'text' : 'reasoning', part);
+      case 'text-end':
+      case 'reasoning-end':
+        return append(part.id, part.type === 'text-end' ? 'text' : 'reasoning', { delta: '', providerMetadata: part.providerMetadata });
+      case 'tool-input-start':
+        return call.onDelta('tool', part.toolName);
+      case 'tool-input-delta':
+        return grow(part.delta);
+      case 'tool-call':
+        if (part.providerExecuted) return;
+        if (++calls > maxCallsPerAnswer) return;
+        content.push(
+          withMeta(
+            { type: 'tool-call' as const, callId: part.toolCallId, tool: part.toolName, input: part.input.toWellFormed() },
+            part.providerMetadata,
+          ),
+        );
+        return;
+      case 'finish':
+        finish = { reason: part.finishReason.unified, usage: part.usage };
+        return;
+      case 'error':
+        throw part.error;
+    }
+  }
+
+  return {
+    take,
+    text: () => content.flatMap((part) => (part.type === 'text' ? [part.text.toWellFormed()] : [])).join(''),
+    /** A call that broke off after something had come is not free: what it took is estimated. */
+    usage: () => (finish || bytes > 0 ? usageOf(finish?.usage, call.requestBytes, bytes) : null),
+    answer(): Answer | null {
+      if (!finish || finish.reason === 'error' || finish.reason === 'interrupted') return null;
+      for (const part of content) if (part.type !== 'tool-call') part.text = part.text.toWellFormed();
+      const kept = content.filter((part) => part.type !== 'text' || part.text !== '');
+      return {
+        content: kept,
+        finish: finish.reason,
+        usage: usageOf(finish.usage, call.requestBytes, bytes),
+        dropped: Math.max(0, calls - maxCallsPerAnswer),
+      };
+    },
+  };
+}
+
+function withMeta<T extends ContentPart>(part: T, meta: unknown): T {
+  return meta === undefined ? part : { ...part, meta: meta as JsonObject };
+}
+
+/** Token counts; whatever is missing, negative or no number is estimated at a third of the bytes. */
+export function usageOf(usage: LanguageModelV4Usage | undefined, inputBytes: number, outputBytes: number): Usage {
+  const input = count(usage?.inputTokens?.total);
+  const output = count(usage?.outputTokens?.total);
+  return {
+    input: input ?? Math.ceil(inputBytes / 3),
+    output: output ?? Math.ceil(outputBytes / 3),
+    cached: count(usage?.inputTokens?.cacheRead) ?? 0,
+    reasoning: count(usage?.outputTokens?.reasoning) ?? 0,
+    estimated: input === null || output === null,
+  };
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.round(value) : null;
+}

@@ -1,0 +1,19 @@
+import { RetinueError } from '../contract/error.ts';
+import type { ModelHandle, Models, ModelUser } from '../ports/model.ts';
+
+/** Finds the model of one provider: `rest` is its name without the provider's. */
+export type Provider = (rest: string, user: ModelUser) => Promise<ModelHandle>;
+
+/** Models by name: what stands before the first `/` chooses the provider. */
+export function createModels({ providers }: { providers: Record<string, Provider> }): Models {
+  return {
+    async resolve(name, user) {
+      const [, kind = name, rest = ''] = /^([^/]+)\/(.+)$/.exec(name) ?? [];
+      const provider = Object.hasOwn(providers, kind) ? providers[kind] : undefined;
+      if (provider !== undefined && rest !== '') return provider(rest, user);
+      const known = Object.keys(providers).map((provider) => `${provider}/…`);
+      const fault = provider === undefined ? `there is no provider ${JSON.stringify(kind)}` : 'it names no model';
+      throw new RetinueError('unknown_model', `unknown model ${JSON.stringify(name)}: ${fault}; there are ${known.join(', ') || 'none'}`);
+    },
+  };
+}

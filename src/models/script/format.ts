@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { RetinueError } from '../../contract/error.ts';
+import type { Json } from '../../contract/json.ts';
+import { maxMs } from '../../contract/limits.ts';
+
+/** The form of a script; docs/scripted-models.md says what each key does. Unknown keys are errors. */
+
+const tokens = z.int().min(0);
+const usd = z.number().min(0);
+
+const Call = z
+  .strictObject({ tool: z.string().min(1), args: z.custom<Json>().optional(), raw: z.string().optional(), id: z.string().optional() })
+  .refine((call) => call.args === undefined || call.raw === undefined, 'has `args` or `raw`, not both');
+
+const Step = z.strictObject({
+  expect: z.strictObject({ prompt: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
+  text: z.string().optional(),
+  reasoning: z.string().optional(),
+  calls: z.array(Call).optional(),
+  finish: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'interrupted', 'other']).optional(),
+  usage: z.strictObject({ input: tokens, output: tokens, cached: tokens.optional(), reasoning: tokens.optional() }).nullable().optional(),
+  delayMs: z.int().min(0).max(maxMs).optional(),
+  chunkSize: z.int().min(1).optional(),
+  error: z
+    .strictObject({ status: z.int().min(100).max(599).optional(), message: z.string(), retryAfterMs: z.int().min(0).max(maxMs).optional() })
+    .optional(),
+  hang: z.enum(['start', 'middle']).optional(),
+  repeat: z.int().min(1).max(100_000).optional(),
+});
+export type Step = z.infer<typeof Step>;
+
+const Entry = z.strictObject({
+  when: z.strictObject({ agent: z.string().optional(), label: z.string().optional(), task: z.string().optional() }).optional(),
+  times: z.union([z.int().min(1), z.literal('any')]).default(1),
+  steps: z.array(Step),
+});
+export type Entry = z.infer<typeof Entry>;
+
+const Script = z.strictObject({
+  model: z
+    .strictObject({
+      contextWindow: z.int().min(1).optional(),
+      maxOutputTokens: z.int().min(1).optional(),
+      price: z.strictObject({ input: usd, output: usd, cached: usd.optional() }).optional(),
+    })
+    .optional(),
+  runs: z.array(Entry).min(1),
+});
+export type Script = z.infer<typeof Script>;
+
+/** Throws RetinueError `invalid_config` that names the file and each wrong place. No text of the file is shown: it may be any file. */
+export function parseScript(file: string, text: string): Script {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    const place = /\(line \d+ column \d+\)/.exec(String(error))?.[0];
+    throw new RetinueError('invalid_config', `${file} is not valid JSON${place === undefined ? '' : ` ${place}`}`);
+  }
+  const parsed = Script.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => `${z.core.toDotPath(issue.path) || 'script'}: ${issue.message}`);
+  throw new RetinueError('invalid_config', `${file}: ${faults.join('; ')}`);
+}

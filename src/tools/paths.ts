@@ -1,0 +1,56 @@
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+
+/**
+ * Paths of a workspace as text: nothing here looks at the disk. A path inside is written relative to the workspace with `/`
+ * between its names; the workspace itself is ''.
+ */
+
+/** Closed to every tool, wherever it lies in the workspace. */
+const closedName = '.retinue';
+/** What programs of the user's obey. Git looks for its folder at any depth, the other programs only at the top. */
+const protectedNames = ['.git', closedName];
+const protectedPaths = ['retinue.config.json', '.claude/agents', '.mcp.json'];
+
+/** Paths that may themselves be links: where they lead is closed or protected as well. */
+export const closedAliases = [closedName];
+export const protectedAliases = ['.git', ...protectedPaths];
+
+/** `path` as a path inside the first of `roots` that holds it, or null. `..` is taken away before any link is looked at. */
+export function inside(roots: string[], path: string): string | null {
+  for (const root of roots) {
+    const between = relative(root, resolve(root, path));
+    if (between !== '..' && !between.startsWith(`..${sep}`) && !isAbsolute(between)) return between.split(sep).join('/');
+  }
+  return null;
+}
+
+export function segments(path: string): string[] {
+  return path === '' ? [] : path.split('/');
+}
+
+/** How a path is shown and what rules match against. */
+export function shown(path: string): string {
+  return path === '' ? '.' : path;
+}
+
+export function isClosed(path: string): boolean {
+  return segments(path).some((name) => fold(name) === closedName);
+}
+
+export function isProtected(path: string): boolean {
+  return segments(path).some((name) => protectedNames.includes(fold(name))) || protectedPaths.some((top) => isUnder(path, top));
+}
+
+/** Whether `path` is `top` or lies below it, on any file system's idea of equal names. */
+export function isUnder(path: string, top: string): boolean {
+  const names = segments(path);
+  return segments(top).every((name, index) => names[index] !== undefined && fold(names[index]) === fold(name));
+}
+
+/** One spelling for all that some file system takes for the same name: case, composed forms, characters that HFS+ ignores. */
+function fold(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
+    .toLowerCase();
+}

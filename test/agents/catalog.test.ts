@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { builtInAgents } from '../../src/agents/built-in.ts';
+import { createCatalog } from '../../src/agents/catalog.ts';
+import type { Agent } from '../../src/contract/agent.ts';
+
+const made = (name: string, source: string): Agent => ({ name, description: 'd', prompt: 'p', source });
+
+describe('the built-in agents', () => {
+  test('are five, and each may use what it is for', () => {
+    const tools = Object.fromEntries(
+      createCatalog(builtInAgents)
+        .list()
+        .map((agent) => [agent.name, agent.tools?.join(' ')]),
+    );
+    expect(tools).toEqual({
+      general: 'read write edit glob grep list bash',
+      explore: 'read glob grep list',
+      plan: 'read glob grep list todo',
+      research: 'webfetch websearch read',
+      review: 'read glob grep list bash',
+    });
+  });
+
+  test.each(builtInAgents)('$name has a one-line description and a prompt of its own', ({ description, prompt }) => {
+    expect(description).toMatch(/^[^\n]{40,200}\.$/);
+    expect(prompt.split('\n').length).toBeGreaterThanOrEqual(5);
+    expect(prompt.split('\n').length).toBeLessThanOrEqual(15);
+  });
+});
+
+describe('createCatalog', () => {
+  test('finds by name and keeps the order', () => {
+    const catalog = createCatalog([made('b', 'x'), made('a', 'x'), made('team/a', 'x')]);
+    expect(catalog.get('a')?.name).toBe('a');
+    expect(catalog.get('c')).toBeNull();
+    expect(catalog.get('toString')).toBeNull();
+    expect(catalog.list().map((agent) => agent.name)).toEqual(['b', 'a', 'team/a']);
+  });
+
+  test('a name that is taken: both sources are named', () => {
+    expect(() => createCatalog([made('a', 'built-in'), made('a', '.retinue/agents/a.md')])).toThrow(
+      expect.objectContaining({ code: 'invalid_config', message: 'the agent a is defined twice: in built-in and in .retinue/agents/a.md' }),
+    );
+  });
+
+  test('a malformed definition: its source is named', () => {
+    expect(() => createCatalog([made('Bad Name', 'agents.md')])).toThrow(
+      expect.objectContaining({ code: 'invalid_config', message: expect.stringContaining('Bad Name (agents.md)') }),
+    );
+  });
+});

@@ -1,0 +1,96 @@
+// Imports go only to lower ranks, types included; no cycles; small files; time, chance, network, files and processes only in adapters.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const ranks: Record<string, number> = {
+  contract: 0,
+  ports: 1,
+  kernel: 2,
+  models: 3,
+  tools: 3,
+  agents: 3,
+  stores: 3,
+  hosts: 3,
+  sandboxes: 3,
+  dialects: 3,
+  testing: 3,
+  api: 4,
+  cli: 5,
+  tui: 5,
+  mcp: 5,
+  http: 5,
+  main: 6,
+};
+/** Adapters see contracts and ports only; what runs tests may also see the kernel. */
+const adapters = new Set(['models', 'tools', 'agents', 'stores', 'hosts', 'sandboxes', 'dialects']);
+
+const root = resolve(import.meta.dirname, '..');
+const source = join(root, 'src');
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .sort();
+const text = new Map(files.map((name) => [name, readFileSync(join(source, name), 'utf8')]));
+
+function importsOf(name: string): string[] {
+  const found = (text.get(name) as string).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g);
+  return [...found].map(([, path]) => relative(source, join(source, dirname(name), path as string)));
+}
+
+function folderOf(name: string): string {
+  return name.split('/')[0] as string;
+}
+
+describe('layers', () => {
+  it('has only folders with a rank', () => {
+    expect(files.filter((name) => !(folderOf(name) in ranks))).toEqual([]);
+  });
+
+  it('imports only from lower ranks, or from its own folder', () => {
+    const wrong: string[] = [];
+    for (const name of files) {
+      const own = folderOf(name);
+      for (const target of importsOf(name)) {
+        const other = folderOf(target);
+        if (own === other) continue;
+        const up = (ranks[other] as number) >= (ranks[own] as number);
+        const past = adapters.has(own) && (ranks[other] as number) > 1;
+        if (up || past || !text.has(target)) wrong.push(`${name} → ${target}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('has no import cycles', () => {
+    const done = new Set<string>();
+    const path: string[] = [];
+    const cycles: string[] = [];
+    const visit = (name: string): void => {
+      if (done.has(name)) return;
+      if (path.includes(name)) {
+        cycles.push([...path.slice(path.indexOf(name)), name].join(' → '));
+        return;
+      }
+      path.push(name);
+      for (const target of importsOf(name)) if (text.has(target)) visit(target);
+      path.pop();
+      done.add(name);
+    };
+    for (const name of files) visit(name);
+    expect(cycles).toEqual([]);
+  });
+
+  it('has no file of more than 500 lines', () => {
+    expect(files.filter((name) => (text.get(name) as string).split('\n').length > 500)).toEqual([]);
+  });
+
+  it('takes no time and no chance from the machine outside adapters', () => {
+    const pure = new Set(['contract', 'ports', 'kernel', 'dialects', 'api', 'cli']);
+    const forbidden = /\b(Date\.now|Math\.random|performance\.now|randomUUID|randomBytes|setTimeout|setInterval|setImmediate)\s*\(/;
+    expect(files.filter((name) => pure.has(folderOf(name)) && forbidden.test(text.get(name) as string))).toEqual([]);
+  });
+
+  it('imports node:sqlite only in its store', () => {
+    expect(files.filter((name) => /from 'node:sqlite'/.test(text.get(name) as string) && !name.startsWith('stores/sqlite/'))).toEqual([]);
+  });
+});

@@ -1,0 +1,159 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { describe, expect, test } from 'vitest';
+import { ask, models, prompt, root, say, steps } from './support.ts';
+
+const child = (last: string, given = {}) => ({ runId: `00000000000000c${last}`, rootId: root, agent: 'explore', ...given });
+const tools = (...names: string[]) => names.map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' as const } }));
+
+describe('which steps a run gets', () => {
+  test('the first entry that is for it and not used up, at its first call', async () => {
+    const resolve = models({
+      runs: [
+        { when: { agent: 'general' }, steps: [{ text: 'root' }] },
+        { when: { label: 'b' }, steps: [{ text: 'by label' }] },
+        { when: { agent: 'explore', task: 'docs' }, steps: [{ text: 'by task' }] },
+        { when: { agent: 'explore' }, times: 2, steps: [{ text: 'twice' }] },
+        { times: 'any', steps: [{ text: 'any' }] },
+      ],
+    });
+    expect(await say(await resolve())).toBe('root');
+    const handles = await Promise.all([
+      resolve(child('1', { task: 'read the docs' })),
+      resolve(child('2', { label: 'b' })),
+      resolve(child('3')),
+      resolve(child('4', { task: 'more docs' })),
+      resolve(child('5')),
+      resolve(child('6')),
+    ]);
+    const said: string[] = [];
+    for (const handle of handles) said.push(await say(handle));
+    expect(said).toEqual(['by task', 'by label', 'twice', 'twice', 'any', 'any']);
+  });
+
+  test('each tree begins anew', async () => {
+    const resolve = models(steps({ text: 'hello' }));
+    expect(await say(await resolve())).toBe('hello');
+    expect(await say(await resolve({ runId: '00000000000000bb', rootId: '00000000000000bb' }))).toBe('hello');
+  });
+
+  test('a step can be repeated', async () => {
+    const handle = await models(steps({ text: 'again', repeat: 2 }, { text: 'end' }))();
+    expect([await say(handle), await say(handle), await say(handle)]).toEqual(['again', 'again', 'end']);
+    expect(handle.finished?.(root)).toBeNull();
+  });
+
+  test('a run that an earlier process began goes on where it was', async () => {
+    const list = [{ error: { status: 500, message: 'x' } }, { text: 'one' }, { text: '' }, { text: 'two' }, { text: 'three' }];
+    const handle = await models({ runs: [{ steps: list }, { when: { agent: 'explore' }, steps: [{}] }] })();
+    expect(await say(handle, { prompt: prompt('the task', 'one', 'go on', 'two', 'go on') })).toBe('three');
+    expect(handle.finished?.(root)).toBeNull();
+  });
+
+  test('a run that goes on with another conversation begins at its first step', async () => {
+    const handle = await models(steps({ text: 'first' }))({ task: 'and now?' });
+    expect(await say(handle, { prompt: prompt('earlier', 'answer', 'and now?') })).toBe('first');
+  });
+});
+
+describe('strictness', () => {
+  const failing = { code: 'script', retryable: false };
+
+  test('no entry for the run', async () => {
+    const handle = await models({ runs: [{ when: { agent: 'explore' }, steps: [{}] }] })();
+    await expect(ask(handle)).rejects.toMatchObject({ ...failing, message: expect.stringContaining('no entry of `runs` is for this run') });
+  });
+
+  test('an entry that is used up', async () => {
+    const resolve = models({ runs: [{ when: { agent: 'explore' }, steps: [{ text: 'x' }] }] });
+    await ask(await resolve(child('1')));
+    await expect(ask(await resolve(child('2')))).rejects.toMatchObject(failing);
+  });
+
+  test('a call too many says what it was told', async () => {
+    const handle = await models(steps({ text: 'x' }))({ label: 'mine' });
+    await ask(handle);
+    await expect(ask(handle, { prompt: prompt('the task', 'x', 'one more') })).rejects.toMatchObject({
+      ...failing,
+      message: `/w/s.json: run ${root} (agent general, label "mine", task "the task"): call 2 has no step; it was told "one more"`,
+    });
+  });
+
+  test.each([
+    { expected: { prompt: 'result of b' }, fails: null },
+    { expected: { prompt: 'result of a' }, fails: null },
+    { expected: { prompt: 'the task' }, fails: 'step 1 expects "the task", but it was told "result of a\\nresult of b"' },
+    { expected: { tools: ['read', 'list'] }, fails: null },
+    { expected: { tools: ['bash', 'read', 'write'] }, fails: 'step 1 expects the tools bash, write; offered are read, list' },
+  ])('expect $expected', async ({ expected, fails }) => {
+    const handle = await models(steps({ expect: expected, text: 'ok' }))({ task: 'other' });
+    const said: LanguageModelV4Prompt = [
+      { role: 'system', content: 'system' },
+      { role: 'user', content: [{ type: 'text', text: 'the task' }] },
+      { role: 'assistant', content: [] },
+      {
+        role: 'tool',
+        content: ['a', 'b'].map((name) => ({
+          type: 'tool-result',
+          toolCallId: name,
+          toolName: name,
+          output: { type: 'text', value: `result of ${name}` },
+        })),
+      },
+    ];
+    const asking = say(handle, { prompt: said, tools: tools('read', 'list') });
+    if (fails === null) expect(await asking).toBe('ok');
+    else await expect(asking).rejects.toMatchObject({ ...failing, message: expect.stringContaining(fails) });
+  });
+
+  test('steps left over', async () => {
+    const handle = await models(steps({ text: 'a' }, { text: 'b' }))();
+    await ask(handle);
+    expect(handle.finished?.(root)).toMatchObject({ ...failing, message: expect.stringContaining('1 of 2 steps left over') });
+  });
+
+  test('entries left over are the root’s to tell', async () => {
+    const resolve = models({
+      runs: [
+        { when: { agent: 'general' }, steps: [{}] },
+        { times: 'any', when: { label: 'z' }, steps: [{}] },
+        { times: 2, steps: [{}] },
+      ],
+    });
+    const [parent, only] = await Promise.all([resolve(), resolve(child('1'))]);
+    await ask(parent);
+    await ask(only);
+    expect(only.finished?.(child('1').runId)).toBeNull();
+    expect(parent.finished?.(root)).toMatchObject({ ...failing, message: expect.stringContaining('runs[2] was used 1 times of 2') });
+  });
+
+  test('a run that never asked has nothing left over', async () => {
+    expect((await models(steps({}))()).finished?.(root)).toBeNull();
+  });
+});
+
+describe('{{run:N}}', () => {
+  const ids = ['1111111111111111', '2222222222222222'];
+  const told = prompt(
+    'the task',
+    `go`,
+    `[run ${ids[0]} · running] [run ${ids[1]} · queued] [run ${ids[0]} · done] run 12 xrun 3333333333333333`,
+  );
+
+  test('stands for a run that the conversation names, anywhere in texts', async () => {
+    const calls = [{ tool: 'delegate_wait', args: { ids: ['{{run:2}}', 'x{{run:1}}'], deep: { n: 1, text: '{{run:1}}' } } }];
+    const handle = await models(steps({ text: 'go' }, { text: '{{run:1}}', calls }))();
+    const { content } = await handle.model.doGenerate({ prompt: told });
+    expect(content).toEqual([
+      { type: 'text', text: ids[0] },
+      expect.objectContaining({ input: JSON.stringify({ ids: [ids[1], `x${ids[0]}`], deep: { n: 1, text: ids[0] } }) }),
+    ]);
+  });
+
+  test('fails where there is none', async () => {
+    const handle = await models(steps({ text: 'go' }, { text: '{{run:3}}' }))();
+    await expect(ask(handle, { prompt: told })).rejects.toMatchObject({
+      code: 'script',
+      message: '/w/s.json: {{run:3}} stands for no run; the conversation names 2',
+    });
+  });
+});

@@ -1,0 +1,128 @@
+// A whole runtime for tests: real kernel, scripted model, hand clock or real one, and a real workspace folder where files matter.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { builtInAgents } from '../../src/agents/built-in.ts';
+import { createCatalog } from '../../src/agents/catalog.ts';
+import type { Agent } from '../../src/contract/agent.ts';
+import type { Fact } from '../../src/contract/fact.ts';
+import type { Ruleset } from '../../src/contract/grant.ts';
+import type { LimitsGiven } from '../../src/contract/limits.ts';
+import { native } from '../../src/dialects/native.ts';
+import { inlineHost } from '../../src/hosts/inline.ts';
+import { builtInRuleset } from '../../src/kernel/policy.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/kernel/runtime.ts';
+import { createRedact } from '../../src/main/secrets.ts';
+import { systemClock } from '../../src/main/system.ts';
+import { createModelCaller } from '../../src/models/call.ts';
+import { createModels } from '../../src/models/models.ts';
+import { createScriptModels } from '../../src/models/script.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Ids } from '../../src/ports/ids.ts';
+import type { Store } from '../../src/ports/store.ts';
+import type { AnyTool } from '../../src/ports/tool.ts';
+import type { Workspaces } from '../../src/ports/workspace.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+
+import { tools as builtInTools, directories } from '../../src/tools/index.ts';
+import { compileSchema } from '../../src/tools/json-schema.ts';
+
+export interface WorldOptions {
+  /** The script that `script/main` stands for; more by name. */
+  script?: object;
+  scripts?: Record<string, object>;
+  store?: Store;
+  clock?: Clock;
+  tools?: AnyTool[];
+  agents?: Agent[];
+  limits?: LimitsGiven;
+  rulesets?: Ruleset[];
+  files?: Record<string, string>;
+  env?: Record<string, string>;
+  options?: Partial<RuntimeOptions>;
+}
+
+export interface World {
+  runtime: Runtime;
+  store: Store;
+  workspace: string;
+  facts: Fact[];
+  types(runId?: string): string[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export function countingIds(): Ids {
+  let n = 0;
+  const next = () => (++n).toString(16).padStart(16, '0');
+  return { runId: next, orderId: () => `order-${next()}`, random: () => 0.5 };
+}
+
+/** Under a hand clock nothing may take real time: files come from memory. */
+function memoryFiles(files: Record<string, string>): Workspaces {
+  return {
+    read: async (_, path) => {
+      const text = files[path];
+      return text === undefined ? { ok: false, reason: 'does not exist' } : { ok: true, text, truncated: false };
+    },
+  };
+}
+
+export async function createWorld(given: WorldOptions = {}): Promise<World> {
+  const workspace = mkdtempSync(join(tmpdir(), 'retinue-test-'));
+  for (const [name, text] of Object.entries(given.files ?? {})) writeFileSync(join(workspace, name), text);
+  const clock = given.clock ?? systemClock;
+  const store = given.store ?? createMemoryStore();
+  const scripts: Record<string, object> = { main: given.script ?? { runs: [{ steps: [{ text: 'done' }] }] }, ...given.scripts };
+  const script = createScriptModels({
+    clock,
+    readFile: async (path) => {
+      const found = scripts[path.slice(workspace.length + 1)];
+      if (!found) throw new Error(`no script ${path}`);
+      return JSON.stringify(found);
+    },
+  });
+  const own = given.tools ?? [];
+  const runtime = await createRuntime({
+    store,
+    clock,
+    ids: countingIds(),
+    catalog: createCatalog([...builtInAgents, ...(given.agents ?? [])]),
+    tools: [...builtInTools, ...own],
+    dialect: native,
+    host: inlineHost,
+    workspaces: given.clock ? memoryFiles(given.files ?? {}) : directories,
+    callModel: createModelCaller(clock),
+    compileSchema,
+    redact: createRedact(given.env ?? {}),
+    models: createModels({ providers: { script } }),
+    settings: {
+      workspace,
+      model: 'script/main',
+      limits: given.limits ?? {},
+      rulesets: given.rulesets ?? [
+        builtInRuleset(
+          native.tools.map((tool) => tool.name),
+          own.map((tool) => tool.name),
+        ),
+      ],
+      whenFull: 'queue',
+    },
+    ...given.options,
+  });
+  const facts: Fact[] = [];
+  runtime.listen((event) => {
+    if (event.type !== 'delta') facts.push(event);
+  });
+  return {
+    runtime,
+    store,
+    workspace,
+    facts,
+    types: (runId) => facts.filter((fact) => runId === undefined || fact.runId === runId).map((fact) => fact.type),
+    async [Symbol.asyncDispose]() {
+      await runtime.close();
+      await store.close();
+      rmSync(workspace, { recursive: true, force: true });
+    },
+  };
+}

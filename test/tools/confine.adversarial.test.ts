@@ -1,0 +1,180 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { locate, openDir } from '../../src/tools/confine.ts';
+import { list } from '../../src/tools/list.ts';
+import { read } from '../../src/tools/read.ts';
+import { write } from '../../src/tools/write.ts';
+import { call, makeWorkspace } from './support.ts';
+
+/** A workspace with links of every kind and secrets around it. */
+function makeTrap(): { workspace: string; outside: string } {
+  const { workspace, outside } = makeWorkspace();
+  writeFileSync(join(outside, 'secret'), 'SECRET');
+  mkdirSync(join(workspace, '.retinue'));
+  writeFileSync(join(workspace, '.retinue/retinue.db'), 'SECRET');
+  mkdirSync(join(workspace, 'dir'));
+  writeFileSync(join(workspace, 'dir/plain'), 'plain');
+  symlinkSync(join(outside, 'secret'), join(workspace, 'final'));
+  symlinkSync(outside, join(workspace, 'middle'));
+  symlinkSync('../../outside', join(workspace, 'dir/up'));
+  symlinkSync('middle', join(workspace, 'chain'));
+  symlinkSync('/proc/self/root', join(workspace, 'root'));
+  symlinkSync('/proc/self/cwd', join(workspace, 'cwd'));
+  symlinkSync('.retinue', join(workspace, 'state'));
+  symlinkSync('circle', join(workspace, 'circle'));
+  symlinkSync(join(outside, 'not-there'), join(workspace, 'dangling'));
+  symlinkSync('dir', join(workspace, 'inner'));
+  return { workspace, outside };
+}
+
+const escapes = (workspace: string, outside: string): string[] => [
+  'final',
+  'middle/secret',
+  'dir/up/secret',
+  'chain/secret',
+  '../outside/secret',
+  'dir/../../outside/secret',
+  join(outside, 'secret'),
+  relative(workspace, join(outside, 'secret')),
+  `root${outside}/secret`,
+  `/proc/self/root${outside}/secret`,
+  `/proc/self/root${workspace}/dir/plain`,
+  `/proc/${process.pid}/root${outside}/secret`,
+  'cwd/package.json',
+  'state/retinue.db',
+  '.retinue/retinue.db',
+  '.RETINUE/retinue.db',
+  './/.retinue//retinue.db',
+  'dir/../.retinue/retinue.db',
+  'circle',
+  'circle/x',
+  'dangling',
+  'dangling/x',
+  'dir/plain\0',
+];
+
+describe('paths that lead out', () => {
+  test('are refused by every tool, and nothing appears outside', async () => {
+    const { workspace, outside } = makeTrap();
+    for (const path of escapes(workspace, outside)) {
+      for (const [tool, input] of [
+        [read, { path }],
+        [list, { path }],
+        [write, { path, content: 'x' }],
+      ] as const) {
+        const result = await call(tool, workspace, input);
+        expect(result, `${tool.name} ${path}`).toMatchObject({ isError: true });
+        expect(result.output).not.toContain('SECRET');
+      }
+    }
+    expect(readdirSync(outside)).toEqual(['secret']);
+    expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('SECRET');
+    expect(readFileSync(join(workspace, '.retinue/retinue.db'), 'utf8')).toBe('SECRET');
+  });
+
+  test('links that stay inside are followed; so are absolute paths inside', async () => {
+    const { workspace } = makeTrap();
+    for (const path of ['inner/plain', 'dir/../dir/plain', join(workspace, 'dir/plain'), 'inner/../dir/plain']) {
+      expect((await call(read, workspace, { path })).output).toBe('     1\tplain');
+    }
+  });
+
+  test('a workspace that is itself reached through a link', async () => {
+    const { workspace, outside } = makeTrap();
+    symlinkSync(workspace, join(outside, 'door'));
+    const door = join(outside, 'door');
+    for (const path of ['dir/plain', join(door, 'dir/plain'), join(workspace, 'dir/plain')]) {
+      expect((await call(read, door, { path })).output).toBe('     1\tplain');
+    }
+    expect((await call(read, door, { path: '../secret' })).isError).toBe(true);
+  });
+});
+
+test.runIf(process.platform === 'linux')('no descriptor is left open', async () => {
+  const { workspace, outside } = makeTrap();
+  const before = readdirSync('/proc/self/fd').length;
+  for (const path of [...escapes(workspace, outside), 'dir/plain', 'dir', 'dir/a/b/c']) {
+    await call(read, workspace, { path });
+    await call(list, workspace, { path });
+    await call(write, workspace, { path, content: 'x' });
+  }
+  expect(readdirSync('/proc/self/fd').length).toBe(before);
+});
+
+describe('what rules match against', () => {
+  test.each([
+    { path: './dir//plain', subjects: ['dir/plain'] },
+    { path: 'dir/../dir/new/file', subjects: ['dir/new/file'] },
+    { path: 'inner/plain', subjects: ['inner/plain', 'dir/plain'] },
+    { path: 'inner/new', subjects: ['inner/new', 'dir/new'] },
+    { path: '.', subjects: ['.'] },
+    { path: '../x', subjects: ['../x'] },
+    { path: '/etc/passwd', subjects: ['/etc/passwd'] },
+  ])('$path', ({ path, subjects }) => {
+    const { workspace } = makeTrap();
+    expect(read.subjects({ path }, { workspace })).toEqual(subjects);
+    expect(write.subjects({ path, content: '' }, { workspace })).toEqual(subjects);
+    expect(list.subjects({ path }, { workspace })).toEqual(subjects);
+  });
+
+  test('a path that no system call takes stands as it is', () => {
+    const { workspace } = makeTrap();
+    expect(read.subjects({ path: 'bad\0path' }, { workspace })).toEqual(['bad\0path']);
+  });
+
+  test('a link that leads out shows where', () => {
+    const { workspace, outside } = makeTrap();
+    expect(read.subjects({ path: 'final' }, { workspace })).toEqual(['final', join(outside, 'secret')]);
+  });
+});
+
+describe('links swapped in after the check', () => {
+  test('a directory that became a link is not entered', async () => {
+    const { workspace, outside } = makeTrap();
+    const located = await locate(workspace, 'dir/plain');
+    if (!located.ok) throw new Error(located.reason);
+    renameSync(join(workspace, 'dir'), join(workspace, 'away'));
+    symlinkSync(outside, join(workspace, 'dir'));
+    expect(await openDir(located.root, 'dir', { create: true })).toMatchObject({ ok: false });
+  });
+
+  test('an attacker that swaps all the time never wins', { timeout: 60_000 }, async () => {
+    const { workspace, outside } = makeTrap();
+    mkdirSync(join(workspace, 'prey'));
+    writeFileSync(join(workspace, 'prey/secret'), 'plain');
+    const attacker = new Worker(attack, { eval: true, workerData: { workspace, outside } });
+    onTestFinished(async () => void (await attacker.terminate()));
+    await new Promise((resolve) => attacker.once('message', resolve));
+    const seen = new Set<string>();
+    for (let round = 0; round < 3000; round++) {
+      const { output } = await call(read, workspace, { path: 'prey/secret' });
+      expect(output).not.toContain('SECRET');
+      seen.add(output);
+      if (round % 3 === 0) await call(write, workspace, { path: `prey/new${round % 7}`, content: 'x' });
+      if (round % 3 === 1) expect((await call(list, workspace, { path: 'prey' })).output).not.toContain('bait');
+    }
+    expect(readdirSync(outside).sort()).toEqual(['bait', 'secret']);
+    // Both sides of the race were met: the file was read, and the link was refused.
+    expect(seen).toContain('     1\tplain');
+    expect(seen).toContain('prey/secret leads out of the workspace through a link');
+  });
+});
+
+// A tool that makes directories may make `prey` anew in between: it is taken away, so that the game goes on.
+const attack = `
+const { existsSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } = require('node:fs');
+const { parentPort, workerData: { workspace, outside } } = require('node:worker_threads');
+const [prey, aside] = [workspace + '/prey', workspace + '/aside'];
+const spin = () => { const end = performance.now() + Math.random() * 0.5; while (performance.now() < end); };
+writeFileSync(outside + '/bait', '');
+parentPort.postMessage('ready');
+for (;;) {
+  try { renameSync(prey, aside); symlinkSync(outside, prey); } catch {}
+  spin();
+  try { unlinkSync(prey); } catch {}
+  try { if (existsSync(aside)) rmSync(prey, { recursive: true, force: true }); } catch {}
+  try { renameSync(aside, prey); } catch {}
+  spin();
+}`;

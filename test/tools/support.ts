@@ -1,0 +1,23 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Delegation } from '../../src/ports/delegation.ts';
+import type { AnyTool, ToolResult } from '../../src/ports/tool.ts';
+
+/** A workspace with a directory beside it that no tool may touch. Both are gone after the test. */
+export function makeWorkspace(): { workspace: string; outside: string } {
+  const base = mkdtempSync(join(tmpdir(), 'retinue-tools-'));
+  const workspace = join(base, 'workspace');
+  const outside = join(base, 'outside');
+  mkdirSync(workspace);
+  mkdirSync(outside);
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  return { workspace, outside };
+}
+
+/** Calls a tool as the kernel does: arguments checked first. */
+export function call(tool: AnyTool, workspace: string, input: unknown, signal = new AbortController().signal): Promise<ToolResult> {
+  const delegation = null as unknown as Delegation;
+  return tool.execute(tool.input.parse(input), { runId: '0'.repeat(16), rootId: '0'.repeat(16), workspace, signal, delegation });
+}

@@ -1,0 +1,137 @@
+import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { write } from '../../src/tools/write.ts';
+import { call, makeWorkspace } from './support.ts';
+
+test('makes a file and the directories above it', async () => {
+  const { workspace } = makeWorkspace();
+  const result = await call(write, workspace, { path: 'a/b/../c/new.txt', content: 'grüß\ud800' });
+  expect(result).toEqual({
+    output: 'created a/c/new.txt (9 bytes)',
+    artifacts: [{ kind: 'path', value: 'a/c/new.txt', title: 'created', bytes: 9 }],
+  });
+  expect(readFileSync(join(workspace, 'a/c/new.txt'), 'utf8')).toBe('grüß\ufffd');
+  expect(readdirSync(join(workspace, 'a/c'))).toEqual(['new.txt']);
+});
+
+test('replaces a file as a whole and keeps its mode', async () => {
+  const { workspace } = makeWorkspace();
+  const file = join(workspace, 'run.sh');
+  writeFileSync(file, 'old text');
+  chmodSync(file, 0o750);
+  const before = statSync(file).ino;
+  const result = await call(write, workspace, { path: 'run.sh', content: 'new' });
+  expect(result.output).toBe('changed run.sh (8 to 3 bytes)');
+  expect(result.artifacts).toEqual([{ kind: 'path', value: 'run.sh', title: 'changed', bytes: 3 }]);
+  expect(readFileSync(file, 'utf8')).toBe('new');
+  expect(statSync(file).mode & 0o777).toBe(0o750);
+  expect(statSync(file).ino).not.toBe(before);
+});
+
+test('through a link inside the workspace: the file that it leads to is written, the link stays', async () => {
+  const { workspace } = makeWorkspace();
+  mkdirSync(join(workspace, 'real'));
+  writeFileSync(join(workspace, 'real/f'), 'old');
+  symlinkSync('real', join(workspace, 'dir'));
+  symlinkSync('real/f', join(workspace, 'file'));
+  expect((await call(write, workspace, { path: 'dir/g', content: 'g' })).output).toBe('created real/g (1 bytes)');
+  expect((await call(write, workspace, { path: 'file', content: 'new' })).output).toBe('changed real/f (3 to 3 bytes)');
+  expect(readFileSync(join(workspace, 'file'), 'utf8')).toBe('new');
+});
+
+test.each([
+  '.git/hooks/pre-commit',
+  '.git/config',
+  '.GIT/Config',
+  '.git',
+  'sub/.git/hooks/post-checkout',
+  'retinue.config.json',
+  'Retinue.Config.JSON',
+  '.claude/agents/helper.md',
+  '.claude/AGENTS/helper.md',
+  '.mcp.json',
+  '.reti\u200cnue/x',
+  '.gıt/../.git/config',
+  '.git/hoo\u212as/x',
+  'a/../retinue.config.json',
+])('%s is protected though it does not exist', async (path) => {
+  const { workspace } = makeWorkspace();
+  const result = await call(write, workspace, { path, content: 'x' });
+  expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/protected|closed/) });
+  expect(readdirSync(workspace)).toEqual([]);
+});
+
+test.each(['.retinue/retinue.db', '.Retinue/x', 'deep/.retinue/x', '.retinue'])('%s is closed', async (path) => {
+  const { workspace } = makeWorkspace();
+  const result = await call(write, workspace, { path, content: 'x' });
+  expect(result).toEqual({ output: '.retinue is closed to tools', isError: true });
+  expect(readdirSync(workspace)).toEqual([]);
+});
+
+test.each(['AGENTS.md', '.gitignore', '.github/workflows/ci.yml', '.claude/notes.md', 'sub/retinue.config.json', 'retinue/x'])(
+  '%s is not protected',
+  async (path) => {
+    const { workspace } = makeWorkspace();
+    expect((await call(write, workspace, { path, content: 'x' })).isError).toBeUndefined();
+  },
+);
+
+test('a protected path that is a link protects what it leads to', async () => {
+  const { workspace } = makeWorkspace();
+  mkdirSync(join(workspace, 'tools/agents'), { recursive: true });
+  mkdirSync(join(workspace, 'gitdata'));
+  symlinkSync('tools', join(workspace, '.claude'));
+  symlinkSync('gitdata', join(workspace, '.git'));
+  symlinkSync('.git', join(workspace, 'g'));
+  for (const path of ['tools/agents/x.md', 'gitdata/hooks/x', 'g/config']) {
+    expect(await call(write, workspace, { path, content: 'x' })).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('protected'),
+    });
+  }
+  expect((await call(write, workspace, { path: 'tools/x.md', content: 'x' })).isError).toBeUndefined();
+});
+
+test('a file under more than one name is not written', async () => {
+  const { workspace, outside } = makeWorkspace();
+  writeFileSync(join(outside, 'f'), 'theirs');
+  linkSync(join(outside, 'f'), join(workspace, 'f'));
+  const result = await call(write, workspace, { path: 'f', content: 'mine' });
+  expect(result.output).toBe('f has more than one name (hard links) and is not written');
+  expect(readFileSync(join(outside, 'f'), 'utf8')).toBe('theirs');
+});
+
+test('what is no file is not replaced', async () => {
+  const { workspace } = makeWorkspace();
+  mkdirSync(join(workspace, 'd'));
+  writeFileSync(join(workspace, 'f'), 'x');
+  symlinkSync('nowhere', join(workspace, 'dangling'));
+  expect((await call(write, workspace, { path: 'd', content: '' })).output).toBe('d is a directory, not a file');
+  expect((await call(write, workspace, { path: '.', content: '' })).output).toBe('. is a directory');
+  expect((await call(write, workspace, { path: 'f/below', content: '' })).output).toContain('not a directory');
+  expect((await call(write, workspace, { path: 'dangling', content: '' })).output).toBe('dangling is a link, not a file');
+  expect(existsSync(join(workspace, 'nowhere'))).toBe(false);
+});
+
+test('told to stop, it leaves the old text and nothing else', async () => {
+  const { workspace } = makeWorkspace();
+  writeFileSync(join(workspace, 'f'), 'old');
+  const controller = new AbortController();
+  const writing = call(write, workspace, { path: 'f', content: 'x'.repeat(50_000_000) }, controller.signal);
+  setImmediate(() => controller.abort(new Error('enough')));
+  await expect(writing).rejects.toThrow();
+  expect(readFileSync(join(workspace, 'f'), 'utf8')).toBe('old');
+  expect(readdirSync(workspace)).toEqual(['f']);
+});
+
+test('readers never see half a file', async () => {
+  const { workspace } = makeWorkspace();
+  const texts = ['a', 'b'].map((char) => char.repeat(200_000));
+  writeFileSync(join(workspace, 'f'), texts[0] ?? '');
+  for (let round = 0; round < 20; round++) {
+    const writing = call(write, workspace, { path: 'f', content: texts[round % 2] ?? '' });
+    expect(texts).toContain(readFileSync(join(workspace, 'f'), 'utf8'));
+    await writing;
+  }
+});
