@@ -13,6 +13,7 @@ await build({
   target: 'node24',
   minifySyntax: true,
   sourcemap: true,
+  mainFields: ['module', 'main'],
   logLevel: 'warning',
   // CommonJS dependencies inside an ES module bundle need a `require`.
   banner: { js: "import { createRequire as __cr } from 'node:module'; const require = __cr(import.meta.url);" },

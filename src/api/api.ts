@@ -57,9 +57,10 @@ export interface Api {
   find(id: string): Promise<string>;
   ps(options: { all: boolean }): Promise<RunView[]>;
   show(id: string): Promise<RunDetail>;
+  /** `tree`: with everything below the run. `after`: from the fact behind the one at this position. */
   logs(id: string, options?: { tree?: boolean; after?: string }): Promise<StoredFact[]>;
   /** Facts as they come, from the first; ends when the run has ended. Sees runs of other processes too. */
-  follow(id: string, options: { tree?: boolean; after?: string; signal: AbortSignal }): AsyncIterable<StoredFact>;
+  follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
   /** Resolves when all (or any) have ended; with `any`, runs not ended are null. */
   wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;

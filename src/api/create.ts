@@ -13,7 +13,7 @@ import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
 import type { Api, Cancelled, RunDetail, RunView } from './api.ts';
 import { findRun } from './find.ts';
-import { changes, followFacts } from './follow.ts';
+import { changes, descent, followFacts } from './follow.ts';
 
 export interface ApiOptions {
   store: Store;
@@ -131,7 +131,8 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
     async logs(id, options = {}) {
       const row = await rowOf(id);
       const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
-      return store.facts({ ...scope, ...(options.after === undefined ? {} : { after: options.after }) });
+      const facts = (await store.facts(scope)).filter(descent(row.runId));
+      return facts.slice(facts.findIndex((fact) => fact.position === options.after) + 1);
     },
     async *follow(id, options) {
       const row = await rowOf(id);

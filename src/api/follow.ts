@@ -34,23 +34,34 @@ export async function* changes({ store, listeners, signal }: ChangeSource & { si
 
 const page = 500;
 
-/** Facts from `after` on, as they come, until the run's own `run.ended`. */
+/** Facts as they come, until the run's own `run.ended`. */
 export async function* followFacts(
   row: Pick<RunRow, 'runId' | 'rootId'>,
-  options: { tree?: boolean; after?: string; signal: AbortSignal },
+  options: { tree?: boolean; signal: AbortSignal },
   source: ChangeSource,
 ): AsyncGenerator<StoredFact> {
   const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
-  let after = options.after;
+  const belongs = descent(row.runId);
+  let after: string | undefined;
   for await (const _ of changes({ ...source, signal: options.signal })) {
     for (;;) {
       const facts = await source.store.facts({ ...scope, limit: page, ...(after === undefined ? {} : { after }) });
       for (const fact of facts) {
-        yield fact;
         after = fact.position;
-        if (fact.type === 'run.ended' && fact.runId === (options.tree ? row.rootId : row.runId)) return;
+        if (!belongs(fact)) continue;
+        yield fact;
+        if (fact.type === 'run.ended' && fact.runId === row.runId) return;
       }
       if (facts.length < page) break;
     }
   }
+}
+
+/** Tells, fact by fact from the first, whether a fact is of the run or of one below it. */
+export function descent(runId: string): (fact: Fact) => boolean {
+  const below = new Set([runId]);
+  return (fact) => {
+    if (fact.type === 'run.created' && fact.data.parentId !== null && below.has(fact.data.parentId)) below.add(fact.runId);
+    return below.has(fact.runId);
+  };
 }

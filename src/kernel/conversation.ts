@@ -16,6 +16,8 @@ export interface CallState {
   callId: string;
   tool: string;
   arguments: Json;
+  /** The provider's own about the call: goes back with the call and with its result. */
+  meta: JsonObject | undefined;
   rejected: FactData['tool.asked']['rejected'];
   idempotent: boolean;
   finished: FactData['tool.finished'] | null;
@@ -143,8 +145,12 @@ function toMessage(entry: Entry): LanguageModelV4Message {
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
 type ResultPart = Extract<LanguageModelV4Message, { role: 'tool' }>['content'][number];
 
+function optionsOf(meta: JsonObject | undefined) {
+  return meta === undefined ? {} : { providerOptions: meta as Record<string, JsonObject> };
+}
+
 function toPart(part: ContentPart): AssistantPart {
-  const options = part.meta === undefined ? {} : { providerOptions: part.meta as Record<string, JsonObject> };
+  const options = optionsOf(part.meta);
   if (part.type === 'tool-call') {
     return { type: 'tool-call', toolCallId: part.callId, toolName: part.tool, input: parseObject(part.input), ...options };
   }
@@ -166,5 +172,6 @@ const prunedText = '[the result of this call was removed to make room; call the 
 function toResult(call: CallState): ResultPart {
   const value = call.pruned ? prunedText : (call.finished?.output ?? '');
   const failed = call.finished !== null && call.finished.status !== 'ok';
-  return { type: 'tool-result', toolCallId: call.callId, toolName: call.tool, output: { type: failed ? 'error-text' : 'text', value } };
+  const output = { type: failed ? ('error-text' as const) : ('text' as const), value };
+  return { type: 'tool-result', toolCallId: call.callId, toolName: call.tool, output, ...optionsOf(call.meta) };
 }

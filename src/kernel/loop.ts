@@ -5,6 +5,7 @@
 // L2. No model call starts after the signal has fired (invariant 8), nor without its estimate reserved (invariant 5).
 // L3. The same request is never sent again after the provider said that it is too long.
 import type { ContentPart, Usage } from '../contract/content.ts';
+import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Delegation } from '../ports/delegation.ts';
@@ -18,6 +19,7 @@ import { exhausted, nextStep } from './decide.ts';
 import { type Ending, failed } from './fold.ts';
 import type { Journal } from './journal.ts';
 import { delay, type Lane } from './lanes.ts';
+import type { StopCause } from './live.ts';
 import { prunable, pruneFor } from './prune.ts';
 import type { SlotKeeper } from './slot.ts';
 import { callParts, pendingOf, type RunState } from './state.ts';
@@ -162,7 +164,7 @@ async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false
   const { state, signal } = env;
   const { retryAfterMs, limited } = attempt.failure;
   const { redact } = env.tools;
-  const error = { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
+  const error = attempt.aborted ? stopped(signal) : { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
   const tries = state.asked?.attempt ?? 1;
   const shorter = error.code === 'context_length' ? prunable(state) : [];
   const late = retryAfterMs !== null && env.deadline !== null && env.clock.monotonic() + retryAfterMs >= env.deadline;
@@ -182,6 +184,12 @@ async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false
   if (shorter.length > 0) note(env, { type: 'context.pruned', data: { calls: shorter } });
   else if (!limited) await env.deadlines.wait(delay(tries, retryAfterMs, env.random), signal); // a limited lane makes everybody wait
   return signal.aborted ? null : 'go on';
+}
+
+/** A call that was stopped with its run is no fault of the provider's. */
+function stopped(signal: AbortSignal): ErrorInfo {
+  const { code, message } = signal.reason as StopCause;
+  return { code: code === 'lost' ? 'fenced' : code, message, retryable: false };
 }
 
 /** Makes room near the end of the model's window, as a fact, before the request is made. */

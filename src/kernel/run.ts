@@ -83,6 +83,7 @@ async function work(run: LiveRun, ground: RunGround): Promise<Ending | null> {
         toolTimeoutMs: grant.limits.toolTimeoutMs.value as number,
         checkResult: check,
         redact: ground.redact,
+        memo: new Map(),
       },
       delegation: ({ turn, index }) => createDelegation(run, { index, turn }, ground.desk),
       changed: run.changed,

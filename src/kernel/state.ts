@@ -157,7 +157,8 @@ const reducers: Reducers = {
     const part = callParts(state.answer?.content ?? [])[data.index];
     const { turn, index, tool, rejected, idempotent } = data;
     const callId = part?.callId ?? `${turn}.${index}`;
-    const call: CallState = { turn, index, callId, tool, arguments: data.arguments, rejected, idempotent, finished: null, pruned: false };
+    const own = { callId, tool, arguments: data.arguments, meta: part?.meta };
+    const call: CallState = { turn, index, ...own, rejected, idempotent, finished: null, pruned: false };
     state.calls.push(call);
     state.allCalls.push(call);
     state.recent = [...state.recent, callKey(tool, data.arguments)].slice(-maxRecent);

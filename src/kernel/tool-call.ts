@@ -35,6 +35,7 @@ export interface ToolEnv {
   /** Checks a submitted result; null where the brief wants none. Gives the problem, or null when it holds. */
   checkResult: ((value: Json) => string | null) | null;
   redact: Redact;
+  memo: Map<string, string>;
 }
 
 type Rejected = NonNullable<FactData['tool.asked']['rejected']>;
@@ -158,7 +159,14 @@ export async function execute(call: CallState, x: Execution): Promise<Draft[]> {
   const limit = tool.timeoutMs === null ? null : Math.min(tool.timeoutMs ?? x.env.toolTimeoutMs, x.env.toolTimeoutMs);
   const endTimer = limit === null ? () => {} : x.deadlines.at(x.now() + limit, () => stop.abort(new Error('timeout')));
   try {
-    const context = { runId: x.runId, rootId: x.rootId, workspace: x.env.workspace, signal: stop.signal, delegation: x.delegation };
+    const context = {
+      runId: x.runId,
+      rootId: x.rootId,
+      workspace: x.env.workspace,
+      signal: stop.signal,
+      memo: x.env.memo,
+      delegation: x.delegation,
+    };
     const work = (async () => tool.execute(tool.input.parse(call.arguments), context))();
     const { result, late } = await orStopped(work, stop.signal, x);
     if (!late && result) return told(call, result, result.isError ? 'error' : 'ok', x.env);

@@ -1,3 +1,124 @@
+// The process as the command line's world. Nothing heavy is imported before it is known that it is needed.
+import { existsSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Demo, Io, Stop } from '../cli/io.ts';
+
+const maxStdinBytes = 1_048_576;
+const maxFileBytes = 1_048_576;
+
+/** Runs one command and sets the exit code; the process ends when nothing is left to do. */
 export async function main(argv: string[]): Promise<void> {
-  void argv;
+  const root = packageRoot();
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+    process.stdout.write(`${version}\n`);
+    return;
+  }
+  const { program } = await import('../cli/program.ts');
+  process.exitCode = await program(argv, createIo(root, version));
+}
+
+function createIo(root: string, version: string): Io {
+  const stops = stopper();
+  const { stdout, stderr, env } = process;
+  const surroundings = { cwd: process.cwd(), env };
+  const files = () => import('./config/files.ts');
+  return {
+    version,
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    outTTY: stdout.isTTY === true,
+    errTTY: stderr.isTTY === true && env.TERM !== 'dumb',
+    colour: { out: colour(stdout.isTTY), err: colour(stderr.isTTY) },
+    columns: () => (stdout.isTTY ? stdout.columns : stderr.columns) || 80,
+    rows: () => (stderr.isTTY ? stderr.rows : stdout.rows) || 24,
+    readStdin,
+    readFile: async (path) => (await files()).readNamed(surroundings.cwd, path, maxFileBytes),
+    findFile: async (workspace, path) => (await files()).inWorkspace(workspace, surroundings.cwd, path),
+    onInterrupt: stops.onInterrupt,
+    exitNow: (code) => process.exit(code),
+    now: Date.now,
+    every(ms, run) {
+      const timer = setInterval(run, ms);
+      return () => clearInterval(timer);
+    },
+    settings: async (flags) => (await import('./config.ts')).loadSettings(flags, surroundings),
+    async open(settings, options) {
+      const openApi: Io['open'] = (await import('./compose.ts')).openApi;
+      return openApi(settings, options);
+    },
+    demo: async () => demo(root, surroundings.cwd),
+  };
+}
+
+/** NO_COLOR and FORCE_COLOR as they are commonly understood: set and not empty counts; FORCE_COLOR=0 is a no. */
+function colour(isTTY: boolean | undefined): boolean {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  if (FORCE_COLOR) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false';
+  return !NO_COLOR && TERM !== 'dumb' && isTTY === true;
+}
+
+/**
+ * Signals and a closed standard output, as requests to stop. While nobody listens, a signal ends the process as usual and a
+ * closed output ends it quietly (`retinue logs last | head`).
+ */
+function stopper(): Pick<Io, 'onInterrupt'> {
+  const handlers = new Set<(why: Stop) => void>();
+  let closed = false;
+  const tell = (why: Stop) => {
+    for (const handler of [...handlers]) handler(why);
+  };
+  const interrupted = () => tell('interrupt');
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  process.stderr.on('error', () => {});
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (closed) return;
+    closed = true;
+    if (error.code !== 'EPIPE') process.stderr.write(`retinue: standard output cannot be written: ${error.code}\n`);
+    if (handlers.size === 0) process.exit(error.code === 'EPIPE' ? 0 : 1);
+    tell('closed');
+  });
+  return {
+    onInterrupt(handler) {
+      if (handlers.size === 0) for (const signal of signals) process.on(signal, interrupted);
+      handlers.add(handler);
+      return () => {
+        handlers.delete(handler);
+        if (handlers.size === 0) for (const signal of signals) process.off(signal, interrupted);
+      };
+    },
+  };
+}
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size <= maxStdinBytes) continue;
+    const { RetinueError } = await import('../contract/error.ts');
+    throw new RetinueError('usage', `standard input has more than ${maxStdinBytes} bytes; put it into a file and name that with --file`);
+  }
+  return Buffer.concat(chunks).toString('utf8').toWellFormed();
+}
+
+/** Who stands in the package (a clone) keeps the facts in its workspace; elsewhere they go to a temporary folder. */
+function demo(root: string, cwd: string): Demo {
+  const inside = `${realpathSync(cwd)}${sep}`.startsWith(`${root}${sep}`);
+  return {
+    workspace: root,
+    model: `script/${join(root, 'examples', 'demo', 'fan-out.json')}`,
+    db: inside ? null : join(mkdtempSync(join(tmpdir(), 'retinue-demo-')), 'retinue.db'),
+    command: inside ? 'npx retinue' : 'retinue',
+  };
+}
+
+/** The folder of package.json: one up from dist/, two up from src/main/. */
+function packageRoot(): string {
+  let folder = realpathSync(dirname(fileURLToPath(import.meta.url)));
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
 }

@@ -178,7 +178,8 @@ function createCollector(call: ModelCall) {
     answer(): Answer | null {
       if (!finish || finish.reason === 'error' || finish.reason === 'interrupted') return null;
       for (const part of content) if (part.type !== 'tool-call') part.text = part.text.toWellFormed();
-      const kept = content.filter((part) => part.type !== 'text' || part.text !== '');
+      // An empty text may still carry a signature that the provider wants back.
+      const kept = content.filter((part) => part.type !== 'text' || part.text !== '' || part.meta !== undefined);
       return {
         content: kept,
         finish: finish.reason,

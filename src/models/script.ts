@@ -53,7 +53,7 @@ interface Parts {
 }
 
 function handleOf(parts: Parts): ModelHandle {
-  const { id, file, script, tree, user, forget } = parts;
+  const { id, script, tree, user, forget } = parts;
   return {
     id,
     lane: 'script',

@@ -25,10 +25,13 @@ export interface Unit {
   consumed: string[];
 }
 
-/** `fenced`: the owner lost its lease or the tree belongs to another. `conflict`: a (run, seq) is there already. */
+/**
+ * `fenced`: the owner lost its lease, or the tree or run belongs to another. `conflict`: a (run, seq) is there already or leaves a gap, or
+ * another run of the same parent has the idempotency key.
+ */
 export type UnitResult = { ok: true } | { ok: false; reason: 'fenced' | 'conflict' };
 
-/** What became of asking for a tree. */
+/** What became of asking for a tree. `previous`: the owner that lost it; null where nobody held it, or the caller itself. */
 export type Claim = { ok: true; previous: string | null } | { ok: false; owner: string; pid: number };
 
 export interface FactQuery {
@@ -49,6 +52,7 @@ export interface RunQuery {
   prefix?: string;
   /** Runs without a parent. */
   roots?: boolean;
+  /** By creation; newest first where it is absent. */
   order?: 'newest' | 'oldest';
   limit?: number;
 }
@@ -62,7 +66,10 @@ export interface RunQuery {
  * No method blocks the event loop for more than some 25 ms.
  */
 export interface Store {
-  /** One transaction for all units, but unit by unit: one that is refused leaves the others in. Durable when it resolves. */
+  /**
+   * One transaction for all units, but unit by unit: one that is refused leaves the others in. Durable when it resolves.
+   * A tree that is not there yet becomes the owner's.
+   */
   append(owner: Owner, units: Unit[]): Promise<UnitResult[]>;
 
   facts(query: FactQuery): Promise<StoredFact[]>;
@@ -83,7 +90,10 @@ export interface Store {
   open(): Promise<Owner>;
   /** Ends the lease; its trees have no owner then. */
   release(owner: Owner): Promise<void>;
-  /** Takes a tree that has no owner, a dead one or one silent for 15 s; the previous owner is fenced. A new tree is taken as well. */
+  /**
+   * Takes a tree that has no owner, a dead one or one silent for 15 s; the previous owner is fenced. A new tree is taken as well.
+   * Rejects with `fenced` when the caller itself has lost its lease.
+   */
   claim(owner: Owner, rootId: string): Promise<Claim>;
   /** Trees with live runs and whether the process that owns them is living. */
   holders(rootIds: string[]): Promise<Map<string, { pid: number; alive: boolean } | null>>;

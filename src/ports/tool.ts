@@ -11,6 +11,8 @@ export interface ToolContext {
   workspace: string;
   /** Fires at the tool's timeout, at the run's deadline and at a cancel; the tool must stop soon after. */
   signal: AbortSignal;
+  /** What the tools of this run remember of it (such as what was last read); gone when the run ends. */
+  memo: Map<string, string>;
   /** For the tools of a dialect only. */
   delegation: Delegation;
 }

@@ -1,0 +1,91 @@
+// What the kernel costs: `npm run bench`. Figures are of this machine; ratios carry over. Each figure is the median of several rounds.
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { withRuntime } from './support.ts';
+
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc') as () => void;
+
+const rounds = 5;
+const children = 1000;
+
+async function childrenPerSecond(kind: 'memory' | 'sqlite'): Promise<number> {
+  return withRuntime(kind, async (runtime) => {
+    const client = await runtime.client({ limits: { maxConcurrent: 64 } });
+    const began = performance.now();
+    const runs = await Promise.all(
+      Array.from({ length: children }, (_, n) => client.delegate({ task: `say done ${n}`, agent: 'explore' })),
+    );
+    await Promise.all(runs.map((run) => run.outcome));
+    const rate = children / ((performance.now() - began) / 1000);
+    await client.close();
+    return rate;
+  });
+}
+
+/** One after the other, so that nothing is left that the last one needs. */
+async function heapGrowth(): Promise<number> {
+  return withRuntime('sqlite', async (runtime) => {
+    const client = async () => {
+      const each = await runtime.client();
+      for (let n = 0; n < 100; n++) await (await each.delegate({ task: `say done ${n}`, agent: 'explore' })).outcome;
+      await each.close();
+    };
+    await client();
+    gc();
+    const before = process.memoryUsage().heapUsed;
+    for (let n = 0; n < children / 100; n++) await client();
+    gc();
+    return (process.memoryUsage().heapUsed - before) / 1024 / 1024;
+  });
+}
+
+async function queued(count: number): Promise<{ mb: number; left: number }> {
+  return withRuntime('sqlite', async (runtime) => {
+    const client = await runtime.client({ limits: { maxConcurrent: 8 } });
+    gc();
+    const before = process.memoryUsage().heapUsed;
+    const runs = await Promise.all(Array.from({ length: count }, (_, n) => client.delegate({ task: `say done ${n}`, agent: 'explore' })));
+    gc();
+    const mb = (process.memoryUsage().heapUsed - before) / 1024 / 1024;
+    await Promise.all(runs.map((run) => run.outcome));
+    const { queued: waiting, active } = runtime.stats();
+    await client.close();
+    return { mb, left: waiting + active };
+  });
+}
+
+function versionMs(): number {
+  const began = performance.now();
+  execFileSync(process.execPath, [resolve(import.meta.dirname, '../bin/retinue.js'), '--version']);
+  return performance.now() - began;
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+}
+
+function line(what: string, value: string, goal: string, ok: boolean): void {
+  process.stdout.write(`${ok ? '✓' : '✗'} ${what.padEnd(58)} ${value.padStart(16)}   goal ${goal}\n`);
+}
+
+await childrenPerSecond('memory');
+await childrenPerSecond('sqlite');
+const memory: number[] = [];
+const sqlite: number[] = [];
+for (let round = 0; round < rounds; round++) {
+  memory.push(await childrenPerSecond('memory'));
+  sqlite.push(await childrenPerSecond('sqlite'));
+}
+const ratio = median(sqlite.map((rate, i) => rate / (memory[i] as number)));
+line(`${children} children of one parent, all facts in SQLite`, `${median(sqlite).toFixed(0)}/s`, '≥ 1500/s', median(sqlite) >= 1500);
+line('the same with the memory store', `${median(memory).toFixed(0)}/s`, '—', true);
+line('SQLite against memory', `${ratio.toFixed(2)} ×`, '≥ 0.8 ×', ratio >= 0.8);
+const grown = await heapGrowth();
+line(`heap after ${children} children one after the other`, `${grown.toFixed(1)} MB`, '≤ 20 MB', grown <= 20);
+const waiting = await queued(10_000);
+line('10,000 queued children: heap while they wait', `${waiting.mb.toFixed(0)} MB`, 'bounded', waiting.left === 0);
+const version = median(Array.from({ length: rounds }, versionMs));
+line('retinue --version', `${version.toFixed(0)} ms`, '≤ 120 ms', version <= 120);

@@ -1,0 +1,23 @@
+import type { Cancelled } from '../../api/api.ts';
+import type { Args } from '../flags.ts';
+import { shortId } from '../format.ts';
+import type { Io } from '../io.ts';
+import { printJson } from '../json.ts';
+import { groundFlags, withApi } from '../session.ts';
+
+const words: Record<Cancelled['result'], string> = {
+  asked: 'is being cancelled',
+  ended: 'ended; no process was driving it',
+  already: 'had already ended',
+};
+
+export async function run(args: Args, io: Io): Promise<number> {
+  const reason = args.value('reason') ?? 'cancelled on the command line';
+  const results = await withApi(io, { flags: groundFlags(args), drive: true }, async (api) => {
+    const ids = await Promise.all(args.words.map((word) => api.find(word)));
+    return api.cancel(ids, reason);
+  });
+  if (args.has('json')) printJson(io, results);
+  else for (const { runId, result } of results) io.out(`${shortId(runId)} ${words[result]}\n`);
+  return 0;
+}

@@ -1,0 +1,64 @@
+import type { Api } from '../../api/api.ts';
+import type { Fact } from '../../contract/fact.ts';
+import { createDescriber } from '../describe.ts';
+import type { Args } from '../flags.ts';
+import { paint, shortId } from '../format.ts';
+import { goneText, lookForGone } from '../gone.ts';
+import type { Io } from '../io.ts';
+import { factJson, factLine, printJson } from '../json.ts';
+import { groundFlags, withApi } from '../session.ts';
+import { cut, pad } from '../width.ts';
+
+export async function run(args: Args, io: Io): Promise<number> {
+  const [word] = args.words as [string];
+  const [json, tree] = [args.has('json'), args.has('tree')];
+  const line = json ? factLine : lineWriter(io);
+  return withApi(io, { flags: groundFlags(args), drive: false }, async (api) => {
+    const id = await api.find(word);
+    if (args.has('follow')) return follow(io, api, { id, tree, line });
+    const facts = await api.logs(id, { tree });
+    if (json) printJson(io, facts.map(factJson));
+    else io.out(facts.map(line).join(''));
+    return 0;
+  });
+}
+
+async function follow(io: Io, api: Api, { id, tree, line }: { id: string; tree: boolean; line: (fact: Fact) => string }): Promise<number> {
+  const stop = new AbortController();
+  let ended: 'interrupt' | 'closed' | 'gone' | null = null;
+  let after: string | undefined;
+  const end = (why: typeof ended) => {
+    ended ??= why;
+    stop.abort();
+  };
+  const unlook = lookForGone(io, api, { ids: [id], any: false, gone: () => end('gone') });
+  const release = io.onInterrupt((why) => (stop.signal.aborted ? io.exitNow(130) : end(why)));
+  const print = (fact: Fact & { position: string }) => {
+    io.out(line(fact));
+    after = fact.position;
+  };
+  try {
+    for await (const fact of api.follow(id, { tree, signal: stop.signal })) print(fact);
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    unlook();
+    release();
+  }
+  if (ended !== 'gone') return ended === 'interrupt' ? 130 : 0;
+  for (const fact of await api.logs(id, { tree, ...(after === undefined ? {} : { after }) })) print(fact);
+  io.err(`retinue: ${shortId(id)} ${goneText}\n`);
+  return 0;
+}
+
+/** Time, run, type and words. On a terminal a line is cut to its width; in a pipe it is whole. */
+function lineWriter(io: Io): (fact: Fact) => string {
+  const words = createDescriber();
+  return (fact) => {
+    const head = `${fact.at.slice(11, 23)} ${shortId(fact.runId)} `;
+    const type = pad(fact.type, 17);
+    const room = io.outTTY ? io.columns() - head.length - type.length - 1 : 2000;
+    const text = cut(words(fact), Math.max(10, room));
+    return `${paint(io.colour.out, 'dim', head)}${paint(io.colour.out, 'cyan', type)} ${text}`.trimEnd().concat('\n');
+  };
+}

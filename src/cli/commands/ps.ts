@@ -1,0 +1,14 @@
+import type { Args } from '../flags.ts';
+import type { Io } from '../io.ts';
+import { printJson, viewJson } from '../json.ts';
+import { groundFlags, withApi } from '../session.ts';
+import { runTable } from '../tables.ts';
+
+export async function run(args: Args, io: Io): Promise<number> {
+  const all = args.has('all');
+  const runs = await withApi(io, { flags: groundFlags(args), drive: false }, (api) => api.ps({ all }));
+  if (args.has('json')) printJson(io, runs.map(viewJson));
+  else if (runs.length > 0) io.out(runTable(runs, io));
+  else io.err(all ? 'no runs yet\n' : 'no live runs; `retinue ps --all` lists the ended ones too\n');
+  return 0;
+}

@@ -1,0 +1,46 @@
+// The shapes that `--json` prints, with their keys in a fixed order. Whatever a terminal could act on is escaped.
+import type { RunDetail, RunView } from '../api/api.ts';
+import type { Fact } from '../contract/fact.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import { cleanJson } from './clean.ts';
+import type { Io } from './io.ts';
+
+/** One value: spread out for a person, on one line for a program. */
+export function printJson(io: Io, value: unknown): void {
+  io.out(`${cleanJson(value, io.outTTY ? 2 : undefined)}\n`);
+}
+
+export function factLine(fact: Fact): string {
+  return `${cleanJson(factJson(fact))}\n`;
+}
+
+/** Without the store's position, which is a cursor and no part of the fact. */
+export function factJson({ runId, seq, at, v, type, data, hash }: Fact): object {
+  return { runId, seq, at, v, type, data, hash };
+}
+
+export function viewJson(run: RunView): RunView {
+  const { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt } = run;
+  return { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt };
+}
+
+export function detailJson(run: RunDetail): RunDetail {
+  return {
+    ...viewJson(run),
+    brief: run.brief,
+    grant: run.grant,
+    outcome: run.outcome && outcomeJson(run.outcome),
+    children: run.children.map(viewJson),
+  };
+}
+
+/** Rebuilt, because an outcome that was stored with sorted keys must still print in the order of the contract. */
+export function outcomeJson(outcome: Outcome): Outcome {
+  const { runId, parentId, rootId, depth, label, agent, status, success, summary, data } = outcome;
+  const { artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs } = outcome;
+  return {
+    ...{ runId, parentId, rootId, depth, label, agent, status, success, summary },
+    ...(data === undefined ? {} : { data }),
+    ...{ artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs },
+  };
+}

@@ -1,0 +1,56 @@
+import type { Api } from '../api/api.ts';
+import { LimitsGiven } from '../contract/limits.ts';
+import { cleanLine } from './clean.ts';
+import { Unopened } from './errors.ts';
+import type { Args } from './flags.ts';
+import type { Io } from './io.ts';
+import type { Settings, SettingsFlags } from './settings.ts';
+import { durationFlag, usdFlag, wholeFlag } from './values.ts';
+
+/** Settings, then the API, then the work; the API is closed whatever happens. What is left out is said once. */
+export async function withApi<T>(
+  io: Io,
+  ground: { flags: SettingsFlags; drive: boolean },
+  work: (api: Api, settings: Settings) => Promise<T>,
+): Promise<T> {
+  const settings = await io.settings(ground.flags);
+  for (const notice of settings.notices) io.err(`retinue: ${cleanLine(notice)}\n`);
+  const api = await open(io, settings, ground.drive);
+  try {
+    return await work(api, settings);
+  } finally {
+    await api.close();
+  }
+}
+
+async function open(io: Io, settings: Settings, drive: boolean): Promise<Api> {
+  try {
+    return await io.open(settings, { drive });
+  } catch (error) {
+    throw new Unopened(error);
+  }
+}
+
+/** What every command can say about the ground it stands on. */
+export function groundFlags(args: Args): SettingsFlags {
+  return { workspace: args.value('workspace'), config: args.value('config'), db: args.value('db'), limits: {}, rules: [] };
+}
+
+/** The same, with what `run` can say about model, rights and limits. */
+export function runFlags(args: Args): SettingsFlags {
+  const rules = args.given.filter(({ name }) => name === 'allow' || name === 'deny').map(({ name, value }) => `${name} ${value}`);
+  return { ...groundFlags(args), model: args.value('model'), limits: limitsOf(args), rules };
+}
+
+function limitsOf(args: Args): LimitsGiven {
+  const turns = args.value('max-turns');
+  const timeout = args.value('timeout');
+  const usd = args.value('budget-usd');
+  const tokens = args.value('budget-tokens');
+  return LimitsGiven.parse({
+    ...(turns === undefined ? {} : { maxTurns: wholeFlag('--max-turns', turns, { min: 1, max: 500 }) }),
+    ...(timeout === undefined ? {} : { timeoutMs: durationFlag('--timeout', timeout) }),
+    ...(usd === undefined ? {} : { maxCostUsd: usdFlag('--budget-usd', usd) }),
+    ...(tokens === undefined ? {} : { maxTokens: wholeFlag('--budget-tokens', tokens, { min: 1, max: 1_000_000_000 }) }),
+  });
+}

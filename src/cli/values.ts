@@ -1,0 +1,34 @@
+import { RetinueError } from '../contract/error.ts';
+import { maxMs } from '../contract/limits.ts';
+
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of `90s`, `10m`, `1h`, `500ms`; a bare number is seconds. Null where it is no duration or out of range. */
+export function durationMs(text: string): number | null {
+  const match = /^(\d{1,15}(?:\.\d{1,6})?)(ms|s|m|h|d)?$/.exec(text.trim());
+  if (!match) return null;
+  const ms = Math.round(Number(match[1]) * (units[match[2] ?? 's'] as number));
+  return ms >= 1 && ms <= maxMs ? ms : null;
+}
+
+export function durationFlag(flag: string, text: string): number {
+  const ms = durationMs(text);
+  if (ms !== null) return ms;
+  throw invalid(flag, text, 'is no duration from 1ms to 24d; write `90s`, `10m` or `1h` (a bare number is seconds)');
+}
+
+export function wholeFlag(flag: string, text: string, range: { min: number; max: number }): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= range.min && value <= range.max) return value;
+  throw invalid(flag, text, `is no whole number from ${range.min} to ${range.max}`);
+}
+
+export function usdFlag(flag: string, text: string): number {
+  const value = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+  if (value > 0 && value <= 1_000_000) return value;
+  throw invalid(flag, text, 'is no amount in US dollars above 0 and up to 1000000; write `2` or `0.50`');
+}
+
+function invalid(flag: string, text: string, why: string): RetinueError {
+  return new RetinueError('invalid_limit', `${flag}: \`${text}\` ${why}`);
+}

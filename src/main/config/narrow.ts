@@ -1,0 +1,80 @@
+// A workspace is not trusted: whoever wrote its files is not the owner of this machine. Its configuration may narrow what
+// holds otherwise; what would widen it, send data elsewhere or hide costs is left out, and the owner is told.
+import type { Json } from '../../contract/json.ts';
+import { defaultLimits, type LimitName, type LimitsGiven } from '../../contract/limits.ts';
+import type { Config } from './schema.ts';
+
+const strength = { off: 0, auto: 1, required: 2 };
+
+/** What holds in the dialects without any configuration: the numbers of their sources. */
+const dialectDefaults: Record<string, Record<string, Json>> = {
+  ralph: { max_subagents: 5, subagent_timeout: 300 },
+  dex: {
+    enabled: true,
+    max_concurrent: 3,
+    default_max_turns: 10,
+    max_max_turns: 25,
+    default_timeout: 600,
+    allowed_hats: ['explorer', 'planner', 'creator', 'critic'],
+  },
+  rx: { enabled: true, max_depth: 1, max_iterations: 8, timeout_seconds: 120, artifact_kinds: ['note', 'path', 'diff', 'json'] },
+  xzatoma: { max_depth: 3, default_max_turns: 10, output_max_size: 4096 },
+  openfork: { max_concurrent: 8 },
+};
+
+export interface Narrowed {
+  config: Config;
+  /** Keys that were left out, with the reason. */
+  left: { key: string; why: string }[];
+}
+
+/** What of an untrusted file counts over what its owner has configured. Rules are kept: they only ever narrow. */
+export function narrow(file: Config, own: Config): Narrowed {
+  const left: Narrowed['left'] = [];
+  const config: Config = {};
+  if (file.model !== undefined) config.model = file.model;
+  if (file.rules !== undefined) config.rules = file.rules;
+  for (const key of ['providers', 'prices', 'durability'] as const)
+    if (file[key] !== undefined && !isEmpty(file[key])) left.push({ key, why: 'a workspace may not set it' });
+  if (file.sandbox !== undefined) {
+    if (strength[file.sandbox] >= strength[own.sandbox ?? 'auto']) config.sandbox = file.sandbox;
+    else left.push({ key: 'sandbox', why: `\`${file.sandbox}\` is weaker than \`${own.sandbox ?? 'auto'}\`` });
+  }
+  config.limits = lower(file.limits ?? {}, own.limits ?? {}, left);
+  config.dialects = dialects(file.dialects ?? {}, own.dialects ?? {}, left) as NonNullable<Config['dialects']>;
+  return { config, left };
+}
+
+function lower(limits: LimitsGiven, own: LimitsGiven, left: Narrowed['left']): LimitsGiven {
+  const kept: LimitsGiven = {};
+  for (const [name, value] of Object.entries(limits) as [LimitName, number][]) {
+    const holds = own[name] ?? defaultLimits[name];
+    if (value < holds) kept[name] = value;
+    else if (value > holds) left.push({ key: `limits.${name}`, why: `${value} is more than ${holds}` });
+  }
+  return kept;
+}
+
+type Sections = Record<string, Record<string, Json>>;
+
+function dialects(file: object, own: object, left: Narrowed['left']): Sections {
+  const kept: Sections = {};
+  for (const [dialect, section] of Object.entries(file as Sections))
+    for (const [key, value] of Object.entries(section)) {
+      const holds = (own as Sections)[dialect]?.[key] ?? dialectDefaults[dialect]?.[key];
+      if (narrows(value, holds)) kept[dialect] = { ...kept[dialect], [key]: value };
+      else if (JSON.stringify(value) !== JSON.stringify(holds))
+        left.push({ key: `dialects.${dialect}.${key}`, why: `${JSON.stringify(value)} is not narrower than ${JSON.stringify(holds)}` });
+    }
+  return kept;
+}
+
+function narrows(value: Json, holds: Json | undefined): boolean {
+  if (typeof value === 'number' && typeof holds === 'number') return value < holds;
+  if (typeof value === 'boolean') return !value;
+  return Array.isArray(value) && Array.isArray(holds) && value.length < holds.length && value.every((item) => holds.includes(item));
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}

@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto';
+import { maxMs } from '../contract/limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+
+/** The machine's clock. Its timers keep the process alive: a run that waits is work that is not done. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  at(due, fire) {
+    if (Number.isNaN(due)) throw new TypeError('a timer needs a moment');
+    let timer: NodeJS.Timeout;
+    // Node fires timers past its limit at once and others up to a millisecond early: both are armed again.
+    const arm = (): void => {
+      const left = Math.ceil(due - performance.now());
+      timer = setTimeout(() => (performance.now() < due ? arm() : fire()), Math.min(Math.max(left, 0), maxMs));
+    };
+    arm();
+    return () => clearTimeout(timer);
+  },
+  defer: (run) => void setImmediate(run),
+};
+
+const hexId = (): string => randomBytes(8).toString('hex');
+
+export const systemIds: Ids = { runId: hexId, orderId: hexId, random: () => Math.random() };

@@ -1,0 +1,129 @@
+// The append path: prepared statements only. Every reason to refuse a unit is found before the unit's first write, so a
+// refused unit has nothing to undo and needs no savepoint (which would cost a copy of every page that the unit touches).
+import type { DatabaseSync } from 'node:sqlite';
+import { isLive, type RunRow } from '../../contract/run.ts';
+import type { Owner, Unit, UnitResult } from '../../ports/store.ts';
+
+/** A run as a unit meets it: its number (null: not there yet), its last fact's (0: none yet) and its new row. */
+interface Place {
+  n: number | null;
+  /** There were facts of it before, but no row yet. */
+  bare: boolean;
+  last: number;
+  row: RunRow | null;
+}
+
+const keptHashes = 1_000;
+
+export interface Appender {
+  /** To be called inside a transaction. */
+  apply(owner: Owner, units: Unit[]): UnitResult[];
+  /** To be called after its commit: the blobs of these units need not be written again. */
+  committed(units: Unit[], results: UnitResult[]): void;
+}
+
+export function createAppender(db: DatabaseSync): Appender {
+  const ownerOf = db.prepare('SELECT fence FROM owners WHERE id = ?');
+  const treeOf = db.prepare('SELECT n, owner FROM trees WHERE root = ?');
+  const addTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?)');
+  const runOf = db.prepare('SELECT n, tree, seq, row IS NULL AS bare FROM runs WHERE id = ?');
+  const holderOf = db.prepare("SELECT id FROM runs WHERE coalesce(parent, '') = ? AND key = ?");
+  const addRun = db.prepare('INSERT INTO runs (id, tree, parent, live, key, seq, row) VALUES (?, ?, ?, ?, ?, ?, ?)');
+  const setRun = db.prepare('UPDATE runs SET live = ?, seq = ?, row = ? WHERE n = ?');
+  const nameRun = db.prepare('UPDATE runs SET parent = ?, key = ? WHERE n = ?');
+  const setSeq = db.prepare('UPDATE runs SET seq = ? WHERE n = ?');
+  const addFact = db.prepare('INSERT INTO facts (run, seq, tree, at, v, type, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const addBlob = db.prepare('INSERT INTO blobs (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const consume = db.prepare('DELETE FROM orders WHERE id = ? AND root = ?');
+  // Hashes of blobs that are there for certain. Nothing deletes blobs; whoever makes something do so must deal with this.
+  const known = new Set<string>();
+
+  function apply(owner: Owner, units: Unit[]): UnitResult[] {
+    const fence = ownerOf.get(owner.id)?.fence;
+    if (fence !== owner.fence) return units.map(() => ({ ok: false, reason: 'fenced' }));
+    return units.map((unit) => applyUnit(owner, unit));
+  }
+
+  function applyUnit(owner: Owner, unit: Unit): UnitResult {
+    const tree = treeOf.get(unit.rootId) as { n: number; owner: string | null } | undefined;
+    if (tree !== undefined && tree.owner !== owner.id) return { ok: false, reason: 'fenced' };
+    const places = placesOf(unit, tree?.n ?? null);
+    if (typeof places === 'string') return { ok: false, reason: places };
+    write(unit, places, tree?.n ?? Number(addTree.run(unit.rootId, owner.id).lastInsertRowid));
+    return { ok: true };
+  }
+
+  function placesOf(unit: Unit, tree: number | null): Map<string, Place> | 'fenced' | 'conflict' {
+    const places = new Map<string, Place>();
+    const keys = new Map<string, string>();
+    for (const { runId, seq } of unit.facts) {
+      const place = places.get(runId) ?? find(runId, tree);
+      if (place === null) return 'fenced';
+      if (seq !== place.last + 1) return 'conflict';
+      place.last = seq;
+      places.set(runId, place);
+    }
+    for (const row of unit.rows) {
+      const place = places.get(row.runId) ?? find(row.runId, tree);
+      if (place === null) return 'fenced';
+      if (row.idempotencyKey !== null && isKeyTaken(row, row.idempotencyKey, keys)) return 'conflict';
+      place.row = row;
+      places.set(row.runId, place);
+    }
+    return places;
+  }
+
+  /** Null for a run that belongs to another tree. */
+  function find(runId: string, tree: number | null): Place | null {
+    const found = runOf.get(runId) as { n: number; tree: number; seq: number; bare: number } | undefined;
+    if (found === undefined) return { n: null, bare: true, last: 0, row: null };
+    return found.tree === tree ? { n: found.n, bare: found.bare === 1, last: found.seq, row: null } : null;
+  }
+
+  function isKeyTaken(row: RunRow, key: string, inUnit: Map<string, string>): boolean {
+    const holder = holderOf.get(row.parentId ?? '', key)?.id;
+    if (holder !== undefined) return holder !== row.runId;
+    const name = JSON.stringify([row.parentId, key]);
+    const other = inUnit.get(name);
+    inUnit.set(name, row.runId);
+    return other !== undefined && other !== row.runId;
+  }
+
+  function write(unit: Unit, places: Map<string, Place>, tree: number): void {
+    for (const [runId, place] of places) {
+      const { n, last, row } = place;
+      const parent = row?.parentId ?? null;
+      const key = row?.idempotencyKey ?? null;
+      const live = row !== null && isLive(row.status) ? 1 : 0;
+      const text = row === null ? null : JSON.stringify(row);
+      if (n === null) place.n = Number(addRun.run(runId, tree, parent, live, key, last, text).lastInsertRowid);
+      else if (text === null) setSeq.run(last, n);
+      else {
+        setRun.run(live, last, text, n);
+        if (place.bare) nameRun.run(parent, key, n);
+      }
+    }
+    for (const fact of unit.facts) {
+      const run = (places.get(fact.runId) as Place).n;
+      addFact.run(run, fact.seq, tree, fact.at, fact.v, fact.type, fact.text, fact.hash);
+    }
+    for (const { hash, text } of unit.blobs) if (!known.has(hash)) addBlob.run(hash, text);
+    for (const id of unit.consumed) consume.run(id, unit.rootId);
+  }
+
+  function committed(units: Unit[], results: UnitResult[]): void {
+    for (const [index, unit] of units.entries()) {
+      if (results[index]?.ok !== true) continue;
+      for (const { hash } of unit.blobs) remember(hash);
+    }
+  }
+
+  /** Sets keep the order of insertion: the first one is the longest unused. */
+  function remember(hash: string): void {
+    known.delete(hash);
+    known.add(hash);
+    if (known.size > keptHashes) known.delete(known.values().next().value as string);
+  }
+
+  return { apply, committed };
+}

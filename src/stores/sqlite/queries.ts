@@ -1,0 +1,116 @@
+import type { StatementSync } from 'node:sqlite';
+import { type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { RetinueError } from '../../contract/error.ts';
+import type { StoredFact } from '../../contract/fact.ts';
+import type { RunRow } from '../../contract/run.ts';
+import type { FactQuery, RunQuery } from '../../ports/store.ts';
+import { readSlices } from './slices.ts';
+import type { Tables } from './tables.ts';
+
+export interface Queries {
+  facts(query: FactQuery): Promise<StoredFact[]>;
+  runs(query: RunQuery): Promise<RunRow[]>;
+  run(runId: string): Promise<RunRow | null>;
+  runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
+  blob(hash: string): Promise<string | null>;
+}
+
+export interface Reading {
+  db: Kysely<Tables>;
+  statements: (sql: string) => StatementSync;
+  path: string;
+}
+
+type FactRow = Omit<Tables['facts'], 'run' | 'tree'> & { runId: string };
+
+export function createQueries({ db, statements, path }: Reading): Queries {
+  const damaged = (what: string, cause: unknown) =>
+    new RetinueError('store_corrupt', `${what} in the database ${path} is damaged: it is no JSON.`, { cause });
+
+  function toFact(row: FactRow): StoredFact {
+    const { runId, seq, at, v, type, hash, position } = row;
+    try {
+      return { runId, seq, at, v, type, data: JSON.parse(row.data), hash, position: String(position) } as StoredFact;
+    } catch (cause) {
+      throw damaged(`Fact ${seq} of run ${runId}`, cause);
+    }
+  }
+
+  function toRun({ id, row }: { id: string; row: string | null }): RunRow {
+    try {
+      return JSON.parse(row as string) as RunRow;
+    } catch (cause) {
+      throw damaged(`The row of run ${id}`, cause);
+    }
+  }
+
+  const oneRun = async (query: SelectQueryBuilder<Tables, 'runs', { id: string; row: string | null }>) => {
+    const found = await query.where('row', 'is not', null).executeTakeFirst();
+    return found === undefined ? null : toRun(found);
+  };
+  const rows = db.selectFrom('runs').select(['id', 'row']);
+
+  return {
+    facts(query) {
+      const select = factsQuery(db, query);
+      const start = query.after === undefined ? 0 : positionOf(query.after);
+      const page = (cursor: number | null, limit: number) => select(cursor ?? start, limit);
+      return readSlices(statements, page, (row) => [toFact(row as FactRow), (row as FactRow).position], query.limit);
+    },
+    runs(query) {
+      type Row = { n: number; id: string; row: string };
+      const page = runsQuery(db, query);
+      return readSlices(statements, page, (row) => [toRun(row as Row), (row as Row).n], query.limit);
+    },
+    run: (runId) => oneRun(rows.where('id', '=', runId)),
+    runByKey: (parentId, key) => oneRun(rows.where(sql`coalesce(parent, '')`, '=', parentId ?? '').where('key', '=', key)),
+    async blob(hash) {
+      return (await db.selectFrom('blobs').select('text').where('hash', '=', hash).executeTakeFirst())?.text ?? null;
+    },
+  };
+}
+
+/** The unary plus keeps SQLite from walking all facts after a position where the run's own index is the short way. */
+export function factsQuery(db: Kysely<Tables>, { runId, rootId, types }: FactQuery) {
+  return (after: number, limit: number): CompiledQuery => {
+    let query = db
+      .selectFrom('facts as f')
+      .select(['f.position', 'f.seq', 'f.at', 'f.v', 'f.type', 'f.data', 'f.hash'])
+      .select((eb) => eb.selectFrom('runs').select('runs.id').whereRef('runs.n', '=', 'f.run').as('runId'))
+      .limit(limit);
+    if (runId === undefined) query = query.where('f.position', '>', after).orderBy('f.position');
+    else {
+      query = query.where('f.run', '=', (eb) => eb.selectFrom('runs').select('runs.n').where('runs.id', '=', runId));
+      query = query.where(sql`+f.position`, '>', after).orderBy('f.seq');
+    }
+    if (rootId !== undefined) {
+      const tree = db.selectFrom('trees').select('trees.n').where('trees.root', '=', rootId);
+      query = runId === undefined ? query.where('f.tree', '=', tree) : query.where(sql`+f.tree`, '=', tree);
+    }
+    if (types !== undefined) query = query.where('f.type', 'in', types);
+    return query.compile();
+  };
+}
+
+export function runsQuery(db: Kysely<Tables>, { rootId, parentId, live, prefix, roots, order }: RunQuery) {
+  const down = order !== 'oldest';
+  return (cursor: number | null, limit: number): CompiledQuery => {
+    let query = db.selectFrom('runs').select(['n', 'id', 'row']).where('row', 'is not', null).limit(limit);
+    if (rootId !== undefined) query = query.where('tree', '=', (eb) => eb.selectFrom('trees').select('trees.n').where('root', '=', rootId));
+    if (parentId !== undefined) query = query.where('parent', '=', parentId);
+    if (roots === true) query = query.where('parent', 'is', null);
+    if (live !== undefined) query = query.where('live', '=', sql.lit(live ? 1 : 0));
+    // No character sorts after the last one of Unicode.
+    if (prefix !== undefined) query = query.where('id', '>=', prefix).where('id', '<', `${prefix}\u{10ffff}`);
+    // With a prefix the few matches are sorted: walking all runs in order would be the other way.
+    const n = prefix === undefined ? sql<number>`n` : sql<number>`+n`;
+    if (cursor !== null) query = query.where(n, down ? '<' : '>', cursor);
+    return query.orderBy(n, down ? 'desc' : 'asc').compile();
+  };
+}
+
+function positionOf(text: string): number {
+  const position = Number(text);
+  if (text === '' || !Number.isSafeInteger(position)) throw new RetinueError('usage', `"${text}" is no position of this store.`);
+  return position;
+}

@@ -1,0 +1,61 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { Kysely, SqliteDialect } from 'kysely';
+
+/** The tables as queries see them; migrations.ts says how they are made. */
+export interface Tables {
+  trees: { n: number; root: string; owner: string | null };
+  runs: {
+    n: number;
+    id: string;
+    tree: number;
+    parent: string | null;
+    live: number;
+    key: string | null;
+    seq: number;
+    row: string | null;
+  };
+  facts: { position: number; run: number; seq: number; tree: number; at: string; v: number; type: string; data: string; hash: string };
+  blobs: { hash: string; text: string };
+  orders: { n: number; id: string; root: string; text: string };
+  owners: {
+    id: string;
+    pid: number;
+    started: string | null;
+    boot: string | null;
+    space: string | null;
+    fence: number;
+    beat: number | null;
+    socket: string | null;
+  };
+}
+
+const keptStatements = 100;
+
+/** Prepares each text once; the oldest is dropped when there are many. */
+export function createStatements(db: DatabaseSync): (sql: string) => StatementSync {
+  const kept = new Map<string, StatementSync>();
+  return (sql) => {
+    let statement = kept.get(sql);
+    if (statement === undefined) {
+      statement = db.prepare(sql);
+      kept.set(sql, statement);
+      if (kept.size > keptStatements) kept.delete(kept.keys().next().value as string);
+    }
+    return statement;
+  };
+}
+
+/** Lets kysely speak to a `DatabaseSync`. It never closes it: that is the store's. */
+export function createKysely(statements: (sql: string) => StatementSync): Kysely<Tables> {
+  const prepare = (sql: string) => {
+    const statement = statements(sql);
+    const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters: readonly unknown[]) => statement.all(...values(parameters)),
+      run: (parameters: readonly unknown[]) => statement.run(...values(parameters)),
+      iterate: (parameters: readonly unknown[]) => statement.iterate(...values(parameters)),
+    };
+  };
+  return new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close() {} } }) });
+}

@@ -1,0 +1,75 @@
+// The real program in real processes, on a real database in a folder of its own.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
+
+export interface Finished {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+export interface Running {
+  process: ChildProcess;
+  finished: Promise<Finished>;
+}
+
+export interface Place {
+  folder: string;
+  start(...args: string[]): Running;
+  run(...args: string[]): Promise<Finished>;
+  /** Runs `retinue … --json` until the value satisfies `holds`. */
+  until<T>(args: string[], holds: (value: T) => boolean): Promise<T>;
+  [Symbol.dispose](): void;
+}
+
+export function createPlace(script: object): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'retinue-cli-'));
+  writeFileSync(join(folder, 'script.json'), JSON.stringify(script));
+  const running = new Set<ChildProcess>();
+
+  function start(...args: string[]): Running {
+    const env = { PATH: process.env.PATH, HOME: folder, RETINUE_MODEL: 'script/script.json', NO_COLOR: '1' };
+    const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(child);
+    const finished = new Promise<Finished>((done) => {
+      let out = '';
+      let err = '';
+      child.stdout.setEncoding('utf8').on('data', (text) => {
+        out += text;
+      });
+      child.stderr.setEncoding('utf8').on('data', (text) => {
+        err += text;
+      });
+      child.on('close', (code, signal) => {
+        running.delete(child);
+        done({ code, signal, out, err });
+      });
+    });
+    return { process: child, finished };
+  }
+
+  const run = (...args: string[]) => start(...args).finished;
+
+  return {
+    folder,
+    start,
+    run,
+    async until(args, holds) {
+      for (;;) {
+        const { out, err } = await run(...args, '--json');
+        const value = JSON.parse(out || 'null');
+        if (value !== null && holds(value)) return value;
+        if (err.includes('internal')) throw new Error(err);
+      }
+    },
+    [Symbol.dispose]() {
+      for (const child of running) child.kill('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,247 @@
+// What may lie at the path of a database, and what opening it does: the right data or a loud error, never a silent new beginning.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isRetinueError } from '../../src/contract/error.ts';
+import { isOlder } from '../../src/stores/sqlite/connect.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { isLogHeader } from '../../src/stores/sqlite/inspect.ts';
+import { enableLog } from '../../src/stores/sqlite/new-database.ts';
+import { createActors } from './support/actors.ts';
+import { temporary } from './support/temporary.ts';
+import { runId, unit } from './support/units.ts';
+
+const root = runId(1);
+let directory: ReturnType<typeof temporary>;
+beforeEach(() => {
+  directory = temporary();
+});
+afterEach(() => directory.remove());
+
+/** Three facts, closed well. */
+async function fill(path = directory.db): Promise<void> {
+  const store = await openSqliteStore({ path });
+  const owner = await store.open();
+  await store.append(owner, [unit(root, root, 1, 3)]);
+  await store.close();
+}
+
+async function readFacts(path = directory.db): Promise<unknown[]> {
+  const store = await openSqliteStore({ path });
+  try {
+    return (await store.facts({ runId: root })).map(({ data }) => data);
+  } finally {
+    await store.close();
+  }
+}
+
+const countFacts = async (path?: string) => (await readFacts(path)).length;
+
+const fails = (code: string, path = directory.db) =>
+  expect(openSqliteStore({ path })).rejects.toMatchObject({ code, message: expect.stringContaining(path) });
+
+describe('a new database', () => {
+  it('is made with its directories; one called .retinue ignores itself in git', async () => {
+    const path = join(directory.path, 'deep', '.retinue', 'retinue.db');
+    await fill(path);
+    expect(await countFacts(path)).toBe(3);
+    expect(readFileSync(join(path, '..', '.gitignore'), 'utf8')).toBe('*\n');
+    expect(readdirSync(join(path, '..')).sort()).toEqual(['.gitignore', 'retinue.db']);
+  });
+
+  it('leaves a .retinue that was there as it is', async () => {
+    mkdirSync(join(directory.path, '.retinue'));
+    await fill(join(directory.path, '.retinue', 'retinue.db'));
+    expect(readdirSync(join(directory.path, '.retinue'))).toEqual(['retinue.db']);
+  });
+
+  it('is found through a symbolic link', async () => {
+    await fill();
+    symlinkSync(directory.db, join(directory.path, 'link.db'));
+    expect(await countFacts(join(directory.path, 'link.db'))).toBe(3);
+    expect(readdirSync(directory.path).sort()).toEqual(['link.db', 'retinue.db']);
+  });
+
+  it('is no name for memory', () => fails('store_io', ':memory:'));
+
+  it('may have any name', async () => {
+    const path = join(directory.path, 'a b?mode=ro#%41.db');
+    await fill(path);
+    expect(await countFacts(path)).toBe(3);
+    expect(readdirSync(directory.path)).toEqual(['a b?mode=ro#%41.db']);
+  });
+
+  it('keeps a write-ahead log', async () => {
+    await fill();
+    using db = new DatabaseSync(directory.db);
+    expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  });
+});
+
+describe('what cannot be opened', () => {
+  it('below a file: where, and what to do', async () => {
+    writeFileSync(join(directory.path, 'file'), '');
+    await fails('store_io', join(directory.path, 'file', 'retinue.db'));
+    await fails('store_io', join(directory.path, 'file', '.retinue', 'retinue.db'));
+    expect(statSync(join(directory.path, 'file')).size).toBe(0);
+  });
+
+  it('in a directory that takes no files, even from root', async () => {
+    await fails('store_io', '/proc/retinue.db');
+    await fails('store_io', '/proc/self/.retinue/retinue.db');
+  });
+
+  it('is a directory', () => fails('store_io', directory.path));
+
+  it('is where no write-ahead log can be kept, as on a network file system', () => {
+    using db = new DatabaseSync(new URL(`file://${directory.db}?vfs=unix-dotfile`));
+    expect(() => enableLog(db, directory.db)).toThrow(/journal mode "delete".*network.*local disk/);
+  });
+});
+
+describe('what is none of ours stays untouched', () => {
+  const names = () => readdirSync(directory.path).sort();
+
+  it('garbage', async () => {
+    const garbage = 'no database, but long enough to have a header of a hundred bytes '.repeat(20);
+    writeFileSync(directory.db, garbage);
+    await fails('store_corrupt');
+    expect(readFileSync(directory.db, 'utf8')).toBe(garbage);
+    expect(names()).toEqual(['retinue.db']);
+  });
+
+  it('an empty file', async () => {
+    writeFileSync(directory.db, '');
+    await fails('store_corrupt');
+    expect(statSync(directory.db).size).toBe(0);
+  });
+
+  it.each(['DELETE', 'WAL'])("another program's database (%s)", async (mode) => {
+    using db = new DatabaseSync(directory.db);
+    db.exec(`PRAGMA journal_mode = ${mode}; CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)`);
+    db.close();
+    const before = readFileSync(directory.db);
+    await fails('store_corrupt');
+    expect(readFileSync(directory.db).equals(before)).toBe(true);
+    expect(names()).toEqual(['retinue.db']);
+  });
+
+  it('a newer version', async () => {
+    await fill();
+    const db = new DatabaseSync(directory.db);
+    db.exec('PRAGMA user_version = 1000; PRAGMA journal_mode = DELETE');
+    db.close();
+    const before = readFileSync(directory.db);
+    await fails('store_newer');
+    expect(readFileSync(directory.db).equals(before)).toBe(true);
+    expect(names()).toEqual(['retinue.db']);
+  });
+
+  it('a newer version that only the write-ahead log tells of', async () => {
+    await fill();
+    // Its opener is killed, so that nobody copies the log.
+    const actors = createActors();
+    const actor = actors.start(directory.db);
+    await actor.call('connect');
+    await actor.call('sql', 'PRAGMA user_version = 1000');
+    await actor.signal('SIGKILL');
+    const before = [readFileSync(directory.db), readFileSync(`${directory.db}-wal`)];
+    await fails('store_newer');
+    expect([readFileSync(directory.db), readFileSync(`${directory.db}-wal`)]).toEqual(before);
+  });
+});
+
+describe('damage', () => {
+  /** A database whose last process was killed: three facts in the file, two more in the log. */
+  async function killed(): Promise<Buffer> {
+    await fill();
+    const actors = createActors();
+    const actor = actors.start(directory.db);
+    await actor.call('connect');
+    await actor.call('open');
+    await actor.call('claim', root);
+    await actor.call('append', root, root, 4, 5);
+    await actor.signal('SIGKILL');
+    return readFileSync(`${directory.db}-wal`);
+  }
+
+  it('none: what a killed process had committed is there', async () => {
+    await killed();
+    expect(await countFacts()).toBe(5);
+  });
+
+  it.each([
+    ['garbage', () => Buffer.from('garbage '.repeat(1_000))],
+    ['zeros', () => Buffer.alloc(8_192)],
+    ['a few bytes', () => Buffer.from('7')],
+    ['a flipped byte in its header', (log: Buffer) => log.fill((log[13] as number) ^ 1, 13, 14)],
+  ])('a log that is %s is loud and stays as it is', async (_, damage) => {
+    const log = damage(await killed());
+    writeFileSync(`${directory.db}-wal`, log);
+    await fails('store_corrupt');
+    expect(readFileSync(`${directory.db}-wal`).equals(log)).toBe(true);
+    rmSync(`${directory.db}-wal`);
+    expect(await countFacts()).toBe(3);
+  });
+
+  it('a log that was cut gives the last whole commit', async () => {
+    const log = await killed();
+    truncateSync(`${directory.db}-wal`, log.length - 100);
+    expect(await countFacts()).toBe(3);
+  });
+
+  it('a log without its database is loud', async () => {
+    await killed();
+    rmSync(directory.db);
+    await fails('store_corrupt');
+    expect(existsSync(directory.db)).toBe(false);
+  });
+
+  it('a database that was cut is loud', async () => {
+    await fill();
+    truncateSync(directory.db, 8_192);
+    await fails('store_corrupt');
+  });
+
+  it('a flipped bit anywhere in the header gives the right facts or an error, never anything else', { timeout: 120_000 }, async () => {
+    await fill();
+    const [whole, facts] = [readFileSync(directory.db), await readFacts()];
+    for (let bit = 0; bit < 800; bit++) {
+      const flipped = Buffer.from(whole);
+      flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
+      writeFileSync(directory.db, flipped);
+      const result = await readFacts().catch((error: unknown) => error);
+      if (isRetinueError(result)) expect(result.code).toMatch(/^store_/);
+      else expect(result, `bit ${bit}`).toEqual(facts);
+      for (const end of ['-wal', '-shm']) rmSync(directory.db + end, { force: true });
+    }
+  });
+
+  it('in a fact is told with its run and number', async () => {
+    await fill();
+    const db = new DatabaseSync(directory.db);
+    db.exec(`UPDATE facts SET data = '{"from' WHERE seq = 2`);
+    db.close();
+    const store = await openSqliteStore({ path: directory.db });
+    await expect(store.facts({ runId: root })).rejects.toMatchObject({
+      code: 'store_corrupt',
+      message: expect.stringContaining(`Fact 2 of run ${root}`),
+    });
+    expect(await store.facts({ runId: root, limit: 1 })).toHaveLength(1);
+    await store.close();
+  });
+});
+
+it('tells a log header from other bytes', () => {
+  expect(isLogHeader(Buffer.alloc(0))).toBe(true);
+  expect(isLogHeader(Buffer.alloc(32))).toBe(false);
+});
+
+it('compares versions as numbers', () => {
+  expect(isOlder('3.9.0', '3.51.3')).toBe(true);
+  expect(isOlder('3.51.2', '3.51.3')).toBe(true);
+  expect(isOlder('3.51.3', '3.51.3')).toBe(false);
+  expect(isOlder('3.100', '3.51.3')).toBe(false);
+  expect(isOlder('10.0.0', '3.51.3')).toBe(false);
+});

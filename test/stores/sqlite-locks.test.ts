@@ -1,0 +1,170 @@
+// What must not happen while others hold locks, the disk is full, or there is much to read or to copy.
+import { statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Owner, Store } from '../../src/ports/store.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { createActors } from './support/actors.ts';
+import { temporary } from './support/temporary.ts';
+import { runId, unit } from './support/units.ts';
+
+const root = runId(1);
+const good = [{ ok: true }];
+const actors = createActors();
+let directory: ReturnType<typeof temporary>;
+let store: Store;
+let owner: Owner;
+
+async function open(options: Partial<Parameters<typeof openSqliteStore>[0]> = {}): Promise<void> {
+  store = await openSqliteStore({ path: directory.db, ...options });
+  owner = await store.open();
+}
+
+beforeEach(() => {
+  directory = temporary();
+});
+afterEach(async () => {
+  await store.close();
+  await actors.end();
+  directory.remove();
+});
+
+describe('while another process holds the write lock', () => {
+  it('and is stopped, the event loop goes on; the appends wait and keep their order', async () => {
+    await open();
+    const holder = actors.start(directory.db);
+    await holder.call('lock');
+    await holder.signal('SIGSTOP');
+    const appends = [1, 2, 3, 4, 5].map((seq) => store.append(owner, [unit(root, root, seq)]));
+    const gaps: number[] = [];
+    const end = performance.now() + 2_000;
+    for (let last = performance.now(); last < end; ) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      const now = performance.now();
+      gaps.push(now - last);
+      last = now;
+    }
+    gaps.sort((a, b) => a - b);
+    // The machine may be busy, so single gaps say little; a wait inside SQLite would be one gap of 2 s.
+    expect(gaps[gaps.length >> 1]).toBeLessThan(40);
+    expect(gaps.at(-1)).toBeLessThan(1_000);
+    await holder.signal('SIGCONT');
+    await holder.call('unlock');
+    expect(await Promise.all(appends)).toEqual([good, good, good, good, good]);
+    expect((await store.facts({ runId: root })).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('reading goes on, and writing gives up after its time with nothing written', async () => {
+    await open({ timing: { giveUp: 200 } });
+    await store.append(owner, [unit(root, root, 1)]);
+    using holder = new DatabaseSync(directory.db);
+    holder.exec('BEGIN IMMEDIATE');
+    const append = store.append(owner, [unit(root, root, 2)]);
+    expect(await store.facts({})).toHaveLength(1);
+    await expect(append).rejects.toMatchObject({ code: 'store_busy', retryable: true });
+    await expect(store.open()).rejects.toMatchObject({ code: 'store_busy' });
+    holder.exec('ROLLBACK');
+    expect(await store.append(owner, [unit(root, root, 2)])).toEqual(good);
+  });
+
+  it('closing ends what waits', async () => {
+    await open();
+    using holder = new DatabaseSync(directory.db);
+    holder.exec('BEGIN IMMEDIATE');
+    const append = store.append(owner, [unit(root, root, 1)]);
+    const closing = store.close();
+    await expect(append).rejects.toMatchObject({ code: 'store_io' });
+    await closing;
+  });
+
+  it('a database can be opened, and registering waits', async () => {
+    await open();
+    using holder = new DatabaseSync(directory.db);
+    holder.exec('BEGIN IMMEDIATE');
+    const other = await openSqliteStore({ path: directory.db });
+    const registered = other.open();
+    setTimeout(() => holder.exec('ROLLBACK'), 100);
+    expect((await registered).fence).toBe(1);
+    await other.close();
+  });
+});
+
+describe('when the disk is full', () => {
+  it('the append fails whole and may be tried again; what was taken before is there', async () => {
+    await open();
+    await store.close();
+    // A limit on the size of files stands for the full disk: to SQLite both are a write that fails.
+    const actor = actors.start(directory.db, { shell: 'ulimit -f 600' });
+    await actor.call('connect');
+    await actor.call('open');
+    let taken = 0;
+    let failure: unknown;
+    while (failure === undefined && taken < 1_000) {
+      await actor.call('append', root, root, 20 * taken + 1, 20 * taken + 20).then(
+        () => taken++,
+        (error) => {
+          failure = error;
+        },
+      );
+    }
+    expect(failure).toMatchObject({ code: 'store_io' });
+    await expect(actor.call('append', root, root, 20 * taken + 1, 20 * taken + 20)).rejects.toMatchObject({ code: 'store_io' });
+    await actor.signal('SIGKILL');
+    await open();
+    const seqs = (await store.facts({ runId: root })).map(({ seq }) => seq);
+    expect(seqs).toEqual(Array.from({ length: 20 * taken }, (_, index) => index + 1));
+    await store.claim(owner, root);
+    expect(await store.append(owner, [unit(root, root, 20 * taken + 1)])).toEqual(good);
+  });
+});
+
+describe('with much to do', () => {
+  const batch = (n: number) => Array.from({ length: 100 }, (_, index) => unit(runId(1000 * n + index), runId(1000 * n + index), 1, 7));
+
+  it('a long answer is read in slices, complete and in order', async () => {
+    await open();
+    for (let n = 1; n <= 30; n++) await store.append(owner, batch(n));
+    let turns = 0;
+    let reading = true;
+    const count = () => {
+      turns++;
+      if (reading) setImmediate(count);
+    };
+    setImmediate(count);
+    const facts = await store.facts({});
+    const rows = await store.runs({ order: 'oldest' });
+    reading = false;
+    expect(facts).toHaveLength(21_000);
+    expect(facts.map(({ position }) => Number(position))).toEqual(Array.from({ length: 21_000 }, (_, index) => index + 1));
+    expect(rows).toHaveLength(3_000);
+    expect(new Set(rows.map((row) => row.runId)).size).toBe(3_000);
+    expect(turns).toBeGreaterThan(2);
+  });
+
+  it('the write-ahead log stays bounded, and is gone after closing', async () => {
+    await open();
+    let longest = 0;
+    for (let n = 1; n <= 120; n++) {
+      await store.append(owner, batch(n));
+      longest = Math.max(longest, statSync(`${directory.db}-wal`).size);
+    }
+    expect(longest).toBeLessThan(80_000_000);
+    await store.close();
+    expect(statSync(`${directory.db}-wal`, { throwIfNoEntry: false })).toBeUndefined();
+    await open();
+    expect(await store.runs({})).toHaveLength(12_000);
+  });
+
+  it('a reader with an old snapshot, which keeps the log from being cut, is warned of', async () => {
+    const warnings: string[] = [];
+    await open({ warn: (message) => warnings.push(message) });
+    await store.append(owner, [unit(root, root, 1)]);
+    using reader = new DatabaseSync(directory.db);
+    reader.exec('BEGIN; SELECT count(*) FROM facts');
+    reader.prepare('SELECT * FROM facts').all();
+    const end = performance.now() + 20_000;
+    for (let n = 1; warnings.length === 0 && performance.now() < end; n++) await store.append(owner, batch(n));
+    expect(warnings[0]).toContain(directory.db);
+    reader.exec('COMMIT');
+  });
+});

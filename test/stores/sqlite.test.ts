@@ -1,0 +1,30 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { Owner, Store } from '../../src/ports/store.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { storeSuite } from '../../src/testing/store-suite.ts';
+import { temporary } from './support/temporary.ts';
+
+storeSuite('sqlite store', async () => {
+  const directory = temporary();
+  const stores: Store[] = [];
+
+  function change(sql: string, owner: Owner): void {
+    using db = new DatabaseSync(directory.db, { timeout: 5_000 });
+    db.prepare(sql).run(owner.id);
+  }
+
+  return {
+    open: async () => {
+      const store = await openSqliteStore({ path: directory.db });
+      stores.push(store);
+      return store;
+    },
+    // A number that no process has: they end at 2^22.
+    kill: async (owner) => change('UPDATE owners SET pid = 99999999 WHERE id = ?', owner),
+    silence: async (owner) => change('UPDATE owners SET beat = beat - 15001 WHERE id = ?', owner),
+    dispose: async () => {
+      await Promise.all(stores.map((store) => store.close()));
+      directory.remove();
+    },
+  };
+});
