@@ -7,7 +7,7 @@ import { builtInAgents } from '../src/agents/built-in.ts';
 import { createCatalog } from '../src/agents/catalog.ts';
 import { native } from '../src/dialects/native.ts';
 import { inlineHost } from '../src/hosts/inline.ts';
-import { builtInRuleset } from '../src/kernel/policy.ts';
+import { builtInRuleset } from '../src/parts/policy.ts';
 import { createRuntime, type Runtime } from '../src/kernel/runtime.ts';
 import { createRedact } from '../src/main/secrets.ts';
 import { systemClock, systemIds } from '../src/main/system.ts';

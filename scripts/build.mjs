@@ -1,10 +1,12 @@
-// Bundles the command line and the library's doors into dist/. Code that only some commands need becomes a chunk of its own.
+// Builds dist/: the bundle of the command line and of the library's doors, and their types. Code that only some commands need becomes a
+// chunk of its own. `--no-types` leaves the types out (tests of the command line do not need them).
+import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
 rmSync('dist', { recursive: true, force: true });
 await build({
-  entryPoints: { cli: 'src/main/cli.ts' },
+  entryPoints: { cli: 'src/main/cli.ts', index: 'src/main/index.ts', sqlite: 'src/main/sqlite.ts', testing: 'src/main/testing.ts' },
   outdir: 'dist',
   bundle: true,
   splitting: true,
@@ -14,7 +16,10 @@ await build({
   minifySyntax: true,
   sourcemap: true,
   mainFields: ['module', 'main'],
+  // What a program shares with us must stay one copy, and the ripgrep package finds its binary relative to itself.
+  external: ['zod', '@ai-sdk/provider', '@vscode/ripgrep'],
   logLevel: 'warning',
   // CommonJS dependencies inside an ES module bundle need a `require`.
   banner: { js: "import { createRequire as __cr } from 'node:module'; const require = __cr(import.meta.url);" },
 });
+if (!process.argv.includes('--no-types')) execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });

@@ -3,8 +3,11 @@ import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
 import type { Fact, StoredFact } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
+import type { Client, StartOptions } from '../kernel/runtime.ts';
+import type { EventOptions } from './events.ts';
 
 /** What happens live in this process: facts once they are durable, and deltas. */
 export type LiveEvent = Fact | Delta;
@@ -52,7 +55,7 @@ export interface Cancelled {
 /** The one surface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
 export interface Api {
   /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
-  start(brief: unknown): Promise<Handle>;
+  start(brief: unknown, options?: StartOptions): Promise<Handle>;
   /** Turns an id, its unique beginning or `last` into an id. */
   find(id: string): Promise<string>;
   ps(options: { all: boolean }): Promise<RunView[]>;
@@ -67,6 +70,10 @@ export interface Api {
   /** Steers a live run of any process; a finished one is asked a follow-up by a new run of this process. */
   message(id: string, text: string): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;
   agents(): Agent[];
+  /** Facts and deltas of a run, for a reader in this process; ends with the run. */
+  events(id: string, options?: EventOptions): AsyncIterable<StoredFact | Delta>;
+  /** Somebody who delegates from outside: a root without a model. */
+  client(options?: { label?: string; limits?: LimitsGiven }): Promise<Client>;
   /** Live events of this process. A listener that throws is left out from then on. */
   watch(listener: (event: LiveEvent) => void): () => void;
   /** Cancels what still runs here, waits for it, and closes the store. */

@@ -12,6 +12,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
 import type { Api, Cancelled, RunDetail, RunView } from './api.ts';
+import { runEvents } from './events.ts';
 import { findRun } from './find.ts';
 import { changes, descent, followFacts } from './follow.ts';
 
@@ -124,7 +125,11 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
   }
 
   return {
-    start: async (brief) => (await drive()).start(brief),
+    start: async (brief, options) => (await drive()).start(brief, options),
+    client: async (options) => (await drive()).client(options),
+    async *events(id, options = {}) {
+      yield* runEvents(await rowOf(id), options, { store, listeners });
+    },
     find: async (id) => (await rowOf(id)).runId,
     ps: async ({ all }) => views(await store.runs({ order: 'newest', ...(all ? {} : { live: true }) })),
     show,

@@ -34,22 +34,24 @@ export async function* changes({ store, listeners, signal }: ChangeSource & { si
 
 const page = 500;
 
-/** Facts as they come, until the run's own `run.ended`. */
+/** Facts as they come, after the one at the position `after`, until the run's own `run.ended`. */
 export async function* followFacts(
   row: Pick<RunRow, 'runId' | 'rootId'>,
-  options: { tree?: boolean; signal: AbortSignal },
+  options: { tree?: boolean; after?: string; signal: AbortSignal },
   source: ChangeSource,
 ): AsyncGenerator<StoredFact> {
   const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
   const belongs = descent(row.runId);
   let after: string | undefined;
+  let seen = options.after === undefined;
   for await (const _ of changes({ ...source, signal: options.signal })) {
     for (;;) {
       const facts = await source.store.facts({ ...scope, limit: page, ...(after === undefined ? {} : { after }) });
       for (const fact of facts) {
         after = fact.position;
         if (!belongs(fact)) continue;
-        yield fact;
+        if (seen) yield fact;
+        seen ||= fact.position === options.after;
         if (fact.type === 'run.ended' && fact.runId === row.runId) return;
       }
       if (facts.length < page) break;

@@ -53,6 +53,8 @@ export const factData = {
     attempt: z.int(),
     purpose: Purpose,
     cause: LimitCause.nullable(),
+    /** The model that is asked: the run's own, or one it fell back to. */
+    model: z.string(),
     request: Hash,
     upTo: z.int(),
   }),
@@ -72,8 +74,9 @@ export const factData = {
     text: z.string(),
     usage: Usage.nullable(),
     costUsd: z.number().nullable(),
-    /** Whether the run will try again. */
+    /** Whether the run will try again, and with which other model, if with another. */
     again: z.boolean(),
+    fallback: z.string().nullable(),
   }),
   'model.nudged': z.strictObject({ turn: z.int(), reason: z.enum(['empty', 'cut', 'result', 'summary']), text: z.string() }),
   'tool.asked': z.strictObject({
@@ -107,7 +110,8 @@ export const factData = {
   }),
   'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome }),
   'message.received': z.strictObject({ from: z.string(), text: z.string() }),
-  'artifact.recorded': z.strictObject({ ...call, artifact: Artifact }),
+  /** `blob`: where the whole text is, when the artifact only says that there is one. */
+  'artifact.recorded': z.strictObject({ ...call, artifact: Artifact, blob: Hash.nullable() }),
   /** Results of old tool calls that the model no longer sees in full. */
   'context.pruned': z.strictObject({ calls: z.array(z.strictObject(call)) }),
   'context.compacted': z.strictObject({ upTo: z.int(), summary: z.string() }),

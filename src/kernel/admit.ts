@@ -6,13 +6,13 @@ import { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
 import { type EffectiveLimits, Limits, type LimitsGiven } from '../contract/limits.ts';
+import { effectiveLimits, type ParentLimits } from '../parts/limits.ts';
+import { nearest, unknown } from '../parts/nearest.ts';
+import { offered, parseRule, toolRuleset } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
-import type { ModelHandle, Models } from '../ports/model.ts';
+import type { ModelHandle, Models, ModelUser } from '../ports/model.ts';
 import type { Check, SchemaCompiler } from '../ports/schema.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import { effectiveLimits, type ParentLimits } from './limits.ts';
-import { nearest, unknown } from './nearest.ts';
-import { offered, parseRule, toolRuleset } from './policy.ts';
 
 /** What the owner of this process has settled. */
 export interface Settings {
@@ -53,6 +53,8 @@ export interface Admitted {
   brief: Brief;
   agent: Agent;
   handle: ModelHandle;
+  /** Models to fall back to, in order. */
+  fallbacks: string[];
   grant: Grant;
   notices: string[];
   /** Checks a submitted result, where the brief wants one. */
@@ -84,7 +86,8 @@ export async function admit(
   const tools = offeredTools(brief, agent, ground, { depth, limits, rulesets: [...(parent?.rulesets ?? []), ...rulesets] });
   const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools, workspace: ground.settings.workspace };
   const check = brief.result?.schema ? await ground.compileSchema(brief.result.schema) : null;
-  return { brief, agent, handle, grant, notices, check };
+  const fallbacks = brief.model === undefined && Array.isArray(agent.model) ? agent.model.slice(1) : [];
+  return { brief, agent, handle, fallbacks, grant, notices, check };
 }
 
 export function parseBrief(input: unknown): Brief {
@@ -181,7 +184,7 @@ async function findModel(
       'no model is configured; name one with --model, RETINUE_MODEL or `model` in retinue.config.json',
     );
   const { workspace } = ground.settings;
-  return ground.models.resolve(name, { ...ids, workspace, agent: agent.name, label: brief.label ?? null, task: brief.task });
+  return ground.models.resolve(name, userOf(ids, brief, agent.name, workspace));
 }
 
 /** Without a price money cannot be counted: a limit set by hand is refused, the built-in one falls away and says so. */
@@ -200,4 +203,9 @@ function checkPrice(limits: EffectiveLimits, handle: ModelHandle, parent: Parent
 export function costByHand(limits: EffectiveLimits, parent: Pick<ParentView, 'costByHand'> | null): boolean {
   const { from } = limits.maxCostUsd;
   return from === 'parent' ? (parent?.costByHand ?? false) : from !== 'default' && from !== 'none';
+}
+
+/** The run as a model is told of it. */
+export function userOf(ids: { runId: string; rootId: string }, brief: Brief, agent: string, workspace: string): ModelUser {
+  return { runId: ids.runId, rootId: ids.rootId, workspace, agent, label: brief.label ?? null, task: brief.task };
 }

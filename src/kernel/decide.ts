@@ -2,8 +2,8 @@
 //
 // Not here: what only the moment knows (a deadline, a cancel, a budget that does not fit). Those end the run from outside.
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
-import type { CallState } from './conversation.ts';
-import { nudgeTexts } from './deliver.ts';
+import type { CallState } from '../parts/conversation.ts';
+import { nudgeTexts } from '../parts/deliver.ts';
 import { completed, type Ending, failed, openChildren } from './fold.ts';
 import { callParts, type RunState, textOf } from './state.ts';
 
@@ -36,9 +36,12 @@ export function exhausted(cause: LimitCause, state: RunState): Ending {
 }
 
 function askTurn(state: RunState): Step {
+  return atTurnLimit(state) ? { do: 'ask', purpose: 'wrap-up', cause: 'max_turns' } : { do: 'ask', purpose: 'turn', cause: null };
+}
+
+function atTurnLimit(state: RunState): boolean {
   const { maxTurns } = state.created.data.grant.limits;
-  const full = maxTurns.value !== null && state.turns >= maxTurns.value;
-  return full ? { do: 'ask', purpose: 'wrap-up', cause: 'max_turns' } : { do: 'ask', purpose: 'turn', cause: null };
+  return maxTurns.value !== null && state.turns >= maxTurns.value;
 }
 
 function fatal(state: RunState): Step | null {
@@ -52,7 +55,7 @@ function fatal(state: RunState): Step | null {
 }
 
 function afterAnswer(state: RunState, answer: NonNullable<RunState['answer']>): Step {
-  if (state.data !== undefined) return finish(state);
+  if (state.data !== undefined && !isSteered(state)) return finish(state);
   if (state.nudge) return state.nudge.reason === 'summary' ? { do: 'ask', purpose: 'summary', cause: null } : askTurn(state);
   if (callParts(answer.content).length > 0 || state.inbox.length > 0) return askTurn(state);
   if (answer.purpose === 'summary') return finish(state);
@@ -63,6 +66,11 @@ function afterAnswer(state: RunState, answer: NonNullable<RunState['answer']>): 
   }
   if (answer.finish === 'length' && state.nudged.cut === 0) return nudge(state, 'cut', nudgeTexts.cut);
   return wanted(state) ?? finish(state);
+}
+
+/** Whether somebody has said something that the model can still be told. */
+function isSteered(state: RunState): boolean {
+  return !atTurnLimit(state) && state.inbox.some((item) => item.kind === 'message');
 }
 
 /** A structured result that is still missing, and the second prompt for the summary. */

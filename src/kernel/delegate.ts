@@ -1,19 +1,17 @@
 // Delegation as a tool holds it, and the tools of a dialect made of it. The desk behind it is the runtime's one door for briefs.
 import type { Brief } from '../contract/brief.ts';
-import { isRetinueError, RetinueError } from '../contract/error.ts';
+import { isRetinueError } from '../contract/error.ts';
 import { defaultLimits } from '../contract/limits.ts';
+import type { Deadlines } from '../parts/deadlines.ts';
+import { notYours } from '../parts/dialect.ts';
+import { cutBytes } from '../parts/text.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { ChildView, Delegation, Page, ReadPart, Started } from '../ports/delegation.ts';
-import type { ChildReply, DelegationReply, DelegationRequest, Dialect, DialectContext, DialectTool } from '../ports/dialect.ts';
 import type { Store } from '../ports/store.ts';
-import type { AnyTool } from '../ports/tool.ts';
-import type { Deadlines } from './deadlines.ts';
-import { joinParts } from './deliver.ts';
 import { rowOf, summaryOf } from './fold.ts';
 import { loadState } from './history.ts';
 import type { Journal } from './journal.ts';
 import type { LiveRun } from './live.ts';
-import { cutBytes } from './text.ts';
 
 /** What delegation needs of the runtime. */
 export interface Desk {
@@ -57,32 +55,32 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
       for (const brief of briefs) started.push(await start(brief));
       return started;
     },
-    async wait(ids, { mode, ms }) {
+    async wait(ids, { mode, ms, signal }) {
       const pending = () => (mode === 'all' ? ids.some(isOpen) : ids.every(isOpen));
-      if (ids.length === 0 || !pending()) return;
-      let over = ms === 0;
-      const endTimer =
-        ms === null || over
-          ? () => {}
-          : desk.deadlines.at(desk.monotonic() + ms, () => {
-              over = true;
-              run.notify();
-            });
+      if (ids.length === 0 || !pending() || ms === 0) return;
+      let over = signal?.aborted ?? false;
+      const end = () => {
+        over = true;
+        run.notify();
+      };
+      const endTimer = ms === null ? () => {} : desk.deadlines.at(desk.monotonic() + ms, end);
+      signal?.addEventListener('abort', end, { once: true });
       run.slot.idle();
       while (pending() && !over && !run.signal.aborted) await run.changed();
       run.slot.busy();
       endTimer();
+      signal?.removeEventListener('abort', end);
     },
     view,
     children: () => [...desk.journal.state(run.id).children.keys()].flatMap((id) => view(id) ?? []),
     async message(id, text) {
+      const known = view(id);
+      if (!known) return { ok: false, error: notYours(id).info };
       const child = desk.live(id);
       if (child && !child.closing) {
         await desk.message(child, text, by);
         return { ok: true, runId: id };
       }
-      const known = view(id);
-      if (!known) return { ok: false, error: { code: 'unknown_run', message: `${id} is none of your delegated runs`, retryable: false } };
       await child?.ended.catch(() => {});
       const { agent, label } = known.row;
       return start({
@@ -121,73 +119,4 @@ async function readPart(id: string, part: ReadPart, store: Store): Promise<strin
 /** A page never holds more than fits into the caller's context at once, so that nothing of it is cut away afterwards. */
 function slice(text: string, { offset, limit }: { offset: number; limit: number }, maxBytes: number): Page {
   return { text: cutBytes(text.slice(offset, offset + limit), maxBytes).text, offset, total: text.length };
-}
-
-/** Carries out what a delegation tool asked for. */
-export async function perform(request: DelegationRequest, delegation: Delegation): Promise<DelegationReply> {
-  switch (request.kind) {
-    case 'refuse':
-      return { kind: 'refused', error: { code: 'invalid_brief', message: request.message, retryable: false } };
-    case 'delegate': {
-      const started = await delegation.start(request.briefs);
-      await delegation.wait(
-        started.flatMap((each) => (each.ok ? [each.runId] : [])),
-        { mode: 'all', ms: request.waitMs },
-      );
-      return { kind: 'children', children: started.map((each) => (each.ok ? reply(each.runId, delegation) : { ...each, asked: null })) };
-    }
-    case 'wait': {
-      const ids = request.ids ?? delegation.children().flatMap(({ row, outcome }) => (outcome ? [] : [row.runId]));
-      await delegation.wait(
-        ids.filter((id) => delegation.view(id)),
-        { mode: request.mode, ms: request.waitMs },
-      );
-      return { kind: 'children', children: ids.map((id) => reply(id, delegation)) };
-    }
-    case 'message': {
-      const sent = await delegation.message(request.id, request.text);
-      return { kind: 'children', children: [sent.ok ? reply(sent.runId, delegation) : { ...sent, asked: request.id }] };
-    }
-    case 'cancel':
-      await delegation.cancel(request.ids, request.reason);
-      return { kind: 'children', children: request.ids.map((id) => reply(id, delegation)) };
-    case 'read': {
-      const page = await delegation.read(request.id, request.part, request);
-      return page ? { kind: 'page', id: request.id, page } : { kind: 'refused', error: notYours(request.id).info };
-    }
-  }
-}
-
-function reply(id: string, delegation: Delegation): ChildReply {
-  const view = delegation.view(id);
-  return view ? { ok: true, view } : { ok: false, error: notYours(id).info, asked: id };
-}
-
-function notYours(id: string): RetinueError {
-  return new RetinueError('unknown_run', `${id} is none of your delegated runs`);
-}
-
-/** A dialect's tools for a parent model. They keep their own time, because they wait for children. */
-export function dialectTools(dialect: Dialect, catalog: Catalog): AnyTool[] {
-  const context: DialectContext = { door: 'model', agents: catalog.list().map(({ name, description }) => ({ name, description })) };
-  return dialect.tools.map((tool) => ({
-    name: tool.name,
-    description: tool.description(context),
-    input: tool.input,
-    readOnly: tool.readOnly,
-    idempotent: false,
-    timeoutMs: null,
-    maxOutputBytes: 1_048_576,
-    subjects: () => [],
-    execute: (input, { delegation }) => runTool(tool, input, delegation, context),
-  }));
-}
-
-async function runTool(tool: DialectTool, input: unknown, delegation: Delegation, context: DialectContext) {
-  const request = tool.toRequest(input, context);
-  const answer = await perform(request, delegation);
-  const result = tool.fromReply(answer, request, context);
-  const ended =
-    answer.kind === 'children' ? answer.children.flatMap((child) => (child.ok && child.view.outcome ? [child.view.row.runId] : [])) : [];
-  return { output: joinParts(result.parts, delegation.maxOutputBytes), isError: result.isError, told: ended, taint: ['child'] };
 }

@@ -1,8 +1,8 @@
 // Reading runs that are not driven here: their state, and the conversation that another run goes on with.
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import { RetinueError } from '../contract/error.ts';
+import { toMessages } from '../parts/conversation.ts';
 import type { Store } from '../ports/store.ts';
-import { toMessages } from './conversation.ts';
 import { foldFacts, type RunState } from './state.ts';
 
 /** The state of a run as its stored facts say. Rejects with `unknown_run`. */
@@ -12,11 +12,21 @@ export async function loadState(runId: string, store: Store): Promise<RunState> 
   return foldFacts(facts);
 }
 
+/** Whether a run can be gone on with. Rejects with `unknown_run` or `not_continuable`. */
+export async function checkContinuable(runId: string, store: Store): Promise<void> {
+  const row = await store.run(runId);
+  if (!row) throw new RetinueError('unknown_run', `there is no run ${runId}`);
+  if (row.endedAt === null || row.startedAt === null) throw notContinuable(runId);
+}
+
+function notContinuable(runId: string): RetinueError {
+  return new RetinueError('not_continuable', `run ${runId} has not ended, or was never started: it cannot be gone on with`);
+}
+
 /** The conversation of an ended run, without its system prompt. */
 export async function historyOf(runId: string, store: Store): Promise<LanguageModelV4Message[]> {
   const state = await loadState(runId, store);
-  if (!state.ended || !state.started)
-    throw new RetinueError('not_continuable', `run ${runId} has not ended, or was never started: it cannot be gone on with`);
+  if (!state.ended || !state.started) throw notContinuable(runId);
   const earlier =
     state.started.data.history === null
       ? []

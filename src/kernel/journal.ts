@@ -5,12 +5,13 @@
 // J2. `record` folds at once and resolves when the facts are durable; listeners hear of a fact only after that.
 // J3. What one call of `record` is given is in one transaction, and the facts of a tree are committed in the order recorded.
 // J4. One tree's failure (fenced, conflict) never touches another's. A lost tree takes no further facts.
+// J5. What cannot be written (a run that is not open or has ended, data that is no JSON) is misuse: `record` throws, nothing has changed.
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import { type Draft, type Fact, type FactOf, factVersion } from '../contract/fact.ts';
+import { canonical, factHash, sha256 } from '../parts/canonical.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store, Unit, WrittenFact } from '../ports/store.ts';
-import { canonical, factHash, sha256 } from './canonical.ts';
 import { rowOf } from './fold.ts';
 import { initialState, type RunState, reduce } from './state.ts';
 
@@ -41,6 +42,7 @@ export interface Journal {
   /** Takes in a run whose facts were read from the store. */
   adopt(state: RunState): void;
   state(runId: string): RunState;
+  /** Throws for misuse; the promise rejects only when the tree is lost. */
   record(rootId: string, parts: Part[], options?: RecordOptions): Promise<void>;
   /** Records without waiting: the facts ride along with the next commit. */
   note(rootId: string, part: Part): void;
@@ -72,7 +74,9 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
   const dead = new Map<string, RetinueError>();
   const knownBlobs = new Set<string>();
   let pending = new Map<string, Batch>();
-  let flushing: Promise<void> | null = null;
+  /** What is being committed. */
+  let current: Batch[] = [];
+  let flushing = false;
   let last: Moment = { ms: -1, iso: '' };
 
   function moment(): Moment {
@@ -81,10 +85,16 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     return last;
   }
 
-  function write(runId: string, draft: Draft, at: Moment): WrittenFact {
+  /** The canonical JSON of drafts that are there already. Everything that can be wrong with them shows here, before the first is written. */
+  function prepare({ runId, drafts }: Part): string[] {
+    const given = typeof drafts === 'function' ? [] : drafts;
     const state = states.get(runId);
-    if (!state && draft.type !== 'run.created') throw new RetinueError('internal', `run ${runId} is not open: ${draft.type}`);
-    const text = canonical(draft.data);
+    if (state ? state.ended : given[0]?.type !== 'run.created') throw new RetinueError('internal', `run ${runId} is not open`);
+    return given.map((draft) => canonical(draft.data));
+  }
+
+  function write(runId: string, draft: Draft, { at, text }: { at: Moment; text: string }): WrittenFact {
+    const state = states.get(runId);
     const head = { runId, seq: (state?.seq ?? 0) + 1, at: at.iso, v: factVersion, type: draft.type };
     const fact = { ...head, data: draft.data, hash: factHash(head, text, state?.hash ?? genesis) } as Fact;
     if (state) reduce(state, fact);
@@ -92,41 +102,46 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     return { ...fact, text };
   }
 
-  async function record(rootId: string, parts: Part[], options: RecordOptions = {}): Promise<void> {
+  function record(rootId: string, parts: Part[], options: RecordOptions = {}): Promise<void> {
     const gone = dead.get(rootId);
-    if (gone) throw gone;
+    if (gone) return Promise.reject(gone);
+    const texts = parts.map(prepare);
     let batch = pending.get(rootId);
     if (!batch) {
       batch = { unit: { rootId, facts: [], rows: [], blobs: [], consumed: [] }, touched: new Set(), done: Promise.withResolvers() };
       batch.done.promise.catch(() => {});
       pending.set(rootId, batch);
     }
+    if (!flushing) clock.defer(() => void flush());
+    flushing = true;
+    const { unit, touched } = batch;
     const at = moment();
-    for (const { runId, drafts } of parts) {
-      batch.touched.add(runId);
-      for (const draft of typeof drafts === 'function' ? drafts(at) : drafts) batch.unit.facts.push(write(runId, draft, at));
-    }
+    parts.forEach(({ runId, drafts }, part) => {
+      touched.add(runId);
+      (typeof drafts === 'function' ? drafts(at) : drafts).forEach((draft, i) => {
+        unit.facts.push(write(runId, draft, { at, text: texts[part]?.[i] ?? canonical(draft.data) }));
+      });
+    });
     for (const text of options.blobs ?? []) {
       const hash = sha256(text);
-      if (!knownBlobs.has(hash)) batch.unit.blobs.push({ hash, text });
+      if (!knownBlobs.has(hash)) unit.blobs.push({ hash, text });
     }
-    batch.unit.consumed.push(...(options.consumed ?? []));
-    flushing ??= new Promise<void>((resolve) => clock.defer(() => resolve())).then(flush);
+    unit.consumed.push(...(options.consumed ?? []));
     return batch.done.promise;
   }
 
   /** Commits until nothing is left; what is recorded meanwhile goes with the next round. */
   async function flush(): Promise<void> {
     while (pending.size > 0) {
-      const batches = [...pending.values()];
+      current = [...pending.values()];
       pending = new Map();
-      for (const { unit, touched } of batches) for (const runId of touched) unit.rows.push(rowOf(states.get(runId) as RunState));
+      for (const { unit, touched } of current) for (const runId of touched) unit.rows.push(rowOf(states.get(runId) as RunState));
       try {
         const results = await store.append(
           owner,
-          batches.map((batch) => batch.unit),
+          current.map((batch) => batch.unit),
         );
-        batches.forEach((batch, i) => {
+        current.forEach((batch, i) => {
           const result = results[i];
           if (result?.ok) committed(batch);
           else lose(batch, new RetinueError('fenced', `tree ${batch.unit.rootId} was taken over by another process (${result?.reason})`));
@@ -136,10 +151,11 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
           error instanceof RetinueError
             ? error
             : new RetinueError('store_io', `the journal could not be written: ${error}`, { cause: error });
-        for (const batch of batches) lose(batch, cause);
+        for (const batch of current) lose(batch, cause);
       }
     }
-    flushing = null;
+    current = [];
+    flushing = false;
   }
 
   function committed(batch: Batch): void {
@@ -154,6 +170,9 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     const first = !dead.has(rootId);
     dead.set(rootId, dead.get(rootId) ?? error);
     batch.done.reject(error);
+    // What was recorded while the commit failed builds on facts that are not there.
+    pending.get(rootId)?.done.reject(error);
+    pending.delete(rootId);
     if (first) lost(rootId, error);
   }
 
@@ -183,7 +202,7 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     },
     emit: tell,
     async settled() {
-      while (flushing) await flushing;
+      await Promise.allSettled([...current, ...pending.values()].map((batch) => batch.done.promise));
     },
   };
 }

@@ -3,10 +3,10 @@ import type { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
+import type { Budget } from '../parts/budget.ts';
+import type { SlotKeeper } from '../parts/slot.ts';
 import type { Admitted } from './admit.ts';
-import type { Budget } from './budget.ts';
 import type { Ending } from './fold.ts';
-import type { SlotKeeper } from './slot.ts';
 
 /** Why a run is stopped from outside. The first cause wins. */
 export type StopCause =
@@ -35,13 +35,17 @@ export interface LiveRun {
   signal: AbortSignal;
   /** On the wall clock; null where nothing limits the run. Set when the run starts. */
   notAfter: string | null;
+  /** The same on the monotonic clock, which is the one that counts. */
+  deadline: number | null;
   children: Set<LiveRun>;
   /** Children admitted and not ended, those on their way included. */
   open: number;
   /** Rows of children that have ended, as they were last. */
   endedRows: Map<string, RunRow>;
-  /** It has said its last and takes no more children. */
+  /** It has said its last and takes no more children and no more messages. */
   closing: boolean;
+  /** Its end is being written. */
+  settling: boolean;
   ended: Promise<Outcome>;
   settle: { resolve(outcome: Outcome): void; reject(error: unknown): void };
   stop(cause: StopCause): void;
@@ -55,7 +59,20 @@ export interface LiveRun {
 
 type Place = Omit<
   LiveRun,
-  'signal' | 'children' | 'open' | 'endedRows' | 'closing' | 'ended' | 'settle' | 'stop' | 'notify' | 'changed' | 'unlink' | 'slot'
+  | 'signal'
+  | 'deadline'
+  | 'children'
+  | 'open'
+  | 'endedRows'
+  | 'closing'
+  | 'settling'
+  | 'ended'
+  | 'settle'
+  | 'stop'
+  | 'notify'
+  | 'changed'
+  | 'unlink'
+  | 'slot'
 >;
 
 export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => SlotKeeper): LiveRun {
@@ -80,10 +97,12 @@ export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => Slo
     ...place,
     slot: keeper(controller.signal),
     signal: controller.signal,
+    deadline: null,
     children: new Set(),
     open: 0,
     endedRows: new Map(),
     closing: false,
+    settling: false,
     ended: done.promise,
     settle: done,
     stop,

@@ -7,21 +7,21 @@
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
+import type { Budget } from '../parts/budget.ts';
+import { buildRequest, type CallState, type Pinned, pendingEntries, type Request } from '../parts/conversation.ts';
+import type { Deadlines } from '../parts/deadlines.ts';
+import { delay, type Lane } from '../parts/lanes.ts';
+import type { SlotKeeper } from '../parts/slot.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { CallResult, ModelCaller, ModelHandle } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import type { Budget } from './budget.ts';
-import { buildRequest, type CallState, type Pinned, pendingEntries, type Request } from './conversation.ts';
-import type { Deadlines } from './deadlines.ts';
 import { exhausted, nextStep } from './decide.ts';
 import { type Ending, failed } from './fold.ts';
 import type { Journal } from './journal.ts';
-import { delay, type Lane } from './lanes.ts';
 import type { StopCause } from './live.ts';
 import { prunable, pruneFor } from './prune.ts';
-import type { SlotKeeper } from './slot.ts';
 import { callParts, pendingOf, type RunState } from './state.ts';
 import { examine, execute, type ToolEnv } from './tool-call.ts';
 
@@ -39,16 +39,21 @@ export interface LoopEnv {
   signal: AbortSignal;
   /** On the monotonic clock; null where there is none. */
   deadline: number | null;
+  /** The model in use, and its lane. */
   handle: ModelHandle;
+  lane: Lane;
+  /** Takes the next model of the agent's list into use; null when there is none left. */
+  fallBack(): Promise<string | null>;
   callModel: ModelCaller;
   pinned: Pinned;
-  lane: Lane;
   budget: Budget;
   slot: SlotKeeper;
   tools: ToolEnv;
   delegation(call: { turn: number; index: number }): Delegation;
   /** Resolves when something has come into the inbox, or the signal has fired. */
   changed(): Promise<void>;
+  /** The run has come to its end: what arrives from now on would never be read, and must be refused. */
+  closing(): void;
 }
 
 /** The ending that the run came to by itself, or null when it was stopped from outside. */
@@ -57,7 +62,10 @@ export async function runLoop(env: LoopEnv): Promise<Ending | null> {
   for (;;) {
     if (env.signal.aborted) return null;
     const step = nextStep(state);
-    if (step.do === 'end') return step.ending;
+    if (step.do === 'end') {
+      env.closing();
+      return step.ending;
+    }
     if (step.do === 'nudge') note(env, step.draft);
     else if (step.do === 'tools') await runCalls(env, step.calls);
     else if (step.do === 'park') await park(env);
@@ -124,7 +132,7 @@ async function tryOnce(env: LoopEnv, purpose: Purpose, cause: LimitCause | null)
     const request = requestOf(env, purpose, cause);
     const { attempt, upTo } = state.asked ? { attempt: state.asked.attempt + 1, upTo: state.asked.upTo } : { attempt: 1, upTo: state.seq };
     const turn = state.turns + 1;
-    note(env, { type: 'model.asked', data: { attempt, cause, purpose, request: request.hash, turn, upTo } });
+    note(env, { type: 'model.asked', data: { attempt, cause, model: handle.id, purpose, request: request.hash, turn, upTo } });
     const { firstByteMs, idleMs } = state.created.data.grant.limits;
     const result = await env.callModel({
       model: handle.model,
@@ -165,22 +173,23 @@ async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false
   const { retryAfterMs, limited } = attempt.failure;
   const { redact } = env.tools;
   const error = attempt.aborted ? stopped(signal) : { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
-  const tries = state.asked?.attempt ?? 1;
+  const attemptNo = state.asked?.attempt ?? 1;
+  const tries = attemptNo - (state.fallback?.attempt ?? 0);
   const shorter = error.code === 'context_length' ? prunable(state) : [];
   const late = retryAfterMs !== null && env.deadline !== null && env.clock.monotonic() + retryAfterMs >= env.deadline;
-  const again = !attempt.aborted && !late && (shorter.length > 0 || (error.retryable && tries < maxAttempts));
+  const retry = !attempt.aborted && !late && (shorter.length > 0 || (error.retryable && tries < maxAttempts));
+  const fallback = retry || attempt.aborted || !error.retryable ? null : await env.fallBack();
+  const again = retry || fallback !== null;
   const costUsd = attempt.usage && env.handle.price ? env.handle.price(attempt.usage) : null;
+  const text = redact(attempt.text, false);
   note(env, {
     type: 'model.failed',
-    data: { again, attempt: tries, costUsd, error, text: redact(attempt.text, false), turn: state.turns + 1, usage: attempt.usage },
+    data: { again, attempt: attemptNo, costUsd, error, fallback, text, turn: state.turns + 1, usage: attempt.usage },
   });
   if (attempt.aborted) return null;
-  if (!again)
-    return failed(
-      error.code,
-      late ? `${error.message} (the provider asks for ${retryAfterMs} ms, which is past the deadline)` : error.message,
-      error.retryable,
-    );
+  if (fallback !== null) return 'go on';
+  const tooLate = `${error.message} (the provider asks for ${retryAfterMs} ms, which is past the deadline)`;
+  if (!again) return failed(error.code, late ? tooLate : error.message, error.retryable);
   if (shorter.length > 0) note(env, { type: 'context.pruned', data: { calls: shorter } });
   else if (!limited) await env.deadlines.wait(delay(tries, retryAfterMs, env.random), signal); // a limited lane makes everybody wait
   return signal.aborted ? null : 'go on';
@@ -212,9 +221,9 @@ async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
       deadlines,
       now: () => clock.monotonic(),
     };
-    const drafts = await execute(call, x);
+    const { drafts, blobs } = await execute(call, x);
     slot.idle();
-    env.journal.record(rootOf(state), [{ runId: state.runId, drafts }]).catch(() => {});
+    env.journal.record(rootOf(state), [{ runId: state.runId, drafts }], { blobs }).catch(() => {});
   };
   slot.work(calls.length);
   await Promise.all(

@@ -31,7 +31,8 @@ export function heedOrders(desk: OrderDesk): () => void {
       do {
         again = false;
         const orders = await desk.store.orders(desk.owner);
-        for (const order of orders) await obey(order, desk);
+        // One that cannot be obeyed (its tree is just being lost) must not hold up the others.
+        for (const order of orders) await obey(order, desk).catch(() => {});
       } while (again);
     } catch {
       // A store that cannot be read now is asked again at the next wake-up; the order stays where it is.
@@ -47,6 +48,6 @@ async function obey(order: Order, desk: OrderDesk): Promise<void> {
   const run = desk.live(order.runId);
   const open = run !== null && !desk.journal.state(run.id).ended;
   if (open && order.kind === 'cancel') return desk.cancel(run, order.text, from, [order.id]);
-  if (open && order.kind === 'message') return desk.message(run, order.text, from, [order.id]);
+  if (open && !run.closing && order.kind === 'message') return desk.message(run, order.text, from, [order.id]);
   await desk.store.dropOrders(desk.owner, [order.id]);
 }

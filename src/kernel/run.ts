@@ -2,22 +2,23 @@
 // transaction with the parent's `child.ended` (invariants 1 and 2).
 import { RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import { canonical, sha256 } from '../parts/canonical.ts';
+import type { Contexts } from '../parts/context.ts';
+import type { Pinned } from '../parts/conversation.ts';
+import type { Deadlines } from '../parts/deadlines.ts';
+import type { Lanes } from '../parts/lanes.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ModelCaller } from '../ports/model.ts';
+import type { ModelCaller, Models } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import { canonical, sha256 } from './canonical.ts';
-import type { Contexts } from './context.ts';
-import type { Pinned } from './conversation.ts';
-import type { Deadlines } from './deadlines.ts';
+import { userOf } from './admit.ts';
 import { createDelegation, type Desk } from './delegate.ts';
 import { type Ending, failed, outcomeOf, rowOf } from './fold.ts';
 import { historyOf } from './history.ts';
 import { isoOf, type Journal, msOf } from './journal.ts';
-import type { Lanes } from './lanes.ts';
 import { endingOf, type LiveRun, type StopCause } from './live.ts';
-import { runLoop } from './loop.ts';
+import { type LoopEnv, runLoop } from './loop.ts';
 
 /** How messages are built; a change in that is a new version, and old ones stay replayable. */
 export const loopVersion = 1;
@@ -33,20 +34,19 @@ export interface RunGround {
   contexts: Contexts;
   desk: Desk;
   callModel: ModelCaller;
+  models: Models;
   redact: Redact;
   /** The run has ended and is no longer this process's business. */
   gone(run: LiveRun): void;
 }
 
-/** Drives an admitted run to its end. Rejects only when the journal is lost. */
-export async function driveRun(run: LiveRun, ground: RunGround): Promise<void> {
-  let ending: Ending;
+/** Drives an admitted run as far as it goes, and gives how it ends. Never rejects. */
+export async function driveRun(run: LiveRun, ground: RunGround): Promise<Ending> {
   try {
-    ending = (await work(run, ground)) ?? endingOf(run.signal.reason as StopCause);
+    return (await work(run, ground)) ?? endingOf(run.signal.reason as StopCause);
   } catch (error) {
-    ending = broken(error);
+    return broken(error);
   }
-  await settleRun(run, ending, ground);
 }
 
 export function broken(error: unknown): Ending {
@@ -56,12 +56,12 @@ export function broken(error: unknown): Ending {
 
 async function work(run: LiveRun, ground: RunGround): Promise<Ending | null> {
   if (!run.admitted || !(await run.slot.ensure())) return null;
-  const { grant, handle, check } = run.admitted;
+  const { agent, brief, grant, handle, check } = run.admitted;
+  const fallbacks = [...run.admitted.fallbacks];
   const { deadline, pinned } = await start(run, ground);
-  const endDeadline =
-    deadline === null ? () => {} : ground.deadlines.at(deadline, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
+  const endDeadline = ground.deadlines.at(deadline, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
   try {
-    return await runLoop({
+    const env: LoopEnv = {
       state: ground.journal.state(run.id),
       journal: ground.journal,
       clock: ground.clock,
@@ -73,6 +73,13 @@ async function work(run: LiveRun, ground: RunGround): Promise<Ending | null> {
       callModel: ground.callModel,
       pinned,
       lane: ground.lanes.lane(handle.lane),
+      fallBack: async () => {
+        const name = fallbacks.shift();
+        if (name === undefined) return null;
+        env.handle = await ground.models.resolve(name, userOf({ runId: run.id, rootId: run.rootId }, brief, agent.name, grant.workspace));
+        env.lane = ground.lanes.lane(env.handle.lane);
+        return name;
+      },
       budget: run.budget,
       slot: run.slot,
       tools: {
@@ -87,14 +94,18 @@ async function work(run: LiveRun, ground: RunGround): Promise<Ending | null> {
       },
       delegation: ({ turn, index }) => createDelegation(run, { index, turn }, ground.desk),
       changed: run.changed,
-    });
+      closing: () => {
+        run.closing = true;
+      },
+    };
+    return await runLoop(env);
   } finally {
     endDeadline();
   }
 }
 
 /** Pins everything that requests are made of, and sets the deadline: from here on, never past the parent's (invariant 6). */
-async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: number | null; pinned: Pinned }> {
+async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: number; pinned: Pinned }> {
   const { agent, brief, grant, handle } = run.admitted as NonNullable<LiveRun['admitted']>;
   const [rawSystem, rawFirst, past] = await Promise.all([
     ground.contexts.system(agent, run.depth, grant.workspace),
@@ -105,10 +116,10 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
   const first = ground.redact(rawFirst, true);
   const { tools, text: toolsText, hash: toolsHash } = ground.contexts.tools(grant.tools, brief.result?.schema);
   const historyText = past === null ? null : canonical(past);
-  const now = ground.clock.now();
-  const own = now + (grant.limits.timeoutMs.value as number);
-  const at = run.notAfter === null ? own : Math.min(own, msOf(run.notAfter));
-  run.notAfter = isoOf(at);
+  const now = ground.clock.monotonic();
+  const deadline = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);
+  run.deadline = deadline;
+  run.notAfter = isoOf(ground.clock.now() + deadline - now);
   const pinned: Pinned = {
     system,
     systemHash: sha256(system),
@@ -128,19 +139,24 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
   };
   const blobs = [system, toolsText, ...(historyText === null ? [] : [historyText])];
   ground.journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'run.started', data }] }], { blobs }).catch(() => {});
-  return { deadline: ground.clock.monotonic() + (at - now), pinned };
+  return { deadline, pinned };
 }
 
-/** Ends a run: first everything below it, then its own last fact. After that it holds no slot, timer or listener (invariant 7). */
+/**
+ * Ends a run: first whatever of it is still at work and everything below it, then its own last fact. After that it holds no slot, timer
+ * or listener (invariant 7). The first ending wins; a second call only waits for it (invariant 1).
+ */
 export async function settleRun(run: LiveRun, ending: Ending, ground: Pick<RunGround, 'journal' | 'gone'>): Promise<void> {
+  if (run.settling) return void (await run.ended.catch(() => {}));
+  run.settling = true;
   run.closing = true;
   const cause = (run.signal.reason as StopCause | undefined) ?? {
     code: 'cancelled' as const,
     message: 'the run that delegated it has ended',
   };
-  for (const child of run.children) child.stop(cause);
-  await Promise.allSettled([...run.children].map((child) => child.ended));
+  run.stop(cause);
   run.slot.release();
+  await Promise.allSettled([...run.children].map((child) => child.ended));
   run.unlink();
   try {
     if (cause.code === 'lost') throw cause.error;
@@ -167,8 +183,12 @@ function leave(run: LiveRun, { journal, gone }: Pick<RunGround, 'journal' | 'gon
 
 /** A scripted model with steps left over says so here. */
 function checkLeftOver(run: LiveRun, ending: Ending): Ending {
-  const left = ending.code === null ? (run.admitted?.handle.finished?.(run.id) ?? null) : null;
-  return left ? failed(left.code, left.message, left.retryable) : ending;
+  try {
+    const left = ending.code === null ? (run.admitted?.handle.finished?.(run.id) ?? null) : null;
+    return left ? failed(left.code, left.message, left.retryable) : ending;
+  } catch (error) {
+    return broken(error);
+  }
 }
 
 async function recordEnd(run: LiveRun, ending: Ending, journal: Journal): Promise<Outcome> {

@@ -2,34 +2,34 @@
 import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
-import type { Draft, Fact } from '../contract/fact.ts';
-import type { Grant } from '../contract/grant.ts';
-import type { LimitsGiven } from '../contract/limits.ts';
+import type { Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import { createContexts } from '../parts/context.ts';
+import { createDeadlines } from '../parts/deadlines.ts';
+import { dialectTools } from '../parts/dialect.ts';
+import { createLanes } from '../parts/lanes.ts';
+import { createScheduler } from '../parts/schedule.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Host } from '../ports/host.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ModelCaller } from '../ports/model.ts';
+import type { Check } from '../ports/schema.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { Workspaces } from '../ports/workspace.ts';
-import { type Admitted, admit, costByHand, type Ground, type ParentView, parseBrief } from './admit.ts';
-import { createBudget } from './budget.ts';
-import { createContexts } from './context.ts';
-import { createDeadlines } from './deadlines.ts';
-import { createDelegation, type Desk, dialectTools } from './delegate.ts';
-import { completed } from './fold.ts';
-import { createJournal, type Part } from './journal.ts';
-import { createLanes } from './lanes.ts';
-import { clientLimits } from './limits.ts';
-import { createLiveRun, endingOf, type LiveRun, type StopCause } from './live.ts';
+import { admit, type Ground, parseBrief } from './admit.ts';
+import { type ClientOptions, placeClient, recordClient } from './client.ts';
+import { createDelegation, type Desk } from './delegate.ts';
+import { completed, type Ending, failed } from './fold.ts';
+import { checkContinuable } from './history.ts';
+import { createJournal } from './journal.ts';
+import { endingOf, type LiveRun, type StopCause } from './live.ts';
 import { heedOrders } from './orders.ts';
-import { broken, driveRun, loopVersion, type RunGround, settleRun } from './run.ts';
-import { createScheduler } from './schedule.ts';
-import { createSlotKeeper } from './slot.ts';
+import { createdParts, placeRun, viewOf } from './place.ts';
+import { broken, driveRun, type RunGround, settleRun } from './run.ts';
 
 export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools'> {
   store: Store;
@@ -46,6 +46,12 @@ export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools'
   maxQueued?: number;
 }
 
+/** What a starter in the same process may add to a brief, because it is not JSON. */
+export interface StartOptions {
+  /** A further check of a submitted result, after its schema. */
+  check?: Check;
+}
+
 /** A run of this process, as its starter holds it. */
 export interface RunHandle {
   id: string;
@@ -58,15 +64,15 @@ export interface RunHandle {
 export interface Client {
   id: string;
   delegation: Delegation;
-  delegate(brief: unknown): Promise<RunHandle>;
+  delegate(brief: unknown, options?: StartOptions): Promise<RunHandle>;
   /** Ends it; what still runs below it is stopped first. */
   close(): Promise<Outcome>;
 }
 
 export interface Runtime {
   owner: Owner;
-  start(brief: unknown): Promise<RunHandle>;
-  client(options?: { label?: string; limits?: LimitsGiven }): Promise<Client>;
+  start(brief: unknown, options?: StartOptions): Promise<RunHandle>;
+  client(options?: ClientOptions): Promise<Client>;
   live(runId: string): RunHandle | null;
   listen(listener: (event: Fact | Delta) => void): () => void;
   /** Slots and timers in use: both 0 when nothing runs. */
@@ -79,6 +85,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { store, clock, ids, catalog, settings, models, compileSchema, callModel } = options;
   const owner = await store.open();
   const runs = new Map<string, LiveRun>();
+  /** Briefs with a key on their way to becoming a run: what becomes of the first becomes of all. */
+  const starting = new Map<string, Promise<LiveRun>>();
   const deadlines = createDeadlines(clock);
   const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
   const journal = createJournal({ store, owner, clock, lost: loseTree });
@@ -108,44 +116,81 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     contexts: createContexts({ workspaces: options.workspaces, clock, tools }),
     desk,
     callModel,
+    models,
     redact: options.redact,
     gone: (run) => void runs.delete(run.id),
   };
   const endOrders = heedOrders({ store, owner, journal, live: desk.live, cancel, message });
+  const origin = { dialect: options.dialect.name, host: options.host.name };
   let closed = false;
 
   function loseTree(rootId: string, error: RetinueError): void {
     runs.get(rootId)?.stop({ code: 'lost', message: error.message, error });
   }
 
-  async function start(input: unknown, parent: LiveRun | null, call: { turn: number; index: number } | null): Promise<LiveRun> {
+  type Call = { turn: number; index: number } | null;
+
+  async function start(input: unknown, parent: LiveRun | null, call: Call, more: StartOptions = {}): Promise<LiveRun> {
     const brief = parseBrief(input);
+    if (brief.idempotencyKey === undefined) return begin(brief, parent, call, more);
+    const key = JSON.stringify([parent?.id ?? null, brief.idempotencyKey]);
+    const made = starting.get(key) ?? begin(brief, parent, call, more).finally(() => starting.delete(key));
+    starting.set(key, made);
+    return made;
+  }
+
+  async function begin(brief: Brief, parent: LiveRun | null, call: Call, { check }: StartOptions): Promise<LiveRun> {
     const known = await sameKey(brief, parent);
     if (known) return known;
-    if (closed || parent?.closing || parent?.signal.aborted)
-      throw new RetinueError('parent_ended', 'nothing more can be delegated: the run is ending');
+    if (brief.continues !== undefined) await checkContinuable(brief.continues, store);
+    assertOpen(parent);
     if (!scheduler.room())
       throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });
     const runId = ids.runId();
     const rootId = parent?.rootId ?? runId;
-    const family = parent && parent.admitted ? parent.family : { runs: 0 };
-    const view = parent && viewOf(parent, family.runs);
+    const family = parent?.admitted ? parent.family : { runs: 0 };
+    const view = parent && viewOf(parent, family.runs, journal);
     // Counted before the first await, so that briefs admitted at the same time cannot pass a limit together.
     family.runs++;
     if (parent) parent.open++;
     try {
       const admitted = await admit(brief, { runId, rootId }, ground, view);
-      const run = place(runId, rootId, parent, { admitted, family, view });
-      await create(run, { parent, call });
-      void options.host
-        .execute({ runId, drive: () => driveRun(run, runGround) }, run.signal)
-        .catch((error) => settleRun(run, broken(error), runGround));
+      assertOpen(parent);
+      if (check) admitted.check = both(admitted.check, check);
+      const run = placeRun({ id: runId, rootId, parent, view, family, admitted }, scheduler);
+      await create(run, call);
+      void execute(run);
       return run;
     } catch (error) {
       family.runs--;
       if (parent) parent.open--;
       throw error;
     }
+  }
+
+  function assertOpen(parent: LiveRun | null): void {
+    if (closed || parent?.closing || parent?.signal.aborted)
+      throw new RetinueError('parent_ended', 'nothing more can be delegated: the run is ending');
+  }
+
+  /** Gives a run to its host, and writes its end when the host has nothing left of it. The first ending wins: the run's own or the host's. */
+  async function execute(run: LiveRun): Promise<void> {
+    let driving: Promise<void> | null = null;
+    let ending: Ending | null = null;
+    const drive = () => {
+      driving ??= driveRun(run, runGround).then((own) => {
+        ending ??= own;
+      });
+      return driving;
+    };
+    try {
+      await options.host.execute({ runId: run.id, drive }, run.signal);
+    } catch (error) {
+      ending ??= broken(error);
+      run.stop({ code: 'cancelled', message: ending.message });
+    }
+    await driving;
+    await settleRun(run, ending ?? failed('no_result', 'the host was done without having driven the run'), runGround);
   }
 
   /** The same key under the same parent means the same run: it is not started again. */
@@ -159,109 +204,34 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     throw new RetinueError('invalid_brief', `idempotencyKey: run ${row.runId} was already created with this key`);
   }
 
-  function viewOf(parent: LiveRun, runsInTree: number): ParentView {
-    const { limits } = journal.state(parent.id).created.data.grant;
-    const left = parent.budget.left();
-    const values = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.value])) as ParentView['limits'];
-    values.maxTokens = left.tokens === null ? null : Math.max(1, left.tokens);
-    values.maxCostUsd = left.costUsd;
-    const { depth, rulesets, notAfter, open: openChildren } = parent;
-    return {
-      depth,
-      limits: values,
-      rulesets,
-      notAfter,
-      model: parent.admitted?.handle.id ?? null,
-      runsInTree,
-      openChildren,
-      costByHand: parent.costByHand,
-    };
-  }
-
-  function place(
-    id: string,
-    rootId: string,
-    parent: LiveRun | null,
-    from: { admitted: Admitted; family: LiveRun['family']; view: ParentView | null },
-  ): LiveRun {
-    const { admitted, family, view } = from;
-    const { limits, rulesets, notAfter } = admitted.grant;
-    const limit = { maxTokens: limits.maxTokens.value, maxCostUsd: limits.maxCostUsd.value };
-    const concurrent = parent ? (view?.limits.maxConcurrent ?? Number.MAX_SAFE_INTEGER) : 1;
-    return createLiveRun(
-      {
-        id,
-        rootId,
-        parent,
-        depth: parent ? parent.depth + 1 : 0,
-        admitted,
-        rulesets: [...(parent?.rulesets ?? []), ...rulesets],
-        costByHand: costByHand(limits, view),
-        family,
-        budget: parent ? parent.budget.child(limit) : createBudget(limit),
-        notAfter,
-      },
-      (signal) => createSlotKeeper(scheduler, { rootId, parentId: parent?.id ?? null, limit: concurrent, signal }),
-    );
-  }
-
-  /** {child.created, the child's run.created} in one transaction, durable before anything is done (invariant 2). */
-  async function create(
-    run: LiveRun,
-    { parent, call }: { parent: LiveRun | null; call: { turn: number; index: number } | null },
-  ): Promise<void> {
-    const { brief, agent, grant, handle, notices } = run.admitted as Admitted;
-    const data = {
-      agent: agent.name,
-      brief,
-      depth: run.depth,
-      dialect: options.dialect.name,
-      grant,
-      host: options.host.name,
-      kind: 'agent' as const,
-      model: handle.id,
-      notices,
-      parentCall: call,
-      parentId: parent?.id ?? null,
-      rootId: run.rootId,
-    };
-    const parts: Part[] = [{ runId: run.id, drafts: [{ type: 'run.created', data }] }];
-    if (parent) {
-      const { label = null, background = false } = brief;
-      parts.push({
-        runId: parent.id,
-        drafts: () => [
-          {
-            type: 'child.created',
-            data: { agent: agent.name, background, call, childId: run.id, hash: journal.state(run.id).hash, label },
-          },
-        ],
-      });
-    }
+  /** Both facts are durable before anything is done (invariant 2). */
+  async function create(run: LiveRun, call: Call): Promise<void> {
     runs.set(run.id, run);
-    parent?.children.add(run);
+    run.parent?.children.add(run);
     try {
-      await journal.record(run.rootId, parts);
+      await journal.record(run.rootId, createdParts(run, { call, ...origin }, journal));
     } catch (error) {
       runs.delete(run.id);
-      parent?.children.delete(run);
+      journal.forget(run.id);
+      run.parent?.children.delete(run);
       run.unlink();
+      run.settle.reject(error);
       throw error;
     }
   }
 
   async function cancel(run: LiveRun, reason: string, by: string, consumed: string[] = []): Promise<void> {
     if (journal.state(run.id).ended) return;
-    const asked: Draft = { type: 'cancel.asked', data: { by, code: 'cancelled', reason } };
-    const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [asked] }], { consumed });
-    run.stop({ code: 'cancelled', message: reason });
+    const asked = { by: by.toWellFormed(), code: 'cancelled' as const, reason: reason.toWellFormed() };
+    const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'cancel.asked', data: asked }] }], { consumed });
+    run.stop({ code: 'cancelled', message: asked.reason });
     await durable;
   }
 
   async function message(run: LiveRun, text: string, from: string, consumed: string[] = []): Promise<void> {
     const durable = journal.record(
       run.rootId,
-      [{ runId: run.id, drafts: [{ type: 'message.received', data: { from, text: text.toWellFormed() } }] }],
+      [{ runId: run.id, drafts: [{ type: 'message.received', data: { from: from.toWellFormed(), text: text.toWellFormed() } }] }],
       { consumed },
     );
     run.notify();
@@ -282,67 +252,27 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
   }
 
-  async function openClient(given: { label?: string; limits?: LimitsGiven } = {}): Promise<Client> {
-    const id = ids.runId();
-    const limits = clientLimits([{ from: 'command', limits: given.limits ?? {} }]);
-    const grant: Grant = { limits, notAfter: null, rulesets: settings.rulesets, tools: [], workspace: settings.workspace };
-    const brief: Brief = { task: 'delegates from outside', ...(given.label === undefined ? {} : { label: given.label }) };
-    const run = createLiveRun(
-      {
-        id,
-        rootId: id,
-        parent: null,
-        depth: 0,
-        admitted: null,
-        rulesets: settings.rulesets,
-        costByHand: limits.maxCostUsd.value !== null,
-        family: { runs: 0 },
-        budget: createBudget({ maxTokens: limits.maxTokens.value, maxCostUsd: limits.maxCostUsd.value }),
-        notAfter: null,
-      },
-      (signal) => createSlotKeeper(scheduler, { rootId: id, parentId: null, limit: 1, signal }),
-    );
-    runs.set(id, run);
-    const created = {
-      agent: null,
-      brief,
-      depth: 0,
-      dialect: options.dialect.name,
-      grant,
-      host: options.host.name,
-      kind: 'client' as const,
-      model: null,
-      notices: [],
-      parentCall: null,
-      parentId: null,
-      rootId: id,
-    };
-    const started = { deadline: null, first: null, history: null, loop: loopVersion, model: null, system: null, tools: null };
-    await journal.record(id, [
-      {
-        runId: id,
-        drafts: [
-          { type: 'run.created', data: created },
-          { type: 'run.started', data: started },
-        ],
-      },
-    ]);
+  async function openClient(given: ClientOptions = {}): Promise<Client> {
+    assertOpen(null);
+    const run = placeClient(ids.runId(), given, { settings, scheduler });
+    runs.set(run.id, run);
     const end = async () => {
-      if (!run.closing) await settleRun(run, run.signal.aborted ? endingOf(run.signal.reason as StopCause) : completed, runGround);
+      await settleRun(run, run.signal.aborted ? endingOf(run.signal.reason as StopCause) : completed, runGround);
       return run.ended;
     };
     run.signal.addEventListener('abort', () => void end().catch(() => {}), { once: true });
+    await recordClient(run.id, given, { settings, journal, ...origin });
     return {
-      id,
+      id: run.id,
       delegation: createDelegation(run, null, desk),
-      delegate: async (input) => handleOf(await start(input, run, null)),
+      delegate: async (input, more) => handleOf(await start(input, run, null, more)),
       close: end,
     };
   }
 
   return {
     owner,
-    start: async (input) => handleOf(await start(input, null, null)),
+    start: async (input, more) => handleOf(await start(input, null, null, more)),
     client: openClient,
     live: (id) => {
       const run = runs.get(id);
@@ -359,4 +289,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       await store.release(owner);
     },
   };
+}
+
+function both(first: Check | null, second: Check): Check {
+  return (value) => first?.(value) ?? second(value);
 }

@@ -8,8 +8,8 @@ import type { ContentPart, Usage } from '../contract/content.ts';
 import type { Draft, Fact, FactData, FactOf, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome, Tokens } from '../contract/outcome.ts';
-import { canonical, sha256 } from './canonical.ts';
-import { type CallState, type Entry, type InboxItem, type Pending, pendingEntries } from './conversation.ts';
+import { canonical, sha256 } from '../parts/canonical.ts';
+import { type CallState, type Entry, type InboxItem, type Pending, pendingEntries } from '../parts/conversation.ts';
 
 export interface ChildState {
   id: string;
@@ -34,6 +34,8 @@ export interface RunState {
   /** The last answer; null before the first. */
   answer: (FactData['model.answered'] & { purpose: Purpose; cause: LimitCause | null }) | null;
   failure: FactData['model.failed'] | null;
+  /** The model that the run fell back to, and at which attempt of the open call; null while its own serves. */
+  fallback: { model: string; attempt: number } | null;
   /** A nudge that the model has not answered yet. */
   nudge: FactData['model.nudged'] | null;
   nudged: { empty: number; cut: number; result: number; summary: number };
@@ -75,6 +77,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     asked: null,
     answer: null,
     failure: null,
+    fallback: null,
     nudge: null,
     nudged: { empty: 0, cut: 0, result: 0, summary: 0 },
     turns: 0,
@@ -125,6 +128,7 @@ const reducers: Reducers = {
   'model.asked': (state, data) => {
     state.asked = data;
     state.failure = null;
+    if (data.attempt === 1 && state.fallback) state.fallback.attempt = 0;
     if (data.attempt > 1) return; // the same request again: what has come meanwhile belongs to the next one
     state.entries.push(...pendingEntries(pendingOf(state), data.purpose, data.cause));
     state.inbox = [];
@@ -146,6 +150,7 @@ const reducers: Reducers = {
   },
   'model.failed': (state, data) => {
     state.failure = data;
+    if (data.fallback !== null) state.fallback = { model: data.fallback, attempt: data.attempt };
     if (data.text !== '') state.partial = data.text;
     if (data.usage) spend(state, data.usage, data.costUsd);
   },

@@ -3,23 +3,26 @@
 // T1. Every call of an answer gets exactly one `tool.asked` and one result; what cannot be executed is answered to the model at once.
 // T2. A tool that throws, hangs, ignores its signal or floods gives a result all the same, in time and in bounds.
 // T3. No tool starts after the run's signal has fired (invariant 8).
+import { z } from 'zod';
+import { Artifact } from '../contract/artifact.ts';
 import type { ContentPart } from '../contract/content.ts';
 import type { Draft, FactData } from '../contract/fact.ts';
 import type { Decision, Ruleset } from '../contract/grant.ts';
+import { RunId } from '../contract/ids.ts';
 import type { Json } from '../contract/json.ts';
+import { parseArguments } from '../parts/arguments.ts';
+import { sha256 } from '../parts/canonical.ts';
+import { type CallState, submitTool } from '../parts/conversation.ts';
+import type { Deadlines } from '../parts/deadlines.ts';
+import { unknown } from '../parts/nearest.ts';
+import { decide } from '../parts/policy.ts';
+import { cutMiddle } from '../parts/text.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool, ToolResult } from '../ports/tool.ts';
-import { parseArguments } from './arguments.ts';
-import type { CallState } from './conversation.ts';
-import type { Deadlines } from './deadlines.ts';
 import { repeatRefused } from './decide.ts';
-import { unknown } from './nearest.ts';
-import { decide } from './policy.ts';
 import { callKey, callParts, countRepeats, type RunState } from './state.ts';
-import { cutMiddle } from './text.ts';
 
-export const submitTool = 'submit_result';
 const defaultOutputBytes = 50_000;
 /** How long a tool that was told to stop may take to clean up (its processes get 2 s to end by themselves). */
 const graceMs = 3000;
@@ -91,18 +94,26 @@ function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv):
   if (part.tool === submitTool && env.checkResult) return judgeResult(parsed.value, env.checkResult);
   const tool = env.tools.get(part.tool);
   if (!tool) return reject(parsed.value, 'unknown', unknown('tool', part.tool, [...env.offered]));
-  const input = tool.input.safeParse(parsed.value);
-  if (!input.success) {
-    const problems = input.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.') || '(arguments)'}: ${issue.message}`);
-    return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${problems.join('; ')}`);
-  }
-  const subjects = tool.subjects(input.data, { workspace: env.workspace });
-  const decision = decide(env.rulesets(), { tool: part.tool, subjects });
+  const read = readCall(tool, parsed.value, env);
+  if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
+  const decision = decide(env.rulesets(), { tool: part.tool, subjects: read.subjects });
   const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, rejected: null };
   if (decision.action !== 'allow') verdict.rejected = { why: 'denied', status: 'denied', say: denial(part.tool, decision) };
   else if (!env.offered.includes(part.tool))
     verdict.rejected = { why: 'unknown', status: 'error', say: `the tool ${part.tool} is not available in this run` };
   return verdict;
+}
+
+/** What the call touches, or what is wrong with it. A tool that cannot say it has no call made: no rule could be held against it. */
+function readCall(tool: AnyTool, args: Json, env: ToolEnv): { subjects: string[] } | { problem: string } {
+  try {
+    const input = tool.input.safeParse(args);
+    if (input.success) return { subjects: tool.subjects(input.data, { workspace: env.workspace }) };
+    const problems = input.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.') || '(arguments)'}: ${issue.message}`);
+    return { problem: problems.join('; ') };
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
 }
 
 function judgeResult(value: Json, check: (value: Json) => string | null): Verdict {
@@ -149,10 +160,10 @@ export interface Execution {
 }
 
 /** Executes one call and gives its facts. Never rejects. */
-export async function execute(call: CallState, x: Execution): Promise<Draft[]> {
+export async function execute(call: CallState, x: Execution): Promise<Executed> {
   const tool = x.env.tools.get(call.tool);
-  if (!tool) return [finished(call, 'error', `the tool ${call.tool} is gone`)];
-  if (x.signal.aborted) return [finished(call, 'cancelled', 'the run was stopped before this call was made')];
+  if (!tool) return told(call, { output: `the tool ${call.tool} is gone` }, 'error', x.env);
+  if (x.signal.aborted) return told(call, { output: 'the run was stopped before this call was made' }, 'cancelled', x.env);
   const stop = new AbortController();
   const onAbort = () => stop.abort(x.signal.reason);
   x.signal.addEventListener('abort', onAbort, { once: true });
@@ -167,17 +178,42 @@ export async function execute(call: CallState, x: Execution): Promise<Draft[]> {
       memo: x.env.memo,
       delegation: x.delegation,
     };
-    const work = (async () => tool.execute(tool.input.parse(call.arguments), context))();
+    const work = (async () => resultOf(await tool.execute(tool.input.parse(structuredClone(call.arguments)), context)))();
     const { result, late } = await orStopped(work, stop.signal, x);
     if (!late && result) return told(call, result, result.isError ? 'error' : 'ok', x.env);
     const stopped = x.signal.aborted;
     const why = stopped ? 'the run was stopped while this call was at work' : `${call.tool} took longer than ${limit} ms and was stopped`;
     return told(call, { ...result, output: result ? `${result.output}\n[${why}]` : why }, stopped ? 'cancelled' : 'timeout', x.env);
   } catch (error) {
-    return told(call, { output: `${call.tool} failed: ${error instanceof Error ? error.message : String(error)}` }, 'error', x.env);
+    return told(call, { output: `${call.tool} failed: ${messageOf(error)}` }, 'error', x.env);
   } finally {
     endTimer();
     x.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+const Result = z.object({
+  output: z.string(),
+  isError: z.boolean().optional(),
+  artifacts: z.array(Artifact).optional(),
+  taint: z.array(z.string()).optional(),
+  told: z.array(RunId).optional(),
+});
+
+/** What a tool gives becomes facts, so it is looked at first: a tool that gives something else has failed. */
+function resultOf(given: unknown): ToolResult {
+  const parsed = Result.safeParse(given);
+  if (parsed.success) return parsed.data as ToolResult;
+  const issue = parsed.error.issues[0];
+  throw new Error(`it gave no result (${issue?.path.join('.') || 'result'}: ${issue?.message})`);
+}
+
+/** The message of whatever was thrown. */
+function messageOf(thrown: unknown): string {
+  try {
+    return (thrown instanceof Error && String(thrown.message)) || String(thrown);
+  } catch {
+    return 'it broke';
   }
 }
 
@@ -202,17 +238,33 @@ function orStopped(work: Promise<ToolResult>, signal: AbortSignal, x: Execution)
   });
 }
 
-/** A result as facts: cut to the tool's measure, with secrets taken out, also one that the cut would have split. */
-function told(call: CallState, result: ToolResult, status: FactData['tool.finished']['status'], env: ToolEnv): Draft[] {
+/** The facts of a call, and the texts that they point to. */
+export interface Executed {
+  drafts: Draft[];
+  blobs: string[];
+}
+
+/** More of an output than this is not kept at all. */
+const maxKeptBytes = 4 * 1024 * 1024;
+
+/** A result as facts: cut to the tool's measure, with secrets taken out, also one that the cut would have split. The whole is an artifact. */
+function told(call: CallState, result: ToolResult, status: FactData['tool.finished']['status'], env: ToolEnv): Executed {
   const cap = env.tools.get(call.tool)?.maxOutputBytes ?? defaultOutputBytes;
-  const rough = cutMiddle(String(result.output ?? ''), cap * 2);
-  const cut = cutMiddle(env.redact(rough.text.toWellFormed(), true), cap);
-  const truncated = rough.truncated
-    ? { originalBytes: rough.truncated.originalBytes, keptBytes: Buffer.byteLength(cut.text) }
-    : cut.truncated;
-  const artifacts = (result.artifacts ?? []).map((artifact): Draft => {
-    const value = env.redact(artifact.value, true);
-    return { type: 'artifact.recorded', data: { artifact: { ...artifact, value }, index: call.index, turn: call.turn } };
-  });
-  return [...artifacts, finished(call, status, cut.text, { truncated, taint: result.taint ?? [], told: result.told ?? [] })];
+  const rough = cutMiddle(String(result.output ?? ''), Math.max(maxKeptBytes, cap));
+  const whole = env.redact(rough.text.toWellFormed(), true);
+  const cut = cutMiddle(whole, cap);
+  const originalBytes = rough.truncated?.originalBytes ?? cut.truncated?.originalBytes ?? 0;
+  const truncated = cut.truncated ? { originalBytes, keptBytes: cut.truncated.keptBytes } : null;
+  const made = (result.artifacts ?? []).map((artifact) =>
+    artifactOf(call, { ...artifact, value: env.redact(artifact.value.toWellFormed(), true) }, null),
+  );
+  const rest = truncated
+    ? [artifactOf(call, { bytes: originalBytes, kind: 'note', title: `whole output of ${call.tool}`, value: '' }, sha256(whole))]
+    : [];
+  const finish = finished(call, status, cut.text, { truncated, taint: result.taint ?? [], told: result.told ?? [] });
+  return { drafts: [...made, ...rest, finish], blobs: truncated ? [whole] : [] };
+}
+
+function artifactOf({ turn, index }: CallState, artifact: Artifact, blob: string | null): Draft {
+  return { type: 'artifact.recorded', data: { artifact, blob, index, turn } };
 }

@@ -18,8 +18,8 @@ export type Started = { ok: true; runId: string } | { ok: false; error: ErrorInf
  */
 export interface Delegation {
   start(briefs: Brief[]): Promise<Started[]>;
-  /** Ends when all (or any) of the runs have ended, when `ms` are over, or when the caller is stopped. Null: no limit but the deadline. */
-  wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null }): Promise<void>;
+  /** Ends when all (or any) of the runs have ended, when `ms` are over, the signal fires or the caller is stopped. Null: no limit but the deadline. */
+  wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null; signal?: AbortSignal }): Promise<void>;
   /** The caller's own children; null for an id that is none of them. */
   view(id: string): ChildView | null;
   children(): ChildView[];

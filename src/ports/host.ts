@@ -1,7 +1,7 @@
 /** The work of one run, as a host gets it. */
 export interface HostWork {
   runId: string;
-  /** Drives the run in this process until it has ended. Never rejects for an agent's failure. */
+  /** Drives the run in this process as far as it goes. Never rejects; the kernel writes the run's end after `execute` has resolved. */
   drive(signal: AbortSignal): Promise<void>;
 }
 

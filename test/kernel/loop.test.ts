@@ -95,7 +95,8 @@ describe('a run that goes well', () => {
     const { outcome } = await runOnce({
       script: steps({ calls: [{ tool: 'write', args: { path: 'a.txt', content: 'hi' } }] }, { text: 'written' }),
     });
-    expect(outcome.artifacts).toEqual([{ kind: 'path', value: 'a.txt', title: 'created', bytes: 2 }]);
+    expect(outcome.artifacts[0]).toEqual({ kind: 'path', value: 'a.txt', title: 'created', bytes: 2 });
+    expect(outcome.artifacts[1]).toMatchObject({ kind: 'diff', title: 'a.txt', value: expect.stringContaining('+hi') });
   });
 
   it('has one system and one user message first, and messages only grow', async () => {

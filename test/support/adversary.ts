@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Fact, StoredFact } from '../../src/contract/fact.ts';
-import { canonical, factHash } from '../../src/kernel/canonical.ts';
+import { canonical, factHash } from '../../src/parts/canonical.ts';
 import { genesis } from '../../src/kernel/journal.ts';
 import type { Store, Unit, UnitResult } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
@@ -76,7 +76,8 @@ function checkChildren(facts: StoredFact[], runs: Map<string, StoredFact[]>): vo
     expect(last?.hash, `the last hash of ${childId}`).toBe(hash);
     expect(last?.data).toEqual({ outcome });
   }
-  if (facts.at(-1)?.type === 'run.ended') expect(ended.map((each) => each.childId).sort()).toEqual(created.map((each) => each.childId).sort());
+  if (facts.at(-1)?.type === 'run.ended')
+    expect(ended.map((each) => each.childId).sort()).toEqual(created.map((each) => each.childId).sort());
 }
 
-export const idle = { active: 0, queued: 0, timers: 0, runs: 0 };
+export const idle = { active: 0, queued: 0, timers: 0, runs: 0, trees: 0 };

@@ -10,7 +10,7 @@ import type { Ruleset } from '../../src/contract/grant.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
 import { native } from '../../src/dialects/native.ts';
 import { inlineHost } from '../../src/hosts/inline.ts';
-import { builtInRuleset } from '../../src/kernel/policy.ts';
+import { builtInRuleset } from '../../src/parts/policy.ts';
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/kernel/runtime.ts';
 import { createRedact } from '../../src/main/secrets.ts';
 import { systemClock } from '../../src/main/system.ts';

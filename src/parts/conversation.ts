@@ -56,6 +56,9 @@ function droppedText(dropped: number): string {
   return `${dropped} more tool calls of your last answer were dropped, because it had too many. Ask again for what you still need.`;
 }
 
+/** The tool with which a model hands in a structured result. */
+export const submitTool = 'submit_result';
+
 /** A tool as it is pinned at the run's start and sent with each request. */
 export interface ToolDefinition {
   name: string;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Rule, Ruleset } from '../../src/contract/grant.ts';
-import { decide, formatRule, matches, offered, parseRule, toolRuleset } from '../../src/kernel/policy.ts';
+import { decide, formatRule, matches, offered, parseRule, toolRuleset } from '../../src/parts/policy.ts';
 
 // Few letters, so that rules and calls meet often.
 const toolName = fc.constantFrom('read', 'write', 'bash', 'mcp__a', 'mcp__b');

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createDeadlines } from '../../src/kernel/deadlines.ts';
-import { createLanes, delay, type Pass } from '../../src/kernel/lanes.ts';
+import { createDeadlines } from '../../src/parts/deadlines.ts';
+import { createLanes, delay, type Pass } from '../../src/parts/lanes.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 
 const ok = { kind: 'ok' } as const;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { isRetinueError } from '../../src/contract/error.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
-import { nearest, unknown } from '../../src/kernel/nearest.ts';
-import { builtInRuleset, decide, formatRule, matches, offered, parseRule, toolRuleset } from '../../src/kernel/policy.ts';
+import { nearest, unknown } from '../../src/parts/nearest.ts';
+import { builtInRuleset, decide, formatRule, matches, offered, parseRule, toolRuleset } from '../../src/parts/policy.ts';
 
 const set = (kind: Ruleset['kind'], owner: string, ...rules: string[]): Ruleset => ({ kind, owner, rules: rules.map(parseRule) });
 const call = (tool: string, ...subjects: string[]) => ({ tool, subjects });

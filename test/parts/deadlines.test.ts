@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createDeadlines } from '../../src/kernel/deadlines.ts';
+import { createDeadlines } from '../../src/parts/deadlines.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 
 function setUp() {

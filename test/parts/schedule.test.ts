@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isRetinueError } from '../../src/contract/error.ts';
-import { createScheduler, type Scheduler, type Slot } from '../../src/kernel/schedule.ts';
+import { createScheduler, type Scheduler, type Slot } from '../../src/parts/schedule.ts';
 
 const never = new AbortController().signal;
 

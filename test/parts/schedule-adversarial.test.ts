@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { createScheduler, type Scheduler, type Slot, type SlotRequest } from '../../src/kernel/schedule.ts';
+import { createScheduler, type Scheduler, type Slot, type SlotRequest } from '../../src/parts/schedule.ts';
 
 const nothing = { active: 0, queued: 0, trees: 0 };
 const live = () => new AbortController().signal;

@@ -7,8 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { FileText, Workspaces } from '../ports/workspace.ts';
 import { canonical, sha256 } from './canonical.ts';
-import type { ToolDefinition } from './conversation.ts';
-import { submitTool } from './tool-call.ts';
+import { submitTool, type ToolDefinition } from './conversation.ts';
 
 const maxFileChars = 10_000;
 const maxRulesChars = 20_000;

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Amount, type Budget, createBudget, type Reservation } from '../../src/kernel/budget.ts';
+import { type Amount, type Budget, createBudget, type Reservation } from '../../src/parts/budget.ts';
 
 const none = { tokens: 0, costUsd: 0 };
 const unlimited = { maxTokens: null, maxCostUsd: null };

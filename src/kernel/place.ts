@@ -1,0 +1,71 @@
+// The place of a new run in its tree: what it takes over from its parent, and the facts that say so.
+
+import { createBudget } from '../parts/budget.ts';
+import type { Scheduler } from '../parts/schedule.ts';
+import { createSlotKeeper } from '../parts/slot.ts';
+import type { ParentView } from './admit.ts';
+import { type Admitted, costByHand } from './admit.ts';
+import type { Journal, Part } from './journal.ts';
+import { createLiveRun, type LiveRun } from './live.ts';
+
+/** The parent as admission sees it. */
+export function viewOf(parent: LiveRun, runsInTree: number, journal: Journal): ParentView {
+  const { limits } = journal.state(parent.id).created.data.grant;
+  const left = parent.budget.left();
+  const values = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.value])) as ParentView['limits'];
+  values.maxTokens = left.tokens === null ? null : Math.max(1, left.tokens);
+  values.maxCostUsd = left.costUsd;
+  const { depth, rulesets, notAfter, open: openChildren, costByHand: byHand } = parent;
+  const model = parent.admitted?.handle.id ?? null;
+  return { depth, limits: values, rulesets, notAfter, model, runsInTree, openChildren, costByHand: byHand };
+}
+
+export interface Place {
+  id: string;
+  rootId: string;
+  parent: LiveRun | null;
+  view: ParentView | null;
+  family: LiveRun['family'];
+  admitted: Admitted;
+}
+
+/** The run with its budget under its parent's, its rules behind its ancestors' and its slot among its siblings. */
+export function placeRun({ id, rootId, parent, view, family, admitted }: Place, scheduler: Scheduler): LiveRun {
+  const { limits, rulesets, notAfter } = admitted.grant;
+  const limit = { maxTokens: limits.maxTokens.value, maxCostUsd: limits.maxCostUsd.value };
+  const concurrent = parent ? (view?.limits.maxConcurrent ?? Number.MAX_SAFE_INTEGER) : 1;
+  return createLiveRun(
+    {
+      id,
+      rootId,
+      parent,
+      depth: parent ? parent.depth + 1 : 0,
+      admitted,
+      rulesets: [...(parent?.rulesets ?? []), ...rulesets],
+      costByHand: costByHand(limits, view),
+      family,
+      budget: parent ? parent.budget.child(limit) : createBudget(limit),
+      notAfter,
+    },
+    (signal) => createSlotKeeper(scheduler, { rootId, parentId: parent?.id ?? null, limit: concurrent, signal }),
+  );
+}
+
+export interface Origin {
+  call: { turn: number; index: number } | null;
+  dialect: string;
+  host: string;
+}
+
+/** {the run's run.created, its parent's child.created}: to be recorded in one transaction. */
+export function createdParts(run: LiveRun, { call, dialect, host }: Origin, journal: Journal): Part[] {
+  const { brief, agent, grant, handle, notices } = run.admitted as Admitted;
+  const { id, rootId, parent, depth } = run;
+  const shared = { agent: agent.name, brief, depth, dialect, grant, host, kind: 'agent' as const, model: handle.id, notices };
+  const data = { ...shared, parentCall: call, parentId: parent?.id ?? null, rootId };
+  const own: Part = { runId: id, drafts: [{ type: 'run.created', data }] };
+  if (!parent) return [own];
+  const { label = null, background = false } = brief;
+  const told = () => ({ agent: agent.name, background, call, childId: id, hash: journal.state(id).hash, label });
+  return [own, { runId: parent.id, drafts: () => [{ type: 'child.created', data: told() }] }];
+}

@@ -1,0 +1,240 @@
+// Stores, hosts and listeners that fail. A tree whose facts cannot be written stops as a whole and says why; no other tree notices.
+import { describe, expect, it } from 'vitest';
+import { isRetinueError } from '../../src/contract/error.ts';
+import type { Draft, Fact } from '../../src/contract/fact.ts';
+import { createJournal } from '../../src/kernel/journal.ts';
+import { foldFacts } from '../../src/kernel/state.ts';
+import type { Host } from '../../src/ports/host.ts';
+import { createHandClock } from '../../src/testing/hand-clock.ts';
+import { anyAgent, checkJournal, type Fault, faultyStore, idle, settled, tool } from '../support/adversary.ts';
+import { createWorld } from '../support/world.ts';
+
+const delegate = (labels: string[], more: object = {}) => ({
+  calls: [{ tool: 'delegate', args: { tasks: labels.map((label) => ({ task: `do ${label}`, agent: 'any', label })), ...more } }],
+});
+/** A root with three children: at a tool, at the model, and quickly done. */
+const family = [
+  { when: { task: 'work' }, steps: [{ text: 'off they go', ...delegate(['a', 'b', 'c']) }, { text: 'all' }] },
+  { when: { label: 'a' }, steps: [{ calls: [{ tool: 'nap' }] }, { text: 'rested' }] },
+  { when: { label: 'b' }, steps: [{ delayMs: 50, text: 'thought' }] },
+  { when: { label: 'c' }, steps: [{ text: 'quick' }] },
+];
+
+async function lossAt(append: number, fault: Fault) {
+  const clock = createHandClock();
+  let failed: string | null = null;
+  let sinceLost = 0;
+  const store = faultyStore((unit, nth) => {
+    if (unit.rootId === failed) sinceLost++;
+    if (nth < append || failed !== null || unit.rootId !== '0000000000000002') return null;
+    failed = unit.rootId;
+    return fault;
+  });
+  const working = new Set<AbortSignal>();
+  const nap = tool('nap', (_, { signal }) => {
+    working.add(signal);
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  });
+  const scripts = { main: { runs: family }, other: { runs: [{ steps: [{ delayMs: 500, text: 'fine' }] }] } };
+  const world = await createWorld({ clock, store, tools: [nap], agents: [anyAgent], scripts });
+  const other = await world.runtime.start({ task: 'other', agent: 'any', model: 'script/other' });
+  const outcome = world.runtime.start({ task: 'work', agent: 'any', limits: { timeoutMs: 100 } }).then((run) => run.outcome);
+  const ending = outcome.then(
+    (value) => value.status,
+    (error: unknown) => (isRetinueError(error) ? error.code : `no typed error: ${error}`),
+  );
+  await clock.advance(200);
+  const result = await ending;
+  const left = { ...world.runtime.stats(), workingTools: [...working].filter((signal) => !signal.aborted).length };
+  await clock.advance(1000);
+  const otherStatus = await other.outcome.then(
+    ({ status }) => status,
+    (error) => error.code,
+  );
+  const stats = world.runtime.stats();
+  const facts = await store.facts({ rootId: '0000000000000002' });
+  const open = [...new Set(facts.map((fact) => fact.runId))];
+  await checkJournal(world, failed === null ? [] : open);
+  await world[Symbol.asyncDispose]();
+  return { result, left, otherStatus, stats, pending: clock.pending(), failed: failed !== null, sinceLost, appends: store.appended.length };
+}
+
+describe('a store that fails', () => {
+  it.each<Fault>(['fenced', 'conflict'])('at any commit (%s) ends one tree with a typed error, and leaves nothing', async (fault) => {
+    let at = 1;
+    for (let some = true; some; at++) {
+      const { failed, ...rest } = await lossAt(at, fault);
+      some = failed;
+      if (!failed) break;
+      expect(rest, `at append ${at}`).toMatchObject({
+        result: 'fenced',
+        left: { active: 1, queued: 0, runs: 1, workingTools: 0 },
+        otherStatus: 'completed',
+        stats: idle,
+        pending: 0,
+        sinceLost: 0,
+      });
+    }
+    expect(at).toBeGreaterThan(8);
+  });
+
+  it('at any commit (rejected) ends the trees of that commit with a typed error, and leaves nothing', async () => {
+    let at = 1;
+    for (let some = true; some; at++) {
+      const { failed, ...rest } = await lossAt(at, 'reject');
+      some = failed;
+      if (!failed) break;
+      expect(rest, `at append ${at}`).toMatchObject({
+        result: 'store_io',
+        left: { workingTools: 0 },
+        stats: idle,
+        pending: 0,
+        sinceLost: 0,
+      });
+      expect(['completed', 'store_io']).toContain(rest.otherStatus);
+    }
+    expect(at).toBeGreaterThan(8);
+  });
+
+  it('takes a client along that is delegating, and its close does not wait for ever', async () => {
+    const store = faultyStore((unit) => (unit.facts.some((fact) => fact.type === 'child.created') ? 'fenced' : null));
+    const world = await createWorld({ clock: createHandClock(), store, script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } });
+    const client = await world.runtime.client();
+    await expect(client.delegate({ task: 'x' })).rejects.toMatchObject({ code: 'fenced' });
+    await expect(client.close()).rejects.toMatchObject({ code: 'fenced' });
+    expect(world.runtime.stats()).toEqual(idle);
+    await world[Symbol.asyncDispose]();
+  });
+
+  it('from the very first commit refuses runs and clients, and keeps nothing of them', async () => {
+    const store = faultyStore(() => 'reject');
+    const world = await createWorld({ clock: createHandClock(), store });
+    await expect(world.runtime.start({ task: 'x' })).rejects.toMatchObject({ code: 'store_io' });
+    await expect(world.runtime.client()).rejects.toMatchObject({ code: 'store_io' });
+    expect(world.runtime.stats()).toEqual(idle);
+    await world[Symbol.asyncDispose]();
+  });
+});
+
+describe('an order that cannot be obeyed', () => {
+  it('holds up no other', async () => {
+    const clock = createHandClock();
+    const one = '0000000000000001';
+    const store = faultyStore(({ rootId, facts }) =>
+      rootId === one && facts.some(({ type }) => type === 'cancel.asked') ? 'fenced' : null,
+    );
+    const world = await createWorld({ clock, store, script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } });
+    const runs = [await world.runtime.start({ task: 'a' }), await world.runtime.start({ task: 'b' })];
+    const at = '2026-01-01T00:00:00.000Z';
+    await Promise.all(runs.map(({ id }) => store.order({ id: `order ${id}`, runId: id, rootId: id, kind: 'cancel', text: 'enough', at })));
+    await settled();
+    const ends = await Promise.allSettled(runs.map((run) => run.outcome));
+    expect(ends).toMatchObject([{ reason: { code: 'fenced' } }, { value: { status: 'cancelled', error: { message: 'enough' } } }]);
+    expect(world.runtime.stats()).toEqual(idle);
+    await world[Symbol.asyncDispose]();
+  });
+});
+
+describe('facts that cannot be written', () => {
+  it('are refused whole, and change nothing', async () => {
+    const world = await createWorld();
+    const run = await world.runtime.start({ task: 'work' });
+    await run.outcome;
+    const state = foldFacts(await world.store.facts({ runId: run.id }));
+    const journal = createJournal({ store: world.store, owner: world.runtime.owner, clock: createHandClock(), lost: () => {} });
+    const said = (text: unknown): Draft => ({ type: 'message.received', data: { from: 'x', text: text as string } });
+    const record = (runId: string, ...drafts: Draft[]) => journal.record(run.id, [{ runId, drafts }]);
+    journal.adopt(state);
+    expect(() => record(run.id, said('after the end'))).toThrow('not open');
+    state.ended = null;
+    expect(() => record('00000000000000ff', said('nobody'))).toThrow('not open');
+    expect(() => record(run.id, said('fine'), said(1n))).toThrow();
+    expect(state.inbox).toEqual([]);
+    await record(run.id, said('fine'));
+    const facts = await world.store.facts({ runId: run.id });
+    expect(facts.at(-1)).toMatchObject({ type: 'message.received', seq: facts.length });
+    await checkJournal(world, [run.id]);
+    await world[Symbol.asyncDispose]();
+  });
+});
+
+describe('a host that fails', () => {
+  const hosts: [string, Host['execute'], object][] = [
+    [
+      'rejects when the run is over',
+      (work, signal) => work.drive(signal).then(() => Promise.reject(new Error('late'))),
+      { status: 'completed' },
+    ],
+    ['rejects at once', () => Promise.reject(new Error('no room')), { status: 'failed', error: { code: 'internal' } }],
+    [
+      'throws',
+      () => {
+        throw new Error('no room');
+      },
+      { status: 'failed', error: { code: 'internal' } },
+    ],
+    ['drives nothing', async () => {}, { status: 'failed', error: { code: 'no_result' } }],
+    [
+      'gives up while the run is at work',
+      async (work, signal) => {
+        void work.drive(signal);
+        await settled();
+        throw new Error('crashed');
+      },
+      { status: 'failed', error: { code: 'internal' } },
+    ],
+    ['drives twice', (work, signal) => Promise.all([work.drive(signal), work.drive(signal)]).then(() => {}), { status: 'completed' }],
+  ];
+
+  it.each(hosts)('%s: the run ends once', async (name, execute, expected) => {
+    const clock = createHandClock();
+    const script = { runs: [{ steps: [{ delayMs: name.includes('at work') ? 1000 : 0, text: 'done' }] }] };
+    const world = await createWorld({ clock, script, options: { host: { name: 'bad', execute } } });
+    const run = await world.runtime.start({ task: 'work' });
+    await settled();
+    await clock.advance(2000);
+    expect(await run.outcome).toMatchObject(expected);
+    expect(world.runtime.stats()).toEqual(idle);
+    expect(clock.pending()).toBe(0);
+    await checkJournal(world);
+    await world[Symbol.asyncDispose]();
+  });
+});
+
+describe('a listener', () => {
+  it('that throws is not heard again, and neither runs nor others notice', async () => {
+    const world = await createWorld();
+    let heard = 0;
+    world.runtime.listen(() => {
+      heard++;
+      throw new Error('a broken screen');
+    });
+    const after: Fact['type'][] = [];
+    world.runtime.listen((event) => {
+      if (event.type !== 'delta') after.push(event.type);
+    });
+    const run = await world.runtime.start({ task: 'work' });
+    expect((await run.outcome).status).toBe('completed');
+    expect(heard).toBe(1);
+    expect(after).toEqual(world.types());
+    await checkJournal(world);
+    await world[Symbol.asyncDispose]();
+  });
+
+  it('may start, cancel and stop listening from inside', async () => {
+    const world = await createWorld({ script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } });
+    const started: Promise<unknown>[] = [];
+    const end = world.runtime.listen((event) => {
+      if (event.type === 'run.created' && started.length < 3)
+        started.push(world.runtime.start({ task: 'more' }).then((run) => run.outcome));
+      if (event.type === 'model.asked') void world.runtime.live(event.runId)?.cancel('enough');
+      if (event.type === 'run.ended' && world.types().filter((type) => type === 'run.ended').length === 4) end();
+    });
+    const run = await world.runtime.start({ task: 'work' });
+    expect((await run.outcome).status).toBe('cancelled');
+    await Promise.all(started);
+    expect(started).toHaveLength(3);
+    await checkJournal(world);
+    await world[Symbol.asyncDispose]();
+  });
+});
