@@ -1,0 +1,25 @@
+// The package's door for programs.
+export type { Api, LiveEvent, RunDetail, RunView } from '../api/api.ts';
+export type { EventOptions } from '../api/events.ts';
+export type { Agent } from '../contract/agent.ts';
+export type { Artifact } from '../contract/artifact.ts';
+export type { Brief } from '../contract/brief.ts';
+export type { Delta } from '../contract/delta.ts';
+export { type ErrorCode, type ErrorInfo, isRetinueError, RetinueError } from '../contract/error.ts';
+export type { Fact, FactType, StoredFact } from '../contract/fact.ts';
+export { defaultLimits, type Limits, type LimitsGiven } from '../contract/limits.ts';
+export type { Outcome } from '../contract/outcome.ts';
+export type { Store } from '../ports/store.ts';
+export { createMemoryStore } from '../stores/memory.ts';
+export {
+  type BriefFor,
+  createRetinue,
+  type Delegating,
+  type OutcomeOf,
+  type Retinue,
+  type RetinueOptions,
+  type Run,
+  type Scope,
+} from './library.ts';
+export type { AnyModel } from './library-models.ts';
+export type { StandardSchema } from './library-result.ts';

@@ -1,0 +1,30 @@
+import { givenModel } from '../models/given.ts';
+import { createModels, type Provider } from '../models/models.ts';
+import { createOfflineModels } from '../models/offline.ts';
+import { createProviders } from '../models/providers.ts';
+import { createScriptModels } from '../models/script.ts';
+import type { ModelHandle, Models } from '../ports/model.ts';
+import { systemClock } from './system.ts';
+
+/** A model object of the AI SDK (V2 to V4), told by its `doStream`. */
+export interface ModelObject {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+/** A name (`anthropic/…`), a model object, or what `scriptedModel` of `retinue/testing` gives. */
+export type AnyModel = string | ModelObject | Provider;
+
+/** Models by name, and the name that stands for the one that the program was given. */
+export function libraryModels(given: AnyModel): { models: Models; model: string } {
+  const named = {
+    ...createProviders({ env: process.env }),
+    offline: createOfflineModels(),
+    script: createScriptModels({ clock: systemClock }),
+  };
+  if (typeof given === 'string') return { models: createModels({ providers: named }), model: given };
+  let handle: Promise<ModelHandle> | null = null;
+  const own: Provider = typeof given === 'function' ? given : () => (handle ??= givenModel(given));
+  return { models: createModels({ providers: { ...named, given: own } }), model: 'given/model' };
+}

@@ -1,0 +1,194 @@
+// The library's door: Retinue inside a program of one's own. Memory store by default; `node:sqlite` is loaded only with its store.
+import { builtInAgents } from '../agents/built-in.ts';
+import { createCatalog } from '../agents/catalog.ts';
+import type { Api } from '../api/api.ts';
+import { createApi } from '../api/create.ts';
+import type { EventOptions } from '../api/events.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { Brief, ResultForm } from '../contract/brief.ts';
+import type { Delta } from '../contract/delta.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { StoredFact } from '../contract/fact.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import { native } from '../dialects/native.ts';
+import { inlineHost } from '../hosts/inline.ts';
+import { type Client, createRuntime, type RunHandle } from '../kernel/runtime.ts';
+import { createModelCaller } from '../models/call.ts';
+import type { Price } from '../models/prices.ts';
+import { withPrices } from '../models/prices.ts';
+import { runTool } from '../parts/dialect.ts';
+import { builtInRuleset, parseRule } from '../parts/policy.ts';
+import type { Store } from '../ports/store.ts';
+import { createMemoryStore } from '../stores/memory.ts';
+import { type AiTool, fromAiTool } from '../tools/ai-sdk.ts';
+import { tools as builtInTools, directories } from '../tools/index.ts';
+import { compileSchema } from '../tools/json-schema.ts';
+import { type AnyModel, libraryModels } from './library-models.ts';
+import { resultOf, type StandardSchema } from './library-result.ts';
+import { createRedact } from './secrets.ts';
+import { systemClock, systemIds } from './system.ts';
+
+export interface RetinueOptions {
+  /** A model object of the AI SDK (V2 to V4), or the name of one (`anthropic/…`). */
+  model: AnyModel;
+  /** Tools of your own: AI SDK `tool()` objects by name. They are allowed unless a rule says otherwise. */
+  tools?: Record<string, AiTool>;
+  agents?: Omit<Agent, 'source'>[];
+  /** The directory that tools may touch; the current one where it is absent. */
+  workspace?: string;
+  rules?: string[];
+  limits?: LimitsGiven;
+  prices?: Record<string, Price>;
+  store?: Store;
+}
+
+/** A brief whose wanted result may be a schema: then `outcome.data` has its type. */
+export type BriefFor<T> = Omit<Brief, 'result'> & { result?: ResultForm | StandardSchema<T> };
+export type OutcomeOf<T> = Omit<Outcome, 'data'> & { data?: T };
+
+export interface Run<T> {
+  id: string;
+  /** Never rejects for an agent's failure. */
+  outcome: Promise<OutcomeOf<T>>;
+  events(options?: EventOptions): AsyncIterable<StoredFact | Delta>;
+  send(text: string): Promise<void>;
+  cancel(reason: string): Promise<void>;
+}
+
+export interface Delegating {
+  /** A handle, at once. Rejects with the refusal where the brief is not admitted. */
+  delegate<T>(brief: BriefFor<T>): Promise<Run<T>>;
+  /** All outcomes in the order of the briefs. A refusal is an outcome too: `failed`, with its code. */
+  all<T>(briefs: BriefFor<T>[], options?: { concurrency?: number }): Promise<PromiseSettledResult<OutcomeOf<T>>[]>;
+}
+
+/** One client root: nothing that is delegated through it outlives it. */
+export interface Scope extends Delegating, AsyncDisposable {
+  /** Delegation for an agent of your own: tools for the AI SDK's `ToolLoopAgent`, `generateText` and the like. */
+  tools(): Record<string, ScopeTool>;
+  close(): Promise<void>;
+}
+
+export interface ScopeTool {
+  description: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the SDK's own type for tools of any input
+  inputSchema: any;
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  execute(input: any, options?: { abortSignal?: AbortSignal | undefined }): Promise<string>;
+}
+
+export interface Retinue extends Delegating, AsyncDisposable {
+  scope(options?: { label?: string; limits?: LimitsGiven; signal?: AbortSignal }): Scope;
+  /** Everything else: ps, show, logs, find, wait. */
+  api: Api;
+  close(): Promise<void>;
+}
+
+export function createRetinue(options: RetinueOptions): Retinue {
+  const store = options.store ?? createMemoryStore();
+  const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
+  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, runtime });
+
+  async function runtime() {
+    const own = await Promise.all(Object.entries(options.tools ?? {}).map(([name, tool]) => fromAiTool(name, tool, compileSchema)));
+    const { models, model } = libraryModels(options.model);
+    const allowed = builtInRuleset(
+      native.tools.map((tool) => tool.name),
+      own.map((tool) => tool.name),
+    );
+    const rules = (options.rules ?? []).map((rule) => ({ ...parseRule(rule), from: 'the program' }));
+    return createRuntime({
+      store,
+      clock: systemClock,
+      ids: systemIds,
+      catalog,
+      tools: [...builtInTools, ...own],
+      dialect: native,
+      host: inlineHost,
+      workspaces: directories,
+      callModel: createModelCaller(systemClock),
+      compileSchema,
+      redact: createRedact(process.env),
+      models: withPrices(models, options.prices ?? {}),
+      settings: {
+        workspace: options.workspace ?? process.cwd(),
+        model,
+        limits: options.limits ?? {},
+        rulesets: [{ ...allowed, rules: [...allowed.rules, ...rules] }],
+        whenFull: 'queue',
+      },
+    });
+  }
+
+  return {
+    api,
+    ...delegating((brief, more) => api.start(brief, more), api),
+    scope: (more = {}) => createScope(api, more),
+    close: () => api.close(),
+    [Symbol.asyncDispose]: () => api.close(),
+  };
+}
+
+type Starter = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;
+
+function delegating(start: Starter, api: Api): Delegating {
+  async function delegate<T>(brief: BriefFor<T>): Promise<Run<T>> {
+    const { form, check, typed } = resultOf<T>(brief.result);
+    const run = await start({ ...brief, ...(form ? { result: form } : {}) }, check ? { check } : {});
+    return {
+      id: run.id,
+      outcome: run.outcome.then(typed),
+      events: (options) => api.events(run.id, options),
+      send: (text) => run.send(text),
+      cancel: (reason) => run.cancel(reason),
+    };
+  }
+  return {
+    delegate,
+    async all<T>(briefs: BriefFor<T>[], { concurrency = 8 }: { concurrency?: number } = {}) {
+      const settled: PromiseSettledResult<OutcomeOf<T>>[] = [];
+      const rest = briefs.entries();
+      const work = async () => {
+        for (const [i, brief] of rest)
+          [settled[i]] = (await Promise.allSettled([delegate(brief).then((run) => run.outcome)])) as [PromiseSettledResult<OutcomeOf<T>>];
+      };
+      await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work));
+      return settled;
+    },
+  };
+}
+
+function createScope(api: Api, { signal, ...options }: { label?: string; limits?: LimitsGiven; signal?: AbortSignal }): Scope {
+  let client: Promise<Client> | null = null;
+  let closed = false;
+  const open = () => {
+    if (closed || signal?.aborted) throw new RetinueError('parent_ended', 'this scope is closed: nothing more can be delegated through it');
+    client ??= api.client(options);
+    return client;
+  };
+  const close = async () => {
+    closed = true;
+    signal?.removeEventListener('abort', onAbort);
+    if (client) await (await client).close();
+  };
+  const onAbort = () => void close().catch(() => {});
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const context = { door: 'model' as const, agents: api.agents().map(({ name, description }) => ({ name, description })) };
+  return {
+    ...delegating(async (brief, more) => (await open()).delegate(brief, more), api),
+    tools: () =>
+      Object.fromEntries(
+        native.tools.map((tool) => [
+          tool.name,
+          {
+            description: tool.description(context),
+            inputSchema: tool.input,
+            execute: async (input, more) => (await runTool(tool, input, (await open()).delegation, context, more?.abortSignal)).output,
+          },
+        ]),
+      ),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

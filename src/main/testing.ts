@@ -1,0 +1,18 @@
+// The door `retinue/testing`: the fakes that Retinue's own tests use.
+import type { Provider } from '../models/models.ts';
+import { createScriptModels } from '../models/script.ts';
+import type { Clock } from '../ports/clock.ts';
+import { systemClock } from './system.ts';
+
+export { createMemoryStore } from '../stores/memory.ts';
+export { createHandClock, type HandClock } from '../testing/hand-clock.ts';
+export { startProviderServer } from '../testing/provider-server.ts';
+
+/**
+ * A strict scripted model: answers from a script (docs/scripted-models.md), fails on a call that the script does not foresee, and fails a run
+ * that ends with steps left over. Give it to `createRetinue` as `model`.
+ */
+export function scriptedModel(script: object, { clock = systemClock }: { clock?: Clock } = {}): Provider {
+  const text = JSON.stringify(script);
+  return createScriptModels({ clock, readFile: async () => text });
+}

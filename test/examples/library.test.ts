@@ -1,0 +1,30 @@
+// Every example is a program that runs as it stands, against the package as it is built.
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const folder = resolve(import.meta.dirname, '../../examples/library');
+const printed: Record<string, string> = {
+  'quick-start.ts': 'uses list\ncompleted: I have looked around.\n',
+  'typed-result.ts': 'a.ts is high, after 2 turns\n',
+  'many.ts': 'completed\nfailed empty\ncompleted\n',
+  'inside-an-agent.ts': '[run … · completed · 1 turn · $?]\nMy helper says they pass.\n',
+  'own-tools.ts': 'There is nothing about it.\nlibrarian completed\n',
+};
+
+describe('the examples of the library', () => {
+  it('are all here', () => {
+    expect(readdirSync(folder).sort()).toEqual(Object.keys(printed).sort());
+  });
+
+  it('compile against the types that the package ships', async () => {
+    await promisify(execFile)('npx', ['tsc', '--noEmit', '-p', resolve(folder, '../tsconfig.json')], { cwd: resolve(folder, '../..') });
+  }, 60_000);
+
+  it.each(Object.entries(printed))('%s prints what it says', async (name, expected) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [resolve(folder, name)], { cwd: folder });
+    expect(stdout).toBe(expected);
+  });
+});
