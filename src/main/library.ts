@@ -59,7 +59,7 @@ export interface Run<T> {
 export interface Delegating {
   /** A handle, at once. Rejects with the refusal where the brief is not admitted. */
   delegate<T>(brief: BriefFor<T>): Promise<Run<T>>;
-  /** All outcomes in the order of the briefs. A refusal is an outcome too: `failed`, with its code. */
+  /** All of them, settled, in the order of the briefs; a brief that is not admitted is rejected with its refusal. */
   all<T>(briefs: BriefFor<T>[], options?: { concurrency?: number }): Promise<PromiseSettledResult<OutcomeOf<T>>[]>;
 }
 
