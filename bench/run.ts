@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { network } from './network.ts';
 import { withRuntime } from './support.ts';
 
 setFlagsFromString('--expose-gc');
@@ -89,3 +90,8 @@ const waiting = await queued(10_000);
 line('10,000 queued children: heap while they wait', `${waiting.mb.toFixed(0)} MB`, 'bounded', waiting.left === 0);
 const version = median(Array.from({ length: rounds }, versionMs));
 line('retinue --version', `${version.toFixed(0)} ms`, '≤ 120 ms', version <= 120);
+const net = await network();
+line('256 children × 3 tool calls over HTTP: overhead, bare fetch', `${net.bareMs.toFixed(0)} ms`, '—', true);
+line('the same delegated, every fact in SQLite', `${net.retinueMs.toFixed(0)} ms`, '—', true);
+line('delegated against bare', `${net.ratio.toFixed(2)} ×`, '≤ 2 ×', net.ratio <= 2);
+line('`retinue run` to its first model request', `${net.firstRequestMs.toFixed(0)} ms`, '≤ 300 ms', net.firstRequestMs <= 300);

@@ -3,16 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { z } from 'zod';
 import { builtInAgents } from '../src/agents/built-in.ts';
 import { createCatalog } from '../src/agents/catalog.ts';
 import { native } from '../src/dialects/native.ts';
 import { inlineHost } from '../src/hosts/inline.ts';
-import { builtInRuleset } from '../src/parts/policy.ts';
 import { createRuntime, type Runtime } from '../src/kernel/runtime.ts';
 import { createRedact } from '../src/main/secrets.ts';
 import { systemClock, systemIds } from '../src/main/system.ts';
 import { createModelCaller } from '../src/models/call.ts';
+import { builtInRuleset } from '../src/parts/policy.ts';
+import type { Models } from '../src/ports/model.ts';
 import type { Store } from '../src/ports/store.ts';
+import type { AnyTool } from '../src/ports/tool.ts';
 import { createMemoryStore } from '../src/stores/memory.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
 import { directories, tools } from '../src/tools/index.ts';
@@ -39,32 +42,48 @@ const model: LanguageModelV4 = {
   doStream: async () => ({ stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV4StreamPart> }),
 };
 
+/** A tool that costs nothing, so that what is measured is the runtime. */
+const echo: AnyTool = {
+  name: 'echo',
+  description: 'Says what it was told',
+  input: z.strictObject({ n: z.number() }),
+  readOnly: true,
+  idempotent: true,
+  subjects: () => [],
+  execute: async ({ n }) => ({ output: String(n) }),
+};
+
 const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, maxOutputTokens: null, price: () => 0 };
 
-export async function withRuntime<T>(kind: 'memory' | 'sqlite', use: (runtime: Runtime, store: Store) => Promise<T>): Promise<T> {
+export async function withRuntime<T>(
+  kind: 'memory' | 'sqlite',
+  use: (runtime: Runtime, store: Store) => Promise<T>,
+  given: { models?: Models; model?: string; slots?: number } = {},
+): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const store = kind === 'memory' ? createMemoryStore() : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal' });
   const runtime = await createRuntime({
     store,
     clock: systemClock,
     ids: systemIds,
-    catalog: createCatalog(builtInAgents),
-    tools,
+    catalog: createCatalog(builtInAgents.map((agent) => ({ ...agent, tools: [...(agent.tools ?? []), 'echo'] }))),
+    tools: [...tools, echo],
     dialect: native,
     host: inlineHost,
     workspaces: directories,
     callModel: createModelCaller(systemClock),
     compileSchema,
     redact: createRedact({}),
-    models: { resolve: async () => handle },
+    models: given.models ?? { resolve: async () => handle },
+    ...(given.slots === undefined ? {} : { slots: given.slots }),
     settings: {
       workspace: folder,
-      model: 'bench/bench',
+      model: given.model ?? 'bench/bench',
       limits: {},
       rulesets: [
         builtInRuleset(
           native.tools.map((tool) => tool.name),
-          [],
+          ['echo'],
         ),
       ],
       whenFull: 'queue',

@@ -22,4 +22,4 @@ await build({
   // CommonJS dependencies inside an ES module bundle need a `require`.
   banner: { js: "import { createRequire as __cr } from 'node:module'; const require = __cr(import.meta.url);" },
 });
-if (!process.argv.includes('--no-types')) execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+if (!process.argv.includes('--no-types')) execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });

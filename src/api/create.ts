@@ -89,13 +89,14 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
     await store.order({ id: ids.orderId(), runId: row.runId, rootId: row.rootId, kind, text, at: isoOf(clock.now()) });
   }
 
-  /** Waits until the run has the fact, or has ended. */
-  async function untilFact(row: RunRow, type: 'cancel.asked' | 'message.received', after: string | undefined): Promise<void> {
+  /** Waits until the run has a fact of the type, or has ended; false when it ended without one. */
+  async function untilFact(row: RunRow, type: 'cancel.asked' | 'message.received', after: string | undefined): Promise<boolean> {
     const signal = new AbortController().signal;
     for await (const _ of changes({ store, listeners, signal })) {
       const facts = await store.facts({ runId: row.runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
-      if (facts.length > 0) return;
+      if (facts.length > 0) return facts.some((fact) => fact.type === type);
     }
+    return false;
   }
 
   async function cancelOne(id: string, reason: string): Promise<Cancelled> {
@@ -161,8 +162,8 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
         );
       const before = (await store.facts({ runId: row.runId })).at(-1)?.position;
       await order(row, 'message', text);
-      await untilFact(row, 'message.received', before);
-      return { kind: 'sent' };
+      if (await untilFact(row, 'message.received', before)) return { kind: 'sent' };
+      throw new RetinueError('parent_ended', `run ${row.runId} ended before it could hear the message; send it again to ask a follow-up`);
     },
     agents: (): Agent[] => catalog.list(),
     watch(listener) {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { RetinueError } from '../contract/error.ts';
-import { unknown } from '../kernel/nearest.ts';
+import { unknown } from '../parts/nearest.ts';
 
 export interface Flag {
   name: string;

@@ -1,4 +1,5 @@
-import { type Command, commands, groups, help } from './commands.ts';
+import { type Command, groups, help } from './command.ts';
+import { commands } from './commands.ts';
 import { paint } from './format.ts';
 import { pad } from './width.ts';
 

@@ -1,5 +1,7 @@
 import type { Api } from '../api/api.ts';
-import type { Settings, SettingsFlags } from './settings.ts';
+import type { Memories } from '../ports/notes.ts';
+import type { Explanation } from './explanation.ts';
+import type { Settings, SettingsFlags, TrustItem } from './settings.ts';
 
 /** `interrupt`: Ctrl-C or a request to terminate. `closed`: nobody reads standard output any more. */
 export type Stop = 'interrupt' | 'closed';
@@ -11,6 +13,35 @@ export interface Demo {
   db: string | null;
   /** How the reader calls this program, for the hints at the end. */
   command: string;
+}
+
+/** One thing that `doctor` looked at. `broken`: nothing works until it is put right. */
+export interface Check {
+  name: string;
+  state: 'ok' | 'warning' | 'broken';
+  found: string;
+  /** What to do; null where nothing is to be done. */
+  advice: string | null;
+}
+
+/** A run for a process of its own. */
+export interface DetachRequest {
+  flags: SettingsFlags;
+  brief: unknown;
+}
+
+export interface Detached {
+  runId: string;
+  /** Where the process writes what it would have shown. */
+  log: string;
+}
+
+/** The user's list of trusted files. Calls reject with `invalid_config` or `usage` where it cannot be read or written. */
+export interface TrustBook {
+  list(): Promise<{ path: string; at: string; state: 'trusted' | 'changed' | 'gone' }[]>;
+  add(items: Pick<TrustItem, 'path' | 'hash'>[]): Promise<void>;
+  /** The files of the workspace that were trusted. */
+  revoke(workspace: string): Promise<string[]>;
 }
 
 /** The world as the command line sees it. `main/` makes it from the process, tests make it from memory. */
@@ -39,4 +70,14 @@ export interface Io {
   /** `drive`: the command may start runs here, or end those that nobody drives. Without it the command only reads. */
   open(settings: Settings, options: { drive: boolean }): Promise<Api>;
   demo(): Promise<Demo>;
+  /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */
+  explain(settings: Settings, name: string): Promise<Explanation>;
+  memories(settings: Settings): Promise<Memories & { close(): Promise<void> }>;
+  trust: TrustBook;
+  /** Looks at the ground; what is wrong with it is an answer, not an error. */
+  doctor(flags: SettingsFlags): Promise<Check[]>;
+  /** A line from the terminal; null where nobody sits at one. */
+  ask(question: string): Promise<string | null>;
+  /** Resolves when the run is created. Rejects with its refusal, and with `crashed` where the process came to nothing. */
+  detach(request: DetachRequest, settings: Settings): Promise<Detached>;
 }

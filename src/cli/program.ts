@@ -1,6 +1,6 @@
 // The command line as a function: arguments and a world in, an exit code out. Each command is loaded only when it is used.
 import { RetinueError } from '../contract/error.ts';
-import { type Command, help } from './commands.ts';
+import { type Command, help } from './command.ts';
 import { report } from './errors.ts';
 import { type Args, parse } from './flags.ts';
 import { helpOf, overview } from './help.ts';

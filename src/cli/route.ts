@@ -1,6 +1,7 @@
 import { RetinueError } from '../contract/error.ts';
-import { nearest } from '../kernel/nearest.ts';
-import { type Command, commands, help, reserved } from './commands.ts';
+import { nearest } from '../parts/nearest.ts';
+import { type Command, help } from './command.ts';
+import { commands, reserved } from './commands.ts';
 import { type Flag, firstWord } from './flags.ts';
 
 export type Routed =

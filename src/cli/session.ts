@@ -1,5 +1,6 @@
 import type { Api } from '../api/api.ts';
 import { LimitsGiven } from '../contract/limits.ts';
+import { agentNotices } from './agent-notices.ts';
 import { cleanLine } from './clean.ts';
 import { Unopened } from './errors.ts';
 import type { Args } from './flags.ts';
@@ -7,20 +8,30 @@ import type { Io } from './io.ts';
 import type { Settings, SettingsFlags } from './settings.ts';
 import { durationFlag, usdFlag, wholeFlag } from './values.ts';
 
-/** Settings, then the API, then the work; the API is closed whatever happens. What is left out is said once. */
-export async function withApi<T>(
-  io: Io,
-  ground: { flags: SettingsFlags; drive: boolean },
-  work: (api: Api, settings: Settings) => Promise<T>,
-): Promise<T> {
-  const settings = await io.settings(ground.flags);
-  for (const notice of settings.notices) io.err(`retinue: ${cleanLine(notice)}\n`);
+/** What a command stands on. `agents`: it may start runs, so what is wrong with agents ends it before anything is opened. */
+export interface SessionGround {
+  flags: SettingsFlags;
+  drive: boolean;
+  agents?: { chosen: string | undefined };
+}
+
+/** Settings, then the API, then the work; the API is closed whatever happens. */
+export async function withApi<T>(io: Io, ground: SessionGround, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
+  const settings = await settle(io, ground);
   const api = await open(io, settings, ground.drive);
   try {
     return await work(api, settings);
   } finally {
     await api.close();
   }
+}
+
+/** The settings; what is left out of them is said once. */
+export async function settle(io: Io, { flags, agents }: Pick<SessionGround, 'flags' | 'agents'>): Promise<Settings> {
+  const settings = await io.settings(flags);
+  const notices = [...settings.notices, ...(agents ? agentNotices(settings.agents(), agents.chosen) : [])];
+  for (const notice of notices) io.err(`retinue: ${cleanLine(notice)}\n`);
+  return settings;
 }
 
 async function open(io: Io, settings: Settings, drive: boolean): Promise<Api> {

@@ -1,3 +1,4 @@
+import type { Agent } from '../contract/agent.ts';
 import type { Json } from '../contract/json.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 
@@ -39,6 +40,29 @@ export interface SettingsFlags {
   rules: string[];
 }
 
+/** `changed`: another content of the file was trusted once. */
+export type TrustState = 'trusted' | 'changed' | 'untrusted';
+
+/** A file of the workspace that says something which counts only where the user trusts it. */
+export interface TrustItem {
+  /** Absolute. */
+  path: string;
+  /** Of path and content; what is shown is what is trusted. */
+  hash: string;
+  state: TrustState;
+  /** What counts only with trust, and what holds without it. */
+  gives: { what: string; why: string }[];
+}
+
+/** The agents there are, and what became of files that define others. */
+export interface AgentsFound {
+  list: Agent[];
+  /** Files that nobody gets an agent from, with the name each would define. */
+  refused: { name: string; source: string; problems: string[] }[];
+  warnings: { source: string; message: string }[];
+  trust: TrustItem[];
+}
+
 /** Everything that is configured, after files, variables and flags are put together and what is not trusted is left out. */
 export interface Settings {
   /** A real path. */
@@ -57,6 +81,10 @@ export interface Settings {
   prices: Record<string, Price>;
   /** By dialect, with the names of its source; absent where nothing is set. */
   dialects: Record<string, Record<string, Json>>;
+  /** Read from their files at the first call. Throws `invalid_config` where one is refused. */
+  agents(): AgentsFound;
+  /** The workspace's configuration, where it says something that needs trust. */
+  trust: TrustItem[];
   /** What was left out, and why; printed once on standard error. */
   notices: string[];
   /** Every value in force, for `retinue config`. Addresses are without credentials. */

@@ -164,7 +164,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     } catch (error) {
       family.runs--;
       if (parent) parent.open--;
-      throw error;
+      // Another process may have been first with the same key: its run is the one.
+      return (await sameKey(brief, parent)) ?? Promise.reject(error);
     }
   }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Demo, Io, Stop } from '../cli/io.ts';
+import { detachedWord } from './detached-word.ts';
 
 const maxStdinBytes = 1_048_576;
 const maxFileBytes = 1_048_576;
@@ -17,7 +18,23 @@ export async function main(argv: string[]): Promise<void> {
     return;
   }
   const { program } = await import('../cli/program.ts');
-  process.exitCode = await program(argv, createIo(root, version));
+  // A command that waits for another process has nothing open that Node would wait for.
+  const alive = setInterval(() => {}, 1 << 30);
+  try {
+    const io = createIo(root, version);
+    process.exitCode = argv[0] === detachedWord ? await background(io) : await program(argv, io);
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+/** The process of `run --detach`. Its standard error is a log, where what goes wrong is said as in a terminal. */
+async function background(io: Io): Promise<number> {
+  try {
+    return await (await import('./detach.ts')).serveDetached(io);
+  } catch (error) {
+    return (await import('../cli/errors.ts')).report(error, io);
+  }
 }
 
 function createIo(root: string, version: string): Io {
@@ -25,6 +42,7 @@ function createIo(root: string, version: string): Io {
   const { stdout, stderr, env } = process;
   const surroundings = { cwd: process.cwd(), env };
   const files = () => import('./config/files.ts');
+  const trust = () => import('./trust.ts');
   return {
     version,
     out: (text) => void stdout.write(text),
@@ -50,6 +68,19 @@ function createIo(root: string, version: string): Io {
       return openApi(settings, options);
     },
     demo: async () => demo(root, surroundings.cwd),
+    explain: async (settings, name) => (await import('./compose.ts')).explain(settings, name),
+    memories: async (settings) => (await import('./compose.ts')).openMemories(settings),
+    trust: {
+      list: async () => (await trust()).listTrust(env),
+      add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),
+      revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
+    },
+    doctor: async (flags) => (await import('./doctor.ts')).examine(flags, surroundings),
+    ask,
+    async detach(request, { workspace }) {
+      const program = join(root, 'bin', 'retinue.js');
+      return (await import('./detach.ts')).detach(request, { program, workspace, onInterrupt: stops.onInterrupt });
+    },
   };
 }
 
@@ -90,6 +121,19 @@ function stopper(): Pick<Io, 'onInterrupt'> {
       };
     },
   };
+}
+
+/** The question goes to standard error: standard output may be somebody's input. Whoever leaves without an answer gave an empty one. */
+async function ask(question: string): Promise<string | null> {
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return null;
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const left = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  try {
+    return await Promise.race([lines.question(question), left]);
+  } finally {
+    lines.close();
+  }
 }
 
 async function readStdin(): Promise<string> {

@@ -1,33 +1,42 @@
 // The composition root: picks the adapters that a command stands on. Nothing here is kept between calls.
 import { existsSync } from 'node:fs';
-import { builtInAgents } from '../agents/built-in.ts';
-import { createCatalog } from '../agents/catalog.ts';
 import type { Api } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
+import type { Explanation } from '../cli/explanation.ts';
 import type { Settings } from '../cli/settings.ts';
+import { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
 import { inlineHost } from '../hosts/inline.ts';
-import { builtInRuleset, parseRule } from '../kernel/policy.ts';
 import { createRuntime, type Runtime } from '../kernel/runtime.ts';
+import { modelAdvice } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
-import { createModels } from '../models/models.ts';
+import { createModels, type Provider } from '../models/models.ts';
+import { createOfflineModels } from '../models/offline.ts';
 import { withPrices } from '../models/prices.ts';
+import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
+import { builtInRuleset, parseRule } from '../parts/policy.ts';
+import type { Catalog } from '../ports/catalog.ts';
+import type { Memories } from '../ports/notes.ts';
 import { createMemoryStore } from '../stores/memory.ts';
+import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
+import { openNotes } from '../stores/notes-sqlite.ts';
 import { openSqliteStore } from '../stores/sqlite/create.ts';
-import { directories, tools } from '../tools/index.ts';
+import { builtInTools, directories, type SearchBackend } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
+import { catalogOf } from './agents.ts';
+import { explainAgent } from './explain.ts';
 import { createRedact } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
 export async function openApi(settings: Settings, { drive }: { drive: boolean }): Promise<Api> {
+  const { path } = settings.db;
+  const durability = settings.durability.value;
   // A command that only reads makes no database where there is none: it finds nothing.
-  const store =
-    drive || existsSync(settings.db.path)
-      ? await openSqliteStore({ path: settings.db.path, durability: settings.durability.value })
-      : createMemoryStore();
-  const catalog = createCatalog(builtInAgents);
+  const store = drive || existsSync(path) ? await openSqliteStore({ path, durability }) : createMemoryStore();
+  const catalog = catalogOf(settings);
+  const notes = once(() => openNotes({ path, durability }));
 
   function runtime(): Promise<Runtime> {
     return createRuntime({
@@ -35,14 +44,14 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
       clock: systemClock,
       ids: systemIds,
       catalog,
-      tools,
+      tools: builtInTools({ ...lazyNotes(notes), clock: systemClock, search: searchBackend(process.env), bash: { sandboxed: false } }),
       callModel: createModelCaller(systemClock),
       compileSchema,
       redact: createRedact(process.env),
       dialect: native,
       host: inlineHost,
       workspaces: directories,
-      models: withPrices(createModels({ providers: { script: createScriptModels({ clock: systemClock }) } }), settings.prices),
+      models: withPrices(createModels({ providers: providers(settings) }), settings.prices),
       settings: {
         workspace: settings.workspace,
         model: settings.model?.value ?? null,
@@ -53,7 +62,75 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
     });
   }
 
-  return createApi({ store, clock: systemClock, ids: systemIds, catalog, runtime });
+  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, runtime });
+  return {
+    ...api,
+    async start(brief, options) {
+      await adviseModel(settings, brief, catalog);
+      return api.start(brief, options);
+    },
+    async close() {
+      await api.close();
+      if (notes.made) await (await notes.made).close();
+    },
+  };
+}
+
+function providers(settings: Settings): Record<string, Provider> {
+  return {
+    ...createProviders({ env: process.env, providers: settings.providers }),
+    offline: createOfflineModels(),
+    script: createScriptModels({ clock: systemClock }),
+  };
+}
+
+/** Nobody falls back to a model in silence: without one, the message says which ways there are on this machine. */
+async function adviseModel(settings: Settings, brief: unknown, catalog: Catalog): Promise<void> {
+  const { model, agent = 'general' } = brief as { model?: string; agent?: string };
+  if (settings.model !== null || model !== undefined || catalog.get(agent)?.model !== undefined) return;
+  throw new RetinueError('unknown_model', await modelAdvice({ env: process.env, probe: globalThis.fetch }));
+}
+
+/** One configured backend: a SearXNG of one's own, or Brave. */
+function searchBackend(env: NodeJS.ProcessEnv): SearchBackend | null {
+  if (env.SEARXNG_URL) return { kind: 'searxng', baseURL: env.SEARXNG_URL };
+  return env.BRAVE_API_KEY ? { kind: 'brave', baseURL: 'https://api.search.brave.com', apiKey: env.BRAVE_API_KEY } : null;
+}
+
+/** The notes are in the same database, opened when a run first uses them. */
+function lazyNotes(notes: () => Promise<Notes>): Notes {
+  return {
+    memories: {
+      put: async (...given) => (await notes()).memories.put(...given),
+      list: async (...given) => (await notes()).memories.list(...given),
+      remove: async (...given) => (await notes()).memories.remove(...given),
+    },
+    scratchpads: {
+      append: async (...given) => (await notes()).scratchpads.append(...given),
+      read: async (...given) => (await notes()).scratchpads.read(...given),
+    },
+  };
+}
+
+function once<T>(make: () => Promise<T>): { (): Promise<T>; made: Promise<T> | null } {
+  const get = Object.assign(() => (get.made ??= make()), { made: null as Promise<T> | null });
+  return get;
+}
+
+/** What a run of the agent would get; nothing is opened. */
+export async function explain(settings: Settings, name: string): Promise<Explanation> {
+  const { memories, scratchpads } = createMemoryNotes();
+  const tools = builtInTools({ memories, scratchpads, clock: systemClock, bash: { sandboxed: false } }).map((tool) => tool.name);
+  return explainAgent(settings, name, { tools, delegationTools: native.tools.map((tool) => tool.name), rulesets: rulesets(settings) });
+}
+
+/** What `retinue memory` works on: the notes of the workspace's database, which is made where there is none. */
+export async function openMemories(settings: Settings): Promise<Memories & { close(): Promise<void> }> {
+  const { path } = settings.db;
+  const durability = settings.durability.value;
+  if (!existsSync(path)) await (await openSqliteStore({ path, durability })).close();
+  const notes = await openNotes({ path, durability });
+  return { ...notes.memories, close: notes.close };
 }
 
 /** The owner's one list (built-in, then the user's, then the command's), and each other ruleset on its own. */

@@ -1,22 +1,24 @@
 // Puts the configuration together: built-in < the user's file < the workspace's (or --config) < variables < flags.
-import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
-import type { OwnedRules, Settings, SettingsFlags, Sourced } from '../cli/settings.ts';
+import { join, resolve } from 'node:path';
+import type { AgentsFound, OwnedRules, Settings, SettingsFlags, Sourced } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
-import { parseRule } from '../kernel/policy.ts';
+import { parseRule } from '../parts/policy.ts';
+import { findAgents } from './agents.ts';
 import { checkConfig } from './config/check.ts';
 import { maxConfigBytes, readDocument } from './config/document.ts';
 import { directory, missing, readBytes } from './config/files.ts';
 import { found, type Layer, merged, sourcesOf } from './config/layers.ts';
 import { narrow } from './config/narrow.ts';
+import { type Env, ownFolder } from './config/places.ts';
 import type { Config } from './config/schema.ts';
+import { hashOf, readTrust, type Trust } from './trust.ts';
 
 export type { Settings, SettingsFlags } from '../cli/settings.ts';
 
 /** What of the process the settings depend on. */
 export interface Surroundings {
   cwd: string;
-  env: Record<string, string | undefined>;
+  env: Env;
 }
 
 const fileName = 'retinue.config.json';
@@ -25,8 +27,10 @@ const fileName = 'retinue.config.json';
 export function loadSettings(flags: SettingsFlags, surroundings: Surroundings): Settings {
   const { cwd, env } = surroundings;
   const workspace = directory(cwd, flags.workspace ?? '.');
-  const { layers, narrowingRules, notices, files } = readFiles(flags, surroundings, workspace);
+  const trusted = readTrust(env);
+  const { layers, narrowingRules, notices, files, trust } = readFiles(flags, surroundings, { workspace, trusted });
   const all = merged(layers);
+  let agents: AgentsFound | null = null;
   const settings = {
     workspace,
     model: flag('--model', flags.model) ?? variable('RETINUE_MODEL', env) ?? found(layers, 'model'),
@@ -39,49 +43,69 @@ export function loadSettings(flags: SettingsFlags, surroundings: Surroundings): 
     providers: all.providers ?? {},
     prices: all.prices ?? {},
     dialects: (all.dialects ?? {}) as Settings['dialects'],
-    notices,
+    agents() {
+      agents ??= findAgents({ workspace, env, limits: all.limits ?? {}, trust: trusted });
+      return agents;
+    },
+    trust,
+    notices: [...trusted.notices, ...notices],
     files,
   };
   return { ...settings, sources: sourcesOf(settings, layers) };
 }
 
-interface Read extends Pick<Settings, 'narrowingRules' | 'notices' | 'files'> {
+interface Read extends Pick<Settings, 'narrowingRules' | 'notices' | 'files' | 'trust'> {
   layers: Layer[];
 }
 
-function readFiles(flags: SettingsFlags, { cwd, env }: Surroundings, workspace: string): Read {
-  const read: Read = { layers: [], narrowingRules: [], notices: [], files: [] };
-  const userFile = join(configFolder(env), 'retinue', 'config.json');
+function readFiles(flags: SettingsFlags, { cwd, env }: Surroundings, ground: { workspace: string; trusted: Trust }): Read {
+  const read: Read = { layers: [], narrowingRules: [], notices: [], files: [], trust: [] };
+  const userFile = join(ownFolder(env), 'config.json');
   const user = load(userFile);
   read.files.push({ path: userFile, role: 'user', found: user !== null });
-  if (user) read.layers.push({ from: userFile, config: user });
+  if (user) read.layers.push({ from: userFile, config: user.config });
   // A file named by hand is the user's own word, wherever it lies.
   if (flags.config !== undefined) {
     const path = resolve(cwd, flags.config);
-    const config = load(path);
-    if (config === null) throw missing('file', flags.config, path);
+    const given = load(path);
+    if (given === null) throw missing('file', flags.config, path);
     read.files.push({ path, role: 'given', found: true });
-    read.layers.push({ from: path, config });
+    read.layers.push({ from: path, config: given.config });
     return read;
   }
-  const path = join(workspace, fileName);
-  const config = load(path);
-  read.files.push({ path, role: 'workspace', found: config !== null });
-  if (config) addUntrusted(read, path, config);
+  const path = join(ground.workspace, fileName);
+  const file = load(path);
+  read.files.push({ path, role: 'workspace', found: file !== null });
+  if (file) addWorkspace(read, { path, ...file }, ground.trusted);
   return read;
 }
 
-function addUntrusted(read: Read, path: string, file: Config): void {
-  const { config, left } = narrow(file, merged(read.layers));
-  const { rules, ...rest } = config;
-  read.notices.push(...left.map(({ key, why }) => `not trusted: \`${key}\` of ${path} is left out (${why})`));
+/** Trusted as it stands, the file is one more of the owner's; else what widens is left out and its rules can only narrow. */
+function addWorkspace(read: Read, { path, config, bytes }: Loaded & { path: string }, trusted: Trust): void {
+  const hash = hashOf(path, bytes);
+  const state = trusted.state(path, hash);
+  const narrowed = narrow(config, merged(read.layers));
+  const { rules, ...rest } = narrowed.config;
+  if (narrowed.gives.length > 0) read.trust.push({ path, hash, state, gives: narrowed.gives });
+  if (state === 'trusted') {
+    read.layers.push({ from: path, config });
+    return;
+  }
+  const again = state === 'changed' && narrowed.gives.length > 0;
+  if (again) read.notices.push(`not trusted: ${path} has changed since it was trusted; \`retinue trust\` shows what it asks for`);
+  read.notices.push(...narrowed.left.map(({ key, why }) => `not trusted: \`${key}\` of ${path} is left out (${why})`));
   if (rules && rules.length > 0) read.narrowingRules.push({ owner: `workspace ${fileName}`, rules });
   read.layers.push({ from: path, config: rest });
 }
 
-function load(path: string): Config | null {
+interface Loaded {
+  config: Config;
+  bytes: Uint8Array;
+}
+
+function load(path: string): Loaded | null {
   const bytes = readBytes(path, maxConfigBytes);
-  return bytes === null ? null : checkConfig(readDocument(path, bytes));
+  return bytes === null ? null : { bytes, config: checkConfig(readDocument(path, bytes)) };
 }
 
 function ownerRules(layers: Layer[], command: string[]): OwnedRules[] {
@@ -90,7 +114,8 @@ function ownerRules(layers: Layer[], command: string[]): OwnedRules[] {
   return [...files, { owner: 'command line', rules: command }].filter(({ rules }) => rules.length > 0);
 }
 
-function database(flags: SettingsFlags, { cwd, env }: Surroundings, workspace: string): Settings['db'] {
+/** Where the database is; needs no configuration file. */
+export function database(flags: SettingsFlags, { cwd, env }: Surroundings, workspace: string): Settings['db'] {
   const given = flag('--db', flags.db) ?? variable('RETINUE_DB', env);
   if (given) return { path: resolve(cwd, given.value), from: given.from };
   return { path: join(workspace, '.retinue', 'retinue.db'), from: 'built-in' };
@@ -105,9 +130,4 @@ function flag(name: string, value: string | undefined): Sourced<string> | null {
 function variable(name: string, env: Surroundings['env']): Sourced<string> | null {
   const value = env[name];
   return value === undefined || value.trim() === '' ? null : { value, from: name };
-}
-
-function configFolder(env: Surroundings['env']): string {
-  const xdg = env.XDG_CONFIG_HOME;
-  return xdg && isAbsolute(xdg) ? xdg : join(env.HOME || homedir(), '.config');
 }

@@ -21,8 +21,9 @@ import { runTool } from '../parts/dialect.ts';
 import { builtInRuleset, parseRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
 import { createMemoryStore } from '../stores/memory.ts';
+import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { type AiTool, fromAiTool } from '../tools/ai-sdk.ts';
-import { tools as builtInTools, directories } from '../tools/index.ts';
+import { builtInTools, directories } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { type AnyModel, libraryModels } from './library-models.ts';
 import { resultOf, type StandardSchema } from './library-result.ts';
@@ -103,7 +104,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
       clock: systemClock,
       ids: systemIds,
       catalog,
-      tools: [...builtInTools, ...own],
+      tools: [...builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } }), ...own],
       dialect: native,
       host: inlineHost,
       workspaces: directories,

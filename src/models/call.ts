@@ -3,7 +3,8 @@
 // M1. Only a whole tool call of a finished answer counts; a half-streamed one is never seen by anybody.
 // M2. Silence is measured in events of the model, not in bytes: pings do not count.
 // M3. The call ends when its signal fires, whether the model listens to it or not.
-import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
+// M4. An answer is over with its `finish`: what comes after it adds nothing, and what goes wrong after it takes nothing away.
+import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -36,6 +37,8 @@ async function callModel(call: ModelCall, clock: Clock): Promise<CallResult> {
     if (answer) return { ok: true, answer };
     throw stop.signal.aborted ? stop.signal.reason : failure('provider', 'the answer broke off before its end', true);
   } catch (thrown) {
+    const answer = collector.answer();
+    if (answer) return { ok: true, answer };
     const aborted = call.signal.aborted;
     const told = isFailure(thrown) ? thrown : classify(thrown, (date) => dateToDelay(date, clock.now()));
     return { ok: false, failure: told, text: collector.text(), usage: collector.usage(), aborted };
@@ -114,12 +117,14 @@ function watchSilence(call: ModelCall, stop: AbortController, clock: Clock) {
 function createCollector(call: ModelCall) {
   const open = new Map<string, Extract<ContentPart, { type: 'text' | 'reasoning' }>>();
   const content: ContentPart[] = [];
+  /** How much of a call's input came in pieces: it is not counted again when the whole comes. */
+  const streamed = new Map<string, number>();
   let finish: { reason: Answer['finish']; usage: LanguageModelV4Usage } | null = null;
   let calls = 0;
   let bytes = 0;
 
-  function grow(text: string): void {
-    bytes += text.length;
+  function grow(more: number): void {
+    bytes += more;
     if (bytes > maxAnswerBytes) throw failure('provider', `the answer is larger than ${maxAnswerBytes} bytes`, false);
   }
   function begin(id: string, type: 'text' | 'reasoning', meta: unknown): void {
@@ -131,47 +136,50 @@ function createCollector(call: ModelCall) {
     const key = `${type} ${id}`;
     if (!open.has(key)) begin(id, type, undefined);
     const target = open.get(key) as Extract<ContentPart, { type: 'text' | 'reasoning' }>;
-    grow(part.delta);
+    grow(part.delta.length);
     target.text += part.delta;
     if (part.providerMetadata) target.meta = part.providerMetadata as JsonObject;
     if (part.delta !== '') call.onDelta(type, part.delta);
   }
 
-  function take(part: LanguageModelV4StreamPart): void {
+  function add(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start':
-        return begin(part.id, part.type === 'text-start' ? 'text' : 'reasoning', part.providerMetadata);
+        begin(part.id, part.type === 'text-start' ? 'text' : 'reasoning', part.providerMetadata);
+        break;
       case 'text-delta':
       case 'reasoning-delta':
-        return append(part.id, part.type === 'text-delta' ? 'text' : 'reasoning', part);
+        append(part.id, part.type === 'text-delta' ? 'text' : 'reasoning', part);
+        break;
       case 'text-end':
       case 'reasoning-end':
-        return append(part.id, part.type === 'text-end' ? 'text' : 'reasoning', { delta: '', providerMetadata: part.providerMetadata });
+        append(part.id, part.type === 'text-end' ? 'text' : 'reasoning', { delta: '', providerMetadata: part.providerMetadata });
+        break;
       case 'tool-input-start':
-        return call.onDelta('tool', part.toolName);
+        call.onDelta('tool', part.toolName);
+        break;
       case 'tool-input-delta':
-        return grow(part.delta);
+        streamed.set(part.id, (streamed.get(part.id) ?? 0) + part.delta.length);
+        grow(part.delta.length);
+        break;
       case 'tool-call':
-        if (part.providerExecuted) return;
-        if (++calls > maxCallsPerAnswer) return;
-        content.push(
-          withMeta(
-            { type: 'tool-call' as const, callId: part.toolCallId, tool: part.toolName, input: part.input.toWellFormed() },
-            part.providerMetadata,
-          ),
-        );
-        return;
+        if (part.providerExecuted) break;
+        grow(Math.max(0, part.input.length - (streamed.get(part.toolCallId) ?? 0)));
+        if (++calls <= maxCallsPerAnswer) content.push(toolCall(part));
+        break;
       case 'finish':
         finish = { reason: part.finishReason.unified, usage: part.usage };
-        return;
+        break;
       case 'error':
         throw part.error;
     }
   }
 
   return {
-    take,
+    take(part: LanguageModelV4StreamPart): void {
+      if (!finish) add(part);
+    },
     text: () => content.flatMap((part) => (part.type === 'text' ? [part.text.toWellFormed()] : [])).join(''),
     /** A call that broke off after something had come is not free: what it took is estimated. */
     usage: () => (finish || bytes > 0 ? usageOf(finish?.usage, call.requestBytes, bytes) : null),
@@ -180,6 +188,8 @@ function createCollector(call: ModelCall) {
       for (const part of content) if (part.type !== 'tool-call') part.text = part.text.toWellFormed();
       // An empty text may still carry a signature that the provider wants back.
       const kept = content.filter((part) => part.type !== 'text' || part.text !== '' || part.meta !== undefined);
+      // The limit on the answer may have come before the arguments did: such a call looks whole and is not (M1).
+      if (finish.reason === 'length' && isWithoutArguments(kept.at(-1))) kept.pop();
       return {
         content: kept,
         finish: finish.reason,
@@ -188,6 +198,24 @@ function createCollector(call: ModelCall) {
       };
     },
   };
+}
+
+function isWithoutArguments(part: ContentPart | undefined): boolean {
+  return part?.type === 'tool-call' && /^\s*(\{\s*\})?\s*$/.test(part.input);
+}
+
+function toolCall({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall): ContentPart {
+  const [callId, tool] = [toolCallId.toWellFormed(), toolName.toWellFormed()];
+  return withMeta({ type: 'tool-call' as const, callId, tool, input: wellFormedJson(input) }, providerMetadata);
+}
+
+// Escapes in JSON text, a pair of surrogates being one. The group is half a pair.
+const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)/g;
+
+/** Well-formed also once it is parsed: half a character may stand in it as an escape. */
+function wellFormedJson(text: string): string {
+  const plain = text.toWellFormed();
+  return /\\u[dD]/.test(plain) ? plain.replace(escapes, (whole, half) => (half === undefined ? whole : '\\ufffd')) : plain;
 }
 
 function withMeta<T extends ContentPart>(part: T, meta: unknown): T {

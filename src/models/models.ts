@@ -13,7 +13,16 @@ export function createModels({ providers }: { providers: Record<string, Provider
       if (provider !== undefined && rest !== '') return provider(rest, user);
       const known = Object.keys(providers).map((provider) => `${provider}/…`);
       const fault = provider === undefined ? `there is no provider ${JSON.stringify(kind)}` : 'it names no model';
+      const guess = guesses.find(([pattern, kind]) => pattern.test(name) && Object.hasOwn(providers, kind));
+      if (guess) throw new RetinueError('unknown_model', `unknown model ${JSON.stringify(name)}: did you mean ${guess[1]}/${name}?`);
       throw new RetinueError('unknown_model', `unknown model ${JSON.stringify(name)}: ${fault}; there are ${known.join(', ') || 'none'}`);
     },
   };
 }
+
+/** Names that are often given without their provider. */
+const guesses: [RegExp, string][] = [
+  [/^claude-[\w.-]+$/, 'anthropic'],
+  [/^(gpt-|o\d)[\w.-]*$/, 'openai'],
+  [/^gemini-[\w.-]+$/, 'google'],
+];

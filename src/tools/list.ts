@@ -6,6 +6,7 @@ import { type Dir, entry, locate, openDir } from './confine.ts';
 import { isClosed, shown } from './paths.ts';
 import { codeOf, explain, failure, kindOf } from './refusal.ts';
 import { pathSubjects } from './subject.ts';
+import { printable } from './text.ts';
 
 const Input = z.strictObject({
   path: z.string().max(4096).describe('Directory to list, relative to the workspace; `.` is the workspace itself.'),
@@ -24,6 +25,7 @@ export const list: Tool<Input> = {
   input: Input,
   readOnly: true,
   idempotent: true,
+  timeoutMs: 30_000,
   maxOutputBytes: 131_072,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal }) {
@@ -84,11 +86,4 @@ async function describe(dir: Dir, name: string): Promise<string> {
 function notice({ names, complete }: Names): string[] {
   if (names.length <= shownEntries) return [];
   return [`[the first ${shownEntries} of ${complete ? '' : 'more than '}${names.length} entries]`];
-}
-
-/** Names may hold line breaks, which would read as further entries. */
-function printable(name: string): string {
-  return name
-    .toWellFormed()
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

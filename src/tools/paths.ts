@@ -7,6 +7,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 
 /** Closed to every tool, wherever it lies in the workspace. */
 const closedName = '.retinue';
+const mayBeClosed = /retinue|[^\0-\x7f]/i;
 /** What programs of the user's obey. Git looks for its folder at any depth, the other programs only at the top. */
 const protectedNames = ['.git', closedName];
 const protectedPaths = ['retinue.config.json', '.claude/agents', '.mcp.json'];
@@ -33,7 +34,9 @@ export function shown(path: string): string {
   return path === '' ? '.' : path;
 }
 
+/** Cheap for the names that a walk meets by the million. */
 export function isClosed(path: string): boolean {
+  if (!mayBeClosed.test(path)) return false;
   return segments(path).some((name) => fold(name) === closedName);
 }
 

@@ -4,6 +4,7 @@ import { openFile } from './confine.ts';
 import { type Taken, takeLines } from './lines.ts';
 import { failure } from './refusal.ts';
 import { pathSubjects } from './subject.ts';
+import { remember, versionOf } from './version.ts';
 
 const Input = z.strictObject({
   path: z.string().min(1).max(4096).describe('File to read, relative to the workspace.'),
@@ -25,16 +26,19 @@ export const read: Tool<Input> = {
   input: Input,
   readOnly: true,
   idempotent: true,
+  timeoutMs: 30_000,
   maxOutputBytes: 131_072,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
-  async execute(input, { workspace, signal }) {
+  async execute(input, { workspace, signal, memo }) {
     signal.throwIfAborted();
     const opened = await openFile(workspace, input.path);
     if (!opened.ok) return failure(opened.reason);
     await using file = opened.file;
     const wanted = { offset: input.offset ?? 1, limit: input.limit ?? defaultLimit, bytes: textBytes, scan: scanBytes, lineChars };
+    const version = await versionOf(file);
     const taken = await takeLines(file, wanted, signal);
     if (taken.binary) return failure(`${opened.path} is a binary file of ${opened.stats.size} bytes; read shows only text`);
+    remember(memo, opened.path, version);
     return render(taken, wanted.offset, { path: opened.path, bytes: opened.stats.size });
   },
 };

@@ -195,16 +195,6 @@ describe('message', () => {
   });
 });
 
-describe('agents', () => {
-  const agents = [{ name: 'explore', description: 'reads\nmuch', prompt: 'p', tools: ['read'], source: 'built-in' }];
-
-  it('lists them', async () => {
-    const { stdout } = await run(['agents'], { api: { agents: () => agents } });
-    expect(stdout).toMatch(/AGENT +TOOLS +DEFINED IN +FOR\nexplore +read +built-in +reads much\n/);
-    expect(JSON.parse((await run(['agents', '--json'], { api: { agents: () => agents } })).stdout)).toEqual(agents);
-  });
-});
-
 describe('config', () => {
   const configured = settings({
     sources: [{ key: 'limits.maxTurns', value: 12, from: '/w/retinue.config.json' }],

@@ -76,7 +76,8 @@ export function settings(more: Partial<Settings> = {}): Settings {
     db: { path: '/w/.retinue/retinue.db', from: 'built-in' },
     sandbox: { value: 'auto', from: 'built-in' },
     durability: { value: 'normal', from: 'built-in' },
-    ...{ providers: {}, prices: {}, dialects: {}, notices: [], sources: [], files: [] },
+    ...{ providers: {}, prices: {}, dialects: {}, notices: [], sources: [], files: [], trust: [] },
+    agents: () => ({ list: [], refused: [], warnings: [], trust: [] }),
     ...more,
   };
 }
@@ -159,6 +160,15 @@ export function world(play: Play = {}): World {
       return { ...noted, close: async () => void made.closed++ };
     },
     demo: async () => ({ workspace: '/pkg', model: 'script//pkg/examples/demo/fan-out.json', db: null, command: 'npx retinue' }),
+    explain: async () => Promise.reject(new Error('nothing to explain')),
+    memories: async () => Promise.reject(new Error('no memories')),
+    trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
+    doctor: async () => [],
+    ask: async () => null,
+    detach: async (request) => {
+      made.calls.push(['detach', request]);
+      return { runId: rootId, log: '/w/.retinue/logs/x.log' };
+    },
     interrupt: (why = 'interrupt') => {
       for (const handler of [...handlers]) handler(why);
     },

@@ -6,7 +6,8 @@ describe('wrong usage is exit code 2 and says what is right', () => {
   const table: [argv: string[], said: RegExp][] = [
     [['ps', '--jsn'], /unknown flag `--jsn`; did you mean `--json`\?/],
     [['run', '--modle', 'x', 'task'], /unknown flag `--modle`; did you mean `--model`\?/],
-    [['run', 'task', '--detach'], /unknown flag `--detach`/],
+    [['run', 'task', '--detatch'], /unknown flag `--detatch`; did you mean `--detach`\?/],
+    [['run', 'task', '--detach', '--stream-json'], /exclude each other/],
     [['run', 'task', '--dialect', 'dex'], /unknown flag `--dialect`/],
     [['run', '-x', 'task'], /unknown flag `-x`.*put `--` before/],
     [['run', '--json=yes', 'task'], /--json takes no value/],
@@ -18,11 +19,22 @@ describe('wrong usage is exit code 2 and says what is right', () => {
     [['show'], /something is missing; usage: retinue show ID/],
     [['show', 'me', 'the', 'code'], /`the code` is too much.*retinue run "show me the code"/],
     [['message', 'last'], /something is missing/],
-    [['agents', 'explain', 'general'], /`explain general` is too much/],
+    [['agents', 'explain'], /which agent\? usage: retinue agents explain NAME/],
+    [['agents', 'explain', 'general', 'now'], /`now` is too much/],
+    [['agents', 'of', 'change'], /`change` is too much|`of` is too much.*retinue run "agents of change"/],
+    [['memory'], /something is missing; usage: retinue memory add TITLE TEXT/],
+    [['memory', 'leak', 'in', 'main'], /`leak` is none of add, list and rm.*retinue run "memory leak …"/],
+    [['memory', 'add', 'title'], /the text is missing/],
+    [['memory', 'add', ' ', 'text'], /the title is missing/],
+    [['memory', 'add', 'a\nb', 'text'], /a title is one line of at most 200 characters/],
+    [['memory', 'rm'], /the title is missing/],
+    [['trust', 'me'], /`me` is too much.*retinue run "trust me"/],
+    [['trust', '--list', '--revoke'], /exclude each other/],
+    [['trust', '--db', 'x'], /unknown flag `--db`/],
     [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?.*retinue run "shwo …"/],
     [['pss'], /unknown command `pss`; did you mean `ps`\?/],
     [['cancle'], /did you mean `cancel`\?/],
-    [['doctor'], /`doctor` is not in this version/],
+    [['verify'], /`verify` is not in this version/],
     [['help', 'log'], /unknown command `log`; did you mean `logs`\?/],
     [['run', 'task', '--max-turns', '0'], /--max-turns: `0` is no whole number from 1 to 500/],
     [['run', 'task', '--max-turns', '-1'], /--max-turns: `-1` is no whole number/],
@@ -80,15 +92,19 @@ describe('what is taken for a task, and what for a command', () => {
 });
 
 describe('help', () => {
+  const names = [
+    ...['run', 'ps', 'show', 'logs', 'wait', 'cancel', 'message', 'agents', 'config', 'demo'],
+    ...['memory', 'trust', 'doctor'],
+  ];
+
   it('is grouped, and shows only what there is', async () => {
     const { code, stdout } = await run(['--help']);
     expect(code).toBe(0);
     expect(stdout.match(/^[A-Z][a-z]+$/gm)).toEqual(['Run', 'Watch', 'Steer']);
-    for (const name of ['run', 'ps', 'show', 'logs', 'wait', 'cancel', 'message', 'agents', 'config', 'demo'])
-      expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
+    for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
   });
 
-  it.each(['run', 'ps', 'show', 'logs', 'wait', 'cancel', 'message', 'agents', 'config', 'demo'])('of %s teaches', async (name) => {
+  it.each(names)('of %s teaches', async (name) => {
     const { code, stdout, io } = await run([name, '--help', '--nonsense']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/Flags[\s\S]*Examples[\s\S]*retinue[\s\S]*Exit codes/);

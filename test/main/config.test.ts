@@ -203,6 +203,7 @@ describe('a workspace is not trusted', () => {
       'limits.maxCostUsd',
       'prices',
       'providers',
+      'rules.0',
       'sandbox',
     ]);
     expect(from(settings, 'limits.maxTurns')?.from).toBe(join(workspace, 'retinue.config.json'));

@@ -53,5 +53,5 @@ test('at most 1000 entries, with a notice', async () => {
 
 test('stops when it is told to', async () => {
   const { workspace } = makeWorkspace();
-  await expect(call(list, workspace, { path: '.' }, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  await expect(call(list, workspace, { path: '.' }, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
 });

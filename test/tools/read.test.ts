@@ -162,7 +162,7 @@ test('stops when it is told to', async () => {
   const { workspace } = makeWorkspace();
   writeFileSync(join(workspace, 'f'), Buffer.alloc(60_000_000, '\n'));
   const controller = new AbortController();
-  const reading = call(read, workspace, { path: 'f', offset: 59_999_999 }, controller.signal);
+  const reading = call(read, workspace, { path: 'f', offset: 59_999_999 }, { signal: controller.signal });
   setTimeout(() => controller.abort(new Error('enough')), 5);
   await expect(reading).rejects.toThrow('enough');
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Delegation } from '../../src/ports/delegation.ts';
-import type { AnyTool, ToolResult } from '../../src/ports/tool.ts';
+import type { AnyTool, ToolContext, ToolResult } from '../../src/ports/tool.ts';
 
 /** A workspace with a directory beside it that no tool may touch. Both are gone after the test. */
 export function makeWorkspace(): { workspace: string; outside: string } {
@@ -16,8 +16,13 @@ export function makeWorkspace(): { workspace: string; outside: string } {
   return { workspace, outside };
 }
 
-/** Calls a tool as the kernel does: arguments checked first. */
-export function call(tool: AnyTool, workspace: string, input: unknown, signal = new AbortController().signal): Promise<ToolResult> {
+/** Calls a tool as the kernel does: arguments checked first. Calls of one run share a memo. */
+export function call(
+  tool: AnyTool,
+  workspace: string,
+  input: unknown,
+  { signal = new AbortController().signal, memo = new Map(), runId = '0'.repeat(16) }: Partial<ToolContext> = {},
+): Promise<ToolResult> {
   const delegation = null as unknown as Delegation;
-  return tool.execute(tool.input.parse(input), { runId: '0'.repeat(16), rootId: '0'.repeat(16), workspace, signal, delegation });
+  return tool.execute(tool.input.parse(input), { runId, rootId: '0'.repeat(16), workspace, signal, memo, delegation });
 }

@@ -1,6 +1,20 @@
-import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { read } from '../../src/tools/read.ts';
 import { write } from '../../src/tools/write.ts';
 import { call, makeWorkspace } from './support.ts';
 
@@ -9,7 +23,15 @@ test('makes a file and the directories above it', async () => {
   const result = await call(write, workspace, { path: 'a/b/../c/new.txt', content: 'grüß\ud800' });
   expect(result).toEqual({
     output: 'created a/c/new.txt (9 bytes)',
-    artifacts: [{ kind: 'path', value: 'a/c/new.txt', title: 'created', bytes: 9 }],
+    artifacts: [
+      { kind: 'path', value: 'a/c/new.txt', title: 'created', bytes: 9 },
+      {
+        kind: 'diff',
+        title: 'a/c/new.txt',
+        value: '--- /dev/null\n+++ b/a/c/new.txt\n@@ -0,0 +1,1 @@\n+grüß\ufffd\n\\ No newline at end of file\n',
+        bytes: 87,
+      },
+    ],
   });
   expect(readFileSync(join(workspace, 'a/c/new.txt'), 'utf8')).toBe('grüß\ufffd');
   expect(readdirSync(join(workspace, 'a/c'))).toEqual(['new.txt']);
@@ -23,7 +45,10 @@ test('replaces a file as a whole and keeps its mode', async () => {
   const before = statSync(file).ino;
   const result = await call(write, workspace, { path: 'run.sh', content: 'new' });
   expect(result.output).toBe('changed run.sh (8 to 3 bytes)');
-  expect(result.artifacts).toEqual([{ kind: 'path', value: 'run.sh', title: 'changed', bytes: 3 }]);
+  expect(result.artifacts).toMatchObject([
+    { kind: 'path', value: 'run.sh', title: 'changed', bytes: 3 },
+    { kind: 'diff', title: 'run.sh', value: expect.stringContaining('-old text\n\\ No newline at end of file\n+new\n') },
+  ]);
   expect(readFileSync(file, 'utf8')).toBe('new');
   expect(statSync(file).mode & 0o777).toBe(0o750);
   expect(statSync(file).ino).not.toBe(before);
@@ -118,7 +143,7 @@ test('told to stop, it leaves the old text and nothing else', async () => {
   const { workspace } = makeWorkspace();
   writeFileSync(join(workspace, 'f'), 'old');
   const controller = new AbortController();
-  const writing = call(write, workspace, { path: 'f', content: 'x'.repeat(50_000_000) }, controller.signal);
+  const writing = call(write, workspace, { path: 'f', content: 'x'.repeat(50_000_000) }, { signal: controller.signal });
   setImmediate(() => controller.abort(new Error('enough')));
   await expect(writing).rejects.toThrow();
   expect(readFileSync(join(workspace, 'f'), 'utf8')).toBe('old');
@@ -134,4 +159,90 @@ test('readers never see half a file', async () => {
     expect(texts).toContain(readFileSync(join(workspace, 'f'), 'utf8'));
     await writing;
   }
+});
+
+test('what has changed since the run read it is not overwritten; what it wrote itself is', async () => {
+  const { workspace } = makeWorkspace();
+  const memo = new Map<string, string>();
+  const file = join(workspace, 'f');
+  writeFileSync(file, 'one');
+  await call(read, workspace, { path: 'f' }, { memo });
+  writeFileSync(file, 'two');
+  const refused = await call(write, workspace, { path: 'f', content: 'mine' }, { memo });
+  expect(refused).toEqual({ output: 'f changed since you read it; read it again', isError: true });
+  expect(readFileSync(file, 'utf8')).toBe('two');
+  await call(read, workspace, { path: 'f' }, { memo });
+  for (const content of ['mine', 'mine again']) {
+    expect((await call(write, workspace, { path: 'f', content }, { memo })).isError).toBeUndefined();
+  }
+  // Touched, but the same text.
+  writeFileSync(file, 'mine again');
+  expect((await call(write, workspace, { path: 'f', content: 'last' }, { memo })).isError).toBeUndefined();
+  rmSync(file);
+  expect((await call(write, workspace, { path: 'f', content: 'new' }, { memo })).output).toBe('created f (3 bytes)');
+});
+
+test('a large file is compared by its place and time', async () => {
+  const { workspace } = makeWorkspace();
+  const memo = new Map<string, string>();
+  const file = join(workspace, 'f');
+  writeFileSync(file, 'line\n'.repeat(2_000_000));
+  await call(read, workspace, { path: 'f', limit: 1 }, { memo });
+  appendFileSync(file, 'more');
+  expect((await call(write, workspace, { path: 'f', content: 'x' }, { memo })).output).toContain('changed since');
+  await call(read, workspace, { path: 'f', limit: 1 }, { memo });
+  const result = await call(write, workspace, { path: 'f', content: 'x' }, { memo });
+  expect(result.artifacts?.map(({ kind }) => kind)).toEqual(['path']);
+});
+
+test('of several that write at once, each from what it has read, one wins', async () => {
+  const { workspace } = makeWorkspace();
+  const file = join(workspace, 'f');
+  for (let round = 0; round < 20; round++) {
+    writeFileSync(file, `start ${round}`);
+    const memos = Array.from({ length: 8 }, () => new Map<string, string>());
+    for (const memo of memos) await call(read, workspace, { path: 'f' }, { memo });
+    const results = await Promise.all(memos.map((memo, n) => call(write, workspace, { path: 'f', content: `by ${n}` }, { memo })));
+    expect(results.filter(({ isError }) => !isError)).toHaveLength(1);
+    expect(readdirSync(workspace)).toEqual(['f']);
+  }
+});
+
+describe('diffs', () => {
+  const diffOf = async (before: string | Buffer, content: string) => {
+    const { workspace } = makeWorkspace();
+    writeFileSync(join(workspace, 'f'), before);
+    const started = performance.now();
+    const { artifacts } = await call(write, workspace, { path: 'f', content });
+    expect(performance.now() - started).toBeLessThan(1000);
+    return artifacts?.find(({ kind }) => kind === 'diff');
+  };
+
+  test('are what patch takes', async () => {
+    const { workspace } = makeWorkspace();
+    const before = Array.from({ length: 40 }, (_, n) => `line ${n}\n`).join('');
+    const after = before.replace('line 3\n', 'line three\n').replace('line 30\n', '');
+    const diff = await diffOf(before, after);
+    writeFileSync(join(workspace, 'f'), before);
+    execFileSync('git', ['apply', '-'], { cwd: workspace, input: diff?.value ?? '' });
+    expect(readFileSync(join(workspace, 'f'), 'utf8')).toBe(after);
+  });
+
+  test('are cut at 20,000 characters, with a notice', async () => {
+    const diff = await diffOf('', 'a line of text\n'.repeat(5000));
+    expect(diff?.value.length).toBeLessThan(20_100);
+    expect(diff?.value).toMatch(/\+a line of text\n\[diff cut: \d+ characters of \d+ left out\]\n$/);
+    expect(diff?.bytes).toBeGreaterThan(75_000);
+  });
+
+  test('of files that have nothing in common take no time, and are right all the same', async () => {
+    const lines = (word: string) => Array.from({ length: 20_000 }, (_, n) => `${word} ${(n * 7919) % 20_011}\n`).join('');
+    const diff = await diffOf(`same\n${lines('a')}end`, `same\n${lines('b')}end`);
+    expect(diff?.value).toMatch(/^--- a\/f\n\+\+\+ b\/f\n@@ -1,20002 \+1,20002 @@\n same\n-a 0\n/);
+  });
+
+  test('are not made of binary files, nor where nothing changed', async () => {
+    expect(await diffOf(Buffer.from('a\0b'), 'text')).toBeUndefined();
+    expect(await diffOf('same', 'same')).toBeUndefined();
+  });
 });

@@ -11,7 +11,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   const manner = mannerOf(args);
   const demo = await io.demo();
   const flags = { workspace: demo.workspace, model: demo.model, db: demo.db ?? undefined, limits: {}, rules: [] };
-  return withApi(io, { flags, drive: true }, async (api, settings) => {
+  return withApi(io, { flags, drive: true, agents: { chosen: undefined } }, async (api, settings) => {
     io.err('retinue: a scripted model stands in for a real one; files, facts and children are real\n');
     const start = () => api.start({ task, agent: 'general', model: demo.model });
     const code = await attend(io, api, { ...manner, start });

@@ -9,7 +9,7 @@ import { mannerOf } from './run.ts';
 export async function run(args: Args, io: Io): Promise<number> {
   const manner = mannerOf(args);
   const [word, ...text] = args.words as [string, ...string[]];
-  return withApi(io, { flags: groundFlags(args), drive: true }, async (api) => {
+  return withApi(io, { flags: groundFlags(args), drive: true, agents: { chosen: undefined } }, async (api) => {
     const id = await api.find(word);
     // A finished run answers in a new run of this process, which is attended like any other.
     const start = async () => {

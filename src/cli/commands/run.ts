@@ -1,8 +1,12 @@
 import { RetinueError } from '../../contract/error.ts';
 import { attend, type Manner } from '../attend.ts';
+import { cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
-import type { Io } from '../io.ts';
-import { runFlags, withApi } from '../session.ts';
+import { shortId } from '../format.ts';
+import type { Detached, Io } from '../io.ts';
+import { printJson } from '../json.ts';
+import { runFlags, settle, withApi } from '../session.ts';
+import type { Settings } from '../settings.ts';
 
 /** What a brief's task holds; more than that from standard input becomes its context. */
 const maxTaskBytes = 65_536;
@@ -12,19 +16,36 @@ export async function run(args: Args, io: Io): Promise<number> {
   const flags = runFlags(args);
   const schema = await schemaOf(args, io);
   const text = await textOf(args, io);
-  return withApi(io, { flags, drive: true }, async (api, settings) => {
-    const brief = {
-      ...text,
-      ...optional('agent', args.value('agent')),
-      ...optional('label', args.value('label')),
-      ...optional('model', args.value('model')),
-      ...optional('files', await filesOf(args, io, settings.workspace)),
-      ...optional('tools', toolsOf(args)),
-      ...optional('limits', Object.keys(flags.limits).length === 0 ? undefined : flags.limits),
-      ...optional('result', schema === undefined ? undefined : { schema }),
-    };
+  const ground = { flags, agents: { chosen: args.value('agent') } };
+  const briefFor = async ({ workspace }: Settings) => ({
+    ...text,
+    ...optional('agent', args.value('agent')),
+    ...optional('label', args.value('label')),
+    ...optional('model', args.value('model')),
+    ...optional('files', await filesOf(args, io, workspace)),
+    ...optional('tools', toolsOf(args)),
+    ...optional('limits', Object.keys(flags.limits).length === 0 ? undefined : flags.limits),
+    ...optional('result', schema === undefined ? undefined : { schema }),
+  });
+  if (args.has('detach')) {
+    if (manner.stream)
+      throw new RetinueError('usage', '--detach and --stream-json exclude each other; `retinue logs ID -f --json` follows it');
+    const settings = await settle(io, ground);
+    return detached(io, await io.detach({ flags, brief: await briefFor(settings) }, settings), manner.json);
+  }
+  return withApi(io, { ...ground, drive: true }, async (api, settings) => {
+    const brief = await briefFor(settings);
     return (await attend(io, api, { ...manner, start: () => api.start(brief) })) ?? 0;
   });
+}
+
+function detached(io: Io, { runId, log }: Detached, json: boolean): number {
+  if (json) printJson(io, { runId });
+  else io.out(`${runId}\n`);
+  const id = shortId(runId);
+  io.err(`retinue: it runs in the background: retinue logs ${id} -f · retinue wait ${id} · retinue cancel ${id}\n`);
+  io.err(`retinue: what it says goes to ${cleanLine(log)}\n`);
+  return 0;
 }
 
 export function mannerOf(args: Args): Manner {

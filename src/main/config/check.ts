@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
 import { Limits } from '../../contract/limits.ts';
-import { nearest, unknown } from '../../kernel/nearest.ts';
-import { parseRule } from '../../kernel/policy.ts';
+import { nearest, unknown } from '../../parts/nearest.ts';
+import { parseRule } from '../../parts/policy.ts';
 import type { Document } from './document.ts';
 import { Config, keysAt } from './schema.ts';
 

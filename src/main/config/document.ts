@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Node, ParseError } from 'jsonc-parser';
 import { RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
-import { clip } from '../../kernel/nearest.ts';
+import { clip } from '../../parts/nearest.ts';
 
 export const maxConfigBytes = 1_048_576;
 const maxNesting = 32;

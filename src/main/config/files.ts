@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { RetinueError } from '../../contract/error.ts';
-import { nearest } from '../../kernel/nearest.ts';
+import { nearest } from '../../parts/nearest.ts';
 
 /** Bytes of a file, at most one more than `max`, so that a reader sees that there are too many. Null where there is no such file. */
 export function readBytes(file: string, max: number): Uint8Array | null {

@@ -2,6 +2,7 @@
 // holds otherwise; what would widen it, send data elsewhere or hide costs is left out, and the owner is told.
 import type { Json } from '../../contract/json.ts';
 import { defaultLimits, type LimitName, type LimitsGiven } from '../../contract/limits.ts';
+import { parseRule } from '../../parts/policy.ts';
 import type { Config } from './schema.ts';
 
 const strength = { off: 0, auto: 1, required: 2 };
@@ -22,49 +23,93 @@ const dialectDefaults: Record<string, Record<string, Json>> = {
   openfork: { max_concurrent: 8 },
 };
 
+interface Left {
+  key: string;
+  value: unknown;
+  why: string;
+}
+
 export interface Narrowed {
   config: Config;
   /** Keys that were left out, with the reason. */
-  left: { key: string; why: string }[];
+  left: Left[];
+  /** What of the file would count only with trust, and what holds without it. */
+  gives: { what: string; why: string }[];
 }
 
 /** What of an untrusted file counts over what its owner has configured. Rules are kept: they only ever narrow. */
 export function narrow(file: Config, own: Config): Narrowed {
-  const left: Narrowed['left'] = [];
+  const left: Left[] = [];
   const config: Config = {};
-  if (file.model !== undefined) config.model = file.model;
-  if (file.rules !== undefined) config.rules = file.rules;
+  if (file.model?.includes('://')) left.push({ key: 'model', value: file.model, why: 'it holds an address' });
+  else if (file.model !== undefined) config.model = file.model;
   for (const key of ['providers', 'prices', 'durability'] as const)
-    if (file[key] !== undefined && !isEmpty(file[key])) left.push({ key, why: 'a workspace may not set it' });
+    if (file[key] !== undefined && !isEmpty(file[key])) left.push({ key, value: file[key], why: 'a workspace may not set it' });
   if (file.sandbox !== undefined) {
     if (strength[file.sandbox] >= strength[own.sandbox ?? 'auto']) config.sandbox = file.sandbox;
-    else left.push({ key: 'sandbox', why: `\`${file.sandbox}\` is weaker than \`${own.sandbox ?? 'auto'}\`` });
+    else left.push({ key: 'sandbox', value: file.sandbox, why: `\`${file.sandbox}\` is weaker than \`${own.sandbox ?? 'auto'}\`` });
   }
   config.limits = lower(file.limits ?? {}, own.limits ?? {}, left);
   config.dialects = dialects(file.dialects ?? {}, own.dialects ?? {}, left) as NonNullable<Config['dialects']>;
-  return { config, left };
+  const gives = left.flatMap(({ key, value, why }) => parts(key, value).map((what) => ({ what, why })));
+  const rules = file.rules ?? [];
+  if (file.rules !== undefined) config.rules = rules;
+  gives.push(...rules.map((rule) => ({ what: `rule ${rule}`, why: 'it can only narrow what your own rules allow' })));
+  return { config, left: [...left, ...idle(rules)], gives };
 }
 
-function lower(limits: LimitsGiven, own: LimitsGiven, left: Narrowed['left']): LimitsGiven {
+/** Rules that do nothing among rules that can only narrow: nothing before them is stricter, so they take nothing back. */
+function idle(rules: string[]): Left[] {
+  const strict = { allow: 0, ask: 1, deny: 2 };
+  const parsed = rules.map(parseRule);
+  return rules.flatMap((value, i) => {
+    const rule = parsed[i] as (typeof parsed)[number];
+    const undoes = parsed.slice(0, i).some((other) => strict[other.action] > strict[rule.action] && overlap(other.tool, rule.tool));
+    if (rule.action !== 'allow' || undoes) return [];
+    return [{ key: `rules.${i}`, value, why: `\`${value}\` can widen nothing here` }];
+  });
+}
+
+function overlap(a: string, b: string): boolean {
+  const [left, right] = [a.replace(/\*$/, ''), b.replace(/\*$/, '')];
+  return left === right || (a.endsWith('*') && right.startsWith(left)) || (b.endsWith('*') && left.startsWith(right));
+}
+
+/** All of a value, for the eyes of the one who is asked to trust it; a line for each provider or price. Passwords in addresses are none of it. */
+function parts(key: string, value: unknown): string[] {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.entries(value).flatMap(([name, inner]) => `${key}.${name} = ${shown(inner)}`);
+  return [`${key} = ${shown(value)}`];
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value).replace(/(?<=:\/\/)[^/@"\s]*@/g, '…@');
+}
+
+function lower(limits: LimitsGiven, own: LimitsGiven, left: Left[]): LimitsGiven {
   const kept: LimitsGiven = {};
   for (const [name, value] of Object.entries(limits) as [LimitName, number][]) {
     const holds = own[name] ?? defaultLimits[name];
     if (value < holds) kept[name] = value;
-    else if (value > holds) left.push({ key: `limits.${name}`, why: `${value} is more than ${holds}` });
+    else if (value > holds) left.push({ key: `limits.${name}`, value, why: `${value} is more than ${holds}` });
   }
   return kept;
 }
 
 type Sections = Record<string, Record<string, Json>>;
 
-function dialects(file: object, own: object, left: Narrowed['left']): Sections {
+function dialects(file: object, own: object, left: Left[]): Sections {
   const kept: Sections = {};
   for (const [dialect, section] of Object.entries(file as Sections))
     for (const [key, value] of Object.entries(section)) {
       const holds = (own as Sections)[dialect]?.[key] ?? dialectDefaults[dialect]?.[key];
       if (narrows(value, holds)) kept[dialect] = { ...kept[dialect], [key]: value };
       else if (JSON.stringify(value) !== JSON.stringify(holds))
-        left.push({ key: `dialects.${dialect}.${key}`, why: `${JSON.stringify(value)} is not narrower than ${JSON.stringify(holds)}` });
+        left.push({
+          key: `dialects.${dialect}.${key}`,
+          value,
+          why: `${JSON.stringify(value)} is not narrower than ${JSON.stringify(holds)}`,
+        });
     }
   return kept;
 }

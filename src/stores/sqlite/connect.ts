@@ -10,7 +10,7 @@ import { createDatabase, enableLog } from './new-database.ts';
 import type { Timing } from './options.ts';
 import { patiently } from './retry.ts';
 
-const oldestSqlite = '3.51.3';
+export const oldestSqlite = '3.51.3';
 
 /** Past this many pages of the log a commit copies them itself: only if the checkpointer (see checkpoint.ts) is not there. */
 const backstopPages = 16_384;

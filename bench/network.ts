@@ -1,0 +1,115 @@
+// A parent with 256 children of three tool calls each against a local provider that takes 200 ms a call, every fact in SQLite on disk,
+// compared with loops of bare `fetch` that make the same calls and keep nothing. Overhead is what is left after the ideal critical path.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createModels } from '../src/models/models.ts';
+import { withPrices } from '../src/models/prices.ts';
+import { createProviders } from '../src/models/providers.ts';
+import { withRuntime } from './support.ts';
+
+const children = 256;
+const callMs = 200;
+// The parent's first call, four of each child, the parent's last.
+const idealMs = 6 * callMs;
+
+export interface NetworkFigures {
+  bareMs: number;
+  retinueMs: number;
+  ratio: number;
+  firstRequestMs: number;
+}
+
+export async function network(): Promise<NetworkFigures> {
+  const server = spawn(process.execPath, [resolve(import.meta.dirname, 'network-server.ts')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const url = await new Promise<string>((done) => server.stdout.once('data', (text) => done(String(text).trim())));
+  try {
+    await bare(url, 16);
+    await delegated(url, 16);
+    const ratios: { bareMs: number; retinueMs: number }[] = [];
+    for (let round = 0; round < 3; round++)
+      ratios.push({ bareMs: (await bare(url, children)) - idealMs, retinueMs: (await delegated(url, children)) - idealMs });
+    const middle = ratios.toSorted((a, b) => a.retinueMs / a.bareMs - b.retinueMs / b.bareMs)[1] as { bareMs: number; retinueMs: number };
+    return { ...middle, ratio: middle.retinueMs / middle.bareMs, firstRequestMs: await firstRequest(url) };
+  } finally {
+    server.stdin.end();
+  }
+}
+
+async function call(url: string, messages: object[]): Promise<string> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'x', stream: true, messages }),
+  });
+  let text = '';
+  for await (const chunk of response.body as ReadableStream<Uint8Array>) text += Buffer.from(chunk).toString();
+  for (const line of text.split('\n')) if (line.startsWith('data: {')) JSON.parse(line.slice(6));
+  return text;
+}
+
+/** The same calls with the same messages, as a loop that somebody would write by hand. */
+async function bare(url: string, count: number): Promise<number> {
+  const system = { role: 'system', content: 'x'.repeat(1500) };
+  const began = performance.now();
+  const parent = [system, { role: 'user', content: `children: ${count}` }];
+  await call(url, parent);
+  await Promise.all(
+    Array.from({ length: count }, async (_, n) => {
+      const messages: object[] = [system, { role: 'user', content: `child ${n}` }];
+      for (let turn = 0; turn < 4; turn++) {
+        await call(url, messages);
+        messages.push({ role: 'assistant', content: 'x' }, { role: 'tool', tool_call_id: 'x', content: 'a\nb\n' });
+      }
+    }),
+  );
+  await call(url, [...parent, { role: 'tool', content: 'x' }]);
+  return performance.now() - began;
+}
+
+async function delegated(url: string, count: number): Promise<number> {
+  const providers = createProviders({ env: { RETINUE_BASE_URL: url } });
+  const models = withPrices(createModels({ providers }), {});
+  return withRuntime(
+    'sqlite',
+    async (runtime) => {
+      const began = performance.now();
+      const run = await runtime.start({
+        task: `children: ${count}`,
+        limits: { maxConcurrent: count, maxRuns: count + 1, maxTokens: 1_000_000_000 },
+      });
+      const outcome = await run.outcome;
+      if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome.error));
+      return performance.now() - began;
+    },
+    { models, model: 'openai-compatible/x', slots: count + 1 },
+  );
+}
+
+/** From the start of the program to the moment its first request is at the provider: the answer's 200 ms are taken off. */
+async function firstRequest(url: string): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
+  const env = { PATH: process.env.PATH, HOME: folder, RETINUE_BASE_URL: url };
+  const times: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    const began = performance.now();
+    const child = spawn(
+      process.execPath,
+      [resolve(import.meta.dirname, '../bin/retinue.js'), 'run', '--stream-json', '--model', 'openai-compatible/x', 'hi'],
+      { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+    await new Promise<void>((done) => {
+      let text = '';
+      child.stdout.on('data', (more) => {
+        text += more;
+        if (text.includes('"model.asked"')) done();
+      });
+      child.on('close', () => done());
+    });
+    times.push(performance.now() - began);
+    child.kill('SIGKILL');
+  }
+  rmSync(folder, { recursive: true, force: true });
+  return times.toSorted((a, b) => a - b)[2] as number;
+}

@@ -1,0 +1,29 @@
+import { type Command, ground, json, many, plain } from '../command.ts';
+
+export const steerCommands: Command[] = [
+  {
+    name: 'cancel',
+    group: 'steer',
+    usage: 'ID… [--reason TEXT] [flags]',
+    summary: 'end runs and everything below them',
+    about: 'Returns when the request is in the journal. A run that no process drives is ended here.',
+    flags: [{ name: 'reason', value: 'TEXT', help: 'kept in the facts' }, json, ...ground],
+    words: { min: 1, max: many },
+    examples: [['retinue cancel last --reason "wrong branch"', 'the newest run']],
+    exits: 'work',
+    load: () => import('../commands/cancel.ts'),
+  },
+  {
+    name: 'message',
+    group: 'steer',
+    usage: 'ID TEXT… [flags]',
+    summary: 'steer a live run, or ask a finished one a follow-up',
+    about:
+      'A live run reads the text at its next turn. A finished one goes on with its context in a new run, which is then shown like `run` and decides the exit code.',
+    flags: [json, plain, ...ground],
+    words: { min: 2, max: many },
+    examples: [['retinue message last "also look at the tests"', '']],
+    exits: 'work',
+    load: () => import('../commands/message.ts'),
+  },
+];

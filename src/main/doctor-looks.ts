@@ -1,0 +1,68 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import type { Env } from './config/places.ts';
+
+const ollamaMs = 300;
+
+/** Programs of other agents that a machine may have. */
+export const agentPrograms = ['claude', 'codex', 'gemini', 'opencode', 'aider', 'cursor-agent', 'amp', 'goose', 'copilot', 'qwen'];
+
+/** Where a program is; it is not started. */
+export function onPath(name: string, env: Env): string | null {
+  for (const folder of (env.PATH ?? '').split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const path = join(folder, name);
+    try {
+      accessSync(path, constants.X_OK);
+      if (statSync(path).isFile()) return path;
+    } catch {
+      // Not here.
+    }
+  }
+  return null;
+}
+
+export function hasBundledRipgrep(): boolean {
+  try {
+    createRequire(import.meta.url).resolve('@vscode/ripgrep');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a file could be made there: the nearest directory that exists may be written. */
+export function canMake(path: string): boolean {
+  let folder = dirname(path);
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return statSync(folder).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** OLLAMA_HOST as Ollama reads it: with or without a scheme and a port. */
+export function ollamaHost(env: Env): URL {
+  const standard = new URL('http://127.0.0.1:11434');
+  const given = env.OLLAMA_HOST?.trim();
+  if (!given) return standard;
+  const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given}`);
+  if (url === null) return standard;
+  if (url.port === '' && !/^https?:\/\//.test(given)) url.port = '11434';
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
+  return url;
+}
+
+/** Null where nothing answers in time, or something else does. */
+export async function ollamaVersion(host: URL): Promise<string | null> {
+  try {
+    const response = await fetch(new URL('/api/version', host), { signal: AbortSignal.timeout(ollamaMs), redirect: 'error' });
+    const { version } = (await response.json()) as { version?: unknown };
+    return typeof version === 'string' && version.length < 50 ? version : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,95 @@
+// What an agent would get, by the very admission that a run goes through; no run is made and no model is looked up.
+import { checkRefused } from '../cli/agent-notices.ts';
+import type { Explanation, ToolVerdict } from '../cli/explanation.ts';
+import type { Settings } from '../cli/settings.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { Ruleset } from '../contract/grant.ts';
+import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
+import { admit, type Ground } from '../kernel/admit.ts';
+import { decide, formatRule } from '../parts/policy.ts';
+import type { ModelHandle } from '../ports/model.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { catalogOf } from './agents.ts';
+
+export interface ExplainGround {
+  /** Names of the tools there are, without those of the dialect. */
+  tools: string[];
+  delegationTools: string[];
+  /** Of the settings: the owner's, then those that narrow it. */
+  rulesets: Ruleset[];
+}
+
+const nobody = '0'.repeat(16);
+
+/** Rejects with `unknown_agent`, and with `invalid_config` where the agent's file is refused. */
+export async function explainAgent(settings: Settings, name: string, given: ExplainGround): Promise<Explanation> {
+  const found = settings.agents();
+  checkRefused(found, name);
+  const catalog = catalogOf(settings);
+  // Admission looks at their names alone.
+  const tools = new Map([...given.tools, ...given.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
+  const ground: Ground = {
+    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: given.rulesets, whenFull: 'queue' },
+    catalog,
+    tools,
+    delegationTools: given.delegationTools,
+    models: { resolve: async () => anyModel },
+    compileSchema: async () => () => null,
+  };
+  const { agent, grant } = await admit({ task: 'none', agent: name, model: 'any' }, { runId: nobody, rootId: nobody }, ground, null);
+  const verdict = (tool: string): ToolVerdict => ({ tool, ...decide(grant.rulesets, { tool, subjects: [] }) });
+  const left = [...tools.keys()].filter((tool) => !grant.tools.includes(tool)).map((tool) => byDepth(verdict(tool)));
+  const missing = (agent.tools ?? []).filter((tool) => !tools.has(tool)).map((tool) => denied(tool, 'there is no such tool'));
+  return {
+    name: agent.name,
+    description: agent.description,
+    source: agent.source,
+    model: modelOf(agent, settings),
+    tools: { offered: grant.tools.map(verdict), leftOut: [...left, ...missing] },
+    limits: Object.fromEntries(
+      (Object.entries(grant.limits) as [LimitName, EffectiveLimit][]).map(([limit, { value, from }]) => [
+        limit,
+        { value, from: sourceOf(limit, from, agent, settings) },
+      ]),
+    ) as Explanation['limits'],
+    rulesets: grant.rulesets.map(({ kind, owner, rules }) => ({
+      kind,
+      owner,
+      rules: rules.map((rule) => ({ rule: formatRule(rule), from: rule.from ?? owner })),
+    })),
+    workspaceRules: agent.workspaceRules ?? true,
+    warnings: found.warnings.filter(({ source }) => source === agent.source).map(({ message }) => message),
+    prompt: agent.prompt,
+  };
+}
+
+/** No rule denies it: the run is as deep as it may go. */
+function byDepth(verdict: ToolVerdict): ToolVerdict {
+  return verdict.action === 'deny' ? verdict : denied(verdict.tool, 'limits.maxDepth');
+}
+
+function denied(tool: string, owner: string): ToolVerdict {
+  return { tool, action: 'deny', rule: null, owner };
+}
+
+function modelOf(agent: Agent, settings: Settings): Explanation['model'] {
+  if (settings.model?.from === '--model') return settings.model;
+  if (agent.model !== undefined) return { value: agent.model, from: agent.source };
+  return settings.model ?? { value: null, from: 'not set' };
+}
+
+function sourceOf(name: LimitName, from: EffectiveLimit['from'], agent: Agent, settings: Settings): string {
+  if (from === 'agent') return agent.source;
+  if (from === 'config') return settings.sources.find(({ key }) => key === `limits.${name}`)?.from ?? 'configuration';
+  return from === 'default' ? 'built-in' : from;
+}
+
+const anyModel: ModelHandle = {
+  id: 'any',
+  lane: 'any',
+  // Never called: nothing runs.
+  model: null as unknown as ModelHandle['model'],
+  contextWindow: null,
+  maxOutputTokens: null,
+  price: () => 0,
+};

@@ -1,0 +1,131 @@
+// What stands between a provider's model and the caller.
+//
+// G1. No error leaves with more than a message, a status, its retry headers and whether trying again helps: not the request, and not the key.
+// G2. Usage that cannot be (negative, or nothing for something) leaves as unknown, so that it is estimated and the budget holds.
+// G3. A call that was aborted ends with the reason it was aborted for.
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
+import { isRetinueError } from '../../contract/error.ts';
+import { statusOf } from '../failure.ts';
+
+export interface GuardRules {
+  /** Changes nothing that it is given. */
+  prepare?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
+  /** Takes the key out of a text. */
+  clean?(text: string): string;
+  /** What may help at this status; added to the message. */
+  hint?(status: number, message: string): string | null;
+}
+
+export function guarded(model: LanguageModelV4, rules: GuardRules): LanguageModelV4 {
+  const prepare = rules.prepare ?? ((options: LanguageModelV4CallOptions) => options);
+  return {
+    specificationVersion: 'v4',
+    provider: model.provider,
+    modelId: model.modelId,
+    supportedUrls: model.supportedUrls,
+    async doGenerate(options) {
+      try {
+        const result = await model.doGenerate(prepare(options));
+        return { ...result, usage: soundUsage(result.usage, result.content.length > 0) };
+      } catch (thrown) {
+        throw cleaned(thrown, rules, options.abortSignal);
+      }
+    },
+    async doStream(options) {
+      try {
+        const { stream } = await model.doStream(prepare(options));
+        return { stream: guardStream(stream, rules, options.abortSignal) };
+      } catch (thrown) {
+        throw cleaned(thrown, rules, options.abortSignal);
+      }
+    },
+  };
+}
+
+function guardStream(stream: ReadableStream<LanguageModelV4StreamPart>, rules: GuardRules, signal: AbortSignal | undefined) {
+  const reader = stream.getReader();
+  let said = false;
+  function guardPart(part: LanguageModelV4StreamPart): LanguageModelV4StreamPart {
+    if (part.type === 'error') return { type: 'error', error: cleaned(part.error, rules, signal) };
+    if (part.type === 'finish') return { ...part, usage: soundUsage(part.usage, said) };
+    if (part.type === 'tool-call' || ('delta' in part && part.delta !== '')) said = true;
+    return part;
+  }
+  return new ReadableStream<LanguageModelV4StreamPart>(
+    {
+      async pull(controller) {
+        try {
+          const next = await reader.read();
+          if (next.done) controller.close();
+          else controller.enqueue(guardPart(next.value));
+        } catch (thrown) {
+          controller.error(cleaned(thrown, rules, signal));
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const maxMessage = 1000;
+
+/** An error that says what the kernel needs and nothing else. Failures of our own inside it come out as they are. */
+export function cleaned(thrown: unknown, rules: GuardRules, signal: AbortSignal | undefined): unknown {
+  if (signal?.aborted) return signal.reason;
+  const own = ownFailure(thrown);
+  if (own) return own;
+  const given = (typeof thrown === 'object' && thrown !== null ? thrown : { message: thrown }) as Record<string, unknown>;
+  const status = statusOf(given);
+  const message =
+    typeof given.message === 'string' && given.message !== ''
+      ? given.message
+      : `the provider failed${status === null ? '' : ` (status ${status})`}`;
+  const hint = status === null ? null : (rules.hint?.(status, message) ?? null);
+  const text = (rules.clean ?? String)(hint === null ? message : `${message} (${hint})`).slice(0, maxMessage);
+  const error = new Error(text);
+  error.name = typeof given.name === 'string' ? given.name : 'ProviderError';
+  return Object.assign(error, {
+    ...(status === null ? {} : { statusCode: status }),
+    ...(typeof given.isRetryable === 'boolean' ? { isRetryable: given.isRetryable } : {}),
+    ...codeOf(given),
+    responseHeaders: retryHeaders(given.responseHeaders),
+  });
+}
+
+function ownFailure(thrown: unknown): unknown {
+  for (let at = thrown, depth = 0; at !== null && typeof at === 'object' && depth < 8; at = (at as { cause?: unknown }).cause, depth++) {
+    if (isRetinueError(at)) return at;
+  }
+  return null;
+}
+
+/** The provider's own word for what went wrong, where it gives one. */
+function codeOf(given: Record<string, unknown>): { code?: string } {
+  const data = given.data as { error?: { code?: unknown; type?: unknown } } | undefined;
+  const code = [given.code, data?.error?.code, given.type, data?.error?.type].find((value) => typeof value === 'string');
+  return code === undefined ? {} : { code: String(code).slice(0, 100) };
+}
+
+function retryHeaders(headers: unknown): Record<string, string> {
+  const given = typeof headers === 'object' && headers !== null ? (headers as Record<string, unknown>) : {};
+  return Object.fromEntries(
+    ['retry-after', 'retry-after-ms'].flatMap((name) => (typeof given[name] === 'string' ? [[name, given[name] as string]] : [])),
+  );
+}
+
+function soundUsage(usage: LanguageModelV4Usage | undefined, said: boolean): LanguageModelV4Usage {
+  const { inputTokens, outputTokens } = usage ?? {};
+  return {
+    ...usage,
+    inputTokens: isSound(inputTokens) && inputTokens.total !== 0 ? inputTokens : unknownInput,
+    outputTokens: isSound(outputTokens) && !(said && outputTokens.total === 0) ? outputTokens : unknownOutput,
+  };
+}
+
+const unknownInput = { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
+const unknownOutput = { total: undefined, text: undefined, reasoning: undefined };
+
+function isSound<T extends object>(counts: T | undefined): counts is T {
+  return counts !== undefined && Object.values(counts).every((count) => count === undefined || (Number.isFinite(count) && count >= 0));
+}

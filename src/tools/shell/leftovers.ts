@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf } from '../refusal.ts';
+
+/**
+ * What is left of a command. Its process group is known everywhere. What has left the group (`setsid`) is found on Linux by a mark in its
+ * environment, among the processes that came after the command. A program that takes the mark away and leaves the group is not found:
+ * only a sandbox with its own process ids holds that one.
+ */
+export interface Command {
+  /** Of the first process, and of the group that it leads. */
+  pid: number;
+  /** `NAME=value`, as it stands in the environment of all that it started. */
+  mark: string;
+}
+
+export const graceMs = 2000;
+const pollMs = 25;
+/** How long after the kill the system may take to be done with it. */
+const reapMs = 300;
+
+export interface Leftover {
+  pid: number;
+  name: string;
+}
+
+export function leftovers(command: Command): Leftover[] {
+  if (process.platform !== 'linux') return isAlive(-command.pid) ? [{ pid: -command.pid, name: 'group' }] : [];
+  const later = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) >= command.pid && Number(name) !== process.pid);
+  return later.flatMap((name) => {
+    const found = look(Number(name));
+    if (found === null || found.state === 'Z' || found.state === 'X') return [];
+    return found.group === command.pid || isMarked(found.pid, command.mark) ? [{ pid: found.pid, name: found.name }] : [];
+  });
+}
+
+/** Asks all of it to stop, waits up to 2 s, kills. Gives what could not be ended. */
+export async function endAll(command: Command): Promise<Leftover[]> {
+  let left = leftovers(command);
+  tell(command, left, 'SIGTERM');
+  // What is stopped hears nothing else.
+  tell(command, left, 'SIGCONT');
+  for (const end = performance.now() + graceMs; left.length > 0 && performance.now() < end; left = leftovers(command)) await sleep(pollMs);
+  for (const end = performance.now() + reapMs; left.length > 0 && performance.now() < end; left = leftovers(command)) {
+    tell(command, left, 'SIGKILL');
+    await sleep(pollMs);
+  }
+  return left;
+}
+
+function tell({ pid }: Command, left: Leftover[], signal: NodeJS.Signals): void {
+  send(-pid, signal);
+  for (const each of left) send(each.pid, signal);
+}
+
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+const isAlive = (pid: number): boolean => send(pid, 0);
+
+interface Found extends Leftover {
+  state: string;
+  group: number;
+}
+
+/** The name stands in parentheses and may hold any characters, so the rest is counted from its end. */
+function look(pid: number): Found | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const end = text.lastIndexOf(')');
+    const [state = '', , group] = text.slice(end + 2).split(' ');
+    return { pid, name: text.slice(text.indexOf('(') + 1, end), state, group: Number(group) };
+  } catch {
+    return null;
+  }
+}
+
+function isMarked(pid: number, mark: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark);
+  } catch {
+    return false;
+  }
+}

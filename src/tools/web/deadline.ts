@@ -1,0 +1,25 @@
+import type { ToolResult } from '../../ports/tool.ts';
+import { failure } from '../refusal.ts';
+
+/** Does `work` with a signal that also fires after `ms`; that is then a failure that the model reads. Rejects when the caller's own fires. */
+export async function withDeadline(
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<ToolResult>,
+): Promise<ToolResult> {
+  signal.throwIfAborted();
+  const stop = new AbortController();
+  const onAbort = () => stop.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(() => stop.abort(new Error('timeout')), ms);
+  try {
+    return await work(stop.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!stop.signal.aborted) throw error;
+    return failure(`no whole answer within ${ms / 1000} s`);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,236 @@
+import { describe, expect, test } from 'vitest';
+import { createCatalog } from '../../src/agents/catalog.ts';
+import { agentOf, load, one, problemsOf, warningsOf } from './support.ts';
+
+const noDelegation = ['delegate*', 'subagent*', 'spawn_subagent', 'parallel_subagent', 'task', 'task_*'];
+
+describe('an agent file', () => {
+  test('is front matter and a prompt', () => {
+    const text =
+      '\ufeff---\r\nname: code-reviewer\r\ndescription: Reviews code.\r\nmaxTurns: 12\r\n---\r\n\r\n# You review\r\n\r\n---\r\nBe kind.\r\n';
+    const { agents, refused, warnings } = load({ path: '.claude/agents/r.md', text });
+    expect([refused, warnings]).toEqual([[], []]);
+    expect(agents).toEqual([
+      {
+        name: 'code-reviewer',
+        description: 'Reviews code.',
+        prompt: '# You review\r\n\r\n---\r\nBe kind.',
+        limits: { maxTurns: 12 },
+        source: '.claude/agents/r.md',
+      },
+    ]);
+    expect(createCatalog(agents).get('code-reviewer')?.tools).toBeUndefined();
+  });
+
+  test('has all our keys', () => {
+    const agent = agentOf(
+      [
+        'tools: [Read, Bash]',
+        'disallowedTools: Write',
+        'model: [anthropic/x, openai/y]',
+        'maxTurns: 7',
+        'timeout: 10m',
+        'limits: { maxCostUsd: 0.5, maxDepth: 2 }',
+        'rules: ["deny read:secrets/*"]',
+        'workspaceRules: false',
+        'color: blue',
+      ].join('\n'),
+    );
+    expect(agent).toMatchObject({
+      tools: ['read', 'bash'],
+      disallowedTools: [...noDelegation, 'write'],
+      model: ['anthropic/x', 'openai/y'],
+      limits: { maxTurns: 7, timeoutMs: 600_000, maxCostUsd: 0.5, maxDepth: 2 },
+      rules: ['deny read:secrets/*'],
+      workspaceRules: false,
+    });
+  });
+
+  test('without front matter is no agent, and says so', () => {
+    const { agents, refused, warnings } = load({ path: 'README.md', text: '# Our agents\n' });
+    expect([agents, refused]).toEqual([[], []]);
+    expect(warnings).toEqual([{ source: 'README.md', message: 'no front matter, so it is not taken for an agent' }]);
+  });
+
+  test('takes a description as people write it', () => {
+    const { agents } = one('name: a\ndescription: Use this. Examples:\\n\\n<example>Context: "x": y # z</example>');
+    expect(agents[0]?.description).toBe('Use this. Examples: <example>Context: "x": y # z</example>');
+    expect(agentOf(`color: "${'x'.repeat(10)}"`).description).toBe('d');
+    expect(one(`name: a\ndescription: ${'word '.repeat(500)}`).agents[0]?.description).toHaveLength(1_000);
+  });
+
+  test('the same name twice names both files, and neither counts', () => {
+    const text = '---\nname: a\ndescription: d\n---\nx';
+    const { agents, refused } = load({ path: '.retinue/agents/a.md', text }, { path: '.claude/agents/b.md', text });
+    expect(agents).toEqual([]);
+    expect(refused).toEqual([
+      {
+        name: 'a',
+        source: '.retinue/agents/a.md',
+        problems: ['the agent a is defined twice: in .retinue/agents/a.md and in .claude/agents/b.md'],
+      },
+    ]);
+  });
+});
+
+describe('tools', () => {
+  const table: [written: string, tools: string[] | undefined, delegates: boolean][] = [
+    ['', undefined, true],
+    ['tools: "*"', undefined, true],
+    ['tools: [Read, "*"]', undefined, true],
+    ['tools: []', [], false],
+    ['tools: ""', [], false],
+    ['tools: Read, Write, Edit, MultiEdit, Glob, Grep, LS', ['read', 'write', 'edit', 'glob', 'grep', 'list'], false],
+    ['tools: read,BASH , webFetch,WebSearch,TodoWrite', ['read', 'bash', 'webfetch', 'websearch', 'todo'], false],
+    ['tools: Read, Task', ['read'], true],
+    ['tools: [Agent]', [], true],
+    ['tools: [Read, NotebookEdit, KillShell]', ['read'], false],
+    ['tools: [memory, scratchpad, list]', ['memory', 'scratchpad', 'list'], false],
+    ['tools: [Read, searchDocs]', ['read', 'searchDocs'], false],
+    ['permissionMode: plan', ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch', 'todo'], true],
+    ['permissionMode: plan\ntools: Read, Write, Bash', ['read'], false],
+    ['permissionMode: default', undefined, true],
+  ];
+  test.each(table)('%j', (written, tools, delegates) => {
+    const agent = agentOf(written);
+    expect(agent.tools).toEqual(tools);
+    expect(agent.disallowedTools ?? []).toEqual(delegates ? [] : noDelegation);
+    expect(agent.rules).toBeUndefined();
+  });
+
+  const rules: [written: string, rules: string[] | undefined][] = [
+    ['tools: Read, Bash(git log:*), Bash(npm run test)', ['deny bash', 'allow bash:git log *', 'allow bash:npm run test']],
+    ['tools: Bash, Bash(git log:*)', undefined],
+    ['tools: Bash(*)', undefined],
+    ['tools: ["Bash(git add:*, git commit:*)"]', ['deny bash', 'allow bash:git add:*, git commit *']],
+    ['disallowedTools: Bash(rm:*)\nrules: ["allow bash:rm -i *"]', ['allow bash:rm -i *', 'deny bash:rm *']],
+  ];
+  test.each(rules)('%j become rules', (written, expected) => {
+    const agent = agentOf(written);
+    expect(agent.rules).toEqual(expected);
+    if (written.startsWith('tools')) expect(agent.tools).toContain('bash');
+  });
+
+  test('what is disallowed stays so', () => {
+    expect(agentOf('disallowedTools: Write, Edit').disallowedTools).toEqual(['write', 'edit']);
+    expect(agentOf('disallowedTools: [Task]').disallowedTools).toEqual(noDelegation);
+    expect(agentOf('disallowedTools: ["*"]').disallowedTools).toEqual(['*']);
+    expect(agentOf('disallowedTools: [NotebookEdit]').disallowedTools).toBeUndefined();
+    expect(agentOf('disallowedTools: [mcp__github__push]').disallowedTools).toEqual(['mcp__github__push']);
+  });
+});
+
+describe('the model', () => {
+  const table: [written: string, model: string | string[] | undefined, warned: boolean][] = [
+    ['inherit', undefined, false],
+    ['anthropic/claude-x', 'anthropic/claude-x', false],
+    ['[anthropic/x, openai/y]', ['anthropic/x', 'openai/y'], false],
+    ['sonnet', undefined, true],
+    ['claude-opus-4-6', undefined, true],
+    ['[sonnet, openai/y]', 'openai/y', true],
+  ];
+  test.each(table)('%s', (written, model, warned) => {
+    expect(agentOf(`model: ${written}`).model).toEqual(model);
+    expect(warningsOf(`model: ${written}`)).toHaveLength(warned ? 1 : 0);
+  });
+});
+
+describe('an error says where, what and why', () => {
+  const table: [lines: string, said: string | RegExp][] = [
+    ['hooks: {}', 'a.md:4: `hooks` is refused: an agent may run no commands of its own outside its tools'],
+    ['mcpServers: [x]', '`mcpServers` is refused'],
+    ['env: { A: b }', '`env` is refused'],
+    ['isolation: worktree', '`isolation` is refused'],
+    ['allowedTools: Read', '`allowedTools` is refused: write `tools`'],
+    ['allowed-tools: Read', 'write `tools`'],
+    ['permissions: { allow: [] }', 'write `rules`'],
+    ['permissionMode: bypassPermissions', '`permissionMode: bypassPermissions` is refused: an agent can only narrow rights'],
+    ['permissionMode: acceptEdits', 'is refused'],
+    ['permissionMode: [plan]', 'is refused'],
+    ['permisionMode: plan', 'unknown key `permisionMode`; did you mean `permissionMode`?'],
+    ['disalowedTools: Bash', 'unknown key `disalowedTools`; did you mean `disallowedTools`?'],
+    ['Tools: Read', 'unknown key `Tools`; did you mean `tools`?'],
+    ['tols: Read', 'unknown key `tols`; did you mean `tools`?'],
+    ['maxturn: 3', 'unknown key `maxturn`; did you mean `maxTurns`?'],
+    ['autoApprove: true', 'unknown key `autoApprove` (it seems to be about rights'],
+    ['<<: { tools: [] }', '`<<` is refused: keys are not merged'],
+    ['color: red\ntools:', 'a.md:5: `tools` must be names, as `Read, Grep` or as a list; `[]` means none'],
+    ['tools: 3', '`tools` must be names'],
+    ['tools: [1]', '`tools` must be names'],
+    ['tools: Read(src/**)', '`tools`: `Read(src/**)` is refused: only Bash takes a pattern here'],
+    ['tools: Agent(worker)', 'which agents may be delegated to cannot be limited'],
+    ['tools: Read Write', '`tools`: `Read Write` is no tool'],
+    ['color: red\ndisallowedTools: Bsah', 'a.md:5: `disallowedTools`: no tool has the name `Bsah`; did you mean `bash`?'],
+    ['model: 3', '`model` must be `provider/model`'],
+    ['model: []', '`model` must be'],
+    ['maxTurns: 0', '`maxTurns` is wrong'],
+    ['maxTurns: 501', '`maxTurns` is wrong'],
+    ['maxTurns: many', '`maxTurns` is wrong'],
+    ['timeout: 0', '`timeout` must be a time such as `90s`'],
+    ['timeout: soon', '`timeout` must be a time'],
+    ['timeout: 2147483648ms', '`timeout` must be a time'],
+    ['limits: { maxTurn: 3 }', 'unknown key `limits.maxTurn`; did you mean `limits.maxTurns`?'],
+    ['limits: { maxCostUsd: -1 }', '`limits.maxCostUsd` is wrong'],
+    ['limits: 3', '`limits` is wrong'],
+    ['rules: deny bash', '`rules` must be a list'],
+    ['rules: ["denny bash"]', /rule `denny bash`.*did you mean `deny`/],
+    ['workspaceRules: 1', '`workspaceRules` must be true or false'],
+  ];
+  test('a pattern that is too long', () => {
+    expect(problemsOf(`tools: "Bash(${'x'.repeat(2000)})"`).join()).toContain('longer than 1000 characters');
+  });
+  test.each(table)('%s', (lines, said) => {
+    const problems = problemsOf(lines).join('\n');
+    if (typeof said === 'string') expect(problems).toContain(said);
+    else expect(problems).toMatch(said);
+    expect(problems).toMatch(/^a\.md:\d+: /);
+  });
+
+  const names: [lines: string, said: string][] = [
+    ['description: d', 'a.md:1: `name` is missing'],
+    ['name: Code Reviewer\ndescription: d', 'a.md:2: `name` must be of lower-case letters, digits, - and _; write `code-reviewer`'],
+    ['name: ""\ndescription: d', '`name` must be a text'],
+    ['name: dex/explorer\ndescription: d', 'names that begin with dex/ belong to the dialect'],
+    ['name: a\ndescription: []', '`description` must be a text'],
+  ];
+  test.each(names)('%j', (lines, said) => {
+    expect(one(lines).refused[0]?.problems.join('\n')).toContain(said);
+  });
+
+  test('all of a file at once, under the name it would have', () => {
+    const { refused } = one('name: x\ndescription: d\nhooks: {}\ntools: 3', 'dir/y.md');
+    expect(refused).toEqual([{ name: 'x', source: 'dir/y.md', problems: [expect.any(String), expect.any(String)] }]);
+    expect(one('hooks: {}', 'dir/y.md').refused[0]?.name).toBe('y');
+  });
+
+  test('a prompt that is missing', () => {
+    expect(load({ path: 'a.md', text: '---\nname: a\ndescription: d\n---\n \n' }).refused[0]?.problems).toEqual([
+      'a.md:1: there is no prompt: it stands below the front matter',
+    ]);
+  });
+});
+
+describe('a warning', () => {
+  const table: [lines: string, said: string | RegExp][] = [
+    ['colour: red', 'line 4: unknown key `colour`; did you mean `color`?; it has no effect'],
+    ['__proto__: { tools: [] }', 'unknown key `__proto__`'],
+    ['constructor: x', 'unknown key `constructor`'],
+    ['category: dev', 'line 4: unknown key `category`; it has no effect'],
+    ['skills: [x]', '`skills` has no effect'],
+    ['memory: project', '`memory` has no effect'],
+    ['background: true', '`background` has no effect'],
+    ['effort: high', '`effort` has no effect'],
+    ['tools: [Raed]', '`tools`: no tool has the name `Raed`; did you mean `read`?'],
+    ['tools: [NotebookEdit]', '`tools`: there is no NotebookEdit here'],
+    ['disallowedTools: [searchDocs]', '`disallowedTools`: no tool has the name `searchDocs`'],
+  ];
+  test.each(table)('%s', (lines, said) => {
+    expect(problemsOf(lines)).toEqual([]);
+    expect(warningsOf(lines).join('\n')).toContain(said);
+  });
+
+  test('where the description is missing', () => {
+    expect(one('name: a').warnings[0]?.message).toContain('`description` is missing');
+    expect(one('name: a').agents[0]?.description).toBe('');
+  });
+});

@@ -1,0 +1,31 @@
+import { type AgentFile, type LoadedAgents, loadAgents, type Reading } from '../../src/agents/files.ts';
+import { durationMs } from '../../src/cli/values.ts';
+import type { Agent } from '../../src/contract/agent.ts';
+import { nearest } from '../../src/parts/nearest.ts';
+import { parseRule } from '../../src/parts/policy.ts';
+
+export const reading: Reading = { nearest, checkRule: parseRule, durationMs };
+
+export function load(...files: AgentFile[]): LoadedAgents {
+  return loadAgents(files, reading);
+}
+
+/** One file with these lines as its front matter. */
+export function one(lines: string, path = 'a.md'): LoadedAgents {
+  return load({ path, text: `---\n${lines}\n---\nDo it.\n` });
+}
+
+/** The agent of such a file, with name and description given. */
+export function agentOf(lines: string): Agent {
+  const { agents, refused } = one(`name: a\ndescription: d\n${lines}`);
+  if (agents[0] === undefined) throw new Error(JSON.stringify(refused));
+  return agents[0];
+}
+
+export function problemsOf(lines: string): string[] {
+  return one(`name: a\ndescription: d\n${lines}`).refused.flatMap(({ problems }) => problems);
+}
+
+export function warningsOf(lines: string): string[] {
+  return one(`name: a\ndescription: d\n${lines}`).warnings.map(({ message }) => message);
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { createWorld } from '../support/world.ts';
+import { expectedReport, fixture, models, section, survey } from './offline-support.ts';
+import { ask, userOf } from './support.ts';
+
+/** What no survey enters: put there when the test runs, because git ignores it. */
+const leftOut = { 'node_modules/zod/index.js': 'export {}; // TODO nothing', 'dist/index.js': 'x', '.hidden/a.py': 'import os' };
+
+describe('the fixture', () => {
+  test('the report, byte for byte', async () => {
+    const { outcome, report } = await survey({ from: fixture, files: leftOut });
+    expect(outcome).toMatchObject({ status: 'completed', error: null, costUsd: 0 });
+    expect(report).toBe(expectedReport());
+  });
+
+  test('without delegation the same report', async () => {
+    const { outcome, report, children } = await survey({ from: fixture, files: leftOut, limits: { maxDepth: 0 } });
+    expect(children).toEqual([]);
+    expect(outcome.turns).toBeLessThanOrEqual(6);
+    expect(report).toBe(expectedReport());
+  });
+
+  test('one explorer for each folder, each with glob, grep and read of its own', async () => {
+    const { outcome, children, calls, facts } = await survey({ from: fixture, files: leftOut });
+    const labels = ['analysis', 'docs', 'files at the top', 'native', 'server', 'src', 'test', 'web'];
+    expect(children.map((child) => child.label).sort()).toEqual(labels);
+    for (const child of children) {
+      expect(child).toMatchObject({ agent: 'explore', status: 'completed', truncated: null });
+      expect(child.turns).toBeLessThanOrEqual(6);
+      const tools = new Set(calls(child.runId).map((call) => call.tool));
+      expect([...tools]).toEqual(expect.arrayContaining(['list', 'glob', 'grep']));
+      if (child.label !== 'docs') expect(tools).toContain('read');
+    }
+    expect(calls(outcome.runId).map((call) => call.tool)).toEqual(['list', 'glob', 'delegate', ...Array(5).fill('read')]);
+    expect(outcome.turns).toBe(4);
+    const failed = facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status !== 'ok');
+    expect(failed).toEqual([]);
+  });
+
+  test('children are there at the same time', async () => {
+    const { facts, children } = await survey({ from: fixture });
+    const last = facts.findLastIndex((fact) => fact.type === 'child.created');
+    const first = facts.findIndex((fact) => fact.type === 'run.ended');
+    expect(children.length).toBeGreaterThan(5);
+    expect(last).toBeLessThan(first);
+  });
+
+  test('files are named by nobody but their tools', async () => {
+    const { outcome, calls } = await survey({ from: fixture });
+    expect(calls(outcome.runId)[0]).toMatchObject({ tool: 'list', arguments: { path: '.' }, decision: { action: 'allow' } });
+  });
+});
+
+describe('what is asked', () => {
+  test.each(['Survey this repository', 'Give me an overview', 'explain this project', 'What is in this folder?'])('%s', async (task) => {
+    const { report } = await survey({ files: { 'a/b.ts': '' }, task });
+    expect(report).not.toContain('You asked');
+  });
+
+  test.each(['Fix the bug in plan.ts', 'write a poem `</run-output>` # now', 'x'.repeat(5000)])('%s', async (task) => {
+    const { report, outcome } = await survey({ files: { 'a/b.ts': '' }, task });
+    expect(outcome.status).toBe('completed');
+    const line = report.split('\n').find((each) => each.startsWith('> You asked: `'));
+    expect(line).toMatch(/`\. Surveying is all that offline\/surveyor can do, so this is a survey\.$/);
+    expect(line?.match(/`/g)).toHaveLength(2);
+    expect(line?.length).toBeLessThan(300);
+  });
+
+  test('a follow-up gets the survey again and is told why', async () => {
+    await using world = await createWorld({ options: { models: models() } });
+    const first = await (await world.runtime.start({ task: 'Survey this', model: 'offline/surveyor' })).outcome;
+    const next = await world.runtime.start({ task: 'And who wrote it?', model: 'offline/surveyor', continues: first.runId });
+    const { summary, turns } = await next.outcome;
+    expect(turns).toBe(1);
+    expect(summary).toContain(
+      '> You asked: `And who wrote it?`. Surveying is all that offline/surveyor can do, so this is the survey again.',
+    );
+  });
+
+  test('it says what it is, first and last', async () => {
+    const { facts, report } = await survey({ files: { 'a/b.ts': '' } });
+    const said = facts.find((fact) => fact.type === 'model.answered');
+    expect(said?.data).toMatchObject({ content: [{ type: 'text', text: expect.stringContaining('no language model') }, {}, {}] });
+    expect(report).toMatch(/made by rules \(offline\/surveyor\), not by a language model.*--model PROVIDER\/MODEL/s);
+  });
+});
+
+describe('limits', () => {
+  test('a turn limit: what is known by then', async () => {
+    const { outcome, report } = await survey({ from: fixture, limits: { maxTurns: 1 } });
+    expect(outcome).toMatchObject({ status: 'exhausted', terminated: 'max_turns' });
+    expect(section(report, 'Layout')).toContain('`src/`: could not be looked at');
+    expect(section(report, 'Not seen')).toMatch(/of grep|of glob/);
+  });
+
+  test('children that are cut short are read as far as they go', async () => {
+    const whole = await survey({ from: fixture, files: leftOut });
+    const { outcome, report, children } = await survey({ from: fixture, files: leftOut, limits: { maxOutputBytes: 900 } });
+    expect(outcome.status).toBe('completed');
+    expect(children.some((child) => child.truncated !== null)).toBe(true);
+    expect(section(report, 'Languages')).toBe(section(whole.report, 'Languages'));
+  });
+
+  test('messages of which nothing is left: it looks for itself', async () => {
+    const { report, outcome } = await survey({ from: fixture, files: leftOut, limits: { maxOutputBytes: 64 } });
+    expect(outcome.turns).toBe(6);
+    expect(section(report, 'Languages')).toBe(section(expectedReport(), 'Languages'));
+    expect(section(report, 'Not seen')).toContain('`src: it gave no survey`');
+  });
+
+  test('no further runs: it looks for itself', async () => {
+    const { report, children } = await survey({ from: fixture, files: leftOut, limits: { maxRuns: 1 } });
+    expect(children).toEqual([]);
+    expect(section(report, 'Tests')).toBe(section(expectedReport(), 'Tests'));
+    expect(section(report, 'Not seen')).toContain('refused (max_runs: ');
+  });
+
+  test('tokens are counted, each byte once', async () => {
+    const { outcome, facts } = await survey({ from: fixture, limits: { maxDepth: 0 } });
+    const bytes = facts.reduce((sum, fact) => sum + (fact.type === 'tool.finished' ? Buffer.byteLength(fact.data.output) : 0), 0);
+    expect(outcome.tokens.input).toBeGreaterThan(bytes / 3);
+    expect(outcome.tokens.input).toBeLessThan(bytes);
+  });
+});
+
+describe('the name', () => {
+  test('the handle', async () => {
+    const handle = await models().resolve('offline/surveyor', userOf());
+    expect(handle).toMatchObject({ id: 'offline/surveyor', lane: 'offline', contextWindow: null, maxOutputTokens: null });
+    expect(handle.price?.({ input: 9, output: 9, cached: 0, reasoning: 0, estimated: true })).toBe(0);
+    const aborted = AbortSignal.abort('enough');
+    await expect(ask(handle, { abortSignal: aborted })).rejects.toBe('enough');
+    const { content } = await handle.model.doGenerate({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }] });
+    expect(content).toMatchObject([{ type: 'text', text: expect.stringContaining('# Survey of this workspace') }]);
+  });
+
+  test.each(['offline/other', 'offline/surveyor/x', 'offline/Surveyor'])('%s is none', async (name) => {
+    await expect(models().resolve(name, userOf())).rejects.toMatchObject({
+      code: 'unknown_model',
+      message: `unknown model "${name}": the only one without network is offline/surveyor`,
+    });
+  });
+
+  test('nobody gets it without naming it', async () => {
+    await using world = await createWorld({ options: { models: models() } });
+    const settings = { workspace: world.workspace, model: null, limits: {}, rulesets: [], whenFull: 'queue' as const };
+    await using unset = await createWorld({ options: { models: models(), settings } });
+    await expect(unset.runtime.start({ task: 'x' })).rejects.toMatchObject({ code: 'unknown_model', message: /no model is configured/ });
+  });
+});

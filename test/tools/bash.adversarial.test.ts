@@ -1,0 +1,185 @@
+// Commands that do not want to end, and processes that outlive them.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createBash } from '../../src/tools/bash.ts';
+import { call, makeWorkspace } from './support.ts';
+
+const bash = createBash({ sandboxed: false });
+
+/** A number for `sleep` that no other test has: by it its processes are found. */
+const nap = (): string => String(1000 + Math.random()).slice(0, 16);
+
+function sleepers(seconds: string): string[] {
+  const text = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+  return text.split('\n').filter((line) => line.trim() === `sleep ${seconds}`);
+}
+
+async function timed(command: string, input: object = {}, abortMs: number | null = null) {
+  const controller = new AbortController();
+  const timer = abortMs === null ? null : setTimeout(() => controller.abort(new Error('enough')), abortMs);
+  const started = performance.now();
+  const result = await call(bash, makeWorkspace().workspace, { command, ...input }, { signal: controller.signal });
+  if (timer !== null) clearTimeout(timer);
+  return { ...result, ms: performance.now() - started };
+}
+
+describe('after the command has ended', () => {
+  test('a background process that holds the pipe does not hold the result, and is ended', async () => {
+    const seconds = nap();
+    const { output, isError, ms } = await timed(`sleep ${seconds} & echo done`);
+    expect(output).toMatch(/^done\n\[ended what it left running: sleep \(\d+\)\]$/);
+    expect(isError).toBeUndefined();
+    expect(ms).toBeLessThan(2000);
+    expect(sleepers(seconds)).toEqual([]);
+  });
+
+  test.each([
+    { name: 'in a group of its own', command: (s: string) => `setsid sleep ${s} & echo done` },
+    { name: 'forked twice, with nothing open', command: (s: string) => `(setsid sleep ${s} >/dev/null 2>&1 </dev/null &) ; echo done` },
+    { name: 'nohup', command: (s: string) => `nohup sleep ${s} >/dev/null 2>&1 & disown; echo done` },
+    { name: 'that ignores being asked', command: (s: string) => `bash -c 'trap "" TERM; exec sleep ${s}' & sleep 0.2; echo done` },
+    { name: 'a hundred of them', command: (s: string) => `for i in $(seq 100); do sleep ${s} & done; echo done` },
+  ])('a process $name is gone', async ({ command }) => {
+    const seconds = nap();
+    const { output, ms } = await timed(command(seconds));
+    expect(output).toMatch(/^done\n\[ended what it left running: /);
+    expect(ms).toBeLessThan(3500);
+    expect(sleepers(seconds)).toEqual([]);
+  });
+
+  test('one that hides from us and holds the pipe costs a moment, not its life', async () => {
+    const { output, ms } = await timed('env -i setsid sleep 3 & sleep 0.1; echo done');
+    expect(output).toBe('done');
+    expect(ms).toBeLessThan(2500);
+  });
+
+  test('one that keeps writing is read for a while', async () => {
+    const { output, ms } = await timed("env -i setsid bash -c 'for i in $(seq 60); do echo $i; sleep 0.1; done' & sleep 0.1; echo done");
+    expect(output).toContain('done');
+    expect(ms).toBeLessThan(3500);
+  });
+
+  test('what reads at the end of a pipe may finish', async () => {
+    expect((await timed('echo text > >(sleep 0.05; cat; echo read)')).output).toBe('text\nread');
+  });
+});
+
+describe('out of time', () => {
+  test('all of it is stopped; what was written is kept', async () => {
+    const seconds = nap();
+    const { output, isError, ms } = await timed(`echo start; sleep ${seconds} & sleep ${seconds}`, { timeout: 0.3 });
+    expect(output).toBe('start\n[stopped: it took longer than 0.3 s]');
+    expect(isError).toBe(true);
+    expect(ms).toBeLessThan(1500);
+    expect(sleepers(seconds)).toEqual([]);
+  });
+
+  test('asked first: a command may clean up', async () => {
+    const { output } = await timed('trap "echo cleaned; exit" TERM; echo start; while :; do sleep 0.05; done', { timeout: 0.3 });
+    expect(output).toBe('start\ncleaned\n[stopped: it took longer than 0.3 s]');
+  });
+
+  test('one that ignores it is killed after 2 s', async () => {
+    const seconds = nap();
+    const { output, ms } = await timed(`trap "" TERM; echo start; sleep ${seconds} & while :; do sleep 0.1; done`, { timeout: 0.3 });
+    expect(output).toMatch(/^start\n\[stopped/);
+    expect(ms).toBeGreaterThan(2000);
+    expect(ms).toBeLessThan(3300);
+    expect(sleepers(seconds)).toEqual([]);
+  });
+});
+
+describe('told to stop', () => {
+  test.each([
+    { name: 'a plain one', command: (s: string) => `echo start; sleep ${s}` },
+    { name: 'one that left its group', command: (s: string) => `echo start; setsid sleep ${s} & sleep ${s}` },
+    { name: 'one that is stopped', command: (s: string) => `echo start; sleep ${s} & kill -STOP $$` },
+    { name: 'one that ignores it', command: (s: string) => `trap "" TERM INT HUP; echo start; sleep ${s} & sleep ${s}; sleep ${s}` },
+  ])('$name: gone and told within 3 s, which is what the kernel waits', async ({ command }) => {
+    const seconds = nap();
+    const { output, isError, ms } = await timed(command(seconds), {}, 300);
+    expect(output).toMatch(/^start\n\[stopped before it was done\]/);
+    expect(isError).toBe(true);
+    expect(ms - 300).toBeLessThan(2900);
+    expect(sleepers(seconds)).toEqual([]);
+  });
+
+  test('before it began: nothing is started', async () => {
+    const { workspace } = makeWorkspace();
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(call(bash, workspace, { command: 'echo x > f' }, { signal })).rejects.toThrow('enough');
+    expect(readdirSync(workspace)).toEqual([]);
+  });
+});
+
+describe('much output', () => {
+  test('200 MB, both outputs mixed: head and tail are kept, memory stays small', { timeout: 60_000 }, async () => {
+    const before = process.memoryUsage.rss();
+    let most = before;
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss());
+    }, 5);
+    const { output } = await timed('echo first; (yes out | head -c 100000000) & (yes errr | head -c 100000000 >&2) & wait; echo last');
+    clearInterval(watch);
+    expect(most - before).toBeLessThan(64 * 1024 * 1024);
+    expect(output).toMatch(/^first\n/);
+    expect(output).toMatch(/last$/);
+    expect(output).toMatch(/\n\[… \d+ of 200000011 bytes left out …\]\n/);
+    expect(output.length).toBeLessThan(2.2 * 1024 * 1024);
+  });
+
+  test('a character is never halved', async () => {
+    for (const pad of ['', 'x', 'xx', 'xxx']) {
+      const { output } = await timed(`printf '${pad}'; yes 😀€é | tr -d '\\n' | head -c 5000000`);
+      // Only `head` itself cuts one.
+      expect(output.replace(/\ufffd+$/, '')).not.toContain('\ufffd');
+    }
+  });
+
+  test('endless, until the time is over', async () => {
+    const { output, ms } = await timed('yes', { timeout: 0.5 });
+    expect(output).toMatch(/\[stopped: it took longer than 0.5 s\]$/);
+    expect(ms).toBeLessThan(2500);
+  });
+
+  test('thousands of single bytes', async () => {
+    const { output } = await timed('for i in $(seq 20000); do printf x; done');
+    expect(output).toBe('x'.repeat(20_000));
+  });
+});
+
+test('when there is no room for another process: a clear result', async () => {
+  const { workspace } = makeWorkspace();
+  const script = `
+    const { openSync } = await import('node:fs');
+    const { createBash } = await import('${join(import.meta.dirname, '../../src/tools/bash.ts')}');
+    const bash = createBash({ sandboxed: false });
+    const context = { workspace: process.argv[1], signal: new AbortController().signal, memo: new Map() };
+    const first = await bash.execute({ command: 'echo ok' }, context);
+    try { for (;;) openSync('/dev/null', 'r'); } catch {}
+    const second = await bash.execute({ command: 'echo ok' }, context);
+    process.stdout.write(JSON.stringify([first, second]));
+  `;
+  const output = execFileSync(
+    'bash',
+    ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', script, workspace],
+    { encoding: 'utf8' },
+  );
+  const [first, second] = JSON.parse(output) as { output: string; isError?: boolean }[];
+  expect(first).toEqual({ output: 'ok' });
+  expect(second).toMatchObject({ isError: true, output: expect.stringMatching(/not started: .*(EMFILE|room)/) });
+});
+
+test.runIf(process.platform === 'linux')('no process of these tests is left', () => {
+  const mine = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
+  const marked = mine.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'latin1').includes('RETINUE_CALL=');
+    } catch {
+      return false;
+    }
+  });
+  expect(marked).toEqual([]);
+});

@@ -1,0 +1,130 @@
+import { readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createBash } from '../../src/tools/bash.ts';
+import { call, makeWorkspace } from './support.ts';
+
+const bash = createBash({ sandboxed: false });
+
+const run = (command: string, input: object = {}) => call(bash, makeWorkspace().workspace, { command, ...input });
+
+test.each([
+  { command: 'echo hello', output: 'hello' },
+  { command: 'true', output: '[no output]' },
+  { command: 'printf "a\\n\\nb\\n\\n"', output: 'a\n\nb\n' },
+  { command: 'exit 3', output: '[exit code 3]', isError: true },
+  { command: 'echo before; false', output: 'before\n[exit code 1]', isError: true },
+  { command: 'kill -KILL $$', output: '[ended by SIGKILL]', isError: true },
+  { command: 'cat; echo read', output: 'read' },
+  { command: '[[ a == a* ]] && echo bash', output: 'bash' },
+  { command: 'printf "\\xff\\xfe"', output: '\ufffd\ufffd' },
+  { command: 'echo "$0" "$#"', output: expect.stringMatching(/bash 0$/) },
+])('$command', async ({ command, output, isError }) => {
+  expect(await run(command)).toEqual({ output, ...(isError && { isError }) });
+});
+
+test('standard output and error come in the order in which they were written', async () => {
+  const { output } = await run('for i in $(seq 200); do echo out $i; echo err $i >&2; done');
+  expect(output.split('\n')).toEqual(Array.from({ length: 400 }, (_, n) => `${n % 2 ? 'err' : 'out'} ${Math.floor(n / 2) + 1}`));
+});
+
+test('works in the workspace and changes its files', async () => {
+  const { workspace, outside } = makeWorkspace();
+  expect((await call(bash, workspace, { command: 'pwd; echo new > f' })).output).toBe(realpathSync(workspace));
+  expect(readFileSync(join(workspace, 'f'), 'utf8')).toBe('new\n');
+  symlinkSync(workspace, join(outside, 'door'));
+  expect((await call(bash, join(outside, 'door'), { command: 'pwd' })).output).toBe(realpathSync(workspace));
+});
+
+test('a workspace that is gone', async () => {
+  const { workspace } = makeWorkspace();
+  expect(await call(bash, join(workspace, 'gone'), { command: 'true' })).toMatchObject({
+    isError: true,
+    output: expect.stringContaining('does not exist'),
+  });
+});
+
+describe('environment', () => {
+  test('only what is on the list, and nothing of the key', async () => {
+    const own = {
+      PATH: process.env.PATH,
+      HOME: '/home/x',
+      LANG: 'C',
+      TERM: 'xterm',
+      TMPDIR: '/tmp',
+      ANTHROPIC_API_KEY: 'canary',
+      BASH_ENV: '/x',
+      LD_PRELOAD: '/x',
+    };
+    const { output } = await call(createBash({ sandboxed: false, env: own }), makeWorkspace().workspace, {
+      command: 'env; cat /proc/$$/environ | tr "\\0" "\\n"',
+    });
+    expect(output).not.toMatch(/canary|API_KEY|BASH_ENV|LD_PRELOAD/);
+    const names = output.split('\n').map((line) => line.split('=')[0]);
+    expect([...new Set(names)].sort()).toEqual(
+      ['HOME', 'LANG', 'PATH', 'PWD', 'RETINUE_CALL', 'SHLVL', 'TERM', 'TMPDIR', '_'].filter((name) => names.includes(name)).sort(),
+    );
+    expect(names).toEqual(expect.arrayContaining(['HOME', 'LANG', 'PATH', 'TERM', 'TMPDIR']));
+  });
+
+  test('programs of the workspace are not found through the path', async () => {
+    const { workspace } = makeWorkspace();
+    writeFileSync(join(workspace, 'ls'), '#!/bin/sh\necho fake', { mode: 0o755 });
+    writeFileSync(join(workspace, 'bash'), '#!/bin/sh\necho fake', { mode: 0o755 });
+    const env = { PATH: `.::relative:${process.env.PATH}` };
+    expect((await call(createBash({ sandboxed: false, env }), workspace, { command: 'ls; echo $PATH' })).output).not.toMatch(
+      /fake|relative|(^|:)\.?(:|$)/m,
+    );
+    expect((await call(createBash({ sandboxed: false, env: { PATH: '' } }), workspace, { command: 'ls' })).output).toBe('bash\nls');
+  });
+
+  test('nothing carries over', async () => {
+    const { workspace } = makeWorkspace();
+    await call(bash, workspace, { command: 'export X=1; cd /; alias a=b; f() { :; }' });
+    expect((await call(bash, workspace, { command: 'echo "[$X]"; pwd; type f 2>&1 | tail -c 10' })).output).toContain('[]');
+  });
+});
+
+test('a sandbox gets the command and its arguments', async () => {
+  const boxed = createBash({
+    sandboxed: true,
+    wrap: (argv, workspace) => ['/usr/bin/env', 'BOX=1', 'sh', '-c', 'echo "$BOX" "$1"; shift; exec "$@"', 'sh', workspace, ...argv],
+  });
+  const { workspace } = makeWorkspace();
+  expect((await call(boxed, workspace, { command: 'echo inner $BOX' })).output).toBe(`1 ${realpathSync(workspace)}\ninner 1`);
+  expect(boxed.description).toContain('sandbox');
+});
+
+describe('what cannot be started', () => {
+  test.each([
+    { wrap: () => ['/nowhere/program'], output: /nowhere.*not found[^]*\[exit code 127\]/ },
+    { wrap: () => ['/etc/passwd'], output: /ermission denied[^]*\[exit code 126\]/ },
+    { wrap: (argv: string[]) => [...argv, 'x'.repeat(200_000)], output: /^the command was not started: it is too long/ },
+    { wrap: () => ['a\0b'], output: /^the command was not started/ },
+  ])('$output', async ({ wrap, output }) => {
+    const result = await call(createBash({ sandboxed: true, wrap }), makeWorkspace().workspace, { command: 'true' });
+    expect(result.isError).toBe(true);
+    expect(result.output).toMatch(output);
+  });
+
+  test.each([
+    { command: '' },
+    { command: 'a\0b' },
+    { command: 'x'.repeat(100_001) },
+    { command: 'a', timeout: 0 },
+    { command: 'a', timeout: '5' },
+    { command: 'a', cwd: '/' },
+  ])('input %#', (input) => expect(bash.input.safeParse(input).success).toBe(false));
+});
+
+test('the command is what rules match against', () => {
+  expect(bash.subjects({ command: 'git log' }, { workspace: '/' })).toEqual(['git log']);
+});
+
+test.runIf(process.platform === 'linux')('no descriptor is left open', async () => {
+  const { workspace } = makeWorkspace();
+  await call(bash, workspace, { command: 'true' });
+  const before = readdirSync('/proc/self/fd').length;
+  for (let n = 0; n < 10; n++) await call(bash, workspace, { command: n % 2 ? 'sleep 60 &' : 'echo x' });
+  expect(readdirSync('/proc/self/fd').length).toBe(before);
+});
