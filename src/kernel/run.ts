@@ -2,7 +2,7 @@
 // transaction with the parent's `child.ended` (invariants 1 and 2).
 import { RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import { canonical, sha256 } from '../parts/canonical.ts';
+import { canonical, keepCanonical, sha256 } from '../parts/canonical.ts';
 import type { Contexts } from '../parts/context.ts';
 import type { Pinned } from '../parts/conversation.ts';
 import type { Deadlines } from '../parts/deadlines.ts';
@@ -198,6 +198,7 @@ async function recordEnd(run: LiveRun, ending: Ending, journal: Journal): Promis
     runId: run.id,
     drafts: (at: { iso: string; ms: number }) => {
       const outcome = outcomeOf(state, ending, { ...at, startedMs: state.started ? msOf(state.started.at) : null });
+      keepCanonical(outcome);
       resolve(outcome);
       return [{ type: 'run.ended' as const, data: { outcome } }];
     },

@@ -47,7 +47,10 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
       tools: builtInTools({ ...lazyNotes(notes), clock: systemClock, search: searchBackend(process.env), bash: { sandboxed: false } }),
       callModel: createModelCaller(systemClock),
       compileSchema,
-      redact: createRedact(process.env),
+      redact: createRedact(
+        process.env,
+        Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
+      ),
       dialect: native,
       host: inlineHost,
       workspaces: directories,

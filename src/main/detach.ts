@@ -17,16 +17,18 @@ import {
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
+import { Unopened } from '../cli/errors.ts';
 import type { Detached, DetachRequest, Io } from '../cli/io.ts';
 import { ErrorInfo, isRetinueError, RetinueError } from '../contract/error.ts';
 import { RunId } from '../contract/ids.ts';
 import { detachedWord } from './detached-word.ts';
 
 /** The store itself gives up after 30 s. */
-const startMs = 60_000;
+const defaultStartMs = 60_000;
 const reportFd = 3;
 
-const Report = z.union([z.strictObject({ runId: RunId }), z.strictObject({ error: ErrorInfo })]);
+/** `unopened`: the ground was wrong, not the brief. */
+const Report = z.union([z.strictObject({ runId: RunId }), z.strictObject({ error: ErrorInfo, unopened: z.boolean() })]);
 type Report = z.infer<typeof Report>;
 
 export interface Place {
@@ -34,9 +36,12 @@ export interface Place {
   program: string;
   workspace: string;
   onInterrupt: Io['onInterrupt'];
+  /** How long the run may take to be there. */
+  startMs?: number;
 }
 
-export async function detach(request: DetachRequest, { program, workspace, onInterrupt }: Place): Promise<Detached> {
+export async function detach(request: DetachRequest, place: Place): Promise<Detached> {
+  const { program, workspace, onInterrupt } = place;
   const folder = logFolder(workspace);
   const draft = join(folder, `${randomBytes(8).toString('hex')}.starting.log`);
   const log = openSync(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
@@ -49,22 +54,24 @@ export async function detach(request: DetachRequest, { program, workspace, onInt
   }
   // Whoever interrupts before the run is there wants none.
   const release = onInterrupt(() => {
-    child.kill('SIGTERM');
+    stop(child);
     process.exit(130);
   });
   try {
     hand(child.stdin as Writable, request);
-    const report = await reported(child);
+    const report = await reported(child, place.startMs ?? defaultStartMs);
     if (report === null) throw new RetinueError('crashed', `the background process came to nothing; it wrote to ${draft}:\n${tail(draft)}`);
     if ('error' in report) {
       rmSync(draft, { force: true });
-      throw new RetinueError(report.error.code, report.error.message, { retryable: report.error.retryable });
+      const { code, message, retryable } = report.error;
+      const error = new RetinueError(code, message, { retryable });
+      throw report.unopened ? new Unopened(error) : error;
     }
     const named = join(folder, `${report.runId}.log`);
     renameSync(draft, named);
     return { runId: report.runId, log: named };
   } catch (error) {
-    child.kill('SIGTERM');
+    stop(child);
     throw error;
   } finally {
     release();
@@ -81,13 +88,21 @@ export async function serveDetached(io: Io): Promise<number> {
   answer.on('error', () => {});
   const say = (report: Report) => void answer.end(JSON.stringify(report));
   try {
-    const request = JSON.parse(await io.readStdin()) as DetachRequest;
+    const request = JSON.parse(await readAll(process.stdin)) as DetachRequest;
     return await runDetached(io, request, (runId) => say({ runId }));
   } catch (error) {
-    if (!isRetinueError(error)) say({ error: { code: 'internal', message: String((error as Error)?.stack ?? error), retryable: false } });
-    else say({ error: error.info });
+    const cause = error instanceof Unopened ? error.cause : error;
+    const info = isRetinueError(cause) ? cause.info : new RetinueError('internal', String((cause as Error)?.stack ?? cause)).info;
+    say({ error: info, unopened: error instanceof Unopened });
     throw error;
   }
+}
+
+/** Without a cap: it comes from this program itself, and a brief may be larger in JSON than it was. */
+async function readAll(input: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of input) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function hand(stdin: Writable, request: DetachRequest): void {
@@ -97,7 +112,7 @@ function hand(stdin: Writable, request: DetachRequest): void {
 }
 
 /** Null where the process ended, or said nothing in time. */
-function reported(child: ChildProcess): Promise<Report | null> {
+function reported(child: ChildProcess, startMs: number): Promise<Report | null> {
   return new Promise((resolve) => {
     let text = '';
     const timer = setTimeout(() => resolve(null), startMs);
@@ -114,6 +129,15 @@ function reported(child: ChildProcess): Promise<Report | null> {
       .on('error', end)
       .on('close', end);
   });
+}
+
+/** The process leads a group of its own. */
+function stop({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGTERM');
+  } catch {
+    // It has ended.
+  }
 }
 
 function parsed(text: string): Report | null {

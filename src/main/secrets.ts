@@ -17,10 +17,10 @@ const shapes = new RegExp(
   'g',
 );
 
-/** Knows the secrets of this process by value: variables whose names say that they hold one. */
-export function createRedact(env: Record<string, string | undefined>): Redact {
+/** Knows the secrets of this process by value: variables whose names say that they hold one, and those that are `named` as such. */
+export function createRedact(env: Record<string, string | undefined>, named: readonly string[] = []): Redact {
   const own = Object.entries(env)
-    .filter(([name, value]) => secretName.test(name) && value !== undefined && value.length >= minLength)
+    .filter(([name, value]) => (secretName.test(name) || named.includes(name)) && value !== undefined && value.length >= minLength)
     .map(([name, value]) => ({ name, value: value as string }))
     .sort((a, b) => b.value.length - a.value.length);
   return (text, alsoShapes) => {

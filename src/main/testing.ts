@@ -6,7 +6,14 @@ import { systemClock } from './system.ts';
 
 export { createMemoryStore } from '../stores/memory.ts';
 export { createHandClock, type HandClock } from '../testing/hand-clock.ts';
-export { startProviderServer } from '../testing/provider-server.ts';
+export {
+  type Fault,
+  type ProviderRequest,
+  type ProviderServer,
+  type ProviderStep,
+  type Scenario,
+  startProviderServer,
+} from '../testing/provider-server.ts';
 
 /**
  * A strict scripted model: answers from a script (docs/scripted-models.md), fails on a call that the script does not foresee, and fails a run

@@ -27,12 +27,14 @@ async function callModel(call: ModelCall, clock: Clock): Promise<CallResult> {
   const onAbort = () => stop.abort(call.signal.reason);
   call.signal.addEventListener('abort', onAbort, { once: true });
   if (call.signal.aborted) onAbort();
+  let streaming = true;
   try {
     const stream = await untilAborted(call.model.doStream({ ...call.options, abortSignal: stop.signal }), stop.signal);
     await readAll(stream.stream, stop.signal, (part) => {
       watchdog.event(part);
       collector.take(part);
     });
+    streaming = false;
     const answer = collector.answer();
     if (answer) return { ok: true, answer };
     throw stop.signal.aborted ? stop.signal.reason : failure('provider', 'the answer broke off before its end', true);
@@ -45,7 +47,7 @@ async function callModel(call: ModelCall, clock: Clock): Promise<CallResult> {
   } finally {
     watchdog.end();
     call.signal.removeEventListener('abort', onAbort);
-    if (!stop.signal.aborted) stop.abort(over); // lets go of a model that is still streaming
+    if (streaming && !stop.signal.aborted) stop.abort(over); // lets go of a model that has not come to its end
   }
 }
 
@@ -79,9 +81,11 @@ async function readAll<T>(stream: ReadableStream<T>, signal: AbortSignal, take: 
   if (signal.aborted) onAbort();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) take(next.value);
+  } catch (thrown) {
+    void reader.cancel().catch(() => {});
+    throw thrown;
   } finally {
     signal.removeEventListener('abort', onAbort);
-    void reader.cancel().catch(() => {});
   }
 }
 

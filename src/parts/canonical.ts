@@ -9,6 +9,14 @@ export function sha256(text: string): string {
   return digest('sha256', text, 'hex');
 }
 
+/** Texts of objects that stand in more than one fact and are never changed: an outcome is told to the parent as it is recorded. */
+const texts = new WeakMap<object, string>();
+
+/** Keeps the canonical JSON of an object that no longer changes, for when it is written again. */
+export function keepCanonical(value: object): void {
+  texts.set(value, write(value));
+}
+
 export function canonical(value: unknown): string {
   return isOrdered(value) ? JSON.stringify(value) : write(value);
 }
@@ -40,6 +48,8 @@ function isOrdered(value: unknown): boolean {
 
 function write(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const known = texts.get(value);
+  if (known !== undefined) return known;
   let text = '';
   if (Array.isArray(value)) {
     for (const item of value) text += text === '' ? write(item) : `,${write(item)}`;

@@ -97,8 +97,8 @@ test('a sandbox gets the command and its arguments', async () => {
 
 describe('what cannot be started', () => {
   test.each([
-    { wrap: () => ['/nowhere/program'], output: /nowhere.*not found[^]*\[exit code 127\]/ },
-    { wrap: () => ['/etc/passwd'], output: /ermission denied[^]*\[exit code 126\]/ },
+    { wrap: () => ['/nowhere/program'], output: /nowhere.*not found[\s\S]*\[exit code 127\]/ },
+    { wrap: () => ['/etc/passwd'], output: /ermission denied[\s\S]*\[exit code 126\]/ },
     { wrap: (argv: string[]) => [...argv, 'x'.repeat(200_000)], output: /^the command was not started: it is too long/ },
     { wrap: () => ['a\0b'], output: /^the command was not started/ },
   ])('$output', async ({ wrap, output }) => {

@@ -42,7 +42,7 @@ function bodyOf(lines: string[]): string[] {
 /** A line without its markup; '' where nothing is left that one could read: badges, rules, fields. */
 function wordsOf(line: string): string {
   const bare = prose(line, 500);
-  return /[\p{L}\p{N}]{2}/u.test(bare) && !/^(\.\. |:\w+:)/.test(line.trim()) ? bare : '';
+  return /[\p{L}\p{N}]/u.test(bare) && !/^(\.\. |:\w+:)/.test(line.trim()) ? bare : '';
 }
 
 const noise =

@@ -20,9 +20,9 @@ export interface ImportRule {
 
 const script: ImportRule = {
   extensions: ['ts', 'tsx', 'mts', 'cts', 'js', 'jsx', 'mjs', 'cjs', 'vue', 'svelte'],
-  pattern: `^\\s*(import|export|\\}).*\\bfrom\\s*['"][^'"]+['"]|^\\s*import\\s*['"]|\\b(require|import)\\s*\\(\\s*['"]`,
+  pattern: `^\\s*(import\\b|export\\b|\\}).*\\bfrom\\s*['"][^'"]+['"]|^\\s*import\\s*['"]|\\b(require|import)\\s*\\(\\s*['"]`,
   read(line, file, known) {
-    const whole = /^\s*(?:import|export|\}).*\bfrom\s*['"]([^'"]+)['"]/.exec(line) ?? /^\s*import\s*['"]([^'"]+)['"]/.exec(line);
+    const whole = /^\s*(?:import\b|export\b|\}).*\bfrom\s*['"]([^'"]+)['"]/.exec(line) ?? /^\s*import\s*['"]([^'"]+)['"]/.exec(line);
     const called = Array.from(line.matchAll(/\b(?:require|import)\s*\(\s*['"]([^'"]+)['"]/g), (match) => match[1] ?? '');
     return (whole?.[1] === undefined ? called : [whole[1]]).map((name) => scriptImport(name, file, known));
   },

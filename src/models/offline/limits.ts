@@ -4,9 +4,10 @@
 export const maxTurns = 5;
 /** Tasks of one `delegate` call; the tool takes no more. */
 export const maxTasks = 16;
-/** Folders that get a run of their own where there are too many for one each; the others share the runs left. */
-export const foldersAlone = 10;
-/** Folders that one run looks at. */
+/** Runs that several small folders share where there are too many for one each; at best so many folders in each. */
+export const maxGroups = 5;
+export const groupFolders = 12;
+/** Folders that one run looks at, at most. */
 export const maxFolders = 24;
 
 /** Calls in one turn; an answer may have 64. */

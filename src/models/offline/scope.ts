@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { foldersAlone, maxFolders, maxTasks } from './limits.ts';
+import { groupFolders, maxFolders, maxGroups, maxTasks } from './limits.ts';
 import { byName, code, plain } from './text.ts';
 
 /** What one run surveys: folders at the top of the workspace, and perhaps the files there. */
@@ -65,14 +65,22 @@ const most = maxTasks - 1;
  */
 export function divide(folders: Sized[], files: boolean): { scopes: Scope[]; left: string[] } {
   const bySize = folders.toSorted((a, b) => b.entries - a.entries || byName(a.name, b.name));
-  const alone = folders.length <= most ? bySize : bySize.slice(0, foldersAlone);
-  const room = alone.length + (most - foldersAlone) * maxFolders;
+  const groups = groupsFor(folders.length);
+  const alone = bySize.slice(0, most - groups);
+  const room = alone.length + groups * maxFolders;
   const rest = namesOf(bySize.slice(alone.length, room));
-  const each = Math.ceil(rest.length / (most - foldersAlone));
+  const each = Math.ceil(rest.length / groups);
   const scopes: Scope[] = namesOf(alone).map((name) => ({ folders: [name], files: false }));
   for (let start = 0; start < rest.length; start += each) scopes.push({ folders: rest.slice(start, start + each), files: false });
   if (files) scopes.push({ folders: [], files: true });
   return { scopes, left: namesOf(bySize.slice(room)) };
+}
+
+/** How many runs are shared: as few as hold the folders that have none of their own. */
+function groupsFor(folders: number): number {
+  let groups = 0;
+  while (groups < maxGroups && folders - (most - groups) > groups * groupFolders) groups++;
+  return groups;
 }
 
 function namesOf(folders: Sized[]): string[] {

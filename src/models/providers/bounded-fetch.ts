@@ -24,34 +24,51 @@ export function boundedFetch(fetch: Fetch, bounds: Bounds = defaultBounds): Fetc
     if (response.ok && /^text\/html/i.test(response.headers.get('content-type') ?? ''))
       throw await refused(response, 'there is a web page at the base address, not a provider');
     if (response.body === null) return response;
-    const body = response.body.pipeThrough(
-      response.ok ? bound(bounds.lineBytes, bounds.answerBytes) : bound(bounds.errorBytes, bounds.errorBytes),
-    );
+    if (response.ok) {
+      // A whole new Response would cost more than the rest of this; its body alone is put in the place of the other.
+      return Object.defineProperty(response, 'body', { value: bounded(response.body, bounds.lineBytes, bounds.answerBytes) });
+    }
+    const body = bounded(response.body, bounds.errorBytes, bounds.errorBytes);
     return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
   };
 }
 
 const newline = 10;
 
-function bound(lineBytes: number, allBytes: number): TransformStream<Uint8Array, Uint8Array> {
+/** The stream as long as it keeps its bounds. Read chunk by chunk: a TransformStream would be two streams and a pipe for each call. */
+function bounded(body: ReadableStream<Uint8Array>, lineBytes: number, allBytes: number): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
   let all = 0;
   let line = 0;
-  return new TransformStream({
-    transform(chunk, controller) {
-      all += chunk.length;
-      let from = 0;
-      for (let end = chunk.indexOf(newline); end !== -1 && line <= lineBytes; end = chunk.indexOf(newline, from)) {
-        line += end - from;
-        if (line > lineBytes) break;
-        line = 0;
-        from = end + 1;
-      }
-      line += chunk.length - from;
-      if (line > lineBytes) controller.error(tooLarge('a line of the answer', lineBytes));
-      else if (all > allBytes) controller.error(tooLarge('the answer', allBytes));
-      else controller.enqueue(chunk);
+
+  function excess(chunk: Uint8Array): RetinueError | null {
+    all += chunk.length;
+    let from = 0;
+    for (let end = chunk.indexOf(newline); end !== -1 && line <= lineBytes; end = chunk.indexOf(newline, from)) {
+      line += end - from;
+      if (line > lineBytes) break;
+      line = 0;
+      from = end + 1;
+    }
+    line += chunk.length - from;
+    if (line > lineBytes) return tooLarge('a line of the answer', lineBytes);
+    return all > allBytes ? tooLarge('the answer', allBytes) : null;
+  }
+
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        const error = excess(value);
+        if (error === null) return controller.enqueue(value);
+        void reader.cancel(error).catch(() => {});
+        controller.error(error);
+      },
+      cancel: (reason) => reader.cancel(reason),
     },
-  });
+    { highWaterMark: 0 },
+  );
 }
 
 function tooLarge(what: string, limit: number): RetinueError {

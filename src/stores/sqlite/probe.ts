@@ -1,5 +1,6 @@
 // Looks at a database for `doctor`: does it open, can it be written, and who is in the way. Changes nothing in it.
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { existing, isOlder, oldestSqlite, placeOf } from './connect.ts';
 import { isBusy, storeError } from './errors.ts';
@@ -69,9 +70,10 @@ export function parseLocks(text: string, inode: number): number[] {
   return [...pids];
 }
 
+/** The program's name alone: what else stands on its command line is nobody's business. */
 function commandOf(pid: number): string | null {
   try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    return basename(readlinkSync(`/proc/${pid}/exe`));
   } catch {
     return null;
   }

@@ -22,16 +22,29 @@ const reapMs = 300;
 export interface Leftover {
   pid: number;
   name: string;
+  /** Of the process group it is in. */
+  group: number;
 }
 
 export function leftovers(command: Command): Leftover[] {
-  if (process.platform !== 'linux') return isAlive(-command.pid) ? [{ pid: -command.pid, name: 'group' }] : [];
-  const later = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) >= command.pid && Number(name) !== process.pid);
-  return later.flatMap((name) => {
-    const found = look(Number(name));
+  const later = processesFrom(command.pid);
+  if (later === null) return isAlive(-command.pid) ? [{ pid: command.pid, name: 'its process group', group: command.pid }] : [];
+  return later.flatMap((pid) => {
+    const found = look(pid);
     if (found === null || found.state === 'Z' || found.state === 'X') return [];
-    return found.group === command.pid || isMarked(found.pid, command.mark) ? [{ pid: found.pid, name: found.name }] : [];
+    return found.group === command.pid || isMarked(pid, command.mark) ? [found] : [];
   });
+}
+
+/** Null where the system does not tell. */
+function processesFrom(pid: number): number[] | null {
+  if (process.platform !== 'linux') return null;
+  try {
+    const all = readdirSync('/proc').map(Number);
+    return all.filter((each) => each >= pid && each !== process.pid);
+  } catch {
+    return null;
+  }
 }
 
 /** Asks all of it to stop, waits up to 2 s, kills. Gives what could not be ended. */
@@ -48,9 +61,10 @@ export async function endAll(command: Command): Promise<Leftover[]> {
   return left;
 }
 
+/** Nobody is told twice. */
 function tell({ pid }: Command, left: Leftover[], signal: NodeJS.Signals): void {
-  send(-pid, signal);
-  for (const each of left) send(each.pid, signal);
+  if (left.some(({ group }) => group === pid)) send(-pid, signal);
+  for (const each of left) if (each.group !== pid) send(each.pid, signal);
 }
 
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -65,7 +79,6 @@ const isAlive = (pid: number): boolean => send(pid, 0);
 
 interface Found extends Leftover {
   state: string;
-  group: number;
 }
 
 /** The name stands in parentheses and may hold any characters, so the rest is counted from its end. */

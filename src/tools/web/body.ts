@@ -23,7 +23,8 @@ export async function readBody(response: IncomingMessage, limit: number, signal:
       length += chunk.copy(bytes, length);
       if (length === limit) return { ok: true, bytes, whole: false };
     }
-    return { ok: true, bytes: bytes.subarray(0, length), whole: true };
+    signal.throwIfAborted();
+    return { ok: true, bytes: bytes.subarray(0, length), whole: response.complete };
   } catch {
     signal.throwIfAborted();
     return length === 0 ? refuse('the answer broke off') : { ok: true, bytes: bytes.subarray(0, length), whole: false };

@@ -1,0 +1,129 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMemoryNotes, type Notes } from '../../src/stores/notes-memory.ts';
+import { openNotes } from '../../src/stores/notes-sqlite.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { temporary } from './support/temporary.ts';
+
+const at = (n: number): string => new Date(n * 1000).toISOString();
+
+async function sqlite(): Promise<Notes> {
+  const directory = temporary();
+  const notes = await openNotes({ path: directory.db });
+  onTestFinished(async () => {
+    await notes.close();
+    directory.remove();
+  });
+  return notes;
+}
+
+describe.each([
+  { name: 'in memory', open: async () => createMemoryNotes() },
+  { name: 'in SQLite', open: sqlite },
+])('notes $name', ({ open }) => {
+  test('memories: newest first, of one workspace, replaced by title', async () => {
+    const { memories } = await open();
+    expect(await memories.list('/w')).toEqual([]);
+    await memories.put('/w', { title: 'a', text: '1', at: at(1) });
+    await memories.put('/w', { title: 'b', text: '2', at: at(2) });
+    await memories.put('/other', { title: 'c', text: '3', at: at(3) });
+    expect(await memories.list('/w')).toEqual([
+      { title: 'b', text: '2', at: at(2) },
+      { title: 'a', text: '1', at: at(1) },
+    ]);
+    await memories.put('/w', { title: 'a', text: 'new', at: at(4) });
+    expect((await memories.list('/w')).map(({ title, text }) => title + text)).toEqual(['anew', 'b2']);
+  });
+
+  test('memories: found by all words, whatever their case', async () => {
+    const { memories } = await open();
+    await memories.put('/w', { title: 'Build', text: 'Run MAKE in straße, 100% of "it"', at: at(1) });
+    await memories.put('/w', { title: 'Test', text: 'run npm', at: at(2) });
+    const found = async (words: string) => (await memories.list('/w', words)).map(({ title }) => title);
+    expect(await found('run')).toEqual(['Test', 'Build']);
+    expect(await found(' make\tBUILD ')).toEqual(['Build']);
+    expect(await found('STRAßE 100% "it"')).toEqual(['Build']);
+    expect(await found('run nothing')).toEqual([]);
+    expect(await found('%')).toEqual(['Build']);
+    expect(await found('  ')).toEqual(['Test', 'Build']);
+  });
+
+  test('memories: removed', async () => {
+    const { memories } = await open();
+    await memories.put('/w', { title: 'a', text: '1', at: at(1) });
+    expect(await memories.remove('/w', 'b')).toBe(false);
+    expect(await memories.remove('/other', 'a')).toBe(false);
+    expect(await memories.remove('/w', 'a')).toBe(true);
+    expect(await memories.list('/w')).toEqual([]);
+  });
+
+  test('what is given is not what is kept', async () => {
+    const { memories, scratchpads } = await open();
+    const memory = { title: 'a', text: '1', at: at(1) };
+    await memories.put('/w', memory);
+    memory.text = 'changed';
+    const [found] = await memories.list('/w');
+    if (found) found.text = 'changed';
+    expect((await memories.list('/w'))[0]?.text).toBe('1');
+    await scratchpads.append('r', { runId: 'x', text: '1', at: at(1) });
+    for (const entry of await scratchpads.read('r')) entry.text = 'changed';
+    expect((await scratchpads.read('r'))[0]?.text).toBe('1');
+  });
+
+  test('scratchpads: in the order written, one for each tree', async () => {
+    const { scratchpads } = await open();
+    expect(await scratchpads.read('r')).toEqual([]);
+    await Promise.all(Array.from({ length: 50 }, (_, n) => scratchpads.append('r', { runId: `run${n % 3}`, text: String(n), at: at(1) })));
+    await scratchpads.append('other', { runId: 'x', text: 'y', at: at(2) });
+    expect((await scratchpads.read('r')).map(({ text }) => text)).toEqual(Array.from({ length: 50 }, (_, n) => String(n)));
+    expect(await scratchpads.read('other')).toEqual([{ runId: 'x', text: 'y', at: at(2) }]);
+  });
+});
+
+describe('in the database of the store', () => {
+  test('both work side by side, whoever comes first, and the version is left alone', async () => {
+    const directory = temporary();
+    onTestFinished(() => directory.remove());
+    const notes = await openNotes({ path: directory.db });
+    const store = await openSqliteStore({ path: directory.db });
+    const again = await openNotes({ path: directory.db });
+    await notes.memories.put('/w', { title: 'a', text: '1', at: at(1) });
+    expect(await again.memories.list('/w')).toHaveLength(1);
+    expect(await store.runs({})).toEqual([]);
+    await Promise.all([notes.close(), again.close(), store.close()]);
+    using db = new DatabaseSync(directory.db);
+    expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 });
+    const later = await openNotes({ path: directory.db });
+    expect(await later.memories.list('/w')).toHaveLength(1);
+    await later.close();
+  });
+
+  test('a lock of another process is waited for without blocking', async () => {
+    const directory = temporary();
+    onTestFinished(() => directory.remove());
+    const notes = await openNotes({ path: directory.db });
+    using other = new DatabaseSync(directory.db);
+    other.exec('BEGIN IMMEDIATE');
+    let beats = 0;
+    const beat = setInterval(() => beats++, 10);
+    setTimeout(() => other.exec('COMMIT'), 300);
+    await notes.scratchpads.append('r', { runId: 'x', text: 'y', at: at(1) });
+    clearInterval(beat);
+    expect(beats).toBeGreaterThan(5);
+    expect(await notes.scratchpads.read('r')).toHaveLength(1);
+    await notes.close();
+  });
+
+  test('when closed, or no database, calls reject with store_io and store_corrupt', async () => {
+    const directory = temporary();
+    onTestFinished(() => directory.remove());
+    const notes = await openNotes({ path: directory.db });
+    await notes.close();
+    await notes.close();
+    await expect(notes.memories.list('/w')).rejects.toMatchObject({ code: 'store_io' });
+    await expect(notes.scratchpads.append('r', { runId: 'x', text: 'y', at: at(1) })).rejects.toMatchObject({ code: 'store_io' });
+    using db = new DatabaseSync(`${directory.db}2`);
+    db.exec('CREATE TABLE x (y)');
+    await expect(openNotes({ path: `${directory.db}2` })).rejects.toMatchObject({ code: 'store_corrupt' });
+  });
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { systemClock } from '../../src/main/system.ts';
+import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
+import { builtInTools, tools } from '../../src/tools/index.ts';
+
+const all = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } });
+
+test('the tools, in order, with their parameters', () => {
+  const shapes = all.map((tool) => {
+    const schema = z.toJSONSchema(tool.input, { io: 'input' }) as { properties: Record<string, object>; required?: string[] };
+    return `${tool.name} {${Object.keys(schema.properties)
+      .map((key) => (schema.required?.includes(key) ? key : `${key}?`))
+      .join(', ')}}`;
+  });
+  expect(shapes).toEqual([
+    'read {path, offset?, limit?}',
+    'write {path, content}',
+    'edit {path, old, new, all?}',
+    'list {path}',
+    'glob {pattern, path?}',
+    'grep {pattern, path?, glob?}',
+    'bash {command, timeout?}',
+    'webfetch {url}',
+    'websearch {query}',
+    'todo {items}',
+    'memory {action, title?, text?}',
+    'scratchpad {action, text?}',
+  ]);
+  expect(tools.map(({ name }) => name)).toEqual(['read', 'write', 'edit', 'list', 'glob', 'grep']);
+});
+
+test('what each declares', () => {
+  const table = all.map(({ name, readOnly, idempotent }) => `${name} ${readOnly ? 'reads' : 'changes'} ${idempotent ? 'again' : 'once'}`);
+  expect(table).toEqual([
+    'read reads again',
+    'write changes again',
+    'edit changes once',
+    'list reads again',
+    'glob reads again',
+    'grep reads again',
+    'bash changes once',
+    'webfetch reads again',
+    'websearch reads again',
+    'todo reads again',
+    'memory changes again',
+    'scratchpad changes once',
+  ]);
+  for (const tool of all) expect(tool.maxOutputBytes, tool.name).toBeGreaterThan(0);
+  // A command may take as long as the run's limit for one call says.
+  expect(all.filter(({ timeoutMs }) => timeoutMs === undefined).map(({ name }) => name)).toEqual(['bash']);
+});
+
+test('every parameter but a plain choice says what it is for, and unknown ones are refused', () => {
+  for (const tool of all) {
+    const schema = z.toJSONSchema(tool.input, { io: 'input' }) as {
+      properties: Record<string, { description?: string }>;
+      additionalProperties?: boolean;
+    };
+    expect(schema.additionalProperties, tool.name).toBe(false);
+    for (const [name, property] of Object.entries(schema.properties)) expect(property.description, `${tool.name}.${name}`).toMatch(/\S/);
+  }
+});

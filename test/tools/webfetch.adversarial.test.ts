@@ -1,0 +1,200 @@
+// Pages and servers that want to lead somewhere else, or never to end.
+
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { createGzip, gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createWebfetch } from '../../src/tools/webfetch.ts';
+import { call } from './support.ts';
+import { serve } from './web-server.ts';
+
+const real = createWebfetch();
+const tested = createWebfetch({ allowAddress: (address) => address === '127.0.0.1', timeoutMs: 1500 });
+
+describe('addresses that are not public', () => {
+  test('are refused in every spelling, and nobody is connected to', async () => {
+    const { port, requests } = await serve((_, response) => void response.end('secret'));
+    const hosts = [
+      '127.0.0.1',
+      'localhost',
+      'LOCALHOST',
+      'localhost.',
+      '127.1',
+      '0x7f.1',
+      '2130706433',
+      '0177.0.0.1',
+      '0x7f000001',
+      '127.0.0.1.',
+      '0',
+      '0.0.0.0',
+      '[::1]',
+      '[::]',
+      '[::ffff:127.0.0.1]',
+      '[0:0:0:0:0:ffff:7f00:1]',
+      '[::127.0.0.1]',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      '①②⑦.⓪.⓪.①',
+      '127。0。0。1',
+    ];
+    for (const host of hosts) {
+      const result = await call(real, '/', { url: `http://${host}:${port}/` });
+      expect(result, host).toMatchObject({ isError: true, output: expect.stringMatching(/not a public address|was not found/) });
+      expect(result.output).not.toContain('secret');
+    }
+    expect(requests).toEqual([]);
+  });
+
+  test.each([
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[fd00:ec2::254]/',
+    'http://100.100.100.200/',
+    'http://168.63.129.16/',
+    'http://10.0.0.1/',
+    'http://192.168.0.1/',
+    'https://172.17.0.1/',
+  ])('%s', async (url) => {
+    const started = performance.now();
+    expect(await call(real, '/', { url })).toMatchObject({
+      isError: true,
+      output: expect.stringMatching(/^refused: .* is not a public address$/),
+    });
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+
+  test('the message says where a name leads', async () => {
+    expect((await call(real, '/', { url: 'http://localhost/' })).output).toMatch(
+      /^refused: localhost leads to (127\.0\.0\.1|::1), which is not a public address$/,
+    );
+  });
+
+  test('are refused after a redirect too', async () => {
+    const inner = await serve((_, response) => void response.end('secret'));
+    for (const target of [
+      'http://127.0.0.2:PORT/',
+      'http://[::1]:PORT/',
+      'http://[::ffff:127.0.0.1]:PORT/',
+      '//0.0.0.0:PORT/',
+      'http://169.254.169.254/',
+      'http://2130706434:PORT/',
+    ]) {
+      const location = target.replace('PORT', String(inner.port));
+      const outer = await serve((_, response) => void response.writeHead(302, { location }).end());
+      const result = await call(tested, '/', { url: outer.url });
+      expect(result, target).toMatchObject({ isError: true, output: expect.stringMatching(/not a public address/) });
+    }
+    expect(inner.requests).toEqual([]);
+  });
+
+  test('a name of which one address is allowed and another is not is refused', async () => {
+    const { port, requests } = await serve((_, response) => void response.end('secret'));
+    const seen: string[] = [];
+    const picky = createWebfetch({
+      allowAddress: (address) => {
+        seen.push(address);
+        return seen.length > 1;
+      },
+    });
+    expect(await call(picky, '/', { url: `http://localhost:${port}/` })).toMatchObject({ isError: true });
+    expect(requests).toEqual([]);
+  });
+
+  test('a proxy of the environment is not asked', async () => {
+    const proxy = await serve((_, response) => void response.end('through the proxy'));
+    const before = { ...process.env };
+    Object.assign(process.env, { http_proxy: proxy.url, HTTP_PROXY: proxy.url, NODE_USE_ENV_PROXY: '1' });
+    try {
+      expect((await call(real, '/', { url: 'http://10.0.0.1/' })).output).toContain('refused');
+    } finally {
+      process.env = before;
+    }
+    expect(proxy.requests).toEqual([]);
+  });
+});
+
+describe('bodies without end', () => {
+  test('a packed bomb is cut at 5 MiB while it is unpacked', async () => {
+    const { url } = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' });
+      const bomb = createGzip();
+      bomb.pipe(response);
+      const block = Buffer.alloc(1024 * 1024, 'x');
+      let blocks = 0;
+      const more = () => {
+        while (blocks++ < 500) if (!bomb.write(block)) return void bomb.once('drain', more);
+        bomb.end();
+      };
+      more();
+    });
+    const before = process.memoryUsage.rss();
+    const result = await call(createWebfetch({ allowAddress: () => true }), '/', { url });
+    expect(result.output).toMatch(/xxx\n\[cut after 5242880 bytes, or where the answer broke off\]$/);
+    expect(result.output.length).toBeLessThan(5.3 * 1024 * 1024);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024);
+  });
+
+  test('a small answer that is a gigabyte of zeros', async () => {
+    const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
+    const { url } = await serve(
+      (_, response) => void response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' }).end(bomb),
+    );
+    expect(await call(tested, '/', { url })).toMatchObject({ isError: true, output: expect.stringContaining('is binary') });
+  });
+
+  test('an endless answer', async () => {
+    const { url } = await serve((_, response) => {
+      response.setHeader('content-type', 'text/plain');
+      const block = Buffer.alloc(65_536, 'y');
+      const more = () => {
+        while (!response.destroyed && response.write(block));
+      };
+      response.on('drain', more);
+      more();
+    });
+    expect((await call(tested, '/', { url })).output).toMatch(/\[cut after 5242880 bytes/);
+  });
+
+  test('one that breaks off is shown as far as it came', async () => {
+    const { url } = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain', 'content-length': '1000' });
+      response.write('so far');
+      setTimeout(() => response.destroy(), 50);
+    });
+    expect((await call(tested, '/', { url })).output).toMatch(/so far\n\[cut after/);
+  });
+});
+
+describe('servers that do not answer', () => {
+  const silent = async (greeting: string): Promise<string> => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      if (greeting !== '') socket.write(greeting);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  };
+
+  test.each(['', 'HTTP/1.1 200 OK\r\n', 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nhalf'])(
+    'after %j: the time ends it',
+    async (greeting) => {
+      const started = performance.now();
+      expect(await call(tested, '/', { url: await silent(greeting) })).toEqual({ output: 'no whole answer within 1.5 s', isError: true });
+      expect(performance.now() - started).toBeLessThan(2500);
+    },
+  );
+
+  test('told to stop, it stops', async () => {
+    const controller = new AbortController();
+    const fetching = call(tested, '/', { url: await silent('') }, { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error('enough')), 50);
+    await expect(fetching).rejects.toThrow('enough');
+  });
+
+  test.each([`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`, 'nonsense\r\n\r\n', 'HTTP/1.1 999999 X\r\n\r\n'])(
+    'an answer that is none: %#',
+    async (greeting) => {
+      expect(await call(tested, '/', { url: await silent(greeting) })).toMatchObject({ isError: true });
+    },
+  );
+});
