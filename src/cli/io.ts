@@ -6,13 +6,17 @@ import type { Settings, SettingsFlags, TrustItem } from './settings.ts';
 /** `interrupt`: Ctrl-C or a request to terminate. `closed`: nobody reads standard output any more. */
 export type Stop = 'interrupt' | 'closed';
 
-/** What the demonstration runs on. `db` is null where the workspace's own database serves. */
+/** A demonstration: what it shows and runs on. `db` is null where the workspace's own database serves. */
 export interface Demo {
+  about: string;
+  task: string;
   workspace: string;
   model: string;
   db: string | null;
   /** How the reader calls this program, for the hints at the end. */
   command: string;
+  /** What the machine has to go on with, and the command for the first of it. */
+  found(): Promise<{ here: string[]; next: string | null }>;
 }
 
 /** One thing that `doctor` looked at. `broken`: nothing works until it is put right. */
@@ -69,10 +73,12 @@ export interface Io {
   settings(flags: SettingsFlags): Promise<Settings>;
   /** `drive`: the command may start runs here, or end those that nobody drives. Without it the command only reads. */
   open(settings: Settings, options: { drive: boolean }): Promise<Api>;
-  demo(): Promise<Demo>;
+  /** Rejects with `usage` for a name that there is none of. */
+  demo(name: string): Promise<Demo>;
   /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */
   explain(settings: Settings, name: string): Promise<Explanation>;
-  memories(settings: Settings): Promise<Memories & { close(): Promise<void> }>;
+  /** `drive`: the command may write. Without it there need be no database. */
+  memories(settings: Settings, options: { drive: boolean }): Promise<Memories & { close(): Promise<void> }>;
   trust: TrustBook;
   /** Looks at the ground; what is wrong with it is an answer, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;

@@ -1,9 +1,8 @@
 // The process as the command line's world. Nothing heavy is imported before it is known that it is needed.
-import { existsSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Demo, Io, Stop } from '../cli/io.ts';
+import type { Io, Stop } from '../cli/io.ts';
 import { detachedWord } from './detached-word.ts';
 
 const maxStdinBytes = 1_048_576;
@@ -67,9 +66,9 @@ function createIo(root: string, version: string): Io {
       const openApi: Io['open'] = (await import('./compose.ts')).openApi;
       return openApi(settings, options);
     },
-    demo: async () => demo(root, surroundings.cwd),
+    demo: async (name) => (await import('./demo.ts')).demoOf(name, { root, ...surroundings }),
     explain: async (settings, name) => (await import('./compose.ts')).explain(settings, name),
-    memories: async (settings) => (await import('./compose.ts')).openMemories(settings),
+    memories: async (settings, options) => (await import('./compose.ts')).openMemories(settings, options),
     trust: {
       list: async () => (await trust()).listTrust(env),
       add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),
@@ -147,17 +146,6 @@ async function readStdin(): Promise<string> {
     throw new RetinueError('usage', `standard input has more than ${maxStdinBytes} bytes; put it into a file and name that with --file`);
   }
   return Buffer.concat(chunks).toString('utf8').toWellFormed();
-}
-
-/** Who stands in the package (a clone) keeps the facts in its workspace; elsewhere they go to a temporary folder. */
-function demo(root: string, cwd: string): Demo {
-  const inside = `${realpathSync(cwd)}${sep}`.startsWith(`${root}${sep}`);
-  return {
-    workspace: root,
-    model: `script/${join(root, 'examples', 'demo', 'fan-out.json')}`,
-    db: inside ? null : join(mkdtempSync(join(tmpdir(), 'retinue-demo-')), 'retinue.db'),
-    command: inside ? 'npx retinue' : 'retinue',
-  };
 }
 
 /** The folder of package.json: one up from dist/, two up from src/main/. */

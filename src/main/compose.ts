@@ -123,14 +123,16 @@ function once<T>(make: () => Promise<T>): { (): Promise<T>; made: Promise<T> | n
 /** What a run of the agent would get; nothing is opened. */
 export async function explain(settings: Settings, name: string): Promise<Explanation> {
   const { memories, scratchpads } = createMemoryNotes();
-  const tools = builtInTools({ memories, scratchpads, clock: systemClock, bash: { sandboxed: false } }).map((tool) => tool.name);
+  const search = searchBackend(process.env);
+  const tools = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandboxed: false } }).map((tool) => tool.name);
   return explainAgent(settings, name, { tools, delegationTools: native.tools.map((tool) => tool.name), rulesets: rulesets(settings) });
 }
 
-/** What `retinue memory` works on: the notes of the workspace's database, which is made where there is none. */
-export async function openMemories(settings: Settings): Promise<Memories & { close(): Promise<void> }> {
+/** What `retinue memory` works on: the notes of the workspace's database. A command that only reads makes none where there is none. */
+export async function openMemories(settings: Settings, { drive }: { drive: boolean }): Promise<Memories & { close(): Promise<void> }> {
   const { path } = settings.db;
   const durability = settings.durability.value;
+  if (!drive && !existsSync(path)) return { ...createMemoryNotes().memories, close: async () => {} };
   if (!existsSync(path)) await (await openSqliteStore({ path, durability })).close();
   const notes = await openNotes({ path, durability });
   return { ...notes.memories, close: notes.close };

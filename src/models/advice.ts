@@ -27,15 +27,21 @@ export interface AdviceOptions {
   probe: typeof globalThis.fetch;
 }
 
-interface Way {
+/** One way to a model, and why it is there. */
+export interface Way {
   because: string;
   command: string;
   /** For RETINUE_MODEL. */
   model: string;
 }
 
-export async function modelAdvice({ env, probe }: AdviceOptions): Promise<string> {
-  const found = [...waysByKey(env), ...(await waysByOllama(env, probe))];
+/** The ways that work here; the first is the shortest. */
+export async function modelWays({ env, probe }: AdviceOptions): Promise<Way[]> {
+  return [...waysByKey(env), ...(await waysByOllama(env, probe))];
+}
+
+export async function modelAdvice(options: AdviceOptions): Promise<string> {
+  const found = await modelWays(options);
   return found.length === 0 ? nothingFound() : whatWorks(found);
 }
 

@@ -231,6 +231,11 @@ describe('memory', () => {
     expect(JSON.parse((await run(['memory', 'list', 'such', '--json'], { io })).stdout)).toEqual([]);
   });
 
+  it('ends with 2 where the database does not open', async () => {
+    const memories = async () => Promise.reject(new RetinueError('store_corrupt', 'it is damaged'));
+    expect(await run(['memory', 'list'], { io: { memories } })).toMatchObject({ code: 2, stderr: 'retinue: it is damaged\n' });
+  });
+
   it('removes, and says where there is nothing', async () => {
     const { store, closed } = kept(one);
     const io = { memories: async () => store };

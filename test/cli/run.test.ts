@@ -242,10 +242,11 @@ describe('Ctrl-C', () => {
   });
 });
 
-it('demo runs the script over the package and says what to try next', async () => {
+it('demo surveys, and says what the machine has and what to try next', async () => {
   const { code, io, stderr } = await run(['demo'], { api: playing(events) });
-  expect(call(io, 'settings')).toEqual([expect.objectContaining({ workspace: '/pkg', model: 'script//pkg/examples/demo/fan-out.json' })]);
-  expect(call(io, 'start')).toEqual([expect.objectContaining({ agent: 'general', task: 'Describe how this repository is built' })]);
+  expect(call(io, 'settings')).toEqual([expect.objectContaining({ workspace: '/pkg', model: 'offline/surveyor' })]);
+  expect(call(io, 'start')).toEqual([expect.objectContaining({ agent: 'general', task: 'Survey this folder' })]);
   expect(stderr).toMatch(/facts of these runs are in \/w\/\.retinue\/retinue\.db[\s\S]*npx retinue ps --all\n[\s\S]*npx retinue logs last/);
+  expect(stderr).toMatch(/ANTHROPIC_API_KEY is set[\s\S]*npx retinue run --model anthropic\/x/);
   expect(code).toBe(0);
 });

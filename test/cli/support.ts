@@ -159,7 +159,15 @@ export function world(play: Play = {}): World {
       made.calls.push(['open', options]);
       return { ...noted, close: async () => void made.closed++ };
     },
-    demo: async () => ({ workspace: '/pkg', model: 'script//pkg/examples/demo/fan-out.json', db: null, command: 'npx retinue' }),
+    demo: async () => ({
+      about: 'a demonstration',
+      task: 'Survey this folder',
+      workspace: '/pkg',
+      model: 'offline/surveyor',
+      db: null,
+      command: 'npx retinue',
+      found: async () => ({ here: ['ANTHROPIC_API_KEY is set: anthropic/x'], next: 'npx retinue run --model anthropic/x "explain"' }),
+    }),
     explain: async () => Promise.reject(new Error('nothing to explain')),
     memories: async () => Promise.reject(new Error('no memories')),
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },

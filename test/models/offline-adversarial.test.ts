@@ -132,10 +132,9 @@ describe('workspaces', () => {
     });
     expect(outcome.status).toBe('completed');
     isHarmless(report);
-    expect(section(report, 'Languages')).toContain('| TypeScript | 28 |');
-    // Names with a line break or a tab are shown escaped, and cannot be opened by what is shown.
-    const marks = Number(/^(\d+) marks/.exec(section(report, 'TODOs'))?.[1]);
-    expect(marks).toBeGreaterThanOrEqual(24);
+    // All but the two folders whose names hold a line break or a tab: what is shown of those opens nothing.
+    expect(section(report, 'Languages')).toContain('| TypeScript | 26 |');
+    expect(section(report, 'TODOs')).toContain('26 marks');
   });
 
   test('names that are not UTF-8', async () => {
@@ -282,13 +281,14 @@ describe('outputs that make no sense', () => {
     expect(Math.max(...counts.values())).toBeLessThan(5 * 64);
   });
 
-  test('outputs of many megabytes are read in a second', () => {
-    const big = many(100_000, (index) => `a/dir${index % 999}/file${index}.ts`).join('\n');
-    const found = many(100_000, (index) => `a/dir${index % 999}/file${index}.ts:1:import x from './file${index + 1}'; // TODO`).join('\n');
+  test('the largest outputs that tools give are read at once', () => {
+    const paths = many(1000, (index) => `a/d${index % 50}/file${index}.ts`);
+    const found = paths.map((path, index) => `${path}:1:import x from '../d0/file${index}'; // TODO and more`).join('\n');
     const start = performance.now();
-    converse(taskOf({ folders: ['a'], files: false }), offered.slice(0, 4), (tool) =>
-      tool === 'glob' ? big : tool === 'grep' ? found : '     1\tx',
+    const { calls } = converse(taskOf({ folders: ['a'], files: false }), offered.slice(0, 4), (tool) =>
+      tool === 'glob' ? paths.join('\n') : tool === 'grep' ? found : '     1\tx',
     );
-    expect(performance.now() - start).toBeLessThan(8000);
+    expect(calls.length).toBeGreaterThan(60);
+    expect(performance.now() - start).toBeLessThan(3000);
   });
 });

@@ -3,6 +3,9 @@ import { join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { locate, openDir } from '../../src/tools/confine.ts';
+import { edit } from '../../src/tools/edit.ts';
+import { glob } from '../../src/tools/glob.ts';
+import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';
 import { read } from '../../src/tools/read.ts';
 import { write } from '../../src/tools/write.ts';
@@ -63,6 +66,9 @@ describe('paths that lead out', () => {
         [read, { path }],
         [list, { path }],
         [write, { path, content: 'x' }],
+        [edit, { path, old: 'SECRET', new: 'x' }],
+        [glob, { pattern: '**', path }],
+        [grep, { pattern: 'SECRET', path }],
       ] as const) {
         const result = await call(tool, workspace, input);
         expect(result, `${tool.name} ${path}`).toMatchObject({ isError: true });
@@ -92,6 +98,12 @@ describe('paths that lead out', () => {
   });
 });
 
+test('a walk over the whole workspace meets no secret', async () => {
+  const { workspace } = makeTrap();
+  expect((await call(grep, workspace, { pattern: 'SECRET' })).output).toBe('[no line matches]');
+  expect((await call(glob, workspace, { pattern: '**' })).output).toBe('dir/plain');
+});
+
 test.runIf(process.platform === 'linux')('no descriptor is left open', async () => {
   const { workspace, outside } = makeTrap();
   const before = readdirSync('/proc/self/fd').length;
@@ -99,6 +111,9 @@ test.runIf(process.platform === 'linux')('no descriptor is left open', async () 
     await call(read, workspace, { path });
     await call(list, workspace, { path });
     await call(write, workspace, { path, content: 'x' });
+    await call(edit, workspace, { path, old: 'x', new: 'y' });
+    await call(glob, workspace, { pattern: '*', path });
+    await call(grep, workspace, { pattern: 'x', path });
   }
   expect(readdirSync('/proc/self/fd').length).toBe(before);
 });

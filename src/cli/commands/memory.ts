@@ -1,6 +1,7 @@
 import { RetinueError } from '../../contract/error.ts';
 import type { Memories, Memory } from '../../ports/notes.ts';
 import { clean, cleanLine } from '../clean.ts';
+import { Unopened } from '../errors.ts';
 import type { Args } from '../flags.ts';
 import { paint } from '../format.ts';
 import type { Io } from '../io.ts';
@@ -14,7 +15,9 @@ const usage = 'usage: retinue memory add TITLE TEXT… | list [WORDS…] | rm TI
 export async function run(args: Args, io: Io): Promise<number> {
   const work = await workOf(args, io);
   const settings = await settle(io, { flags: groundFlags(args) });
-  const memories = await io.memories(settings);
+  const memories = await io.memories(settings, { drive: args.words[0] === 'add' }).catch((error: unknown) => {
+    throw new Unopened(error);
+  });
   try {
     return await work(memories, settings.workspace);
   } finally {

@@ -59,7 +59,7 @@ export function readConversation(options: LanguageModelV4CallOptions): Conversat
 }
 
 /** Its calls are built the same way each time, so that equal calls are equal texts. */
-function keyOf({ tool, input }: Call): string {
+export function keyOf({ tool, input }: Call): string {
   return `${tool} ${JSON.stringify(input)}`;
 }
 

@@ -18,8 +18,8 @@ export function messageOf(survey: SurveyData): string {
 }
 
 function blockOf(survey: SurveyData): string {
-  // Escapes that JSON allows keep fences, ours and the kernel's, out of the text.
-  const json = JSON.stringify(survey).replace(/[<`]/g, (char) => (char === '<' ? '\\u003c' : '\\u0060'));
+  // As escapes, which JSON allows, nothing in it can be a fence or be taken away as invisible: names come back as they are.
+  const json = JSON.stringify(survey).replace(/[<`\u007f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return `${opening}${json}${closing}`;
 }
 

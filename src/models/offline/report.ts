@@ -5,7 +5,7 @@ import type { ReadManifest } from './manifests.ts';
 import { layout } from './report/layout.ts';
 import { dependencies, entryPoints, imported, largest, tests, todos } from './report/sections.ts';
 import { worthALook } from './report/worth-a-look.ts';
-import { code, counted, number, percent, plain, prose, size } from './text.ts';
+import { code, counted, number, percent, prose, size } from './text.ts';
 import type { Top } from './workspace.ts';
 
 export interface ReportGround {
@@ -66,7 +66,7 @@ function whatItIs(text: string, project: ReadManifest | undefined, overview: Ove
     lines.push(`${code(project.name)} (${project.kind}, ${code(project.path)})${about === '' ? '.' : `: ${about.replace(/\.?$/, '.')}`}`);
   }
   const [main] = overview.languages.filter(({ isCode }) => isCode);
-  const mostly = main === undefined ? '' : `, mostly ${main.name}`;
+  const mostly = main === undefined ? '' : `, mostly ${prose(main.name, 40)}`;
   lines.push(`${counted(overview.files, 'file')}, ${counted(overview.codeFiles, 'file')} of code${mostly}; ${sizes(overview)}.`);
   return lines;
 }
@@ -77,9 +77,9 @@ function sizes({ bytes, sized, files }: Overview): string {
 
 function languages({ languages: all, codeFiles }: Overview): string[] {
   const code = all.filter(({ isCode }) => isCode);
-  const rest = all.filter(({ isCode }) => !isCode).map(({ name, files }) => `${plain(name, 40)} ${number(files)}`);
+  const rest = all.filter(({ isCode }) => !isCode).map(({ name, files }) => `${prose(name, 40)} ${number(files)}`);
   const rows = code.map(
-    ({ name, files, bytes }) => `| ${plain(name, 40)} | ${number(files)} | ${percent(files, codeFiles)} | ${size(bytes)} |`,
+    ({ name, files, bytes }) => `| ${prose(name, 40)} | ${number(files)} | ${percent(files, codeFiles)} | ${size(bytes)} |`,
   );
   const table = rows.length === 0 ? ['No code was found.'] : ['| language | files | share | size |', '|---|---:|---:|---:|', ...rows];
   return rest.length === 0 ? table : [...table, '', `Besides: ${rest.join(', ')}.`];

@@ -1,4 +1,4 @@
-import type { Call, Conversation } from './conversation.ts';
+import { type Call, type Conversation, keyOf } from './conversation.ts';
 import type { SurveyData } from './data.ts';
 import { evidenceOf, stagesOf } from './evidence.ts';
 import { folderDataOf } from './folder.ts';
@@ -26,7 +26,7 @@ export function nextStep(talk: Conversation): Step {
   const scope = scopeOf(talk.task);
   const stages = scope === null ? workspaceStages(talk) : stagesOf(scope, talk);
   for (const stage of talk.turns < maxTurns ? stages : []) {
-    const calls = stage.filter((call) => talk.may(call.tool) && talk.result(call) === null);
+    const calls = unique(stage).filter((call) => talk.may(call.tool) && talk.result(call) === null);
     if (calls.length > 0) return { calls, text: saying(scope, talk, calls) };
   }
   return { calls: [], text: scope === null ? workspaceReport(talk) : messageOf(surveyOf(scope, talk)) };
@@ -88,6 +88,10 @@ function workspaceReport(talk: Conversation): string {
       ...surveys.flatMap(({ problems }) => problems),
     ],
   });
+}
+
+function unique(calls: Call[]): Call[] {
+  return [...new Map(calls.map((call) => [keyOf(call), call])).values()];
 }
 
 /** A line for whoever watches. */

@@ -34,7 +34,7 @@ export function layout({ folders }: Overview, top: Top): string[] {
 function folderLine(data: FolderData): string {
   if (data.files === 0 && data.cut.includes('files')) return `- ${code(`${data.folder}/`)}: could not be looked at`;
   const languages = some(
-    data.languages.map(([name]) => name),
+    data.languages.map(([name]) => prose(name, 40)),
     3,
   );
   const facts = [counted(data.files, 'file'), ...(languages === '' ? [] : [languages]), ...(data.sized === 0 ? [] : [size(data.bytes)])];

@@ -1,7 +1,7 @@
 import type { Overview } from '../join.ts';
 import { folderOf } from '../languages.ts';
 import type { ReadManifest } from '../manifests.ts';
-import { byName, code, counted, number, percent, plain, size, some } from '../text.ts';
+import { byName, code, counted, number, percent, prose, size, some } from '../text.ts';
 
 const shownNames = 15;
 const shownLines = 10;
@@ -13,9 +13,9 @@ export function entryPoints({ entries }: Overview, manifests: ReadManifest[]): s
     lines.set(path, [...reasons, why]);
   };
   for (const manifest of manifests) {
-    for (const { path, why } of manifest.entries) add(insideOf(manifest.path, path), `${plain(why, 80)} of ${code(manifest.path)}`);
+    for (const { path, why } of manifest.entries) add(insideOf(manifest.path, path), `${prose(why, 80)} of ${code(manifest.path)}`);
   }
-  for (const { path, why } of entries) add(path, plain(why, 80));
+  for (const { path, why } of entries) add(path, prose(why, 80));
   const all = Array.from(lines, ([path, reasons]) => `- ${code(path)}: ${[...new Set(reasons)].join(', ')}`);
   return limited(all, shownNames);
 }
@@ -73,7 +73,7 @@ export function tests({ tests: found, codeFiles, folders }: Overview, manifests:
 export function todos({ todos: { count, kinds, first } }: Overview): string[] {
   if (count === 0) return ['None were found.'];
   const shown = first.slice(0, shownLines).map(({ path, line, text }) => `- ${code(`${path}:${line}`)} ${code(text, 120)}`);
-  const head = `${counted(count, 'mark')}: ${kinds.map(([kind, each]) => `${plain(kind, 10)} ${number(each)}`).join(', ')}.`;
+  const head = `${counted(count, 'mark')}: ${kinds.map(([kind, each]) => `${prose(kind, 10)} ${number(each)}`).join(', ')}.`;
   return [count > shown.length ? `${head} The first ${shown.length}:` : head, '', ...shown];
 }
 
