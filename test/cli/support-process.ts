@@ -27,13 +27,13 @@ export interface Place {
   [Symbol.dispose](): void;
 }
 
-export function createPlace(script: object): Place {
+export function createPlace(script: object, more: Record<string, string> = {}): Place {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-cli-'));
   writeFileSync(join(folder, 'script.json'), JSON.stringify(script));
   const running = new Set<ChildProcess>();
 
   function start(...args: string[]): Running {
-    const env = { PATH: process.env.PATH, HOME: folder, RETINUE_MODEL: 'script/script.json', NO_COLOR: '1' };
+    const env = { PATH: process.env.PATH, HOME: folder, RETINUE_MODEL: 'script/script.json', NO_COLOR: '1', ...more };
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
     const finished = new Promise<Finished>((done) => {
