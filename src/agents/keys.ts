@@ -28,9 +28,20 @@ const unused: Record<string, string> = {
   initialPrompt: 'the task is the first message',
 };
 
-/** Words in a key that say that it is about what an agent may do or use. */
-const aboutRights =
-  /tool|permi|allow|deny|denied|block|forbid|right|rule|sandbox|hook|mcp|server|env|secret|credential|apikey|trust|isolat|network|bash|shell|command|exec|approv|access|grant|writ|read.?only|limit|budget|max|turns|timeout|depth|token|cost|bypass|mode$/i;
+/** What says in a key that it is about what an agent may do or use: parts of words that mean little else, and whole words. */
+const stems = /tool|permi|allow|denied|forbid|sandbox|hook|mcp|credential|secret|apikey|isolat|approv|bypass|timeout/i;
+const words = new Set(
+  [
+    'deny block blocked right rights rule rules server servers env environment key keys trust trusted network internet bash shell command',
+    'commands exec execute access grant grants write writes writable readonly limit limits budget max min turn turns depth token tokens cost',
+    'mode auth root sudo',
+  ].flatMap((line) => line.split(' ')),
+);
+
+function aboutRights(key: string): boolean {
+  const parts = key.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).map((part) => part.toLowerCase());
+  return stems.test(key) || parts.some((part) => words.has(part)) || /^read.?only$/i.test(key);
+}
 
 export type KeyVerdict = { kind: 'counts' } | { kind: 'error' | 'warning'; message: string };
 
@@ -43,7 +54,7 @@ export function judgeKey(key: string, nearest: (word: string, candidates: readon
   if (idle !== undefined) return { kind: 'warning', message: `\`${key}\` has no effect: ${idle}` };
   const near = nearest(key, keys);
   const hint = near === null ? '' : `; did you mean \`${near}\`?`;
-  const touches = aboutRights.test(key) || (near !== null && aboutRights.test(near));
+  const touches = aboutRights(key) || (near !== null && aboutRights(near));
   if (touches)
     return { kind: 'error', message: `unknown key \`${clip(key)}\`${hint} (it seems to be about rights, so it is not passed over)` };
   return { kind: 'warning', message: `unknown key \`${clip(key)}\`${hint}; it has no effect` };

@@ -148,18 +148,19 @@ function parsed(text: string): Report | null {
   }
 }
 
-/** Made with a .gitignore of its own where it is new: what runs write is nobody's to commit. */
+/** With a .gitignore of its own: what runs say is nobody's to commit. The state folder gets one where it is new, as from the store. */
 function logFolder(workspace: string): string {
   const state = join(workspace, '.retinue');
   const folder = join(state, 'logs');
   try {
-    const fresh = !existsSync(state);
-    mkdirSync(folder, { recursive: true });
-    if (fresh) writeFileSync(join(state, '.gitignore'), '*\n', { flag: 'wx' });
-    else if (!existsSync(join(folder, '.gitignore'))) writeFileSync(join(folder, '.gitignore'), '*\n', { flag: 'wx' });
+    for (const each of [state, folder]) {
+      if (existsSync(each)) continue;
+      mkdirSync(each);
+      writeFileSync(join(each, '.gitignore'), '*\n');
+    }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-      throw new RetinueError('usage', `${folder} cannot be made: ${(error as Error).message}`, { cause: error });
+    // Another one may have been faster.
+    if (!existsSync(folder)) throw new RetinueError('usage', `${folder} cannot be made: ${(error as Error).message}`, { cause: error });
   }
   return folder;
 }

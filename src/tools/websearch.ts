@@ -22,8 +22,8 @@ const maxBytes = 1024 * 1024;
 const timeoutMs = 20_000;
 
 const unconfigured =
-  'websearch has no search engine: nobody has configured one. Set `search` in the configuration to a SearXNG instance ' +
-  '({"kind": "searxng", "baseURL": "https://…"}) or to Brave ({"kind": "brave", "apiKeyEnv": "BRAVE_API_KEY"}). Until then use webfetch with an address that you know.';
+  'websearch has no search engine: nobody has configured one. Whoever started Retinue can set SEARXNG_URL to the address of a SearXNG ' +
+  'instance (with its json format enabled), or BRAVE_API_KEY. Until then use webfetch with an address that you know.';
 
 export function createWebsearch(backend: SearchBackend | null): Tool<Input> {
   return {

@@ -85,7 +85,7 @@ export function converse(
   task: string,
   offered: string[],
   answer: (tool: string, input: Record<string, unknown>) => string | { error: string },
-): { text: string; turns: number; calls: { tool: string; input: object }[] } {
+): { text: string; turns: number; calls: { tool: string; input: object }[]; most: number } {
   const prompt: LanguageModelV4Prompt = [
     { role: 'system', content: 'system' },
     { role: 'user', content: [{ type: 'text', text: task }] },
@@ -93,11 +93,13 @@ export function converse(
   const tools = offered.map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' as const } }));
   const options: LanguageModelV4CallOptions = { prompt, tools, toolChoice: { type: 'auto' } };
   const made: { tool: string; input: object }[] = [];
+  let most = 0;
   for (let turns = 1; ; turns++) {
     const { text, calls } = nextStep(readConversation(options));
-    if (calls.length === 0) return { text, turns, calls: made };
+    if (calls.length === 0) return { text, turns, calls: made, most };
     if (turns > 20) throw new Error('it never ends');
     made.push(...calls);
+    most = Math.max(most, calls.length);
     const ids = calls.map((_, index) => `survey_${turns}_${index + 1}`);
     prompt.push({
       role: 'assistant',

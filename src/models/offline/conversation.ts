@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { JsonObject } from '../../contract/json.ts';
 
-/** A tool call that the surveyor wants made. The same call is never made twice in a conversation. */
+/** A tool call that the surveyor wants made. The same call is made once, and once more if it ran out of time. */
 export interface Call {
   tool: string;
   input: JsonObject;
@@ -22,8 +22,10 @@ export interface Conversation {
   turns: number;
   /** Whether a call of this tool would be let through to the kernel. */
   may(tool: string): boolean;
-  /** Null: the call has not been made. */
+  /** The last result; null: the call has not been made. */
   result(call: Call): Result | null;
+  /** How often the call has been made. */
+  tries(call: Call): number;
 }
 
 /** Marks its own calls: those of another model, in a conversation that it goes on with, are none of its turns. */
@@ -38,14 +40,16 @@ export function readConversation(options: LanguageModelV4CallOptions): Conversat
   const offered = new Set(options.toolChoice?.type === 'none' ? [] : (options.tools ?? []).map((tool) => tool.name));
   const outputs = outputsOf(prompt);
   const results = new Map<string, Result>();
+  const tries = new Map<string, number>();
   let turns = 0;
   for (const message of prompt) {
     if (message.role !== 'assistant') continue;
     const calls = message.content.filter((part) => part.type === 'tool-call');
     if (calls.some((call) => call.toolCallId.startsWith(`${idPrefix}_`))) turns++;
     for (const { toolName, input, toolCallId } of calls) {
-      const call = { tool: toolName, input: input as JsonObject };
-      results.set(keyOf(call), outputs.get(toolCallId) ?? { ok: false, text: 'there was no result' });
+      const key = keyOf({ tool: toolName, input: input as JsonObject });
+      tries.set(key, (tries.get(key) ?? 0) + 1);
+      results.set(key, outputs.get(toolCallId) ?? { ok: false, text: 'there was no result' });
     }
   }
   const users = prompt.filter((message) => message.role === 'user');
@@ -55,6 +59,7 @@ export function readConversation(options: LanguageModelV4CallOptions): Conversat
     turns,
     may: (tool) => offered.has(tool),
     result: (call) => results.get(keyOf(call)) ?? null,
+    tries: (call) => tries.get(keyOf(call)) ?? 0,
   };
 }
 

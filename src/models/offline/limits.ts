@@ -14,7 +14,7 @@ export const maxFolders = 24;
 export const maxCalls = 60;
 export const maxSubfolders = 56;
 /** The other calls of that turn list folders, for the sizes of files. */
-export const maxGreps = 48;
+export const maxGreps = 36;
 export const maxReads = 20;
 export const maxManifests = 12;
 

@@ -72,7 +72,9 @@ export function listedOf(scope: Scope, talk: Conversation): Listed {
     }
     if (isWhole(talk.result(below(folder)))) continue;
     take(listed);
-    if (looks.length === 0 || !looks.every((look) => look.tool === 'glob' && isWhole(talk.result(look)))) cut.add(folder);
+    const direct = talk.result(list(folder));
+    const complete = direct?.ok && !listingOf(direct).cut && looks.every((look) => look.tool === 'glob' && isWhole(talk.result(look)));
+    if (!complete) cut.add(folder);
   }
   return { files: [...files].sort(byName), known: files, sizes, cut };
 }

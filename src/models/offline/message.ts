@@ -38,7 +38,7 @@ function shortened({ survey, folders, problems }: SurveyData, share: number): Su
     survey,
     folders: folders.map((folder) => ({
       ...folder,
-      languages: folder.languages.slice(0, 20),
+      languages: folder.languages.slice(0, Math.max(4, Math.floor(20 * share))),
       tests: { ...folder.tests, imports: keep(folder.tests.imports, 30) },
       todos: { ...folder.todos, first: keep(folder.todos.first, 10) },
       entries: keep(folder.entries, 12),

@@ -15,6 +15,11 @@ function saysNothing(line: string): boolean {
 
 const leftOut = /^\[… \d+ of \d+ bytes left out …\]$/;
 
+/** A search that ran out of time shows what it had found by then. */
+export function ranOutOfTime(text: string): boolean {
+  return text.slice(text.lastIndexOf('\n') + 1).startsWith('[stopped after a second');
+}
+
 /** The lines of an output. Where the kernel cut it in the middle, the halves of lines on both sides of the cut go. */
 function linesOf(text: string): string[] {
   const lines = text.split('\n');

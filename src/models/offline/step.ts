@@ -5,6 +5,7 @@ import { folderDataOf } from './folder.ts';
 import { maxTurns } from './limits.ts';
 import { foldersOf, listingCalls } from './listed.ts';
 import { messageOf } from './message.ts';
+import { ranOutOfTime } from './outputs.ts';
 import { problemsOf } from './problems.ts';
 import { reportOf } from './report.ts';
 import { type Scope, scopeOf } from './scope.ts';
@@ -26,7 +27,7 @@ export function nextStep(talk: Conversation): Step {
   const scope = scopeOf(talk.task);
   const stages = scope === null ? workspaceStages(talk) : stagesOf(scope, talk);
   for (const stage of talk.turns < maxTurns ? stages : []) {
-    const calls = unique(stage).filter((call) => talk.may(call.tool) && talk.result(call) === null);
+    const calls = unique(stage).filter((call) => talk.may(call.tool) && isOpen(call, talk));
     if (calls.length > 0) return { calls, text: saying(scope, talk, calls) };
   }
   return { calls: [], text: scope === null ? workspaceReport(talk) : messageOf(surveyOf(scope, talk)) };
@@ -88,6 +89,13 @@ function workspaceReport(talk: Conversation): string {
       ...surveys.flatMap(({ problems }) => problems),
     ],
   });
+}
+
+/** On a busy machine a search may run out of time that has it the next time, when fewer run beside it. */
+function isOpen(call: Call, talk: Conversation): boolean {
+  const result = talk.result(call);
+  if (result === null) return true;
+  return talk.tries(call) === 1 && talk.turns < maxTurns - 2 && ranOutOfTime(result.text);
 }
 
 function unique(calls: Call[]): Call[] {
