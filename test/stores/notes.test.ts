@@ -109,7 +109,8 @@ describe('in the database of the store', () => {
     setTimeout(() => other.exec('COMMIT'), 300);
     await notes.scratchpads.append('r', { runId: 'x', text: 'y', at: at(1) });
     clearInterval(beat);
-    expect(beats).toBeGreaterThan(5);
+    // SQLite itself waits 20 ms at a time; had it waited for the lock there would be none.
+    expect(beats).toBeGreaterThan(1);
     expect(await notes.scratchpads.read('r')).toHaveLength(1);
     await notes.close();
   });

@@ -2,8 +2,8 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Fact, StoredFact } from '../../src/contract/fact.ts';
-import { canonical, factHash } from '../../src/parts/canonical.ts';
 import { genesis } from '../../src/kernel/journal.ts';
+import { canonical, factHash } from '../../src/parts/canonical.ts';
 import type { Store, Unit, UnitResult } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';

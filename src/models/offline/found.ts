@@ -23,7 +23,7 @@ export interface Search {
  * The searches, the fullest folder first; '' stands for the files at the top. An output holds a thousand lines at most, so that a large
  * folder is searched subfolder by subfolder where it has the run to itself.
  */
-export function searchesOf({ files }: Listed): Search[] {
+function searchesOf({ files }: Listed): Search[] {
   const folders = [...Map.groupBy(files, topOf)].sort((a, b) => b[1].length - a[1].length || byName(a[0], b[0]));
   return folders.flatMap(([folder, own]) => folderSearches(folder, own, folders.length === 1));
 }

@@ -118,7 +118,7 @@ const c: ImportRule = {
   },
 };
 
-export const importRules: ImportRule[] = [script, python, go, rust, jvm, c];
+const importRules: ImportRule[] = [script, python, go, rust, jvm, c];
 
 const byExtension = new Map(importRules.flatMap((rule) => rule.extensions.map((extension) => [extension, rule] as const)));
 

@@ -1,3 +1,4 @@
+import type { Child } from './children.ts';
 import { type Call, type Conversation, keyOf } from './conversation.ts';
 import type { SurveyData } from './data.ts';
 import { evidenceOf, stagesOf } from './evidence.ts';
@@ -81,14 +82,19 @@ function workspaceReport(talk: Conversation): string {
     surveys,
     manifests: workspace.readManifests(calls, talk),
     readme: readme === null ? [] : (workspace.sliceOf(calls[0] as Call, talk)?.lines ?? []),
-    problems: [
-      ...children.flatMap(({ scope, problem }) =>
-        problem === null ? [] : [`${scope.folders.join(', ') || 'files at the top'}: ${problem}`],
-      ),
-      ...own,
-      ...surveys.flatMap(({ problems }) => problems),
-    ],
+    problems: [...childProblems(children), ...own, ...surveys.flatMap(({ problems }) => problems)],
   });
+}
+
+/** Equal problems are told once, with the folders that have them. */
+function childProblems(children: Child[]): string[] {
+  const bad = children.flatMap(({ scope, problem }) =>
+    problem === null ? [] : [{ problem, name: scope.folders.join(', ') || 'files at the top' }],
+  );
+  return Array.from(
+    Map.groupBy(bad, ({ problem }) => problem),
+    ([problem, all]) => `${plain(all.map(({ name }) => name).join(', '), 120)}: ${problem}`,
+  );
 }
 
 /** On a busy machine a search may run out of time that has it the next time, when fewer run beside it. */
