@@ -1,7 +1,7 @@
 import { grep, withEndings } from './calls.ts';
 import type { Call, Conversation } from './conversation.ts';
 import { importRuleOf } from './imports.ts';
-import { extensionOf, isCode, isGenerated, isInTestFolder, isTestName } from './languages.ts';
+import { extensionOf, isCode, isFixture, isGenerated, isInTestFolder, isTestName } from './languages.ts';
 import { maxGreps, maxRules, splitFiles } from './limits.ts';
 import type { Listed } from './listed.ts';
 import { startPattern, testPattern, todoPattern } from './marks.ts';
@@ -94,7 +94,7 @@ export function foundOf(listed: Listed, talk: Conversation, slices: ReadonlyMap<
   for (const search of searchesOf(listed)) {
     const result = talk.result(search.call);
     const found = result?.ok ? parseMatches(result.text, listed.known) : null;
-    const matches = (found?.matches ?? []).filter(({ path }) => topOf(path) === search.folder && !isGenerated(path));
+    const matches = (found?.matches ?? []).filter(({ path }) => topOf(path) === search.folder && !isOthers(path));
     for (const subject of search.subjects) {
       const key = `${search.folder} ${subject}`;
       planned.add(key);
@@ -105,13 +105,18 @@ export function foundOf(listed: Listed, talk: Conversation, slices: ReadonlyMap<
   }
   for (const path of listed.files) {
     const folder = topOf(path);
-    const slice = slices.get(path);
+    const slice = isOthers(path) ? undefined : slices.get(path);
     for (const subject of subjects) {
       if (!slice || searched.has(`${folder} ${subject}`) || !planned.has(`${folder} ${subject}`)) continue;
       lines[subject].push(...slice.lines.map((text, index) => ({ path, line: index + 1, text: text.slice(0, 500) })));
     }
   }
   return { lines, cut };
+}
+
+/** Lines of programs and of fixtures say nothing about the project. */
+function isOthers(path: string): boolean {
+  return isGenerated(path) || isFixture(path);
 }
 
 /** The folder at the top that holds a path; '' for a file at the top. */
