@@ -15,6 +15,7 @@ import { codeOf, type Refusal, refuse } from './refusal.ts';
 
 /** A search takes no longer than this; what it has found by then is shown with a notice. */
 export const searchMs = 800;
+const flushMs = 100;
 const keptError = 2000;
 
 export interface Search {
@@ -45,9 +46,11 @@ export async function search({ dir, args, filter, signal, onOutput }: Search): P
     for (const child of children) child.kill('SIGKILL');
   };
   let complete = true;
-  const timer = setTimeout(() => {
+  let timer = setTimeout(() => {
     complete = false;
-    kill();
+    // The one that reads then comes to an end by itself and tells what it holds back.
+    children[0]?.kill('SIGKILL');
+    timer = setTimeout(kill, flushMs);
   }, searchMs);
   signal.addEventListener('abort', kill, { once: true });
   try {

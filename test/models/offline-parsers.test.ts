@@ -93,6 +93,8 @@ test.each([
   { line: '// TODO: x', path: 'a.ts', kind: 'TODO' },
   { line: 'x = 1 # FIXME later', path: 'a.py', kind: 'FIXME' },
   { line: "const x = 'TODO'", path: 'a.ts', kind: null },
+  { line: "write('// TODO more');", path: 'a.ts', kind: null },
+  { line: "write('x'); // TODO don't", path: 'a.ts', kind: 'TODO' },
   { line: 'TODO in prose', path: 'a.md', kind: 'TODO' },
   { line: '// TODOS and mastodon', path: 'a.ts', kind: null },
 ])('a mark: $line', ({ line, path, kind }) => {

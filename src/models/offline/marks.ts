@@ -33,8 +33,14 @@ const comment = /\/\/|\/\*|^\s*\*|#|--|<!--|^\s*;|%|"""|'''/;
 /** The mark and what follows it. In code it counts only in a comment: a text that holds the word is none. */
 export function todoIn(line: string, path: string): { kind: string; text: string } | null {
   const found = todo.exec(line);
-  if (found === null || (isCode(path) && !comment.test(line.slice(0, found.index)))) return null;
+  if (found === null || (isCode(path) && !isInComment(line.slice(0, found.index)))) return null;
   return { kind: found[0], text: line.slice(found.index) };
+}
+
+/** A quote that is still open where the comment begins makes it part of a text. */
+function isInComment(before: string): boolean {
+  const start = comment.exec(before);
+  return start !== null && ["'", '"', '`'].every((quote) => before.slice(0, start.index).split(quote).length % 2 === 1);
 }
 
 /** How the lines of a language declare a test: `it(` is none in Python. */

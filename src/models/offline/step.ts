@@ -36,7 +36,7 @@ export function nextStep(talk: Conversation): Step {
 
 function* workspaceStages(talk: Conversation): Generator<Call[]> {
   yield [...workspace.topCalls(), ...workspace.topStandIn(talk)];
-  yield workspace.topStandIn(talk);
+  yield workspace.topStandIn(talk); // it was tried, and failed
   const top = workspace.readTop(talk);
   if (talk.may('delegate')) {
     yield workspace.folderCalls(top);

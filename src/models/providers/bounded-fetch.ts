@@ -24,11 +24,12 @@ export function boundedFetch(fetch: Fetch, bounds: Bounds = defaultBounds): Fetc
     if (response.ok && /^text\/html/i.test(response.headers.get('content-type') ?? ''))
       throw await refused(response, 'there is a web page at the base address, not a provider');
     if (response.body === null) return response;
-    if (response.ok) {
-      // A whole new Response would cost more than the rest of this; its body alone is put in the place of the other.
-      return Object.defineProperty(response, 'body', { value: bounded(response.body, bounds.lineBytes, bounds.answerBytes) });
+    const [line, all] = response.ok ? [bounds.lineBytes, bounds.answerBytes] : [bounds.errorBytes, bounds.errorBytes];
+    const body = bounded(response.body, line, all);
+    // Streams are read through `body` alone, and a whole new Response for each would cost more than the rest of this.
+    if (response.ok && /^text\/event-stream/i.test(response.headers.get('content-type') ?? '')) {
+      return Object.defineProperty(response, 'body', { value: body });
     }
-    const body = bounded(response.body, bounds.errorBytes, bounds.errorBytes);
     return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
   };
 }
