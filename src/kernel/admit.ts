@@ -92,7 +92,7 @@ export async function admit(
 
 export function parseBrief(input: unknown): Brief {
   const parsed = Brief.safeParse(input);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return inOrder(parsed.data);
   const issue = parsed.error.issues[0] as z.core.$ZodIssue;
   const path = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
@@ -105,6 +105,11 @@ export function parseBrief(input: unknown): Brief {
     );
   }
   throw new RetinueError(issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief', `${path || 'the brief'}: ${issue.message}`);
+}
+
+/** Keys in the order of canonical JSON: the brief stands in a fact. */
+function inOrder(brief: Brief): Brief {
+  return Object.fromEntries(Object.entries(brief).sort(([a], [b]) => (a < b ? -1 : 1))) as Brief;
 }
 
 function checkRoom(parent: ParentView, settings: Settings): void {

@@ -85,8 +85,8 @@ async function park(env: LoopEnv): Promise<void> {
 async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Promise<Ending | 'go on' | null> {
   const { state, budget, signal } = env;
   if (!(await env.slot.ensure())) return null;
-  if (!state.asked) prune(env, purpose, cause);
-  const request = requestOf(env, purpose, cause);
+  let request = requestOf(env, purpose, cause);
+  if (!state.asked && prune(env, request)) request = requestOf(env, purpose, cause);
   const estimate = amount(env, { input: Math.ceil(request.bytes / 3), output: outputEstimate, cached: 0, reasoning: 0, estimated: true });
   // Room is kept for the last word, but not at the cost of the first.
   const headroom = purpose === 'turn' && state.answer ? estimate : nothing;
@@ -99,7 +99,7 @@ async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Pr
   let spent = nothing;
   try {
     for (;;) {
-      const attempt = await tryOnce(env, purpose, cause);
+      const attempt = await tryOnce(env, { purpose, cause, request });
       if (attempt === null) return null;
       const actual = attempt.ok ? amount(env, attempt.answer.usage) : attempt.usage ? amount(env, attempt.usage) : nothing;
       spent = { tokens: spent.tokens + actual.tokens, costUsd: spent.costUsd + actual.costUsd };
@@ -108,6 +108,7 @@ async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Pr
         return 'go on';
       }
       const ending = await failedOnce(env, attempt);
+      request = requestOf(env, purpose, cause);
       if (ending === 'go on') continue;
       return ending && cause ? exhausted(cause, state) : ending; // the limit stays the cause, even without a last word
     }
@@ -123,13 +124,13 @@ function requestOf(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Re
 }
 
 /** One attempt; null when the run was stopped before the call began. */
-async function tryOnce(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Promise<CallResult | null> {
+async function tryOnce(env: LoopEnv, ask: { purpose: Purpose; cause: LimitCause | null; request: Request }): Promise<CallResult | null> {
+  const { purpose, cause, request } = ask;
   const { state, handle, signal } = env;
   const pass = await env.lane.enter(signal);
   if (!pass) return null;
   let left: Parameters<typeof pass.leave>[0] = { kind: 'failed' };
   try {
-    const request = requestOf(env, purpose, cause);
     const { attempt, upTo } = state.asked ? { attempt: state.asked.attempt + 1, upTo: state.asked.upTo } : { attempt: 1, upTo: state.seq };
     const turn = state.turns + 1;
     note(env, { type: 'model.asked', data: { attempt, cause, model: handle.id, purpose, request: request.hash, turn, upTo } });
@@ -201,10 +202,11 @@ function stopped(signal: AbortSignal): ErrorInfo {
   return { code: code === 'lost' ? 'fenced' : code, message, retryable: false };
 }
 
-/** Makes room near the end of the model's window, as a fact, before the request is made. */
-function prune(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): void {
-  const calls = pruneFor(env.state, requestOf(env, purpose, cause).bytes, env.handle);
+/** Makes room near the end of the model's window, as a fact, before the request is sent. True when the request has changed by it. */
+function prune(env: LoopEnv, request: Request): boolean {
+  const calls = pruneFor(env.state, request.bytes, env.handle);
   if (calls.length > 0) note(env, { type: 'context.pruned', data: { calls } });
+  return calls.length > 0;
 }
 
 /** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
@@ -246,8 +248,9 @@ function amount(env: LoopEnv, usage: Usage): { tokens: number; costUsd: number }
 
 /** A provider's signature covers its reasoning, so that goes back as it came. */
 function withoutSecrets(part: ContentPart, redact: Redact): ContentPart {
-  if (part.type === 'text') return { ...part, text: redact(part.text, false) };
-  return part.type === 'tool-call' ? { ...part, input: redact(part.input, false) } : part;
+  const clean = part.type === 'text' ? redact(part.text, false) : part.type === 'tool-call' ? redact(part.input, false) : null;
+  if (clean === null || clean === (part.type === 'tool-call' ? part.input : part.text)) return part;
+  return part.type === 'tool-call' ? { ...part, input: clean } : { ...part, text: clean };
 }
 
 function note(env: LoopEnv, draft: Draft): void {

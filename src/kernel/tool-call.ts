@@ -49,7 +49,7 @@ type Verdict = {
   rejected: null | { why: Rejected; status: 'ok' | 'error' | 'denied'; say: string; data?: Json };
 };
 
-const kernels: Decision = { action: 'allow', rule: null, owner: 'kernel' };
+const kernels: Decision = { action: 'allow', owner: 'kernel', rule: null };
 
 /** The calls of an answer as facts. Ids that stand twice are made different in place, because providers refuse them when sent back. */
 export function examine(content: ContentPart[], turn: number, state: RunState, env: ToolEnv): Draft[] {

@@ -10,6 +10,7 @@ import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Answer, CallResult, ModelCall, ModelCaller, ModelFailure } from '../ports/model.ts';
 import { classify, failure } from './failure.ts';
+import { openStream } from './providers/guard.ts';
 
 /** More than this many tool calls of one answer are dropped, and the model is told. */
 export const maxCallsPerAnswer = 64;
@@ -28,9 +29,12 @@ async function callModel(call: ModelCall, clock: Clock): Promise<CallResult> {
   call.signal.addEventListener('abort', onAbort, { once: true });
   if (call.signal.aborted) onAbort();
   let streaming = true;
+  let guardError = (thrown: unknown) => thrown;
   try {
-    const stream = await untilAborted(call.model.doStream({ ...call.options, abortSignal: stop.signal }), stop.signal);
-    await readAll(stream.stream, stop.signal, (part) => {
+    const opened = await untilAborted(openStream(call.model, { ...call.options, abortSignal: stop.signal }), stop.signal);
+    guardError = opened.error;
+    await readAll(opened.stream, stop.signal, (raw) => {
+      const part = opened.part(raw);
       watchdog.event(part);
       collector.take(part);
     });
@@ -42,7 +46,7 @@ async function callModel(call: ModelCall, clock: Clock): Promise<CallResult> {
     const answer = collector.answer();
     if (answer) return { ok: true, answer };
     const aborted = call.signal.aborted;
-    const told = isFailure(thrown) ? thrown : classify(thrown, (date) => dateToDelay(date, clock.now()));
+    const told = isFailure(thrown) ? thrown : classify(guardError(thrown), (date) => dateToDelay(date, clock.now()));
     return { ok: false, failure: told, text: collector.text(), usage: collector.usage(), aborted };
   } finally {
     watchdog.end();
@@ -132,7 +136,7 @@ function createCollector(call: ModelCall) {
     if (bytes > maxAnswerBytes) throw failure('provider', `the answer is larger than ${maxAnswerBytes} bytes`, false);
   }
   function begin(id: string, type: 'text' | 'reasoning', meta: unknown): void {
-    const part = withMeta({ type, text: '' }, meta);
+    const part = withMeta({ text: '', type }, meta);
     open.set(`${type} ${id}`, part);
     content.push(part);
   }
@@ -210,7 +214,7 @@ function isWithoutArguments(part: ContentPart | undefined): boolean {
 
 function toolCall({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall): ContentPart {
   const [callId, tool] = [toolCallId.toWellFormed(), toolName.toWellFormed()];
-  return withMeta({ type: 'tool-call' as const, callId, tool, input: wellFormedJson(input) }, providerMetadata);
+  return withMeta({ callId, input: wellFormedJson(input), tool, type: 'tool-call' as const }, providerMetadata);
 }
 
 // Escapes in JSON text, a pair of surrogates being one. The group is half a pair.
@@ -231,11 +235,11 @@ export function usageOf(usage: LanguageModelV4Usage | undefined, inputBytes: num
   const input = count(usage?.inputTokens?.total);
   const output = count(usage?.outputTokens?.total);
   return {
+    cached: count(usage?.inputTokens?.cacheRead) ?? 0,
+    estimated: input === null || output === null,
     input: input ?? Math.ceil(inputBytes / 3),
     output: output ?? Math.ceil(outputBytes / 3),
-    cached: count(usage?.inputTokens?.cacheRead) ?? 0,
     reasoning: count(usage?.outputTokens?.reasoning) ?? 0,
-    estimated: input === null || output === null,
   };
 }
 

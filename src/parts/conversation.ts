@@ -113,10 +113,18 @@ export function buildRequest(pinned: Pinned, entries: Entry[], call: { purpose: 
   const options: LanguageModelV4CallOptions = {
     prompt: [{ role: 'system', content: pinned.system }, ...pinned.history, ...parts.map((part) => part.message)],
     ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
-    ...(pinned.tools.length === 0 ? {} : { tools: pinned.tools.map(functionTool), toolChoice: { type: choice } }),
+    ...(pinned.tools.length === 0 ? {} : { tools: functionTools(pinned.tools), toolChoice: { type: choice } }),
   };
   const fixed = pinned.system.length + pinned.tools.length * 200 + pinned.history.length * 200;
   return { options, hash, bytes: parts.reduce((sum, part) => sum + part.bytes, fixed) };
+}
+
+const converted = new WeakMap<ToolDefinition[], LanguageModelV4FunctionTool[]>();
+
+function functionTools(tools: ToolDefinition[]): LanguageModelV4FunctionTool[] {
+  const known = converted.get(tools) ?? tools.map(functionTool);
+  converted.set(tools, known);
+  return known;
 }
 
 function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {

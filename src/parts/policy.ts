@@ -80,7 +80,7 @@ function wildcard(pattern: string, text: string): boolean {
 
 /** The strictest answer of all rulesets about all subjects; of equal ones the first is named. */
 export function decide(rulesets: readonly Ruleset[], call: { tool: string; subjects: readonly string[] }): Decision {
-  const silent: Decision = { action: 'deny', rule: null, owner: builtIn };
+  const silent: Decision = { action: 'deny', owner: builtIn, rule: null };
   if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return silent;
   const subjects = call.subjects.length === 0 ? [null] : call.subjects;
   let strictest: Decision | null = null;
@@ -88,7 +88,7 @@ export function decide(rulesets: readonly Ruleset[], call: { tool: string; subje
     for (const subject of subjects) {
       const rule = rules.findLast((candidate) => matches(candidate, call.tool, subject));
       if (rule === undefined && kind === 'narrowing') continue;
-      const answer = rule === undefined ? silent : { action: rule.action, rule: formatRule(rule), owner: rule.from ?? owner };
+      const answer = rule === undefined ? silent : { action: rule.action, owner: rule.from ?? owner, rule: formatRule(rule) };
       if (strictest === null || strictness[answer.action] > strictness[strictest.action]) strictest = answer;
     }
   }
@@ -122,5 +122,5 @@ export function builtInRuleset(delegationTools: readonly string[], ownTools: rea
 }
 
 function ruleFor(action: RuleAction): (tool: string) => Rule {
-  return (tool) => ({ action, tool, pattern: null });
+  return (tool) => ({ action, pattern: null, tool });
 }

@@ -12,7 +12,7 @@ export function makeWorkspace(): { workspace: string; outside: string } {
   const outside = join(base, 'outside');
   mkdirSync(workspace);
   mkdirSync(outside);
-  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }), 300_000);
   return { workspace, outside };
 }
 

@@ -16,9 +16,38 @@ export interface GuardRules {
   hint?(status: number, message: string): string | null;
 }
 
+/** A stream that is not wrapped, with what is to be done to each of its parts and to what it throws. */
+export interface OpenStream {
+  stream: ReadableStream<LanguageModelV4StreamPart>;
+  part(part: LanguageModelV4StreamPart): LanguageModelV4StreamPart;
+  error(thrown: unknown): unknown;
+}
+
+// Our own caller reads guarded models part by part: a second stream around the first would cost as much as the rest of the guard.
+const openers = new WeakMap<LanguageModelV4, (options: LanguageModelV4CallOptions) => Promise<OpenStream>>();
+
+/** The stream of any model; of a guarded one, with its guard beside it. */
+export async function openStream(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<OpenStream> {
+  const open = openers.get(model);
+  if (open) return open(options);
+  const { stream } = await model.doStream(options);
+  return { stream, part: (part) => part, error: (thrown) => thrown };
+}
+
 export function guarded(model: LanguageModelV4, rules: GuardRules): LanguageModelV4 {
   const prepare = rules.prepare ?? ((options: LanguageModelV4CallOptions) => options);
-  return {
+
+  async function open(options: LanguageModelV4CallOptions): Promise<OpenStream> {
+    const error = (thrown: unknown) => cleaned(thrown, rules, options.abortSignal);
+    try {
+      const { stream } = await model.doStream(prepare(options));
+      return { stream, part: partGuard(error), error };
+    } catch (thrown) {
+      throw error(thrown);
+    }
+  }
+
+  const guard: LanguageModelV4 = {
     specificationVersion: 'v4',
     provider: model.provider,
     modelId: model.modelId,
@@ -31,35 +60,33 @@ export function guarded(model: LanguageModelV4, rules: GuardRules): LanguageMode
         throw cleaned(thrown, rules, options.abortSignal);
       }
     },
-    async doStream(options) {
-      try {
-        const { stream } = await model.doStream(prepare(options));
-        return { stream: guardStream(stream, rules, options.abortSignal) };
-      } catch (thrown) {
-        throw cleaned(thrown, rules, options.abortSignal);
-      }
-    },
+    doStream: async (options) => ({ stream: guardedStream(await open(options)) }),
   };
+  openers.set(guard, open);
+  return guard;
 }
 
-function guardStream(stream: ReadableStream<LanguageModelV4StreamPart>, rules: GuardRules, signal: AbortSignal | undefined) {
-  const reader = stream.getReader();
+function partGuard(clean: (thrown: unknown) => unknown): OpenStream['part'] {
   let said = false;
-  function guardPart(part: LanguageModelV4StreamPart): LanguageModelV4StreamPart {
-    if (part.type === 'error') return { type: 'error', error: cleaned(part.error, rules, signal) };
+  return (part) => {
+    if (part.type === 'error') return { type: 'error', error: clean(part.error) };
     if (part.type === 'finish') return { ...part, usage: soundUsage(part.usage, said) };
     if (part.type === 'tool-call' || ('delta' in part && part.delta !== '')) said = true;
     return part;
-  }
+  };
+}
+
+function guardedStream({ stream, part, error }: OpenStream): ReadableStream<LanguageModelV4StreamPart> {
+  const reader = stream.getReader();
   return new ReadableStream<LanguageModelV4StreamPart>(
     {
       async pull(controller) {
         try {
           const next = await reader.read();
           if (next.done) controller.close();
-          else controller.enqueue(guardPart(next.value));
+          else controller.enqueue(part(next.value));
         } catch (thrown) {
-          controller.error(cleaned(thrown, rules, signal));
+          controller.error(error(thrown));
         }
       },
       cancel: (reason) => reader.cancel(reason),
