@@ -85,8 +85,8 @@ async function park(env: LoopEnv): Promise<void> {
 async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Promise<Ending | 'go on' | null> {
   const { state, budget, signal } = env;
   if (!(await env.slot.ensure())) return null;
-  let request = requestOf(env, purpose, cause);
-  if (!state.asked && prune(env, request)) request = requestOf(env, purpose, cause);
+  const request = requestOf(env, purpose, cause);
+  if (!state.asked) prune(env, request);
   const estimate = amount(env, { input: Math.ceil(request.bytes / 3), output: outputEstimate, cached: 0, reasoning: 0, estimated: true });
   // Room is kept for the last word, but not at the cost of the first.
   const headroom = purpose === 'turn' && state.answer ? estimate : nothing;
@@ -108,7 +108,6 @@ async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Pr
         return 'go on';
       }
       const ending = await failedOnce(env, attempt);
-      request = requestOf(env, purpose, cause);
       if (ending === 'go on') continue;
       return ending && cause ? exhausted(cause, state) : ending; // the limit stays the cause, even without a last word
     }
@@ -117,20 +116,25 @@ async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Pr
   }
 }
 
-function requestOf(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Request {
+/** A request and the last fact that it was built from. */
+type Built = Request & { seq: number };
+
+function requestOf(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Built {
   const { state, pinned, handle } = env;
   const entries = state.asked ? state.entries : [...state.entries, ...pendingEntries(pendingOf(state), purpose, cause)];
-  return buildRequest(pinned, entries, { purpose, maxOutputTokens: handle.maxOutputTokens });
+  return { ...buildRequest(pinned, entries, { purpose, maxOutputTokens: handle.maxOutputTokens }), seq: state.seq };
 }
 
 /** One attempt; null when the run was stopped before the call began. */
-async function tryOnce(env: LoopEnv, ask: { purpose: Purpose; cause: LimitCause | null; request: Request }): Promise<CallResult | null> {
-  const { purpose, cause, request } = ask;
+async function tryOnce(env: LoopEnv, ask: { purpose: Purpose; cause: LimitCause | null; request: Built }): Promise<CallResult | null> {
+  const { purpose, cause } = ask;
   const { state, handle, signal } = env;
   const pass = await env.lane.enter(signal);
   if (!pass) return null;
   let left: Parameters<typeof pass.leave>[0] = { kind: 'failed' };
   try {
+    // What has come while the call waited for its turn is part of it: `model.asked` says that the model has seen everything before.
+    const request = ask.request.seq === state.seq ? ask.request : requestOf(env, purpose, cause);
     const { attempt, upTo } = state.asked ? { attempt: state.asked.attempt + 1, upTo: state.asked.upTo } : { attempt: 1, upTo: state.seq };
     const turn = state.turns + 1;
     note(env, { type: 'model.asked', data: { attempt, cause, model: handle.id, purpose, request: request.hash, turn, upTo } });
@@ -202,11 +206,10 @@ function stopped(signal: AbortSignal): ErrorInfo {
   return { code: code === 'lost' ? 'fenced' : code, message, retryable: false };
 }
 
-/** Makes room near the end of the model's window, as a fact, before the request is sent. True when the request has changed by it. */
-function prune(env: LoopEnv, request: Request): boolean {
+/** Makes room near the end of the model's window, as a fact, before the request is sent. */
+function prune(env: LoopEnv, request: Request): void {
   const calls = pruneFor(env.state, request.bytes, env.handle);
   if (calls.length > 0) note(env, { type: 'context.pruned', data: { calls } });
-  return calls.length > 0;
 }
 
 /** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
