@@ -5,8 +5,7 @@ import { rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
 rmSync('dist', { recursive: true, force: true });
-await build({
-  entryPoints: { cli: 'src/main/cli.ts', index: 'src/main/index.ts', sqlite: 'src/main/sqlite.ts', testing: 'src/main/testing.ts' },
+const shared = {
   outdir: 'dist',
   bundle: true,
   splitting: true,
@@ -16,10 +15,20 @@ await build({
   minifySyntax: true,
   sourcemap: true,
   mainFields: ['module', 'main'],
-  // What a program shares with us must stay one copy, and the ripgrep package finds its binary relative to itself.
-  external: ['zod', '@ai-sdk/provider', '@vscode/ripgrep'],
   logLevel: 'warning',
   // CommonJS dependencies inside an ES module bundle need a `require`.
   banner: { js: "import { createRequire as __cr } from 'node:module'; const require = __cr(import.meta.url);" },
-});
+};
+// The ripgrep package finds its binary relative to itself. A program and the library must share one copy of zod; the command line starts
+// faster with its own.
+const apart = ['@vscode/ripgrep'];
+await Promise.all([
+  build({ ...shared, entryPoints: { cli: 'src/main/cli.ts' }, chunkNames: 'cli/[name]-[hash]', external: apart }),
+  build({
+    ...shared,
+    entryPoints: { index: 'src/main/index.ts', sqlite: 'src/main/sqlite.ts', testing: 'src/main/testing.ts' },
+    chunkNames: 'library/[name]-[hash]',
+    external: [...apart, 'zod', '@ai-sdk/provider'],
+  }),
+]);
 if (!process.argv.includes('--no-types')) execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
