@@ -4,6 +4,7 @@ import type { Tool, ToolResult } from '../ports/tool.ts';
 import { explain, failure } from './refusal.ts';
 import { type Environment, environmentOf, shellIn } from './shell/environment.ts';
 import { type Ran, run } from './shell/run.ts';
+import { shellSubjects } from './shell/subjects.ts';
 import { fits, printable } from './text.ts';
 
 const Input = z.strictObject({
@@ -42,7 +43,7 @@ export function createBash(options: BashOptions): Tool<Input> {
     readOnly: false,
     idempotent: false,
     maxOutputBytes: 32_768,
-    subjects: (input) => [input.command],
+    subjects: (input) => shellSubjects(input.command),
     async execute(input, { workspace, signal }) {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));
