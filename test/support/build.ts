@@ -1,10 +1,6 @@
-// The tests of the command line run what users run: the bundle. It is built once, before the first test.
+// The tests of the command line and of the examples run what users run: the package as it is built, once, before the first test.
 import { execFileSync } from 'node:child_process';
 
 export default function setup(): void {
-  try {
-    execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'ignore' });
-  } catch {
-    /* TEMP */
-  }
+  execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
 }
