@@ -33,20 +33,28 @@ export async function* runEvents(
     waiting.push(event);
     wake.resolve();
   };
+  // Deltas stand between the question and the answer that they belong to; a reader from a cursor has seen the question before.
+  const asked = new Set<string>();
+  const ready = (delta: Delta) => options.after !== undefined || asked.has(`${delta.runId} ${delta.turn}`);
+  const due = () => {
+    const now = waiting.filter(ready);
+    waiting.splice(0, waiting.length, ...waiting.filter((delta) => !ready(delta)));
+    return now;
+  };
   source.listeners.add(onEvent);
-  const facts = followFacts(
-    row,
-    { ...(options.tree ? { tree: true } : {}), ...(options.after === undefined ? {} : { after: options.after }), signal: stop.signal },
-    source,
-  );
+  const { tree = false, after } = options;
+  const facts = followFacts(row, { tree, ...(after === undefined ? {} : { after }), signal: stop.signal }, source);
   try {
     for (let next = facts.next(); ; ) {
       const first = await Promise.race([next, wake.promise.then(() => null)]);
-      yield* waiting.splice(0);
       wake = Promise.withResolvers();
+      yield* due();
       if (first === null) continue;
       if (first.done) return;
-      yield first.value;
+      const fact = first.value;
+      yield fact;
+      if (fact.type === 'model.asked') asked.add(`${fact.runId} ${fact.data.turn}`);
+      yield* due();
       next = facts.next();
     }
   } finally {

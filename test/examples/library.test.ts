@@ -1,6 +1,6 @@
 // Every example is a program that runs as it stands, against the package as it is built.
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 const folder = resolve(import.meta.dirname, '../../examples/library');
 const printed: Record<string, string> = {
   'quick-start.ts': 'uses list\ncompleted: I have looked around.\n',
+  'sketch.ts': 'run.created\nrun.started\nmodel.asked\ndelta\nmodel.answered\ntool.asked\ntool.finished\nrun.ended\ncompleted a.ts 5\n',
   'typed-result.ts': 'a.ts is high, after 2 turns\n',
   'many.ts': 'completed\nfailed empty\ncompleted\n',
   'inside-an-agent.ts': '[run … · completed · 1 turn · $?]\nMy helper says they pass.\n',
@@ -17,6 +18,18 @@ const printed: Record<string, string> = {
 describe('the examples of the library', () => {
   it('are all here', () => {
     expect(readdirSync(folder).sort()).toEqual(Object.keys(printed).sort());
+  });
+
+  it.each(['README.md', 'docs/library.md'])('are where the programs of %s come from, word for word', (page) => {
+    const root = resolve(folder, '../..');
+    const programs = readdirSync(folder).map((name) => readFileSync(resolve(folder, name), 'utf8'));
+    const blocks = [...readFileSync(resolve(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code as string);
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const block of blocks)
+      expect(
+        programs.some((program) => program.includes(block)),
+        block,
+      ).toBe(true);
   });
 
   it('compile against the types that the package ships', async () => {

@@ -301,6 +301,43 @@ describe('limits of a tree', () => {
   });
 });
 
+describe('a parent with all the children it may have', () => {
+  const runs = [
+    parent(
+      delegate(
+        ['a', 'b', 'c'].map((label) => task(label)),
+        {},
+      ),
+      { text: 'ok' },
+    ),
+    ...['a', 'b', 'c'].map((label) => child(label, { delayMs: 100, text: label })),
+  ];
+
+  it('has the others queue, first come, first served', async () => {
+    const clock = createHandClock();
+    const world = await createWorld({ clock, script: { runs } });
+    const run = await world.runtime.start({ task: 'work', limits: { maxConcurrent: 1 } });
+    await clock.advance(250);
+    expect(factsOf(world, 'run.started')).toHaveLength(4);
+    expect(factsOf(world, 'child.ended').map((fact) => fact.data.outcome.label)).toEqual(['a', 'b']);
+    await clock.advance(100);
+    expect((await run.outcome).status).toBe('completed');
+    await world[Symbol.asyncDispose]();
+  });
+
+  it('has them refused where that is the setting, and the model is told', async () => {
+    const refused = [
+      parent(delegate(['a', 'b'].map((label) => task(label))), { expect: { prompt: 'are at work already' }, text: 'ok' }),
+      child('a', { text: 'a' }),
+    ];
+    const world = await createWorld({ script: { runs: refused }, settings: { whenFull: 'refuse' } });
+    const outcome = await (await world.runtime.start({ task: 'work', limits: { maxConcurrent: 1 } })).outcome;
+    expect(outcome.status).toBe('completed');
+    expect(factsOf(world, 'child.created')).toHaveLength(1);
+    await world[Symbol.asyncDispose]();
+  });
+});
+
 describe('a client', () => {
   it('is a root without a model at depth 0, and nothing outlives it', async () => {
     const world = await createWorld({ script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } });

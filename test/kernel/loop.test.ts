@@ -483,6 +483,37 @@ describe('a provider that fails', () => {
   });
 });
 
+describe('a list of models', () => {
+  const listed = { ...anyAgent, name: 'listed', model: ['script/down', 'script/up'] };
+  it('falls back on an outage, as a fact, and stays there', async () => {
+    const clock = createHandClock();
+    const down = steps({ error: { status: 500, message: 'down' }, repeat: 6 });
+    const up = steps({ calls: [{ tool: 'echo', args: {} }] }, { text: 'from the second' });
+    const echo = tool('echo', async () => ({ output: 'x' }));
+    const world = await createWorld({ clock, agents: [listed], tools: [echo], scripts: { down, up } });
+    const run = await world.runtime.start({ task: 'work', agent: 'listed' });
+    await clock.advance(300_000);
+    expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'from the second' });
+    const failed = factsOf(world, 'model.failed').map((fact) => fact.data.fallback);
+    expect(failed).toEqual([null, null, null, null, null, 'script/up']);
+    expect(factsOf(world, 'model.asked').map((fact) => fact.data.model)).toEqual([
+      ...Array(6).fill('script/down'),
+      'script/up',
+      'script/up',
+    ]);
+    await world[Symbol.asyncDispose]();
+  });
+
+  it('does not fall back when the request itself is refused', async () => {
+    const { outcome, world } = await runOnce(
+      { agents: [listed], scripts: { down: steps({ error: { status: 401, message: 'no' } }), up: steps({ text: 'x' }) } },
+      { agent: 'listed' },
+    );
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'auth' } });
+    expect(factsOf(world, 'model.asked')).toHaveLength(1);
+  });
+});
+
 describe('structured results', () => {
   const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'], additionalProperties: false };
   const submit = (args: object) => ({ calls: [{ tool: 'submit_result', args }] });

@@ -1,4 +1,6 @@
 // The library through its own door (source, not bundle): handles, events with a cursor, scopes, typed results.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
@@ -120,6 +122,16 @@ describe('models of the AI SDK', () => {
       summary: 'hi',
       tokens: { input: 3, output: 2 },
     });
+  });
+});
+
+describe('what a program loads', () => {
+  it('has node:sqlite in it only with its store', async () => {
+    const loads = async (door: string) => {
+      const code = `await import('retinue${door}'); console.log(process.moduleLoadList.some((name) => / sqlite$/.test(name)))`;
+      return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])).stdout.trim();
+    };
+    expect([await loads(''), await loads('/sqlite')]).toEqual(['false', 'true']);
   });
 });
 

@@ -39,6 +39,7 @@ export interface WorldOptions {
   rulesets?: Ruleset[];
   files?: Record<string, string>;
   env?: Record<string, string>;
+  settings?: Partial<RuntimeOptions['settings']>;
   options?: Partial<RuntimeOptions>;
 }
 
@@ -106,6 +107,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
         ),
       ],
       whenFull: 'queue',
+      ...given.settings,
     },
     ...given.options,
   });
