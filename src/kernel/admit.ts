@@ -202,7 +202,8 @@ function checkPrice(limits: EffectiveLimits, handle: ModelHandle, parent: Parent
     );
   }
   limits.maxCostUsd = { from: 'none', value: null };
-  return [`the price of ${handle.id} is not known: no cost limit holds for this run`];
+  // Said once for a tree, at its root.
+  return parent ? [] : [`the price of ${handle.id} is not known: no cost limit holds for this run`];
 }
 
 export function costByHand(limits: EffectiveLimits, parent: Pick<ParentView, 'costByHand'> | null): boolean {
