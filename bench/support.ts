@@ -17,6 +17,7 @@ import type { Models } from '../src/ports/model.ts';
 import type { Store } from '../src/ports/store.ts';
 import type { AnyTool } from '../src/ports/tool.ts';
 import { createMemoryStore } from '../src/stores/memory.ts';
+import { createMemoryNotes } from '../src/stores/notes-memory.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
 import { directories, tools } from '../src/tools/index.ts';
 import { compileSchema } from '../src/tools/json-schema.ts';
@@ -71,6 +72,7 @@ export async function withRuntime<T>(
     dialect: native,
     host: inlineHost,
     workspaces: directories,
+    memories: createMemoryNotes().memories,
     callModel: createModelCaller(systemClock),
     compileSchema,
     redact: createRedact({}),

@@ -4,6 +4,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
+import { followUp, loadState } from '../kernel/history.ts';
 import { isoOf } from '../kernel/journal.ts';
 import { endOrphan } from '../kernel/orphan.ts';
 import type { RunHandle, Runtime } from '../kernel/runtime.ts';
@@ -15,6 +16,9 @@ import type { Api, Cancelled, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { findRun } from './find.ts';
 import { changes, descent, followFacts } from './follow.ts';
+
+/** How often a command that waits for another process looks whether that is still there. */
+const ownerCheckMs = 1000;
 
 export interface ApiOptions {
   store: Store;
@@ -89,14 +93,35 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
     await store.order({ id: ids.orderId(), runId: row.runId, rootId: row.rootId, kind, text, at: isoOf(clock.now()) });
   }
 
-  /** Waits until the run has a fact of the type, or has ended; false when it ended without one. */
-  async function untilFact(row: RunRow, type: 'cancel.asked' | 'message.received', after: string | undefined): Promise<boolean> {
-    const signal = new AbortController().signal;
-    for await (const _ of changes({ store, listeners, signal })) {
-      const facts = await store.facts({ runId: row.runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
-      if (facts.length > 0) return facts.some((fact) => fact.type === type);
+  /**
+   * Waits until the run has a fact of the type. `ended`: it ended without one. `gone`: the process that should have heard the order drives
+   * nothing any more; that makes no sign, so it is looked at once a second.
+   */
+  async function untilFact(
+    row: RunRow,
+    type: 'cancel.asked' | 'message.received',
+    after: string | undefined,
+  ): Promise<'there' | 'ended' | 'gone'> {
+    const look = new AbortController();
+    let gone = false;
+    let endTimer = () => {};
+    const check = async () => {
+      const holder = (await store.holders([row.rootId])).get(row.rootId);
+      gone = !holder?.alive;
+      if (gone) look.abort();
+      else if (!look.signal.aborted) endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void check().catch(() => look.abort()));
+    };
+    endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void check().catch(() => look.abort()));
+    try {
+      for await (const _ of changes({ store, listeners, signal: look.signal })) {
+        const facts = await store.facts({ runId: row.runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
+        if (facts.length > 0) return facts.some((fact) => fact.type === type) ? 'there' : 'ended';
+      }
+      return 'gone';
+    } finally {
+      look.abort();
+      endTimer();
     }
-    return false;
   }
 
   async function cancelOne(id: string, reason: string): Promise<Cancelled> {
@@ -112,8 +137,8 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
     if (!holder?.alive && (await endHere(row, reason))) return { runId, result: 'ended' };
     const before = (await store.facts({ runId })).at(-1)?.position;
     await order(row, 'cancel', reason);
-    await untilFact(row, 'cancel.asked', before);
-    return { runId, result: 'asked' };
+    if ((await untilFact(row, 'cancel.asked', before)) !== 'gone') return { runId, result: 'asked' };
+    return (await endHere(row, reason)) ? { runId, result: 'ended' } : cancelOne(id, reason);
   }
 
   async function endHere(row: RunRow, reason: string): Promise<boolean> {
@@ -148,7 +173,8 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
     cancel: (given, reason) => Promise.all(given.map((id) => cancelOne(id, reason))),
     async message(id, text) {
       const row = await rowOf(id);
-      if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(followUp(row, text)) };
+      if (!isLive(row.status))
+        return { kind: 'continued', handle: await (await drive()).start(followUp(await loadState(row.runId, store), text)) };
       const own: RunHandle | null = running ? (await running).live(row.runId) : null;
       if (own) {
         await own.send(text, 'the user');
@@ -162,7 +188,9 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
         );
       const before = (await store.facts({ runId: row.runId })).at(-1)?.position;
       await order(row, 'message', text);
-      if (await untilFact(row, 'message.received', before)) return { kind: 'sent' };
+      const heard = await untilFact(row, 'message.received', before);
+      if (heard === 'there') return { kind: 'sent' };
+      if (heard === 'gone') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it could hear the message`);
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it could hear the message; send it again to ask a follow-up`);
     },
     agents: (): Agent[] => catalog.list(),
@@ -174,16 +202,6 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
       if (running) await (await running).close();
       await store.close();
     },
-  };
-}
-
-function followUp(row: RunRow, task: string) {
-  return {
-    task,
-    continues: row.runId,
-    ...(row.agent === null ? {} : { agent: row.agent }),
-    ...(row.model === null ? {} : { model: row.model }),
-    ...(row.label === null ? {} : { label: row.label }),
   };
 }
 

@@ -9,7 +9,7 @@ import type { Catalog } from '../ports/catalog.ts';
 import type { ChildView, Delegation, Page, ReadPart, Started } from '../ports/delegation.ts';
 import type { Store } from '../ports/store.ts';
 import { rowOf, summaryOf } from './fold.ts';
-import { loadState } from './history.ts';
+import { followUp, loadState } from './history.ts';
 import type { Journal } from './journal.ts';
 import type { LiveRun } from './live.ts';
 
@@ -82,14 +82,7 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
         return { ok: true, runId: id };
       }
       await child?.ended.catch(() => {});
-      const { agent, label } = known.row;
-      return start({
-        task: text,
-        continues: id,
-        background: true,
-        ...(agent === null ? {} : { agent }),
-        ...(label === null ? {} : { label }),
-      });
+      return start({ ...followUp(await loadState(id, desk.store), text), background: true });
     },
     async read(id, part, page) {
       if (!desk.journal.state(run.id).children.has(id)) return null;

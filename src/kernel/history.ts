@@ -1,7 +1,9 @@
 // Reading runs that are not driven here: their state, and the conversation that another run goes on with.
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
+import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import { toMessages } from '../parts/conversation.ts';
+import { formatRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
 import { foldFacts, type RunState } from './state.ts';
 
@@ -35,4 +37,24 @@ export async function historyOf(runId: string, store: Store): Promise<LanguageMo
   // Providers refuse calls without results; a run that was stopped in the middle may have such.
   if (state.calls.length > 0) entries.push({ kind: 'results', calls: state.calls });
   return [...earlier, ...toMessages(entries)];
+}
+
+/** A brief that goes on with an ended run: with its agent, model and label, and with everything that narrowed it. */
+export function followUp(state: RunState, task: string): Brief {
+  const { brief, agent, model, grant, parentId } = state.created.data;
+  const { limits, tools, label } = brief;
+  // What the owner denied for the run it continues was said on a command line that is gone.
+  const owners = parentId === null ? grant.rulesets.filter((set) => set.kind === 'owner') : [];
+  const denied = owners.flatMap((set) => set.rules.filter((rule) => rule.action === 'deny').map(formatRule));
+  const rules = [...(brief.rules ?? []), ...denied];
+  return {
+    task,
+    continues: state.runId,
+    ...(agent === null ? {} : { agent }),
+    ...(parentId !== null || model === null ? {} : { model }),
+    ...(label === undefined ? {} : { label }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(rules.length === 0 ? {} : { rules }),
+  };
 }

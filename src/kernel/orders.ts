@@ -1,5 +1,6 @@
 // Orders from other processes to runs of this one. An order is consumed in the transaction that writes its fact; one whose run has ended
 // here is taken away without a fact.
+import { isRetinueError, type RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { Journal } from './journal.ts';
@@ -10,6 +11,8 @@ export interface OrderDesk {
   owner: Owner;
   journal: Journal;
   live(runId: string): LiveRun | null;
+  /** Another process has taken over everything that this one drove. */
+  lost(error: RetinueError): void;
   cancel(run: LiveRun, reason: string, by: string, consumed: string[]): Promise<void>;
   message(run: LiveRun, text: string, from: string, consumed: string[]): Promise<void>;
 }
@@ -34,8 +37,9 @@ export function heedOrders(desk: OrderDesk): () => void {
         // One that cannot be obeyed (its tree is just being lost) must not hold up the others.
         for (const order of orders) await obey(order, desk).catch(() => {});
       } while (again);
-    } catch {
-      // A store that cannot be read now is asked again at the next wake-up; the order stays where it is.
+    } catch (error) {
+      // Otherwise a store that cannot be read now is asked again at the next wake-up; the order stays where it is.
+      if (isRetinueError(error) && error.code === 'fenced') desk.lost(error);
     } finally {
       looking = false;
     }

@@ -15,6 +15,7 @@ import type { Dialect } from '../ports/dialect.ts';
 import type { Host } from '../ports/host.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ModelCaller } from '../ports/model.ts';
+import type { Memories } from '../ports/notes.ts';
 import type { Check } from '../ports/schema.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Owner, Store } from '../ports/store.ts';
@@ -41,6 +42,8 @@ export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools'
   callModel: ModelCaller;
   redact: Redact;
   workspaces: Workspaces;
+  /** What briefs with `inheritMemories` are told. */
+  memories: Memories;
   /** Runs at work at once in this process. */
   slots?: number;
   maxQueued?: number;
@@ -113,16 +116,20 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     lanes,
     random: () => ids.random(),
     tools,
-    contexts: createContexts({ workspaces: options.workspaces, clock, tools }),
+    contexts: createContexts({ workspaces: options.workspaces, clock, tools, memories: options.memories }),
     desk,
     callModel,
     models,
     redact: options.redact,
     gone: (run) => void runs.delete(run.id),
   };
-  const endOrders = heedOrders({ store, owner, journal, live: desk.live, cancel, message });
+  const endOrders = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message });
   const origin = { dialect: options.dialect.name, host: options.host.name };
   let closed = false;
+
+  function loseAll(error: RetinueError): void {
+    for (const run of runs.values()) if (run.parent === null) loseTree(run.id, error);
+  }
 
   function loseTree(rootId: string, error: RetinueError): void {
     runs.get(rootId)?.stop({ code: 'lost', message: error.message, error });

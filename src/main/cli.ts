@@ -10,6 +10,13 @@ const maxFileBytes = 1_048_576;
 
 /** Runs one command and sets the exit code; the process ends when nothing is left to do. */
 export async function main(argv: string[]): Promise<void> {
+  try {
+    process.cwd();
+  } catch {
+    process.stderr.write('retinue: the current directory is gone; change to one that exists\n');
+    process.exitCode = 2;
+    return;
+  }
   const root = packageRoot();
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {

@@ -16,6 +16,7 @@ import { createOfflineModels } from '../models/offline.ts';
 import { withPrices } from '../models/prices.ts';
 import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
+import { unknown } from '../parts/nearest.ts';
 import { builtInRuleset, parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Memories } from '../ports/notes.ts';
@@ -54,6 +55,7 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
       dialect: native,
       host: inlineHost,
       workspaces: directories,
+      memories: lazyNotes(notes).memories,
       models: withPrices(createModels({ providers: providers(settings) }), settings.prices),
       settings: {
         workspace: settings.workspace,
@@ -144,7 +146,22 @@ function rulesets(settings: Settings): Ruleset[] {
     native.tools.map((tool) => tool.name),
     [],
   );
-  const own = settings.ownerRules.flatMap(({ owner, rules }) => rules.map((rule) => ({ ...parseRule(rule), from: owner })));
-  const others = settings.narrowingRules.map(({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: rules.map(parseRule) }));
+  const known = new Set([...toolNames(), ...native.tools.map((tool) => tool.name)]);
+  const read = (owner: string, text: string) => {
+    const rule = parseRule(text);
+    // A misspelt name in a deny would protect nothing, in silence.
+    if (!known.has(rule.tool) && !rule.tool.includes('*') && !rule.tool.startsWith('mcp__')) {
+      throw new RetinueError('invalid_rule', `\`${text}\` (${owner}): ${unknown('tool', rule.tool, [...known])}`);
+    }
+    return rule;
+  };
+  const own = settings.ownerRules.flatMap(({ owner, rules }) => rules.map((rule) => ({ ...read(owner, rule), from: owner })));
+  const others = settings.narrowingRules.map(
+    ({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: rules.map((rule) => read(owner, rule)) }),
+  );
   return [{ ...builtIn, rules: [...builtIn.rules, ...own] }, ...others];
+}
+
+function toolNames(): string[] {
+  return builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } }).map((tool) => tool.name);
 }

@@ -88,6 +88,7 @@ export interface Retinue extends Delegating, AsyncDisposable {
 
 export function createRetinue(options: RetinueOptions): Retinue {
   const store = options.store ?? createMemoryStore();
+  const notes = createMemoryNotes();
   const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
   const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, runtime });
 
@@ -104,10 +105,11 @@ export function createRetinue(options: RetinueOptions): Retinue {
       clock: systemClock,
       ids: systemIds,
       catalog,
-      tools: [...builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } }), ...own],
+      tools: [...builtInTools({ ...notes, clock: systemClock, bash: { sandboxed: false } }), ...own],
       dialect: native,
       host: inlineHost,
       workspaces: directories,
+      memories: notes.memories,
       callModel: createModelCaller(systemClock),
       compileSchema,
       redact: createRedact(process.env),

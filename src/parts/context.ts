@@ -4,13 +4,16 @@ import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Memories, Memory } from '../ports/notes.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { FileText, Workspaces } from '../ports/workspace.ts';
 import { canonical, sha256 } from './canonical.ts';
 import { submitTool, type ToolDefinition } from './conversation.ts';
+import { cutBytes } from './text.ts';
 
 const maxFileChars = 10_000;
 const maxRulesChars = 20_000;
+const maxMemoryBytes = 20_000;
 
 const childRules = `You work for another agent that delegated one task to you.
 - Do this task and nothing else; you cannot ask questions back, so decide what is undecided and say how you decided.
@@ -34,7 +37,14 @@ export interface PinnedTools {
 /** How long the workspace's rules are taken as read: siblings that start together need not all read them. */
 const rulesFreshMs = 1000;
 
-export function createContexts(ground: { workspaces: Workspaces; clock: Clock; tools: ReadonlyMap<string, AnyTool> }): Contexts {
+export interface ContextGround {
+  workspaces: Workspaces;
+  clock: Clock;
+  tools: ReadonlyMap<string, AnyTool>;
+  memories: Memories;
+}
+
+export function createContexts(ground: ContextGround): Contexts {
   const { workspaces, clock } = ground;
   const rules = new Map<string, { until: number; text: Promise<FileText> }>();
   const pinned = new Map<string, PinnedTools>();
@@ -60,9 +70,11 @@ export function createContexts(ground: { workspaces: Workspaces; clock: Clock; t
 
     async first(brief, workspace) {
       const files = brief.files ?? [];
-      if (brief.context === undefined && files.length === 0) return brief.task;
+      const memories = brief.inheritMemories ? await ground.memories.list(workspace) : [];
+      if (brief.context === undefined && files.length === 0 && memories.length === 0) return brief.task;
       const parts = [`# Task\n\n${brief.task}`];
       if (brief.context !== undefined) parts.push(`# Context\n\n${brief.context}`);
+      if (memories.length > 0) parts.push(memoryText(memories));
       if (files.length > 0) {
         const texts = await Promise.all(files.map((path) => workspaces.read(workspace, path, maxFileChars)));
         parts.push(`# Files\n\n${files.map((path, i) => fileText(path, texts[i] as FileText)).join('\n\n')}`);
@@ -81,6 +93,12 @@ export function createContexts(ground: { workspaces: Workspaces; clock: Clock; t
       return made;
     },
   };
+}
+
+/** The newest memories, as many as fit. */
+function memoryText(memories: Memory[]): string {
+  const lines = memories.map(({ title, text }) => `- **${title}**: ${text}`);
+  return cutBytes(`# What is known of this workspace\n\n${lines.join('\n')}`, maxMemoryBytes).text;
 }
 
 function fileText(path: string, file: FileText): string {

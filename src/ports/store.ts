@@ -81,7 +81,7 @@ export interface Store {
 
   /** Durable when it resolves; the owner of the tree is then woken. */
   order(order: Order): Promise<void>;
-  /** Orders not yet consumed, of the trees of this owner, oldest first. */
+  /** Orders not yet consumed, of the trees of this owner, oldest first. Rejects with `fenced` when its lease is lost. */
   orders(owner: Owner): Promise<Order[]>;
   /** Takes orders away whose run has ended, without a fact. */
   dropOrders(owner: Owner, ids: string[]): Promise<void>;

@@ -79,7 +79,7 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
     },
     async orders(owner) {
       assertOpen();
-      if (!isDriving(memory, owner)) return [];
+      if (!isDriving(memory, owner)) throw new RetinueError('fenced', 'Another process has taken over what this one drove.');
       return [...memory.orders.values()].filter((order) => isOurs(owner, order)).map((order) => ({ ...order }));
     },
     async dropOrders(owner, ids) {

@@ -7,10 +7,11 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 
 /** Closed to every tool, wherever it lies in the workspace. */
 const closedName = '.retinue';
-const mayBeClosed = /retinue|[^\0-\x7f]/i;
+const mayBeClosed = /retinu|[^\0-\x7f]/i;
 /** What programs of the user's obey. Git looks for its folder at any depth, the other programs only at the top. */
 const protectedNames = ['.git', closedName];
-const protectedPaths = ['retinue.config.json', '.claude/agents', '.mcp.json'];
+const claude = ['agents', 'commands', 'hooks', 'settings.json', 'settings.local.json', 'skills'].map((name) => `.claude/${name}`);
+const protectedPaths = ['retinue.config.json', ...claude, '.mcp.json', '.vscode/tasks.json', '.husky', '.envrc'];
 
 /** Paths that may themselves be links: where they lead is closed or protected as well. */
 export const closedAliases = [closedName];
@@ -50,10 +51,16 @@ export function isUnder(path: string, top: string): boolean {
   return segments(top).every((name, index) => names[index] !== undefined && fold(names[index]) === fold(name));
 }
 
-/** One spelling for all that some file system takes for the same name: case, composed forms, characters that HFS+ ignores. */
+/**
+ * One spelling for all that some file system takes for the same name: case, composed forms, characters that HFS+ ignores, dots and spaces
+ * at the end that Windows drops, and its short names (`GIT~1`).
+ */
 function fold(name: string): string {
-  return name
+  const plain = name
     .normalize('NFKC')
-    .replace(/[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
-    .toLowerCase();
+    .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
+    .toLowerCase()
+    .replace(/[. ]+$/, '');
+  const short = /^(git|retinu|claude|vscode|husky|envrc)~\d+$/.exec(plain)?.[1];
+  return short === undefined ? plain : `.${short === 'retinu' ? 'retinue' : short}`;
 }

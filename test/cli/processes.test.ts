@@ -1,6 +1,6 @@
 // Two terminals on one database: what one process runs, the other one sees, steers and stops.
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -112,6 +112,7 @@ describe('one process', () => {
       [['run', '--model', 'scrpt/x', 'work'], /scrpt/],
       [['run', '--allow', 'alow bash', 'work'], /alow bash/],
       [['run', ''], /task/i],
+      [['run', '--deny', 'wrte', 'work'], /wrte.*write/s],
     ];
     for (const [args, says] of cases) {
       const { code, err, out } = await place.run(...args);
@@ -145,6 +146,15 @@ describe('one process', () => {
     expect(code).toBe(2);
     expect(err).toContain(path);
     expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(before);
+  });
+
+  it('does not follow a linked .retinue, nor break without a directory', async () => {
+    using place = createPlace(one({ text: 'x' }));
+    mkdirSync(join(place.folder, 'elsewhere'));
+    symlinkSync('elsewhere', join(place.folder, '.retinue'));
+    const linked = await place.run('run', 'work');
+    expect([linked.code, existsSync(join(place.folder, 'elsewhere', 'retinue.db'))]).toEqual([2, false]);
+    expect(linked.err).toContain('is a link');
   });
 
   it('says which directory it cannot write to', async () => {
@@ -204,6 +214,45 @@ describe('a second process', () => {
     expect(outcome.summary).toBe('oui');
     const follow = await place.run('message', outcome.runId, 'and now in one word');
     expect(follow.out).toContain('non');
+  });
+
+  it('ends a run whose process is stopped, once that has been silent for long enough', async () => {
+    using place = createPlace(hanging);
+    const run = place.start('run', '--json', 'work');
+    const rows = await place.until<View[]>(['ps'], (found) => found.length === 3 && found.every((row) => row.status !== 'queued'));
+    const root = rows.find((row) => row.parentId === null) as View;
+    run.process.kill('SIGSTOP');
+    const cancelled = await place.run('cancel', root.runId);
+    expect(cancelled.code).toBe(0);
+    const after = JSON.parse((await place.run('ps', '--all', '--json')).out) as View[];
+    expect(after.map((row) => row.status)).toEqual(['cancelled', 'cancelled', 'cancelled']);
+    run.process.kill('SIGCONT');
+    expect((await run.finished).code).not.toBe(0);
+  }, 60_000);
+
+  it('keeps limits and denies when it asks a follow-up', async () => {
+    using place = createPlace({ runs: [{ times: 'any', steps: [{ text: 'ok' }] }] });
+    await place.run('run', '--json', '--max-turns', '3', '--deny', 'write', 'work');
+    await place.run('message', 'last', 'more');
+    const { grant, brief } = JSON.parse((await place.run('show', 'last', '--json')).out);
+    expect(brief.continues).toMatch(/^[0-9a-f]{16}$/);
+    expect(grant.limits.maxTurns.value).toBe(3);
+    expect(grant.tools).not.toContain('write');
+  });
+
+  it('leaves no command of a run behind when it leaves at once', async () => {
+    using place = createPlace(
+      one({ calls: [{ tool: 'bash', args: { command: "trap '' TERM INT; touch begun; while true; do sleep 0.1; touch alive; done" } }] }),
+    );
+    const run = place.start('run', '--allow', 'bash', 'work');
+    while (!existsSync(join(place.folder, 'begun'))) await new Promise((resolve) => setTimeout(resolve, 20));
+    run.process.kill('SIGINT');
+    await place.until<Fact[]>(['logs', 'last'], (facts) => facts.some((fact) => fact.type === 'cancel.asked'));
+    run.process.kill('SIGINT');
+    expect((await run.finished).code).toBe(130);
+    rmSync(join(place.folder, 'alive'), { force: true });
+    await new Promise((resolve) => setTimeout(resolve, 400)); // several of its rounds
+    expect(existsSync(join(place.folder, 'alive'))).toBe(false);
   });
 
   it('shows the runs of a killed process as interrupted, and ends them itself', async () => {

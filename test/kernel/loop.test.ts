@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
+import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -111,6 +112,21 @@ describe('a run that goes well', () => {
     const asked = factsOf(world, 'model.asked');
     expect(asked[0]?.data.upTo).toBeLessThan(asked[1]?.data.upTo as number);
     expect(asked[0]?.data.request).not.toBe(asked[1]?.data.request);
+  });
+});
+
+describe('memories', () => {
+  it('are in the first message where the brief asks for them, and not elsewhere', async () => {
+    const { memories } = createMemoryNotes();
+    const clock = createHandClock();
+    const world = await createWorld({ clock, memories, script: { runs: [{ times: 'any', steps: [{ text: 'ok' }] }] } });
+    await memories.put(world.workspace, { title: 'tests', text: 'run with npm test', at: '2026-01-01T00:00:00.000Z' });
+    await (await world.runtime.start({ task: 'work', inheritMemories: true })).outcome;
+    await (await world.runtime.start({ task: 'work' })).outcome;
+    const [told, plain] = factsOf(world, 'run.started').map((fact) => fact.data.first);
+    expect(told).toContain('**tests**: run with npm test');
+    expect(plain).toBe('work');
+    await world[Symbol.asyncDispose]();
   });
 });
 

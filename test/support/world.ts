@@ -19,10 +19,12 @@ import { createScriptModels } from '../../src/models/script.ts';
 import { builtInRuleset } from '../../src/parts/policy.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Ids } from '../../src/ports/ids.ts';
+import type { Memories } from '../../src/ports/notes.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import type { Workspaces } from '../../src/ports/workspace.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 
 import { tools as builtInTools, directories } from '../../src/tools/index.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
@@ -39,6 +41,7 @@ export interface WorldOptions {
   rulesets?: Ruleset[];
   files?: Record<string, string>;
   env?: Record<string, string>;
+  memories?: Memories;
   settings?: Partial<RuntimeOptions['settings']>;
   options?: Partial<RuntimeOptions>;
 }
@@ -92,6 +95,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     dialect: native,
     host: inlineHost,
     workspaces: given.clock ? memoryFiles(given.files ?? {}) : directories,
+    memories: given.memories ?? createMemoryNotes().memories,
     callModel: createModelCaller(clock),
     compileSchema,
     redact: createRedact(given.env ?? {}),

@@ -35,7 +35,7 @@ export const groundCommands: Command[] = [
     usage: 'add TITLE TEXT… | list [WORDS…] | rm TITLE [flags]',
     summary: 'keep notes for the runs of this workspace',
     about:
-      'A memory has a title and a text, and adding the same title again replaces its text; `-` among the words reads more of the text from standard input. `list` shows those in which every word occurs, the newest first. Runs read and write them with the tool `memory`.',
+      'A memory has a title and a text, and adding the same title again replaces its text; `-` among the words reads more of the text from standard input. `list` shows those in which every word occurs, the newest first. Runs whose agent has the tool `memory` read and write them (the built-in agents do not have it).',
     flags: [json, ...ground],
     words: { min: 1, max: many },
     examples: [

@@ -6,7 +6,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { storeError } from './errors.ts';
 import { inspect } from './inspect.ts';
 import { applicationId, migrate, migrations } from './migrations.ts';
-import { createDatabase, enableLog } from './new-database.ts';
+import { createDatabase, enableLog, refuseLinked } from './new-database.ts';
 import type { Timing } from './options.ts';
 import { patiently } from './retry.ts';
 
@@ -56,6 +56,7 @@ export function existing(path: string): URL {
 /** Where the file really is, for good: SQLite keeps the write-ahead log beside it, and the process may change its directory. */
 export function placeOf(path: string): string {
   if (path === ':memory:') throw new RetinueError('store_io', 'The path :memory: names no file. Use the memory store instead.');
+  refuseLinked(path);
   try {
     return realpathSync(path);
   } catch {

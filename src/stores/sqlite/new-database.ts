@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RetinueError } from '../../contract/error.ts';
@@ -48,6 +48,21 @@ function place(draft: string, path: string): void {
     // File systems without hard links.
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
     renameSync(draft, path);
+  }
+}
+
+/** A repository could bring a link of this name along, to have the database written somewhere else. */
+export function refuseLinked(path: string): void {
+  const directory = dirname(path);
+  if (basename(directory) !== '.retinue' || !isLink(directory)) return;
+  throw new RetinueError('store_io', `${directory} is a link: the database is not kept behind one. Remove it, or name another database.`);
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false; // what is wrong with the path is said when it is opened
   }
 }
 

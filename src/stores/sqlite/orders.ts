@@ -28,6 +28,7 @@ function parse(id: string, text: string): Order {
 export function createOrders(db: DatabaseSync, kysely: Kysely<Tables>, writer: Writer): Orders {
   const add = db.prepare('INSERT INTO orders (id, root, text) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING');
   const socketOf = db.prepare('SELECT socket FROM trees JOIN owners ON owners.id = trees.owner WHERE root = ?');
+  const fenceOf = db.prepare('SELECT fence FROM owners WHERE id = ?');
   const drop = db.prepare(`
     DELETE FROM orders WHERE id = ? AND EXISTS (
       SELECT 1 FROM trees JOIN owners ON owners.id = trees.owner
@@ -42,6 +43,8 @@ export function createOrders(db: DatabaseSync, kysely: Kysely<Tables>, writer: W
       }),
 
     async list(owner) {
+      if (fenceOf.get(owner.id)?.fence !== owner.fence)
+        throw new RetinueError('fenced', 'Another process has taken over what this one drove.');
       const found = await kysely
         .selectFrom('orders')
         .innerJoin('trees', 'trees.root', 'orders.root')

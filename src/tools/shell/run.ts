@@ -46,6 +46,28 @@ const markName = 'RETINUE_CALL';
 // The shell that begins joins the two outputs and then becomes the command.
 const joinOutputs = ['/bin/sh', '-c', 'exec 2>&1; exec "$@"', 'sh'];
 
+// Whoever leaves at once must not leave commands behind: what still runs when this process exits is killed with it.
+const running = new Set<number>();
+
+function killRunning(): void {
+  for (const pid of running) {
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+function remember(pid: number): () => void {
+  if (running.size === 0) process.on('exit', killRunning);
+  running.add(pid);
+  return () => {
+    running.delete(pid);
+    if (running.size === 0) process.off('exit', killRunning);
+  };
+}
+
 export async function run(order: Order): Promise<Ran> {
   const mark = randomBytes(8).toString('hex');
   const [program, ...rest] = [...joinOutputs, ...order.argv] as [string, ...string[]];
@@ -63,6 +85,7 @@ export async function run(order: Order): Promise<Ran> {
   });
   if (problem !== null || child.pid === undefined) return refuse(startProblem(problem, order));
   const command: Command = { pid: child.pid, mark: `${markName}=${mark}` };
+  const forget = remember(child.pid);
   const cause = await firstCause(child, order);
   if (cause === 'exit') {
     const isLeft = () => !pipe.isClosed() || leftovers(command).length > 0;
@@ -72,6 +95,7 @@ export async function run(order: Order): Promise<Ran> {
   const [alive] = await Promise.all([endAll(command), cause === 'exit' ? pipe.drain(drainMs) : null]);
   if (cause !== 'exit') await pipe.drain(silenceMs);
   pipe.close();
+  forget();
   // Only a process that the system cannot end is still there.
   child.unref();
   return { ok: true, cause, code: child.exitCode, killedBy: child.signalCode, output: pipe.output.text(), ended, alive };
