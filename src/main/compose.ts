@@ -159,7 +159,10 @@ function rulesets(settings: Settings): Ruleset[] {
   const others = settings.narrowingRules.map(
     ({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: rules.map((rule) => read(owner, rule)) }),
   );
-  return [{ ...builtIn, rules: [...builtIn.rules, ...own] }, ...others];
+  // There is no sandbox in this version: where one is required, there is no shell.
+  const closed: Ruleset = { kind: 'narrowing', owner: 'sandbox: required', rules: [parseRule('deny bash')] };
+  const required = settings.sandbox.value === 'required' ? [closed] : [];
+  return [{ ...builtIn, rules: [...builtIn.rules, ...own] }, ...others, ...required];
 }
 
 function toolNames(): string[] {

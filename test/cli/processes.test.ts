@@ -1,7 +1,8 @@
 // Two terminals on one database: what one process runs, the other one sees, steers and stops.
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../src/contract/fact.ts';
@@ -155,6 +156,21 @@ describe('one process', () => {
     const linked = await place.run('run', 'work');
     expect([linked.code, existsSync(join(place.folder, 'elsewhere', 'retinue.db'))]).toEqual([2, false]);
     expect(linked.err).toContain('is a link');
+    const program = resolve(import.meta.dirname, '../../bin/retinue.js');
+    const gone = spawnSync('sh', ['-c', `mkdir gone && cd gone && rmdir ../gone && '${process.execPath}' '${program}' ps`], {
+      cwd: place.folder,
+      encoding: 'utf8',
+    });
+    expect([gone.status, gone.stderr]).toEqual([2, 'retinue: the current directory is gone; change to one that exists\n']);
+  });
+
+  it('gives no shell where a sandbox is required', async () => {
+    using place = createPlace(
+      one({ calls: [{ tool: 'bash', args: { command: 'touch made' } }] }, { expect: { prompt: 'sandbox: required' }, text: 'ok' }),
+    );
+    writeFileSync(join(place.folder, 'own.json'), '{ "sandbox": "required" }');
+    const run = await place.run('run', '--json', '--config', 'own.json', '--allow', 'bash', 'work');
+    expect([run.code, existsSync(join(place.folder, 'made'))]).toEqual([0, false]);
   });
 
   it('says which directory it cannot write to', async () => {

@@ -80,6 +80,18 @@ test.each([
   '.gıt/../.git/config',
   '.git/hoo\u212as/x',
   'a/../retinue.config.json',
+  '.claude/settings.json',
+  '.claude/settings.local.json',
+  '.claude/commands/x.md',
+  '.husky/pre-commit',
+  '.vscode/tasks.json',
+  '.envrc',
+  'GIT~1/config',
+  '.git./config',
+  '.git /config',
+  'RETINU~1/x',
+  '.retinue./x',
+  '.retinue\u200b/x',
 ])('%s is protected though it does not exist', async (path) => {
   const { workspace } = makeWorkspace();
   const result = await call(write, workspace, { path, content: 'x' });
