@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 
 const metadata = z.custom<JsonObject>().optional();
 
@@ -21,6 +21,3 @@ export const Usage = z.strictObject({
   estimated: z.boolean(),
 });
 export type Usage = z.infer<typeof Usage>;
-
-/** Arguments of a tool call after parsing. */
-export type Arguments = Json;

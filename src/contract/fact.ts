@@ -87,6 +87,8 @@ export const factData = {
     /** Why the call is answered without being executed, if it is. */
     rejected: z.enum(['unknown', 'malformed', 'duplicate', 'denied', 'repeated', 'submit']).nullable(),
     idempotent: z.boolean(),
+    /** It only waits for children: a run with nothing else open is `waiting`. */
+    waits: z.boolean(),
   }),
   'tool.finished': z.strictObject({
     ...call,

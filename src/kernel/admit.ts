@@ -215,3 +215,8 @@ export function costByHand(limits: EffectiveLimits, parent: Pick<ParentView, 'co
 export function userOf(ids: { runId: string; rootId: string }, brief: Brief, agent: string, workspace: string): ModelUser {
   return { runId: ids.runId, rootId: ids.rootId, workspace, agent, label: brief.label ?? null, task: brief.task };
 }
+
+/** What the schema says first, then what only the program can say. */
+export function bothChecks(first: Check | null, second: Check): Check {
+  return (value) => first?.(value) ?? second(value);
+}

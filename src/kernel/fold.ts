@@ -59,7 +59,7 @@ function isWaiting(state: RunState): boolean {
   if (state.asked || openChildren(state) === 0) return false;
   if (state.created.data.kind === 'client') return true;
   const open = state.calls.filter((call) => !call.finished);
-  if (open.length > 0) return open.every((call) => call.tool.startsWith('delegate'));
+  if (open.length > 0) return open.every((call) => call.waits);
   return state.calls.length === 0 && state.answer !== null && state.inbox.length === 0;
 }
 

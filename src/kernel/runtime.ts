@@ -21,7 +21,7 @@ import type { Redact } from '../ports/secrets.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { Workspaces } from '../ports/workspace.ts';
-import { admit, type Ground, parseBrief } from './admit.ts';
+import { admit, bothChecks, type Ground, parseBrief } from './admit.ts';
 import { type ClientOptions, placeClient, recordClient } from './client.ts';
 import { createDelegation, type Desk } from './delegate.ts';
 import { completed, type Ending, failed } from './fold.ts';
@@ -163,7 +163,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     try {
       const admitted = await admit(brief, { runId, rootId }, ground, view);
       assertOpen(parent);
-      if (check) admitted.check = both(admitted.check, check);
+      if (check) admitted.check = bothChecks(admitted.check, check);
       const run = placeRun({ id: runId, rootId, parent, view, family, admitted }, scheduler);
       await create(run, call);
       void execute(run);
@@ -297,8 +297,4 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       await store.release(owner);
     },
   };
-}
-
-function both(first: Check | null, second: Check): Check {
-  return (value) => first?.(value) ?? second(value);
 }

@@ -160,10 +160,10 @@ const reducers: Reducers = {
   },
   'tool.asked': (state, data) => {
     const part = callParts(state.answer?.content ?? [])[data.index];
-    const { turn, index, tool, rejected, idempotent } = data;
+    const { turn, index, tool, rejected, idempotent, waits } = data;
     const callId = part?.callId ?? `${turn}.${index}`;
     const own = { callId, tool, arguments: data.arguments, meta: part?.meta };
-    const call: CallState = { turn, index, ...own, rejected, idempotent, finished: null, pruned: false };
+    const call: CallState = { turn, index, ...own, rejected, idempotent, waits, finished: null, pruned: false };
     state.calls.push(call);
     state.allCalls.push(call);
     state.recent = [...state.recent, callKey(tool, data.arguments)].slice(-maxRecent);
@@ -231,7 +231,8 @@ export function pendingOf(state: RunState): Pending {
   return { calls, inbox, dropped: state.answer?.dropped ?? 0, nudge: state.nudge?.text ?? null };
 }
 
-const maxRecent = 40;
+/** As many calls as the longest round, repeated until it ends the run, and some. */
+export const maxRecent = 40;
 const maxPeriod = 4;
 
 export function callKey(tool: string, args: Json): string {

@@ -21,7 +21,7 @@ import type { Delegation } from '../ports/delegation.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool, ToolResult } from '../ports/tool.ts';
 import { repeatRefused } from './decide.ts';
-import { callKey, callParts, countRepeats, type RunState } from './state.ts';
+import { callKey, callParts, countRepeats, maxRecent, type RunState } from './state.ts';
 
 const defaultOutputBytes = 50_000;
 /** How long a tool that was told to stop may take to clean up (its processes get 2 s to end by themselves). */
@@ -62,7 +62,7 @@ export function examine(content: ContentPart[], turn: number, state: RunState, e
     const verdict = twice
       ? reject(part.input, 'duplicate', 'two calls of your answer had the same id; only the first was made')
       : judge(part, env);
-    recent = [...recent, callKey(part.tool, verdict.args)].slice(-40);
+    recent = [...recent, callKey(part.tool, verdict.args)].slice(-maxRecent);
     if (!verdict.rejected && countRepeats(recent) >= repeatRefused) {
       verdict.rejected = {
         why: 'repeated',
@@ -81,6 +81,7 @@ export function examine(content: ContentPart[], turn: number, state: RunState, e
         rejected: rejected?.why ?? null,
         tool: part.tool,
         turn,
+        waits: !rejected && env.tools.get(part.tool)?.timeoutMs === null,
       },
     };
     if (!rejected) return [asked];

@@ -20,6 +20,7 @@ export interface CallState {
   meta: JsonObject | undefined;
   rejected: FactData['tool.asked']['rejected'];
   idempotent: boolean;
+  waits: boolean;
   finished: FactData['tool.finished'] | null;
   pruned: boolean;
 }

@@ -1,7 +1,6 @@
 // How things are told to a model: the ends of children, messages, limits. Pure texts; `fence` guards what a child wrote (invariant 10).
 import type { LimitCause } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { RunRow } from '../contract/run.ts';
 import type { ResultPart } from '../ports/dialect.ts';
 import { cleanText, cutBytes, fence } from './text.ts';
 
@@ -41,8 +40,3 @@ export const nudgeTexts = {
   cut: 'Your last answer was cut off at the output limit. Give your complete final answer again, shorter.',
   result: 'The task asks for a structured result: call submit_result with it.',
 };
-
-/** Whether a row's run still counts as open for its parent. */
-export function isOpen(row: Pick<RunRow, 'endedAt'>): boolean {
-  return row.endedAt === null;
-}

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Artifact } from '../contract/artifact.ts';
-import type { Json, JsonObject } from '../contract/json.ts';
+import type { JsonObject } from '../contract/json.ts';
 import type { Delegation } from './delegation.ts';
 
 /** What a tool gets besides its arguments. */
@@ -52,6 +52,3 @@ export interface Tool<I = unknown> {
 
 // biome-ignore lint/suspicious/noExplicitAny: a set of tools with different inputs
 export type AnyTool = Tool<any>;
-
-/** Arguments as the model wrote them, parsed. */
-export type ToolArguments = Json;

@@ -19,7 +19,7 @@ const asked = (turn: number) =>
 const answered = (costUsd: number | null, runId?: string) =>
   fact('model.answered', { turn: 1, content: [], finish: 'stop', usage, costUsd, dropped: 0 }, runId ? { runId } : {});
 const tool = (index: number, name: string, args: object, rejected: 'denied' | null = null) =>
-  fact('tool.asked', { turn: 1, index, tool: name, arguments: args as never, decision: allow, rejected, idempotent: true });
+  fact('tool.asked', { turn: 1, index, tool: name, arguments: args as never, decision: allow, rejected, idempotent: true, waits: false });
 const finished = (index: number) =>
   fact('tool.finished', { turn: 1, index, status: 'ok', output: '', truncated: null, taint: [], told: [] });
 const delta = (kind: 'text' | 'reasoning'): LiveEvent => ({ type: 'delta', runId: rootId, turn: 1, kind, text: 'x' });

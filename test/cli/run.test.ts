@@ -18,6 +18,7 @@ const events: LiveEvent[] = [
     decision: allow,
     rejected: null,
     idempotent: true,
+    waits: false,
   }),
   fact('tool.finished', { turn: 1, index: 0, status: 'error', output: 'no such file', truncated: null, taint: [], told: [] }),
   fact('child.created', { call: null, childId, hash, label: 'part', agent: 'explore', background: false }),
