@@ -1,10 +1,11 @@
-import { homedir } from 'node:os';
+import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
 export type Env = Record<string, string | undefined>;
 
+/** A relative HOME would make a folder of the workspace the user's own: then the system's word counts. */
 export function home(env: Env): string {
-  return env.HOME || homedir();
+  return env.HOME && isAbsolute(env.HOME) ? env.HOME : userInfo().homedir;
 }
 
 /** Where the user's own configuration, agents and trust are kept. */
