@@ -88,7 +88,6 @@ export async function withRuntime<T>(
           ['echo'],
         ),
       ],
-      whenFull: 'queue',
     },
   });
   try {

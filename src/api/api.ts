@@ -7,6 +7,7 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
 import type { Client, StartOptions } from '../kernel/runtime.ts';
+import type { Dialect } from '../ports/dialect.ts';
 import type { EventOptions } from './events.ts';
 
 /** What happens live in this process: facts once they are durable, and deltas. */
@@ -72,6 +73,8 @@ export interface Api {
   agents(): Agent[];
   /** Facts and deltas of a run, for a reader in this process; ends with the run. */
   events(id: string, options?: EventOptions): AsyncIterable<StoredFact | Delta>;
+  /** The contract of the delegation tools, for front-ends that offer them. */
+  dialect: Dialect;
   /** Somebody who delegates from outside: a root without a model. */
   client(options?: { label?: string; limits?: LimitsGiven }): Promise<Client>;
   /** Live events of this process. A listener that throws is left out from then on. */

@@ -10,6 +10,7 @@ import { endOrphan } from '../kernel/orphan.ts';
 import type { RunHandle, Runtime } from '../kernel/runtime.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
 import type { Api, Cancelled, RunDetail, RunView } from './api.ts';
@@ -25,11 +26,12 @@ export interface ApiOptions {
   clock: Clock;
   ids: Ids;
   catalog: Catalog;
+  dialect: Dialect;
   /** Made at the first run that this process drives. */
   runtime(): Promise<Runtime>;
 }
 
-export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): Api {
+export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiOptions): Api {
   let running: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
 
@@ -144,7 +146,7 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
   async function endHere(row: RunRow, reason: string): Promise<boolean> {
     const owner = running ? (await running).owner : await store.open();
     try {
-      return await endOrphan(row, reason, { store, owner, clock });
+      return await endOrphan(row, { reason, by: 'the user', code: 'cancelled' }, { store, owner, clock });
     } finally {
       if (!running) await store.release(owner);
     }
@@ -152,6 +154,7 @@ export function createApi({ store, clock, ids, catalog, runtime }: ApiOptions): 
 
   return {
     start: async (brief, options) => (await drive()).start(brief, options),
+    dialect,
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
       yield* runEvents(await rowOf(id), options, { store, listeners });

@@ -48,6 +48,12 @@ export interface TrustBook {
   revoke(workspace: string): Promise<string[]>;
 }
 
+/** `dialect`: the contract of the delegation tools; the native one where it is absent. */
+export interface OpenOptions {
+  drive: boolean;
+  dialect?: string | undefined;
+}
+
 /** The world as the command line sees it. `main/` makes it from the process, tests make it from memory. */
 export interface Io {
   version: string;
@@ -72,7 +78,7 @@ export interface Io {
   every(ms: number, run: () => void): () => void;
   settings(flags: SettingsFlags): Promise<Settings>;
   /** `drive`: the command may start runs here, or end those that nobody drives. Without it the command only reads. */
-  open(settings: Settings, options: { drive: boolean }): Promise<Api>;
+  open(settings: Settings, options: OpenOptions): Promise<Api>;
   /** Rejects with `usage` for a name that there is none of. */
   demo(name: string): Promise<Demo>;
   /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */

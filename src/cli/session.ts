@@ -4,7 +4,7 @@ import { agentNotices } from './agent-notices.ts';
 import { cleanLine } from './clean.ts';
 import { Unopened } from './errors.ts';
 import type { Args } from './flags.ts';
-import type { Io } from './io.ts';
+import type { Io, OpenOptions } from './io.ts';
 import type { Settings, SettingsFlags } from './settings.ts';
 import { durationFlag, usdFlag, wholeFlag } from './values.ts';
 
@@ -12,13 +12,14 @@ import { durationFlag, usdFlag, wholeFlag } from './values.ts';
 export interface SessionGround {
   flags: SettingsFlags;
   drive: boolean;
+  dialect?: string | undefined;
   agents?: { chosen: string | undefined };
 }
 
 /** Settings, then the API, then the work; the API is closed whatever happens. */
 export async function withApi<T>(io: Io, ground: SessionGround, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
   const settings = await settle(io, ground);
-  const api = await open(io, settings, ground.drive);
+  const api = await open(io, settings, { drive: ground.drive, dialect: ground.dialect });
   try {
     return await work(api, settings);
   } finally {
@@ -34,9 +35,9 @@ export async function settle(io: Io, { flags, agents }: Pick<SessionGround, 'fla
   return settings;
 }
 
-async function open(io: Io, settings: Settings, drive: boolean): Promise<Api> {
+async function open(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
   try {
-    return await io.open(settings, { drive });
+    return await io.open(settings, options);
   } catch (error) {
     throw new Unopened(error);
   }

@@ -26,6 +26,7 @@ export const errorCodes = {
   result_invalid: 'the result still broke its schema after all repairs',
   refused: "the provider's content filter stopped the answer",
   no_result: 'the child ended without an outcome',
+  invalid_reply: 'what a host sent back breaks the contract; the message begins with the place',
   crashed: 'the child process ended by a signal or a failure of its own',
   provider: 'the provider failed and retrying did not help',
   provider_timeout: 'the provider sent nothing for too long',

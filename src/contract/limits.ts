@@ -40,7 +40,7 @@ export const defaultLimits: Limits = {
   toolTimeoutMs: 120_000,
 };
 
-export const LimitSource = z.enum(['default', 'config', 'command', 'agent', 'brief', 'parent', 'none']);
+export const LimitSource = z.enum(['default', 'dialect', 'config', 'command', 'agent', 'brief', 'parent', 'none']);
 export type LimitSource = z.infer<typeof LimitSource>;
 
 /** A limit in force and where it came from; `null` (from `none`) where no such limit holds. */

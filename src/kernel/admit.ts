@@ -10,6 +10,7 @@ import { effectiveLimits, type ParentLimits } from '../parts/limits.ts';
 import { nearest, unknown } from '../parts/nearest.ts';
 import { offered, parseRule, toolRuleset } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import type { DialectSetup } from '../ports/dialect.ts';
 import type { ModelHandle, Models, ModelUser } from '../ports/model.ts';
 import type { Check, SchemaCompiler } from '../ports/schema.ts';
 import type { AnyTool } from '../ports/tool.ts';
@@ -21,8 +22,6 @@ export interface Settings {
   limits: LimitsGiven;
   /** The owner's ruleset first, then those that narrow it. */
   rulesets: Ruleset[];
-  /** What happens to a brief when its parent has all the children it may have at once. */
-  whenFull: 'queue' | 'refuse';
 }
 
 export interface Ground {
@@ -31,6 +30,7 @@ export interface Ground {
   tools: ReadonlyMap<string, AnyTool>;
   /** Names of the dialect's tools: offered wherever a run may still delegate. */
   delegationTools: readonly string[];
+  setup: DialectSetup;
   models: Models;
   compileSchema: SchemaCompiler;
 }
@@ -68,12 +68,13 @@ export async function admit(
   parent: ParentView | null,
 ): Promise<Admitted> {
   const brief = parseBrief(input);
-  if (parent) checkRoom(parent, ground.settings);
-  const agent = findAgent(brief.agent ?? 'general', ground.catalog);
+  if (parent) checkRoom(parent, ground.setup);
+  const agent = findAgent(brief.agent ?? (parent ? undefined : ground.setup.root) ?? 'general', ground.catalog);
   checkTools(brief, ground);
   const rulesets = [...(parent ? [] : ground.settings.rulesets), ...narrowing(brief, agent, ground)];
   const limits = effectiveLimits(
     [
+      { from: 'dialect', limits: ground.setup.limits ?? {} },
       { from: 'config', limits: ground.settings.limits },
       { from: 'agent', limits: agent.limits ?? {} },
       { from: 'brief', limits: brief.limits ?? {} },
@@ -112,14 +113,14 @@ function inOrder(brief: Brief): Brief {
   return Object.fromEntries(Object.entries(brief).sort(([a], [b]) => (a < b ? -1 : 1))) as Brief;
 }
 
-function checkRoom(parent: ParentView, settings: Settings): void {
+function checkRoom(parent: ParentView, { whenFull = 'queue' }: DialectSetup): void {
   const { maxDepth, maxRuns, maxConcurrent } = parent.limits;
   if (maxDepth !== null && parent.depth + 1 > maxDepth) {
     throw new RetinueError('depth', `a run at depth ${parent.depth} may not delegate: the deepest level allowed is ${maxDepth}`);
   }
   if (maxRuns !== null && parent.runsInTree >= maxRuns)
     throw new RetinueError('max_runs', `this tree already has the ${maxRuns} runs it may have`);
-  if (settings.whenFull === 'refuse' && maxConcurrent !== null && parent.openChildren >= maxConcurrent) {
+  if (whenFull === 'refuse' && maxConcurrent !== null && parent.openChildren >= maxConcurrent) {
     throw new RetinueError('parent_full', `${maxConcurrent} delegated runs are at work already; wait for one to end`, { retryable: true });
   }
 }
@@ -165,7 +166,7 @@ function offeredTools(
   ground: Ground,
   run: { depth: number; limits: EffectiveLimits; rulesets: Ruleset[] },
 ): string[] {
-  const delegates = run.limits.maxDepth.value === null || run.depth < run.limits.maxDepth.value;
+  const delegates = ground.setup.offerAlways || run.limits.maxDepth.value === null || run.depth < run.limits.maxDepth.value;
   const names = [...ground.tools.keys()].filter((name) => {
     if (ground.delegationTools.includes(name)) return delegates;
     return agent.tools === undefined || agent.tools.includes(name);

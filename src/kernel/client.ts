@@ -1,11 +1,12 @@
 // Somebody who delegates from outside: a root run of kind `client` at depth 0, without a model. What it delegates is at depth 1.
 import type { Brief } from '../contract/brief.ts';
 import type { Grant } from '../contract/grant.ts';
-import type { LimitsGiven } from '../contract/limits.ts';
+import type { EffectiveLimits, LimitsGiven } from '../contract/limits.ts';
 import { createBudget } from '../parts/budget.ts';
 import { clientLimits } from '../parts/limits.ts';
 import type { Scheduler } from '../parts/schedule.ts';
 import { createSlotKeeper } from '../parts/slot.ts';
+import type { DialectSetup } from '../ports/dialect.ts';
 import type { Settings } from './admit.ts';
 import type { Journal } from './journal.ts';
 import { createLiveRun, type LiveRun } from './live.ts';
@@ -16,13 +17,28 @@ export interface ClientOptions {
   limits?: LimitsGiven;
 }
 
+interface ClientGround {
+  settings: Settings;
+  setup: DialectSetup;
+}
+
+/** What its contract and the owner say about any parent holds for a client too; else it has the limits that were given by hand. */
+function limitsOf(given: ClientOptions, { settings, setup }: ClientGround): EffectiveLimits {
+  const { maxDepth, maxConcurrent } = settings.limits;
+  return clientLimits([
+    { from: 'dialect', limits: setup.limits ?? {} },
+    {
+      from: 'config',
+      limits: { ...(maxDepth === undefined ? {} : { maxDepth }), ...(maxConcurrent === undefined ? {} : { maxConcurrent }) },
+    },
+    { from: 'command', limits: given.limits ?? {} },
+  ]);
+}
+
 /** The client's run; it has no limits but those given. */
-export function placeClient(
-  id: string,
-  given: ClientOptions,
-  { settings, scheduler }: { settings: Settings; scheduler: Scheduler },
-): LiveRun {
-  const limits = clientLimits([{ from: 'command', limits: given.limits ?? {} }]);
+export function placeClient(id: string, given: ClientOptions, ground: ClientGround & { scheduler: Scheduler }): LiveRun {
+  const { settings, scheduler } = ground;
+  const limits = limitsOf(given, ground);
   return createLiveRun(
     {
       id,
@@ -44,10 +60,10 @@ export function placeClient(
 export function recordClient(
   id: string,
   given: ClientOptions,
-  ground: { settings: Settings; journal: Journal; dialect: string; host: string },
+  ground: ClientGround & { journal: Journal; dialect: string; host: string },
 ): Promise<void> {
   const { settings, journal, dialect, host } = ground;
-  const limits = clientLimits([{ from: 'command', limits: given.limits ?? {} }]);
+  const limits = limitsOf(given, ground);
   const grant: Grant = { limits, notAfter: null, rulesets: settings.rulesets, tools: [], workspace: settings.workspace };
   const brief: Brief = { task: 'delegates from outside', ...(given.label === undefined ? {} : { label: given.label }) };
   const nobody = { agent: null, model: null, notices: [], parentCall: null, parentId: null };

@@ -19,6 +19,8 @@ export interface Desk {
   message(run: LiveRun, text: string, from: string): Promise<void>;
   cancel(run: LiveRun, reason: string, by: string): Promise<void>;
   live(runId: string): LiveRun | null;
+  /** A run that a client of another time delegated. */
+  recall(runId: string): Promise<ChildView | null>;
   journal: Journal;
   store: Store;
   deadlines: Deadlines;
@@ -49,6 +51,7 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
   const isOpen = (id: string) => desk.journal.state(run.id).children.get(id)?.outcome === null;
 
   return {
+    call: call ? `${run.id}/${call.turn}.${call.index}` : run.id,
     maxOutputBytes,
     async start(briefs) {
       const started: Started[] = [];
@@ -72,6 +75,7 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
       signal?.removeEventListener('abort', end);
     },
     view,
+    recall: async (id) => (run.admitted ? null : desk.recall(id)),
     children: () => [...desk.journal.state(run.id).children.keys()].flatMap((id) => view(id) ?? []),
     async message(id, text) {
       const known = view(id);

@@ -14,16 +14,17 @@ import { delay, type Lane } from '../parts/lanes.ts';
 import type { SlotKeeper } from '../parts/slot.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Delegation } from '../ports/delegation.ts';
+import type { ContextLimits } from '../ports/dialect.ts';
 import type { CallResult, ModelCaller, ModelHandle } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import { exhausted, nextStep } from './decide.ts';
+import { exhausted, nextStep, type Step } from './decide.ts';
 import { type Ending, failed } from './fold.ts';
 import type { Journal } from './journal.ts';
 import type { StopCause } from './live.ts';
 import { prunable, pruneFor } from './prune.ts';
 import { callParts, pendingOf, type RunState } from './state.ts';
-import { examine, execute, type ToolEnv } from './tool-call.ts';
+import { type Executed, type Execution, examine, execute, type ToolEnv } from './tool-call.ts';
 
 const maxAttempts = 6;
 /** What an answer is reckoned at before it is there. */
@@ -49,6 +50,7 @@ export interface LoopEnv {
   budget: Budget;
   slot: SlotKeeper;
   tools: ToolEnv;
+  contextLimits: ContextLimits;
   delegation(call: { turn: number; index: number }): Delegation;
   /** Resolves when something has come into the inbox, or the signal has fired. */
   changed(): Promise<void>;
@@ -62,18 +64,24 @@ export async function runLoop(env: LoopEnv): Promise<Ending | null> {
   for (;;) {
     if (env.signal.aborted) return null;
     const step = nextStep(state);
-    if (step.do === 'end') {
-      env.closing();
-      return step.ending;
-    }
-    if (step.do === 'nudge') note(env, step.draft);
-    else if (step.do === 'tools') await runCalls(env, step.calls);
-    else if (step.do === 'park') await park(env);
+    if (step.do === 'tools') await runCalls(env, step.calls);
     else {
-      const ending = await ask(env, step.purpose, step.cause);
+      const ending = await takeStep(env, step);
       if (ending !== 'go on') return ending;
     }
   }
+}
+
+/** Takes a step that is not the tools': gives the ending where the run has come to it, and null where it was stopped from outside. */
+export async function takeStep(env: LoopEnv, step: Exclude<Step, { do: 'tools' }>): Promise<Ending | 'go on' | null> {
+  if (step.do === 'end') {
+    env.closing();
+    return step.ending;
+  }
+  if (step.do === 'ask') return ask(env, step.purpose, step.cause);
+  if (step.do === 'nudge') note(env, step.draft);
+  else await park(env);
+  return 'go on';
 }
 
 async function park(env: LoopEnv): Promise<void> {
@@ -208,29 +216,16 @@ function stopped(signal: AbortSignal): ErrorInfo {
 
 /** Makes room near the end of the model's window, as a fact, before the request is sent. */
 function prune(env: LoopEnv, request: Request): void {
-  const calls = pruneFor(env.state, request.bytes, env.handle);
+  const { contextWindow, maxOutputTokens } = env.handle;
+  const calls = pruneFor(env.state, request.bytes, { contextWindow, maxOutputTokens, limits: env.contextLimits });
   if (calls.length > 0) note(env, { type: 'context.pruned', data: { calls } });
 }
 
 /** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
 async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
-  const { state, slot, signal, deadlines, clock } = env;
   let changes: Promise<void> = Promise.resolve();
-  const run = async (call: CallState) => {
-    const x = {
-      runId: state.runId,
-      rootId: rootOf(state),
-      env: env.tools,
-      delegation: env.delegation(call),
-      signal,
-      deadlines,
-      now: () => clock.monotonic(),
-    };
-    const { drafts, blobs } = await execute(call, x);
-    slot.idle();
-    env.journal.record(rootOf(state), [{ runId: state.runId, drafts }], { blobs }).catch(() => {});
-  };
-  slot.work(calls.length);
+  const run = async (call: CallState) => finishCall(env, await execute(call, executionOf(env, call, env.signal)));
+  env.slot.work(calls.length);
   await Promise.all(
     calls.map((call) => {
       if (isParallel(env.tools.tools.get(call.tool))) return run(call);
@@ -240,8 +235,20 @@ async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
   );
 }
 
+/** Records what a call gave, whoever made it. */
+export function finishCall(env: LoopEnv, { drafts, blobs }: Executed): void {
+  env.slot.idle();
+  env.journal.record(rootOf(env.state), [{ runId: env.state.runId, drafts }], { blobs }).catch(() => {});
+}
+
+export function executionOf(env: LoopEnv, call: CallState, signal: AbortSignal): Execution {
+  const { state, deadlines, clock } = env;
+  const ids = { runId: state.runId, rootId: rootOf(state) };
+  return { ...ids, env: env.tools, delegation: env.delegation(call), signal, deadlines, now: () => clock.monotonic() };
+}
+
 /** Reading tools, and those that keep their own time because they wait for children. */
-function isParallel(tool: AnyTool | undefined): boolean {
+export function isParallel(tool: AnyTool | undefined): boolean {
   return tool === undefined || tool.readOnly || tool.timeoutMs === null;
 }
 

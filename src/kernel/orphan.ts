@@ -1,5 +1,4 @@
 // Ending runs that nobody drives any more: their process is dead. The asking process takes the tree over and writes the last facts itself.
-import type { OutcomeStatus } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
@@ -8,6 +7,13 @@ import { loadState } from './history.ts';
 import { createJournal, type Journal, msOf, type Part } from './journal.ts';
 import { childEnded } from './run.ts';
 
+/** Why a run is ended that nobody drives. */
+export interface OrphanEnd {
+  reason: string;
+  by: string;
+  code: 'cancelled' | 'client_gone';
+}
+
 export interface OrphanGround {
   store: Store;
   owner: Owner;
@@ -15,7 +21,7 @@ export interface OrphanGround {
 }
 
 /** Ends a run and everything below it. False when a living process holds the tree: an order is the way then. */
-export async function endOrphan(row: RunRow, reason: string, ground: OrphanGround): Promise<boolean> {
+export async function endOrphan(row: RunRow, why: OrphanEnd, ground: OrphanGround): Promise<boolean> {
   const { store, owner, clock } = ground;
   const claim = await store.claim(owner, row.rootId);
   if (!claim.ok) return false;
@@ -24,9 +30,9 @@ export async function endOrphan(row: RunRow, reason: string, ground: OrphanGroun
   const below = subtree(rows, row.runId);
   const involved = new Set([...below.map((each) => each.runId), ...below.flatMap((each) => each.parentId ?? [])]);
   for (const runId of involved) journal.adopt(await loadState(runId, store));
-  const asked = { type: 'cancel.asked' as const, data: { by: 'the user', code: 'cancelled' as const, reason } };
+  const asked = { type: 'cancel.asked' as const, data: { by: why.by, code: why.code, reason: why.reason } };
   await journal.record(row.rootId, [{ runId: row.runId, drafts: [asked] }]);
-  for (const each of below) await journal.record(row.rootId, ended(each, { status: 'cancelled', reason }, journal));
+  for (const each of below) await journal.record(row.rootId, ended(each, why, journal));
   return true;
 }
 
@@ -37,13 +43,13 @@ function subtree(rows: RunRow[], runId: string): RunRow[] {
   return [...children.flatMap((child) => subtree(rows, child.runId)), ...own];
 }
 
-function ended(row: RunRow, why: { status: OutcomeStatus; reason: string }, journal: Journal): Part[] {
+function ended(row: RunRow, why: OrphanEnd, journal: Journal): Part[] {
   const own: Part = {
     runId: row.runId,
     drafts: (at) => {
       const state = journal.state(row.runId);
       const startedMs = state.started ? msOf(state.started.at) : null;
-      const outcome = outcomeOf(state, { status: why.status, code: 'cancelled', message: why.reason }, { ...at, startedMs });
+      const outcome = outcomeOf(state, { status: 'cancelled', code: why.code, message: why.reason }, { ...at, startedMs });
       return [{ type: 'run.ended', data: { outcome } }];
     },
   };

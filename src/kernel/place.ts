@@ -1,6 +1,7 @@
 // The place of a new run in its tree: what it takes over from its parent, and the facts that say so.
 
 import { createBudget } from '../parts/budget.ts';
+import { passedOn } from '../parts/limits.ts';
 import type { Scheduler } from '../parts/schedule.ts';
 import { createSlotKeeper } from '../parts/slot.ts';
 import type { ParentView } from './admit.ts';
@@ -12,7 +13,7 @@ import { createLiveRun, type LiveRun } from './live.ts';
 export function viewOf(parent: LiveRun, runsInTree: number, journal: Journal): ParentView {
   const { limits } = journal.state(parent.id).created.data.grant;
   const left = parent.budget.left();
-  const values = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.value])) as ParentView['limits'];
+  const values = passedOn(limits, { isClient: parent.admitted === null });
   values.maxTokens = left.tokens === null ? null : Math.max(1, left.tokens);
   values.maxCostUsd = left.costUsd;
   const { depth, rulesets, notAfter, open: openChildren, costByHand: byHand } = parent;

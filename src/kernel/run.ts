@@ -8,6 +8,7 @@ import type { Pinned } from '../parts/conversation.ts';
 import type { Deadlines } from '../parts/deadlines.ts';
 import type { Lanes } from '../parts/lanes.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { DialectSetup } from '../ports/dialect.ts';
 import type { ModelCaller, Models } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
@@ -32,6 +33,7 @@ export interface RunGround {
   random(): number;
   tools: ReadonlyMap<string, AnyTool>;
   contexts: Contexts;
+  setup: DialectSetup;
   desk: Desk;
   callModel: ModelCaller;
   models: Models;
@@ -40,10 +42,10 @@ export interface RunGround {
   gone(run: LiveRun): void;
 }
 
-/** Drives an admitted run as far as it goes, and gives how it ends. Never rejects. */
-export async function driveRun(run: LiveRun, ground: RunGround): Promise<Ending> {
+/** Drives an admitted run as far as it goes, and gives how it ends. Never rejects. `loop`: who takes the steps. */
+export async function driveRun(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Promise<Ending | null> = runLoop): Promise<Ending> {
   try {
-    return (await work(run, ground)) ?? endingOf(run.signal.reason as StopCause);
+    return (await work(run, ground, loop)) ?? endingOf(run.signal.reason as StopCause);
   } catch (error) {
     return broken(error);
   }
@@ -54,7 +56,7 @@ export function broken(error: unknown): Ending {
   return failed('internal', `a fault of Retinue: ${error instanceof Error ? error.message : String(error)}`);
 }
 
-async function work(run: LiveRun, ground: RunGround): Promise<Ending | null> {
+async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Promise<Ending | null>): Promise<Ending | null> {
   if (!run.admitted || !(await run.slot.ensure())) return null;
   const { agent, brief, grant, handle, check } = run.admitted;
   const fallbacks = [...run.admitted.fallbacks];
@@ -91,14 +93,16 @@ async function work(run: LiveRun, ground: RunGround): Promise<Ending | null> {
         checkResult: check,
         redact: ground.redact,
         memo: new Map(),
+        denial: run.depth > 0 ? ground.setup.denial : undefined,
       },
+      contextLimits: run.depth > 0 ? (ground.setup.context ?? {}) : {},
       delegation: ({ turn, index }) => createDelegation(run, { index, turn }, ground.desk),
       changed: run.changed,
       closing: () => {
         run.closing = true;
       },
     };
-    return await runLoop(env);
+    return await loop(env);
   } finally {
     endDeadline();
   }
@@ -109,7 +113,7 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
   const { agent, brief, grant, handle } = run.admitted as NonNullable<LiveRun['admitted']>;
   const [rawSystem, rawFirst, past] = await Promise.all([
     ground.contexts.system(agent, run.depth, grant.workspace),
-    ground.contexts.first(brief, grant.workspace),
+    ground.contexts.first(brief, run.depth, grant.workspace),
     brief.continues === undefined ? null : historyOf(brief.continues, ground.store),
   ]);
   const system = ground.redact(rawSystem, true);
@@ -144,16 +148,18 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
 
 /**
  * Ends a run: first whatever of it is still at work and everything below it, then its own last fact. After that it holds no slot, timer
- * or listener (invariant 7). The first ending wins; a second call only waits for it (invariant 1).
+ * or listener (invariant 7). The first ending wins; a second call only waits for it (invariant 1). `below`: why its children are stopped.
  */
-export async function settleRun(run: LiveRun, ending: Ending, ground: Pick<RunGround, 'journal' | 'gone'>): Promise<void> {
+export async function settleRun(
+  run: LiveRun,
+  ending: Ending,
+  { below, ...ground }: Pick<RunGround, 'journal' | 'gone'> & { below?: StopCause },
+): Promise<void> {
   if (run.settling) return void (await run.ended.catch(() => {}));
   run.settling = true;
   run.closing = true;
-  const cause = (run.signal.reason as StopCause | undefined) ?? {
-    code: 'cancelled' as const,
-    message: 'the run that delegated it has ended',
-  };
+  const ended: StopCause = { code: 'cancelled', message: 'the run that delegated it has ended' };
+  const cause = (run.signal.reason as StopCause | undefined) ?? below ?? ended;
   run.stop(cause);
   run.slot.release();
   await Promise.allSettled([...run.children].map((child) => child.ended));

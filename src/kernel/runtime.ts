@@ -6,13 +6,13 @@ import type { Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { createContexts } from '../parts/context.ts';
 import { createDeadlines } from '../parts/deadlines.ts';
-import { dialectTools } from '../parts/dialect.ts';
+import { catalogFor, dialectTools } from '../parts/dialect.ts';
 import { createLanes } from '../parts/lanes.ts';
 import { createScheduler } from '../parts/schedule.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { Dialect } from '../ports/dialect.ts';
-import type { Host } from '../ports/host.ts';
+import type { Host, HostWork } from '../ports/host.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ModelCaller } from '../ports/model.ts';
 import type { Memories } from '../ports/notes.ts';
@@ -30,15 +30,19 @@ import { createJournal } from './journal.ts';
 import { endingOf, type LiveRun, type StopCause } from './live.ts';
 import { heedOrders } from './orders.ts';
 import { createdParts, placeRun, viewOf } from './place.ts';
+import { recall } from './recall.ts';
+import { remoteLoop } from './remote.ts';
 import { broken, driveRun, type RunGround, settleRun } from './run.ts';
 
-export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools'> {
+export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools' | 'setup'> {
   store: Store;
   clock: Clock;
   ids: Ids;
   tools: AnyTool[];
   dialect: Dialect;
+  /** Where runs execute; what is delegated on `delegatedHost`, where that is given. */
   host: Host;
+  delegatedHost?: Host | undefined;
   callModel: ModelCaller;
   redact: Redact;
   workspaces: Workspaces;
@@ -68,8 +72,8 @@ export interface Client {
   id: string;
   delegation: Delegation;
   delegate(brief: unknown, options?: StartOptions): Promise<RunHandle>;
-  /** Ends it; what still runs below it is stopped first. */
-  close(): Promise<Outcome>;
+  /** Ends it; what still runs below it is stopped first. `gone`: it did not close by itself, and that is what its children ended of. */
+  close(how?: { gone: boolean }): Promise<Outcome>;
 }
 
 export interface Runtime {
@@ -85,7 +89,9 @@ export interface Runtime {
 }
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { store, clock, ids, catalog, settings, models, compileSchema, callModel } = options;
+  const { store, clock, ids, settings, models, compileSchema, callModel } = options;
+  const setup = options.dialect.setup ?? {};
+  const catalog = catalogFor(options.dialect, options.catalog);
   const owner = await store.open();
   const runs = new Map<string, LiveRun>();
   /** Briefs with a key on their way to becoming a run: what becomes of the first becomes of all. */
@@ -96,12 +102,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
   const delegating = dialectTools(options.dialect, catalog);
   const tools = new Map([...options.tools, ...delegating].map((tool) => [tool.name, tool]));
-  const ground: Ground = { settings, catalog, models, compileSchema, tools, delegationTools: delegating.map((tool) => tool.name) };
+  const ground: Ground = { settings, catalog, models, compileSchema, tools, setup, delegationTools: delegating.map((tool) => tool.name) };
   const desk: Desk = {
     start,
     message,
     cancel,
     live: (id) => runs.get(id) ?? null,
+    recall: (id) => recall(id, { store, owner, clock, endsWithClient: options.dialect.name !== 'native' }),
     journal,
     store,
     deadlines,
@@ -116,15 +123,17 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     lanes,
     random: () => ids.random(),
     tools,
-    contexts: createContexts({ workspaces: options.workspaces, clock, tools, memories: options.memories }),
+    contexts: createContexts({ workspaces: options.workspaces, clock, tools, memories: options.memories, setup }),
     desk,
+    setup,
     callModel,
     models,
     redact: options.redact,
     gone: (run) => void runs.delete(run.id),
   };
   const endOrders = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message });
-  const origin = { dialect: options.dialect.name, host: options.host.name };
+  const dialect = options.dialect.name;
+  const hostOf = (run: LiveRun) => (run.depth > 0 ? (options.delegatedHost ?? options.host) : options.host);
   let closed = false;
 
   function loseAll(error: RetinueError): void {
@@ -185,14 +194,19 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function execute(run: LiveRun): Promise<void> {
     let driving: Promise<void> | null = null;
     let ending: Ending | null = null;
-    const drive = () => {
-      driving ??= driveRun(run, runGround).then((own) => {
+    const driveWith = (loop?: Parameters<typeof driveRun>[2]) => {
+      driving ??= driveRun(run, runGround, loop).then((own) => {
         ending ??= own;
       });
       return driving;
     };
+    const work: HostWork = {
+      runId: run.id,
+      drive: () => driveWith(),
+      remote: (place) => driveWith((env) => remoteLoop(env, place, store)),
+    };
     try {
-      await options.host.execute({ runId: run.id, drive }, run.signal);
+      await hostOf(run).execute(work, run.signal);
     } catch (error) {
       ending ??= broken(error);
       run.stop({ code: 'cancelled', message: ending.message });
@@ -217,7 +231,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     runs.set(run.id, run);
     run.parent?.children.add(run);
     try {
-      await journal.record(run.rootId, createdParts(run, { call, ...origin }, journal));
+      await journal.record(run.rootId, createdParts(run, { call, dialect, host: hostOf(run).name }, journal));
     } catch (error) {
       runs.delete(run.id);
       journal.forget(run.id);
@@ -262,14 +276,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   async function openClient(given: ClientOptions = {}): Promise<Client> {
     assertOpen(null);
-    const run = placeClient(ids.runId(), given, { settings, scheduler });
+    const run = placeClient(ids.runId(), given, { settings, setup, scheduler });
     runs.set(run.id, run);
-    const end = async () => {
-      await settleRun(run, run.signal.aborted ? endingOf(run.signal.reason as StopCause) : completed, runGround);
+    const end = async ({ gone = false } = {}) => {
+      const below = gone ? { below: { code: 'client_gone' as const, message: 'the client that delegated it went away' } } : {};
+      await settleRun(run, run.signal.aborted ? endingOf(run.signal.reason as StopCause) : completed, { ...runGround, ...below });
       return run.ended;
     };
     run.signal.addEventListener('abort', () => void end().catch(() => {}), { once: true });
-    await recordClient(run.id, given, { settings, journal, ...origin });
+    await recordClient(run.id, given, { settings, setup, journal, dialect, host: 'inline' });
     return {
       id: run.id,
       delegation: createDelegation(run, null, desk),

@@ -228,7 +228,15 @@ export function callParts(content: ContentPart[]): Extract<ContentPart, { type: 
 
 export function pendingOf(state: RunState): Pending {
   const { calls, inbox } = state;
-  return { calls, inbox, dropped: state.answer?.dropped ?? 0, nudge: state.nudge?.text ?? null };
+  const { dialect, brief } = state.created.data;
+  return {
+    calls,
+    inbox,
+    dropped: state.answer?.dropped ?? 0,
+    nudge: state.nudge?.text ?? null,
+    reader: dialect === 'native' ? 'delegate_read' : null,
+    lastPrompt: brief.result?.prompt ?? null,
+  };
 }
 
 /** As many calls as the longest round, repeated until it ends the run, and some. */

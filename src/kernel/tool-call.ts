@@ -18,6 +18,7 @@ import { unknown } from '../parts/nearest.ts';
 import { decide } from '../parts/policy.ts';
 import { cutMiddle } from '../parts/text.ts';
 import type { Delegation } from '../ports/delegation.ts';
+import type { DialectSetup } from '../ports/dialect.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool, ToolResult } from '../ports/tool.ts';
 import { repeatRefused } from './decide.ts';
@@ -39,6 +40,8 @@ export interface ToolEnv {
   checkResult: ((value: Json) => string | null) | null;
   redact: Redact;
   memo: Map<string, string>;
+  /** How a call reads to the model that no rule allows. */
+  denial?: DialectSetup['denial'] | undefined;
 }
 
 type Rejected = NonNullable<FactData['tool.asked']['rejected']>;
@@ -99,7 +102,7 @@ function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv):
   if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
   const decision = decide(env.rulesets(), { tool: part.tool, subjects: read.subjects });
   const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, rejected: null };
-  if (decision.action !== 'allow') verdict.rejected = { why: 'denied', status: 'denied', say: denial(part.tool, decision) };
+  if (decision.action !== 'allow') verdict.rejected = { why: 'denied', status: 'denied', say: (env.denial ?? denial)(part.tool, decision) };
   else if (!env.offered.includes(part.tool))
     verdict.rejected = { why: 'unknown', status: 'error', say: `the tool ${part.tool} is not available in this run` };
   return verdict;
@@ -162,9 +165,27 @@ export interface Execution {
 
 /** Executes one call and gives its facts. Never rejects. */
 export async function execute(call: CallState, x: Execution): Promise<Executed> {
+  return told(call, await attempt(call, x), x.env);
+}
+
+/** What became of a call, before it is made into facts. */
+export const Attempted = z.object({
+  status: z.enum(['ok', 'error', 'timeout', 'cancelled', 'unknown']),
+  result: z.object({
+    output: z.string(),
+    isError: z.boolean().optional(),
+    artifacts: z.array(Artifact).optional(),
+    taint: z.array(z.string()).optional(),
+    told: z.array(RunId).optional(),
+  }),
+});
+export type Attempted = { status: z.infer<typeof Attempted>['status']; result: ToolResult };
+
+/** Executes one call. Never rejects. */
+export async function attempt(call: Pick<CallState, 'tool' | 'arguments'>, x: Execution): Promise<Attempted> {
   const tool = x.env.tools.get(call.tool);
-  if (!tool) return told(call, { output: `the tool ${call.tool} is gone` }, 'error', x.env);
-  if (x.signal.aborted) return told(call, { output: 'the run was stopped before this call was made' }, 'cancelled', x.env);
+  if (!tool) return { status: 'error', result: { output: `the tool ${call.tool} is gone` } };
+  if (x.signal.aborted) return { status: 'cancelled', result: { output: 'the run was stopped before this call was made' } };
   const stop = new AbortController();
   const onAbort = () => stop.abort(x.signal.reason);
   x.signal.addEventListener('abort', onAbort, { once: true });
@@ -181,29 +202,22 @@ export async function execute(call: CallState, x: Execution): Promise<Executed> 
     };
     const work = (async () => resultOf(await tool.execute(tool.input.parse(structuredClone(call.arguments)), context)))();
     const { result, late } = await orStopped(work, stop.signal, x);
-    if (!late && result) return told(call, result, result.isError ? 'error' : 'ok', x.env);
+    if (!late && result) return { status: result.isError ? 'error' : 'ok', result };
     const stopped = x.signal.aborted;
     const why = stopped ? 'the run was stopped while this call was at work' : `${call.tool} took longer than ${limit} ms and was stopped`;
-    return told(call, { ...result, output: result ? `${result.output}\n[${why}]` : why }, stopped ? 'cancelled' : 'timeout', x.env);
+    const output = result ? `${result.output}\n[${why}]` : why;
+    return { status: stopped ? 'cancelled' : 'timeout', result: { ...result, output } };
   } catch (error) {
-    return told(call, { output: `${call.tool} failed: ${messageOf(error)}` }, 'error', x.env);
+    return { status: 'error', result: { output: `${call.tool} failed: ${messageOf(error)}` } };
   } finally {
     endTimer();
     x.signal.removeEventListener('abort', onAbort);
   }
 }
 
-const Result = z.object({
-  output: z.string(),
-  isError: z.boolean().optional(),
-  artifacts: z.array(Artifact).optional(),
-  taint: z.array(z.string()).optional(),
-  told: z.array(RunId).optional(),
-});
-
 /** What a tool gives becomes facts, so it is looked at first: a tool that gives something else has failed. */
 function resultOf(given: unknown): ToolResult {
-  const parsed = Result.safeParse(given);
+  const parsed = Attempted.shape.result.safeParse(given);
   if (parsed.success) return parsed.data as ToolResult;
   const issue = parsed.error.issues[0];
   throw new Error(`it gave no result (${issue?.path.join('.') || 'result'}: ${issue?.message})`);
@@ -249,7 +263,7 @@ export interface Executed {
 const maxKeptBytes = 4 * 1024 * 1024;
 
 /** A result as facts: cut to the tool's measure, with secrets taken out, also one that the cut would have split. The whole is an artifact. */
-function told(call: CallState, result: ToolResult, status: FactData['tool.finished']['status'], env: ToolEnv): Executed {
+export function told(call: CallState, { status, result }: Attempted, env: ToolEnv): Executed {
   const cap = env.tools.get(call.tool)?.maxOutputBytes ?? defaultOutputBytes;
   const rough = cutMiddle(String(result.output ?? ''), Math.max(maxKeptBytes, cap));
   const whole = env.redact(rough.text.toWellFormed(), true);

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Api } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { Explanation } from '../cli/explanation.ts';
+import type { OpenOptions } from '../cli/io.ts';
 import type { Settings } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
@@ -16,9 +17,11 @@ import { createOfflineModels } from '../models/offline.ts';
 import { withPrices } from '../models/prices.ts';
 import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
+import { toolNames } from '../parts/dialect.ts';
 import { unknown } from '../parts/nearest.ts';
 import { builtInRuleset, parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
@@ -27,11 +30,13 @@ import { openSqliteStore } from '../stores/sqlite/create.ts';
 import { builtInTools, directories, type SearchBackend } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { catalogOf } from './agents.ts';
+import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
 import { createRedact } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
-export async function openApi(settings: Settings, { drive }: { drive: boolean }): Promise<Api> {
+export async function openApi(settings: Settings, { drive, dialect: dialectName }: OpenOptions): Promise<Api> {
+  const dialect = await dialectOf(dialectName, settings);
   const { path } = settings.db;
   const durability = settings.durability.value;
   // A command that only reads makes no database where there is none: it finds nothing.
@@ -52,7 +57,7 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
         process.env,
         Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
       ),
-      dialect: native,
+      dialect,
       host: inlineHost,
       workspaces: directories,
       memories: lazyNotes(notes).memories,
@@ -61,13 +66,12 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
         workspace: settings.workspace,
         model: settings.model?.value ?? null,
         limits: settings.limits.config,
-        rulesets: rulesets(settings),
-        whenFull: 'queue',
+        rulesets: rulesets(settings, dialect),
       },
     });
   }
 
-  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, runtime });
+  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime });
   return {
     ...api,
     async start(brief, options) {
@@ -127,7 +131,7 @@ export async function explain(settings: Settings, name: string): Promise<Explana
   const { memories, scratchpads } = createMemoryNotes();
   const search = searchBackend(process.env);
   const tools = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandboxed: false } }).map((tool) => tool.name);
-  return explainAgent(settings, name, { tools, delegationTools: native.tools.map((tool) => tool.name), rulesets: rulesets(settings) });
+  return explainAgent(settings, name, { tools, delegationTools: toolNames(native), rulesets: rulesets(settings, native) });
 }
 
 /** What `retinue memory` works on: the notes of the workspace's database. A command that only reads makes none where there is none. */
@@ -141,12 +145,9 @@ export async function openMemories(settings: Settings, { drive }: { drive: boole
 }
 
 /** The owner's one list (built-in, then the user's, then the command's), and each other ruleset on its own. */
-function rulesets(settings: Settings): Ruleset[] {
-  const builtIn = builtInRuleset(
-    native.tools.map((tool) => tool.name),
-    [],
-  );
-  const known = new Set([...toolNames(), ...native.tools.map((tool) => tool.name)]);
+function rulesets(settings: Settings, dialect: Dialect): Ruleset[] {
+  const builtIn = builtInRuleset(toolNames(dialect), []);
+  const known = new Set([...ownToolNames(), ...toolNames(dialect), ...toolNames(native)]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
     // A misspelt name in a deny would protect nothing, in silence.
@@ -165,6 +166,6 @@ function rulesets(settings: Settings): Ruleset[] {
   return [{ ...builtIn, rules: [...builtIn.rules, ...own] }, ...others, ...required];
 }
 
-function toolNames(): string[] {
+function ownToolNames(): string[] {
   return builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } }).map((tool) => tool.name);
 }

@@ -29,10 +29,11 @@ export async function explainAgent(settings: Settings, name: string, given: Expl
   // Admission looks at their names alone.
   const tools = new Map([...given.tools, ...given.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
   const ground: Ground = {
-    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: given.rulesets, whenFull: 'queue' },
+    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: given.rulesets },
     catalog,
     tools,
     delegationTools: given.delegationTools,
+    setup: {},
     models: { resolve: async () => anyModel },
     compileSchema: async () => () => null,
   };

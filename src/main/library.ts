@@ -90,7 +90,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
   const store = options.store ?? createMemoryStore();
   const notes = createMemoryNotes();
   const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
-  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, runtime });
+  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect: native, runtime });
 
   async function runtime() {
     const own = await Promise.all(Object.entries(options.tools ?? {}).map(([name, tool]) => fromAiTool(name, tool, compileSchema)));
@@ -119,7 +119,6 @@ export function createRetinue(options: RetinueOptions): Retinue {
         model,
         limits: options.limits ?? {},
         rulesets: [{ ...allowed, rules: [...allowed.rules, ...rules] }],
-        whenFull: 'queue',
       },
     });
   }
@@ -165,6 +164,7 @@ function delegating(start: Starter, api: Api): Delegating {
 function createScope(api: Api, { signal, ...options }: { label?: string; limits?: LimitsGiven; signal?: AbortSignal }): Scope {
   let client: Promise<Client> | null = null;
   let closed = false;
+  let calls = 0;
   const open = () => {
     if (closed || signal?.aborted) throw new RetinueError('parent_ended', 'this scope is closed: nothing more can be delegated through it');
     client ??= api.client(options);
@@ -187,7 +187,11 @@ function createScope(api: Api, { signal, ...options }: { label?: string; limits?
           {
             description: tool.description(context),
             inputSchema: tool.input,
-            execute: async (input, more) => (await runTool(tool, input, (await open()).delegation, context, more?.abortSignal)).output,
+            execute: async (input, more) => {
+              const { delegation, id } = await open();
+              const use = { tool, input, context: { ...context, call: `${id}/${++calls}` }, signal: more?.abortSignal };
+              return (await runTool(use, delegation)).output;
+            },
           },
         ]),
       ),

@@ -4,6 +4,7 @@ import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { DialectSetup, FirstMessage } from '../ports/dialect.ts';
 import type { Memories, Memory } from '../ports/notes.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { FileText, Workspaces } from '../ports/workspace.ts';
@@ -23,7 +24,8 @@ const childRules = `You work for another agent that delegated one task to you.
 
 export interface Contexts {
   system(agent: Agent, depth: number, workspace: string): Promise<string>;
-  first(brief: Brief, workspace: string): Promise<string>;
+  /** A root's brief is its owner's own word; what was delegated reads as its contract says. */
+  first(brief: Brief, depth: number, workspace: string): Promise<string>;
   tools(offered: readonly string[], resultSchema: JsonObject | undefined): PinnedTools;
 }
 
@@ -38,6 +40,7 @@ export interface PinnedTools {
 const rulesFreshMs = 1000;
 
 export interface ContextGround {
+  setup: DialectSetup;
   workspaces: Workspaces;
   clock: Clock;
   tools: ReadonlyMap<string, AnyTool>;
@@ -60,7 +63,8 @@ export function createContexts(ground: ContextGround): Contexts {
   return {
     async system(agent, depth, workspace) {
       const parts = [agent.prompt.trim()];
-      if (depth > 0) parts.push(childRules);
+      const rules = ground.setup.rules === undefined ? childRules : ground.setup.rules;
+      if (depth > 0 && rules !== null) parts.push(rules.trim());
       const file = agent.workspaceRules === false ? null : await workspaceRules(workspace);
       if (file?.ok && file.text.trim() !== '') {
         parts.push(`Rules of the workspace (from its AGENTS.md):\n\n${file.text.trim()}${file.truncated ? '\n[cut]' : ''}`);
@@ -68,18 +72,13 @@ export function createContexts(ground: ContextGround): Contexts {
       return parts.join('\n\n').toWellFormed();
     },
 
-    async first(brief, workspace) {
-      const files = brief.files ?? [];
-      const memories = brief.inheritMemories ? await ground.memories.list(workspace) : [];
-      if (brief.context === undefined && files.length === 0 && memories.length === 0) return brief.task;
-      const parts = [`# Task\n\n${brief.task}`];
-      if (brief.context !== undefined) parts.push(`# Context\n\n${brief.context}`);
-      if (memories.length > 0) parts.push(memoryText(memories));
-      if (files.length > 0) {
-        const texts = await Promise.all(files.map((path) => workspaces.read(workspace, path, maxFileChars)));
-        parts.push(`# Files\n\n${files.map((path, i) => fileText(path, texts[i] as FileText)).join('\n\n')}`);
-      }
-      return parts.join('\n\n').toWellFormed();
+    async first(brief, depth, workspace) {
+      const [memories, files] = await Promise.all([
+        brief.inheritMemories ? ground.memories.list(workspace) : [],
+        Promise.all((brief.files ?? []).map(async (path) => ({ path, file: await workspaces.read(workspace, path, maxFileChars) }))),
+      ]);
+      const render = (depth > 0 ? ground.setup.first : undefined) ?? firstMessage;
+      return render({ task: brief.task, context: brief.context ?? null, files, memories }).toWellFormed();
     },
 
     tools(offered, resultSchema) {
@@ -93,6 +92,15 @@ export function createContexts(ground: ContextGround): Contexts {
       return made;
     },
   };
+}
+
+function firstMessage({ task, context, files, memories }: FirstMessage): string {
+  if (context === null && files.length === 0 && memories.length === 0) return task;
+  const parts = [`# Task\n\n${task}`];
+  if (context !== null) parts.push(`# Context\n\n${context}`);
+  if (memories.length > 0) parts.push(memoryText(memories));
+  if (files.length > 0) parts.push(`# Files\n\n${files.map(({ path, file }) => fileText(path, file)).join('\n\n')}`);
+  return parts.join('\n\n');
 }
 
 /** The newest memories, as many as fit. */

@@ -38,6 +38,10 @@ export interface Pending {
   dropped: number;
   inbox: InboxItem[];
   nudge: string | null;
+  /** The tool that reads on where a child's text was cut. */
+  reader: string | null;
+  /** What the brief wants said at a limit, in the place of our own words. */
+  lastPrompt: string | null;
 }
 
 /** What the next model call adds to the conversation after the last answer. */
@@ -46,9 +50,10 @@ export function pendingEntries(pending: Pending, purpose: Purpose, cause: LimitC
   if (pending.calls.length > 0) entries.push({ kind: 'results', calls: pending.calls });
   const said: string[] = [];
   if (pending.dropped > 0) said.push(droppedText(pending.dropped));
-  for (const item of pending.inbox) said.push(item.kind === 'child' ? childEndedText(item.outcome) : messageText(item.from, item.text));
+  for (const item of pending.inbox)
+    said.push(item.kind === 'child' ? childEndedText(item.outcome, pending.reader) : messageText(item.from, item.text));
   if (pending.nudge !== null) said.push(pending.nudge);
-  if (purpose === 'wrap-up' && cause) said.push(wrapUpText(cause));
+  if (purpose === 'wrap-up' && cause) said.push(pending.lastPrompt ?? wrapUpText(cause));
   if (said.length > 0) entries.push({ kind: 'user', text: said.join('\n\n') });
   return entries;
 }

@@ -9,13 +9,13 @@ export function joinParts(parts: ResultPart[], maxBytes: number): string {
   return parts.map((part) => (part.run === undefined ? part.text : fence(cutBytes(part.text, maxBytes).text, part.run))).join('\n');
 }
 
-/** What the parent's model reads when a child ended in the background. */
-export function childEndedText(outcome: Outcome): string {
+/** What the parent's model reads when a child ended in the background. `more`: how it gets at what was cut, where its tools have a way. */
+export function childEndedText(outcome: Outcome, more: string | null): string {
   const name = outcome.label ?? outcome.agent ?? 'child';
   const head = `[run ${outcome.runId} · ${outcome.status} · ${outcome.turns} turns] The delegated run "${cleanText(name)}" has ended.`;
   const error = outcome.error ? `\n${outcome.error.code}: ${cleanText(outcome.error.message)}` : '';
   const rest = outcome.truncated
-    ? `\n(${outcome.truncated.keptBytes} of ${outcome.truncated.originalBytes} bytes shown; delegate_read has the rest.)`
+    ? `\n(${outcome.truncated.keptBytes} of ${outcome.truncated.originalBytes} bytes shown${more === null ? '' : `; ${more} has the rest`}.)`
     : '';
   const data = outcome.data === undefined ? '' : `\n${fence(JSON.stringify(outcome.data), outcome.runId)}`;
   const text = outcome.summary === '' ? '' : `\n${fence(outcome.summary, outcome.runId)}`;

@@ -2,39 +2,48 @@
 // client's.
 import { RetinueError } from '../contract/error.ts';
 import type { Catalog } from '../ports/catalog.ts';
-import type { Delegation } from '../ports/delegation.ts';
-import type { ChildReply, DelegationReply, DelegationRequest, Dialect, DialectContext, DialectTool } from '../ports/dialect.ts';
+import type { Delegation, Started } from '../ports/delegation.ts';
+import type {
+  ChildReply,
+  DelegationReply,
+  DelegationRequest,
+  Dialect,
+  DialectContext,
+  DialectResult,
+  DialectTool,
+} from '../ports/dialect.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { joinParts } from './deliver.ts';
 
-/** Carries out what a delegation tool asked for. When the signal fires, what this request started is cancelled; a mere wait just ends. */
+/** As the reason of a signal: the caller no longer waits, and what it started goes on. */
+export const detach = { reason: 'detach' };
+
+/**
+ * Carries out what a delegation tool asked for. When the signal fires, what this request started is cancelled, unless its reason is
+ * `detach`; a mere wait just ends.
+ */
 export async function perform(request: DelegationRequest, delegation: Delegation, signal?: AbortSignal): Promise<DelegationReply> {
   const stop = signal ? { signal } : {};
   switch (request.kind) {
     case 'refuse':
       return { kind: 'refused', error: { code: 'invalid_brief', message: request.message, retryable: false } };
-    case 'delegate': {
-      const started = await delegation.start(request.briefs);
-      const ids = started.flatMap((each) => (each.ok ? [each.runId] : []));
-      await delegation.wait(ids, { mode: 'all', ms: request.waitMs, ...stop });
-      if (signal?.aborted) await delegation.cancel(ids, 'the call that delegated it was cancelled');
-      return { kind: 'children', children: started.map((each) => (each.ok ? reply(each.runId, delegation) : { ...each, asked: null })) };
-    }
+    case 'delegate':
+      return { kind: 'children', children: await delegateAll(request, delegation, signal) };
     case 'wait': {
       const ids = request.ids ?? delegation.children().flatMap(({ row, outcome }) => (outcome ? [] : [row.runId]));
       await delegation.wait(
         ids.filter((id) => delegation.view(id)),
         { mode: request.mode, ms: request.waitMs, ...stop },
       );
-      return { kind: 'children', children: ids.map((id) => reply(id, delegation)) };
+      return { kind: 'children', children: await replies(ids, delegation) };
     }
     case 'message': {
       const sent = await delegation.message(request.id, request.text);
-      return { kind: 'children', children: [sent.ok ? reply(sent.runId, delegation) : { ...sent, asked: request.id }] };
+      return { kind: 'children', children: [sent.ok ? await reply(sent.runId, delegation) : { ...sent, asked: request.id }] };
     }
     case 'cancel':
       await delegation.cancel(request.ids, request.reason);
-      return { kind: 'children', children: request.ids.map((id) => reply(id, delegation)) };
+      return { kind: 'children', children: await replies(request.ids, delegation) };
     case 'read': {
       const page = await delegation.read(request.id, request.part, request);
       return page ? { kind: 'page', id: request.id, page } : { kind: 'refused', error: notYours(request.id).info };
@@ -42,8 +51,34 @@ export async function perform(request: DelegationRequest, delegation: Delegation
   }
 }
 
-function reply(id: string, delegation: Delegation): ChildReply {
-  const view = delegation.view(id);
+type Delegate = Extract<DelegationRequest, { kind: 'delegate' }>;
+
+async function delegateAll({ briefs, waitMs, atOnce }: Delegate, delegation: Delegation, signal?: AbortSignal): Promise<ChildReply[]> {
+  const stop = signal ? { signal } : {};
+  const width = atOnce === undefined || waitMs === 0 ? briefs.length : atOnce;
+  const started: Started[] = await delegation.start(briefs.slice(0, width));
+  const ids = () => started.flatMap((each) => (each.ok ? [each.runId] : []));
+  const isOpen = (id: string) => delegation.view(id)?.outcome === null;
+  while (started.length < briefs.length && !signal?.aborted) {
+    const open = ids().filter(isOpen);
+    if (open.length >= width) await delegation.wait(open, { mode: 'any', ms: waitMs, ...stop });
+    if (ids().filter(isOpen).length >= width) break; // the caller's time is over
+    started.push(...(await delegation.start(briefs.slice(started.length, started.length + 1))));
+  }
+  // Nothing that was asked for is left out because somebody stopped waiting for it.
+  const cancelled = signal?.aborted && signal.reason !== detach;
+  if (!cancelled) started.push(...(await delegation.start(briefs.slice(started.length))));
+  await delegation.wait(ids(), { mode: 'all', ms: waitMs, ...stop });
+  if (signal?.aborted && signal.reason !== detach) await delegation.cancel(ids(), 'the call that delegated it was cancelled');
+  return Promise.all(started.map((each) => (each.ok ? reply(each.runId, delegation) : { ...each, asked: null })));
+}
+
+function replies(ids: string[], delegation: Delegation): Promise<ChildReply[]> {
+  return Promise.all(ids.map((id) => reply(id, delegation)));
+}
+
+async function reply(id: string, delegation: Delegation): Promise<ChildReply> {
+  const view = delegation.view(id) ?? (await delegation.recall(id));
   return view ? { ok: true, view } : { ok: false, error: notYours(id).info, asked: id };
 }
 
@@ -51,9 +86,19 @@ export function notYours(id: string): RetinueError {
   return new RetinueError('unknown_run', `${id} is none of your delegated runs`);
 }
 
+/** The agents there are under a dialect: its own name space stands behind everybody's. */
+export function catalogFor(dialect: Dialect, catalog: Catalog): Catalog {
+  const own = dialect.setup?.agents ?? [];
+  return { get: (name) => catalog.get(name) ?? own.find((agent) => agent.name === name) ?? null, list: () => catalog.list() };
+}
+
+export function toolNames(dialect: Dialect): string[] {
+  return dialect.tools.map((tool) => tool.name);
+}
+
 /** A dialect's tools for a parent model. They keep their own time, because they wait for children. */
 export function dialectTools(dialect: Dialect, catalog: Catalog): AnyTool[] {
-  const context: DialectContext = { door: 'model', agents: catalog.list().map(({ name, description }) => ({ name, description })) };
+  const context = { door: 'model' as const, agents: agentsOf(catalog) };
   return dialect.tools.map((tool) => ({
     name: tool.name,
     description: tool.description(context),
@@ -63,16 +108,36 @@ export function dialectTools(dialect: Dialect, catalog: Catalog): AnyTool[] {
     timeoutMs: null,
     maxOutputBytes: 1_048_576,
     subjects: () => [],
-    execute: (input, { delegation }) => runTool(tool, input, delegation, context),
+    execute: (input, { delegation }) => runTool({ tool, input, context: { ...context, call: delegation.call } }, delegation),
   }));
 }
 
-/** One use of a delegation tool, from its input to the text that enters a conversation. */
-export async function runTool(tool: DialectTool, input: unknown, delegation: Delegation, context: DialectContext, signal?: AbortSignal) {
+export function agentsOf(catalog: Catalog): DialectContext['agents'] {
+  return catalog.list().map(({ name, description }) => ({ name, description }));
+}
+
+/** One use of a delegation tool. `input` is what its schema has made of the arguments. */
+export interface ToolUse {
+  tool: DialectTool;
+  input: unknown;
+  context: DialectContext;
+  signal?: AbortSignal | undefined;
+}
+
+/** What the reply reads like, and the children whose outcome that tells. */
+export async function useTool(
+  { tool, input, context, signal }: ToolUse,
+  delegation: Delegation,
+): Promise<{ result: DialectResult; told: string[] }> {
   const request = tool.toRequest(input, context);
   const answer = await perform(request, delegation, signal);
-  const result = tool.fromReply(answer, request, context);
-  const ended =
+  const told =
     answer.kind === 'children' ? answer.children.flatMap((child) => (child.ok && child.view.outcome ? [child.view.row.runId] : [])) : [];
-  return { output: joinParts(result.parts, delegation.maxOutputBytes), isError: result.isError, told: ended, taint: ['child'] };
+  return { result: tool.fromReply(answer, request, context), told };
+}
+
+/** The same, down to the text that enters a conversation. */
+export async function runTool(use: ToolUse, delegation: Delegation) {
+  const { result, told } = await useTool(use, delegation);
+  return { output: joinParts(result.parts, delegation.maxOutputBytes), isError: result.isError, told, taint: ['child'] };
 }

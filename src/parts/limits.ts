@@ -16,13 +16,20 @@ export interface GivenLimits {
 /** What a parent passes on: its own limits, with tokens and money as far as they are left. Null values hold nobody back. */
 export type ParentLimits = Record<LimitName, number | null>;
 
-// These belong to a tree: where nothing else is said, a child has its parent's.
+// These belong to a tree: where nothing else is said, a child has its parent's. The others a child may set for itself, but never above
+// what its parent passes on.
 const treeWide: readonly LimitName[] = ['maxDepth', 'maxRuns', 'maxTokens', 'maxCostUsd'];
-// These a child may set for itself, but never above its parent's.
-const neverAbove: readonly LimitName[] = [...treeWide, 'maxConcurrent', 'maxOutputBytes'];
+// These are a run's own: a parent with few turns left may have children with many. A client has no turns: what it says of them is for all.
+const own: readonly LimitName[] = ['maxTurns', 'timeoutMs', 'firstByteMs', 'idleMs', 'toolTimeoutMs'];
 
 // In the order of canonical JSON: they stand in every `run.created`.
 const names = (Object.keys(defaultLimits) as LimitName[]).sort();
+
+/** What a parent with these limits passes on, less what it has spent. */
+export function passedOn(limits: EffectiveLimits, parent: { isClient: boolean }): ParentLimits {
+  const passes = (name: LimitName) => parent.isClient || !own.includes(name);
+  return Object.fromEntries(names.map((name) => [name, passes(name) ? limits[name].value : null])) as ParentLimits;
+}
 
 export function effectiveLimits(given: GivenLimits[], parent: ParentLimits | null): EffectiveLimits {
   const limits = {} as EffectiveLimits;
@@ -42,9 +49,9 @@ function effective(name: LimitName, given: GivenLimits[], parent: ParentLimits |
   const above = parent?.[name] ?? null;
   const inherits = above !== null && treeWide.includes(name);
   // What the configuration says of a whole tree holds at its root already.
-  const own = lastGiven(name, inherits ? given.filter((source) => source.from !== 'config') : given);
-  const limit = own ?? (inherits ? { from: 'parent' as const, value: above } : { from: 'default' as const, value: defaultLimits[name] });
-  if (above !== null && neverAbove.includes(name) && (limit.value as number) > above) return { from: 'parent', value: above };
+  const said = lastGiven(name, inherits ? given.filter(({ from }) => from !== 'config' && from !== 'dialect') : given);
+  const limit = said ?? (inherits ? { from: 'parent' as const, value: above } : { from: 'default' as const, value: defaultLimits[name] });
+  if (above !== null && (limit.value as number) > above) return { from: 'parent', value: above };
   return limit;
 }
 

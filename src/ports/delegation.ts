@@ -22,11 +22,15 @@ export interface Delegation {
   wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null; signal?: AbortSignal }): Promise<void>;
   /** The caller's own children; null for an id that is none of them. */
   view(id: string): ChildView | null;
+  /** For a client: what an earlier client of the same store delegated, which stays readable. Null for anybody else. */
+  recall(id: string): Promise<ChildView | null>;
   children(): ChildView[];
   /** Steers a live child; a finished one is asked a follow-up in a new run. */
   message(id: string, text: string): Promise<Started>;
   read(id: string, part: ReadPart, page: { offset: number; limit: number }): Promise<Page | null>;
   cancel(ids: string[], reason: string | null): Promise<void>;
+  /** Names the one call that holds this. */
+  readonly call: string;
   /** As much of a child's text goes into the caller's context at once. */
   readonly maxOutputBytes: number;
   /** Agents that a brief may name. */

@@ -40,6 +40,8 @@ export interface Tool<I = unknown> {
   /** The JSON Schema that the model sees; made from `input` where it is absent. */
   inputSchema?: JsonObject;
   readOnly: boolean;
+  /** Needs nothing but files, processes and the network of the machine: it may be executed in the run's own process, without the supervisor. */
+  portable?: boolean;
   /** Whether doing it twice is the same as doing it once: only then is it repeated after a crash. */
   idempotent: boolean;
   /** Shorter than the limit `toolTimeoutMs`, or null for a tool that keeps its own time (it waits for children). */

@@ -41,6 +41,7 @@ export function createBash(options: BashOptions): Tool<Input> {
       (options.sandboxed ? 'It runs in a sandbox: what lies outside the workspace, and the network, may be closed to it.' : ''),
     input: Input,
     readOnly: false,
+    portable: true,
     idempotent: false,
     maxOutputBytes: 32_768,
     subjects: (input) => shellSubjects(input.command),

@@ -30,6 +30,7 @@ export const edit: Tool<Input> = {
     'once, or set `all`. Shows what changed as a diff.',
   input: Input,
   readOnly: false,
+  portable: true,
   idempotent: false,
   timeoutMs: 30_000,
   maxOutputBytes: 8192,

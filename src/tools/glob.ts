@@ -34,6 +34,7 @@ export const glob: Tool<Input> = {
     'names, and .git and node_modules, unless the pattern begins with their directory.',
   input: Input,
   readOnly: true,
+  portable: true,
   idempotent: true,
   timeoutMs: 10_000,
   maxOutputBytes: 65_536,

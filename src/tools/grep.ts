@@ -39,6 +39,7 @@ export const grep: Tool<Input> = {
     'unless path or glob name them.',
   input: Input,
   readOnly: true,
+  portable: true,
   idempotent: true,
   timeoutMs: 10_000,
   maxOutputBytes: 65_536,

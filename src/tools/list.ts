@@ -24,6 +24,7 @@ export const list: Tool<Input> = {
     `At most ${shownEntries} entries, sorted by name.`,
   input: Input,
   readOnly: true,
+  portable: true,
   idempotent: true,
   timeoutMs: 30_000,
   maxOutputBytes: 131_072,

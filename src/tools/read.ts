@@ -25,6 +25,7 @@ export const read: Tool<Input> = {
     'Long files come in pieces: the last line of the result then says with which offset to go on. Long lines are cut.',
   input: Input,
   readOnly: true,
+  portable: true,
   idempotent: true,
   timeoutMs: 30_000,
   maxOutputBytes: 131_072,

@@ -23,6 +23,7 @@ export const todo: Tool<Input> = {
   description: 'Sets your list of what is to be done and shows it. Send the whole list each time. Have one item in progress at a time.',
   input: Input,
   readOnly: true,
+  portable: true,
   idempotent: true,
   timeoutMs: 5000,
   maxOutputBytes: 65_536,

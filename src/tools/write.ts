@@ -18,6 +18,7 @@ export const write: Tool<Input> = {
     'Refused when the file has changed since you last read it. To change a part of a file, use edit.',
   input: Input,
   readOnly: false,
+  portable: true,
   idempotent: true,
   timeoutMs: 30_000,
   maxOutputBytes: 8192,

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { dialects, findDialect } from '../../src/dialects/index.ts';
+import { dialectNames, makeDialect } from '../../src/dialects/index.ts';
 import { id, mcp, model, request, tool } from './support.ts';
 
 test('dialects are found by name', () => {
-  expect(dialects.map((dialect) => dialect.name)).toEqual(['native']);
-  expect(findDialect('native')?.tools.map(({ name }) => name)).toEqual([
+  expect(dialectNames[0]).toBe('native');
+  expect(() => makeDialect('nativ')).toThrow(/there are: native/);
+  expect(makeDialect('native').tools.map(({ name }) => name)).toEqual([
     'delegate',
     'delegate_wait',
     'delegate_message',
     'delegate_read',
     'delegate_cancel',
   ]);
-  expect(findDialect('none')).toBeNull();
 });
 
 describe('requests', () => {
@@ -125,11 +125,14 @@ test('the description of delegate lists the agents, a line each', () => {
   expect(tool('delegate').description(model)).toMatch(/\n\nAgents:\n- explore: Looks around\.$/);
 });
 
-test.each(dialects.flatMap((dialect) => dialect.tools))('$name has a JSON Schema in which everything is described', ({ input }) => {
-  const schema = z.toJSONSchema(input, { io: 'input' }) as {
-    additionalProperties: unknown;
-    properties: Record<string, { description?: string }>;
-  };
-  expect(schema.additionalProperties).toBe(false);
-  for (const [name, property] of Object.entries(schema.properties)) expect(property.description, name).toBeTruthy();
-});
+test.each(dialectNames.flatMap((name) => makeDialect(name).tools))(
+  '$name has a JSON Schema in which everything is described',
+  ({ input }) => {
+    const schema = z.toJSONSchema(input, { io: 'input' }) as {
+      additionalProperties: unknown;
+      properties: Record<string, { description?: string }>;
+    };
+    expect(schema.additionalProperties).toBe(false);
+    for (const [name, property] of Object.entries(schema.properties)) expect(property.description, name).toBeTruthy();
+  },
+);

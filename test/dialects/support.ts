@@ -1,6 +1,6 @@
 import type { Outcome } from '../../src/contract/outcome.ts';
 import type { RunRow } from '../../src/contract/run.ts';
-import { findDialect } from '../../src/dialects/index.ts';
+import { makeDialect } from '../../src/dialects/index.ts';
 import type {
   ChildReply,
   DelegationReply,
@@ -11,11 +11,11 @@ import type {
 } from '../../src/ports/dialect.ts';
 
 export const id = '7f3a91c0d2e4b586';
-export const model: DialectContext = { door: 'model', agents: [{ name: 'explore', description: 'Looks\naround.' }] };
+export const model: DialectContext = { door: 'model', agents: [{ name: 'explore', description: 'Looks\naround.' }], call: 'call' };
 export const mcp: DialectContext = { ...model, door: 'mcp' };
 
 export function tool(name: string): DialectTool {
-  const found = findDialect('native')?.tools.find((candidate) => candidate.name === name);
+  const found = makeDialect('native').tools.find((candidate) => candidate.name === name);
   if (!found) throw new Error(`no tool ${name}`);
   return found;
 }

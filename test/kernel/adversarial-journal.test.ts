@@ -23,11 +23,13 @@ const family = [
 async function lossAt(append: number, fault: Fault) {
   const clock = createHandClock();
   let failed: string | null = null;
+  let failedAt = 0;
   let sinceLost = 0;
   const store = faultyStore((unit, nth) => {
     if (unit.rootId === failed) sinceLost++;
     if (nth < append || failed !== null || unit.rootId !== '0000000000000002') return null;
     failed = unit.rootId;
+    failedAt = nth;
     return fault;
   });
   const working = new Set<AbortSignal>();
@@ -52,7 +54,9 @@ async function lossAt(append: number, fault: Fault) {
     (error) => error.code,
   );
   const stats = world.runtime.stats();
-  const facts = await store.facts({ rootId: '0000000000000002' });
+  // A rejected commit takes all the trees in it along.
+  const lost = failed === null || fault !== 'reject' ? ['0000000000000002'] : (store.appended[failedAt - 1] ?? []);
+  const facts = (await Promise.all(lost.map((rootId) => store.facts({ rootId })))).flat();
   const open = [...new Set(facts.map((fact) => fact.runId))];
   await checkJournal(world, failed === null ? [] : open);
   await world[Symbol.asyncDispose]();
@@ -160,11 +164,7 @@ describe('facts that cannot be written', () => {
 
 describe('a host that fails', () => {
   const hosts: [string, Host['execute'], object][] = [
-    [
-      'rejects when the run is over',
-      (work, signal) => work.drive(signal).then(() => Promise.reject(new Error('late'))),
-      { status: 'completed' },
-    ],
+    ['rejects when the run is over', (work) => work.drive().then(() => Promise.reject(new Error('late'))), { status: 'completed' }],
     ['rejects at once', () => Promise.reject(new Error('no room')), { status: 'failed', error: { code: 'internal' } }],
     [
       'throws',
@@ -176,14 +176,14 @@ describe('a host that fails', () => {
     ['drives nothing', async () => {}, { status: 'failed', error: { code: 'no_result' } }],
     [
       'gives up while the run is at work',
-      async (work, signal) => {
-        void work.drive(signal);
+      async (work) => {
+        void work.drive();
         await settled();
         throw new Error('crashed');
       },
       { status: 'failed', error: { code: 'internal' } },
     ],
-    ['drives twice', (work, signal) => Promise.all([work.drive(signal), work.drive(signal)]).then(() => {}), { status: 'completed' }],
+    ['drives twice', (work) => Promise.all([work.drive(), work.drive()]).then(() => {}), { status: 'completed' }],
   ];
 
   it.each(hosts)('%s: the run ends once', async (name, execute, expected) => {

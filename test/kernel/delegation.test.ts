@@ -1,6 +1,7 @@
 // Delegation as a parent model uses it: the five native tools over the real kernel.
 import { describe, expect, it } from 'vitest';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
+import { native } from '../../src/dialects/native.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -330,7 +331,7 @@ describe('a parent with all the children it may have', () => {
       parent(delegate(['a', 'b'].map((label) => task(label))), { expect: { prompt: 'are at work already' }, text: 'ok' }),
       child('a', { text: 'a' }),
     ];
-    const world = await createWorld({ script: { runs: refused }, settings: { whenFull: 'refuse' } });
+    const world = await createWorld({ script: { runs: refused }, options: { dialect: { ...native, setup: { whenFull: 'refuse' } } } });
     const outcome = await (await world.runtime.start({ task: 'work', limits: { maxConcurrent: 1 } })).outcome;
     expect(outcome.status).toBe('completed');
     expect(factsOf(world, 'child.created')).toHaveLength(1);

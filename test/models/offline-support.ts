@@ -60,7 +60,6 @@ export async function survey(given: SurveyOptions): Promise<Survey> {
     model: 'offline/surveyor',
     limits: given.limits ?? {},
     rulesets: [owner, narrowing],
-    whenFull: 'queue' as const,
   };
   await using surveyed = await createWorld({ options: { models: models(), settings } });
   const handle = await surveyed.runtime.start({ task: given.task ?? 'Survey this repository', ...given.brief });

@@ -110,7 +110,6 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
           own.map((tool) => tool.name),
         ),
       ],
-      whenFull: 'queue',
       ...given.settings,
     },
     ...given.options,
