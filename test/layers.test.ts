@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 const ranks: Record<string, number> = {
   contract: 0,
   ports: 1,
+  system: 1,
   parts: 1.5,
   kernel: 2,
   models: 3,
@@ -23,7 +24,7 @@ const ranks: Record<string, number> = {
   http: 5,
   main: 6,
 };
-/** Adapters see contracts and ports only; what runs tests may also see the kernel. */
+/** Adapters see contracts, ports and what they share of the machine only; what runs tests may also see the kernel. */
 const adapters = new Set(['models', 'tools', 'agents', 'stores', 'hosts', 'sandboxes', 'dialects']);
 
 const root = resolve(import.meta.dirname, '..');

@@ -32,6 +32,7 @@ export interface Check {
 export interface DetachRequest {
   flags: SettingsFlags;
   brief: unknown;
+  open: Omit<OpenOptions, 'drive'>;
 }
 
 export interface Detached {
@@ -52,6 +53,8 @@ export interface TrustBook {
 export interface OpenOptions {
   drive: boolean;
   dialect?: string | undefined;
+  /** Where runs execute; the dialect's place for delegated ones where it is absent. */
+  host?: 'inline' | 'process' | undefined;
 }
 
 /** The world as the command line sees it. `main/` makes it from the process, tests make it from memory. */

@@ -13,13 +13,14 @@ export interface SessionGround {
   flags: SettingsFlags;
   drive: boolean;
   dialect?: string | undefined;
+  host?: OpenOptions['host'];
   agents?: { chosen: string | undefined };
 }
 
 /** Settings, then the API, then the work; the API is closed whatever happens. */
 export async function withApi<T>(io: Io, ground: SessionGround, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
   const settings = await settle(io, ground);
-  const api = await open(io, settings, { drive: ground.drive, dialect: ground.dialect });
+  const api = await open(io, settings, { drive: ground.drive, dialect: ground.dialect, host: ground.host });
   try {
     return await work(api, settings);
   } finally {

@@ -117,6 +117,10 @@ export async function remoteLoop(
 
   try {
     await place(session);
+    if (ending === 'none' && !signal.aborted) throw new RetinueError('no_result', 'the place of the run was done without an outcome');
+  } catch (error) {
+    // The first cause wins: what the run came to, or why it was stopped.
+    if (ending === 'none' && !signal.aborted) throw error;
   } finally {
     signal.removeEventListener('abort', onAbort);
     over.abort(signal.reason ?? new Error('its process has ended'));
@@ -128,9 +132,7 @@ export async function remoteLoop(
     done.resolve();
     endFacts();
   }
-  if (ending !== 'none') return ending;
-  if (signal.aborted) return null;
-  throw new RetinueError('no_result', 'the process of the run ended without an outcome');
+  return ending === 'none' ? null : ending;
 }
 
 function broken(path: string, why: string): RetinueError {

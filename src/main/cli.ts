@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Io, Stop } from '../cli/io.ts';
+import { childWord } from './child-word.ts';
 import { detachedWord } from './detached-word.ts';
 
 const maxStdinBytes = 1_048_576;
@@ -17,6 +18,7 @@ export async function main(argv: string[]): Promise<void> {
     process.exitCode = 2;
     return;
   }
+  if (argv[0] === childWord) return (await import('./child.ts')).serveRun();
   const root = packageRoot();
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {

@@ -8,7 +8,6 @@ import type { Settings } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
-import { inlineHost } from '../hosts/inline.ts';
 import { createRuntime, type Runtime } from '../kernel/runtime.ts';
 import { modelAdvice } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
@@ -27,21 +26,24 @@ import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
 import { openNotes } from '../stores/notes-sqlite.ts';
 import { openSqliteStore } from '../stores/sqlite/create.ts';
+import { createGuard } from '../system/guard.ts';
 import { builtInTools, directories, type SearchBackend } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { catalogOf } from './agents.ts';
 import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
+import { hostsFor } from './hosts.ts';
 import { createRedact } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
-export async function openApi(settings: Settings, { drive, dialect: dialectName }: OpenOptions): Promise<Api> {
+export async function openApi(settings: Settings, { drive, dialect: dialectName, host }: OpenOptions): Promise<Api> {
   const dialect = await dialectOf(dialectName, settings);
   const { path } = settings.db;
   const durability = settings.durability.value;
   // A command that only reads makes no database where there is none: it finds nothing.
   const store = drive || existsSync(path) ? await openSqliteStore({ path, durability }) : createMemoryStore();
   const catalog = catalogOf(settings);
+  const guard = createGuard();
   const notes = once(() => openNotes({ path, durability }));
 
   function runtime(): Promise<Runtime> {
@@ -50,7 +52,12 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName 
       clock: systemClock,
       ids: systemIds,
       catalog,
-      tools: builtInTools({ ...lazyNotes(notes), clock: systemClock, search: searchBackend(process.env), bash: { sandboxed: false } }),
+      tools: builtInTools({
+        ...lazyNotes(notes),
+        clock: systemClock,
+        search: searchBackend(process.env),
+        bash: { sandboxed: false, marks: guard.marks },
+      }),
       callModel: createModelCaller(systemClock),
       compileSchema,
       redact: createRedact(
@@ -58,7 +65,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName 
         Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
       ),
       dialect,
-      host: inlineHost,
+      ...hostsFor({ asked: host, usual: dialect.setup?.host }, guard),
       workspaces: directories,
       memories: lazyNotes(notes).memories,
       models: withPrices(createModels({ providers: providers(settings) }), settings.prices),

@@ -12,7 +12,6 @@ import type { StoredFact } from '../contract/fact.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { native } from '../dialects/native.ts';
-import { inlineHost } from '../hosts/inline.ts';
 import { type Client, createRuntime, type RunHandle } from '../kernel/runtime.ts';
 import { createModelCaller } from '../models/call.ts';
 import type { Price } from '../models/prices.ts';
@@ -22,9 +21,11 @@ import { builtInRuleset, parseRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
+import { createGuard } from '../system/guard.ts';
 import { type AiTool, fromAiTool } from '../tools/ai-sdk.ts';
 import { builtInTools, directories } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
+import { type HostName, hostsFor } from './hosts.ts';
 import { type AnyModel, libraryModels } from './library-models.ts';
 import { resultOf, type StandardSchema } from './library-result.ts';
 import { createRedact } from './secrets.ts';
@@ -42,6 +43,8 @@ export interface RetinueOptions {
   limits?: LimitsGiven;
   prices?: Record<string, Price>;
   store?: Store;
+  /** Where runs execute: in this process, which is the default, or each in one of its own. Tools of your own stay here. */
+  host?: HostName;
 }
 
 /** A brief whose wanted result may be a schema: then `outcome.data` has its type. */
@@ -89,6 +92,7 @@ export interface Retinue extends Delegating, AsyncDisposable {
 export function createRetinue(options: RetinueOptions): Retinue {
   const store = options.store ?? createMemoryStore();
   const notes = createMemoryNotes();
+  const guard = createGuard();
   const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
   const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect: native, runtime });
 
@@ -105,9 +109,9 @@ export function createRetinue(options: RetinueOptions): Retinue {
       clock: systemClock,
       ids: systemIds,
       catalog,
-      tools: [...builtInTools({ ...notes, clock: systemClock, bash: { sandboxed: false } }), ...own],
+      tools: [...builtInTools({ ...notes, clock: systemClock, bash: { sandboxed: false, marks: guard.marks } }), ...own],
       dialect: native,
-      host: inlineHost,
+      ...hostsFor({ asked: options.host, usual: undefined }, guard),
       workspaces: directories,
       memories: notes.memories,
       callModel: createModelCaller(systemClock),

@@ -30,6 +30,8 @@ export interface BashOptions {
   wrap?(argv: string[], workspace: string): string[];
   /** The variables of which commands see PATH, HOME, LANG, TERM and TMPDIR; those of this process where it is absent. */
   env?: Environment;
+  /** Variables by which what commands start is found again when this process is gone. Called for each command. */
+  marks?(): Record<string, string>;
 }
 
 export function createBash(options: BashOptions): Tool<Input> {
@@ -49,7 +51,7 @@ export function createBash(options: BashOptions): Tool<Input> {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));
       if (typeof cwd !== 'string') return failure(explain(cwd.error, workspace));
-      const env = environmentOf(options.env ?? process.env);
+      const env = { ...environmentOf(options.env ?? process.env), ...options.marks?.() };
       const argv = [shellIn(env.PATH ?? '', cwd), '-c', input.command];
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
       const ran = await run({ argv: options.wrap?.(argv, cwd) ?? argv, cwd, env, timeoutMs, signal });

@@ -30,6 +30,11 @@ export interface ToolOptions {
   web?: WebfetchOptions;
 }
 
+/** Those that a run's own process makes, in the place of its supervisor. */
+export function portableTools(options: Pick<ToolOptions, 'bash' | 'web'>): AnyTool[] {
+  return [...tools, createBash(options.bash), createWebfetch(options.web ?? {}), todo];
+}
+
 /** All the tools there are, in the order in which models see them. */
 export function builtInTools({ search = null, bash, web = {}, ...notes }: ToolOptions): AnyTool[] {
   return [...tools, createBash(bash), createWebfetch(web), createWebsearch(search), todo, createMemory(notes), createScratchpad(notes)];

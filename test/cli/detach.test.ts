@@ -45,7 +45,7 @@ describe('run --detach', () => {
 });
 
 describe('the background process', () => {
-  const request = { flags: { limits: {}, rules: [] }, brief: { task: 'x' } };
+  const request = { flags: { limits: {}, rules: [] }, brief: { task: 'x' }, open: {} };
 
   it('tells the id at once, drives the run to its end and closes', async () => {
     const io = world({ api: playing([created()], outcome('failed')) });

@@ -11,7 +11,7 @@ const runId = '00000000000000a0';
 
 function ask(place: TestPlace, program: string, startMs = 10_000) {
   const file = place.write('program.mjs', program);
-  const request = { flags: { limits: {}, rules: [] }, brief };
+  const request = { flags: { limits: {}, rules: [] }, brief, open: {} };
   return detach(request, { program: file, workspace: place.workspace, onInterrupt: () => () => {}, startMs });
 }
 

@@ -14,6 +14,7 @@ const maxTaskBytes = 65_536;
 export async function run(args: Args, io: Io): Promise<number> {
   const manner = mannerOf(args);
   const flags = runFlags(args);
+  const host = hostOf(args);
   const schema = await schemaOf(args, io);
   const text = await textOf(args, io);
   const ground = { flags, agents: { chosen: args.value('agent') } };
@@ -31,9 +32,9 @@ export async function run(args: Args, io: Io): Promise<number> {
     if (manner.stream)
       throw new RetinueError('usage', '--detach and --stream-json exclude each other; `retinue logs ID -f --json` follows it');
     const settings = await settle(io, ground);
-    return detached(io, await io.detach({ flags, brief: await briefFor(settings) }, settings), manner.json);
+    return detached(io, await io.detach({ flags, brief: await briefFor(settings), open: { host } }, settings), manner.json);
   }
-  return withApi(io, { ...ground, drive: true }, async (api, settings) => {
+  return withApi(io, { ...ground, host, drive: true }, async (api, settings) => {
     const brief = await briefFor(settings);
     return (await attend(io, api, { ...manner, start: () => api.start(brief) })) ?? 0;
   });
@@ -52,6 +53,12 @@ export function mannerOf(args: Args): Manner {
   const [json, stream] = [args.has('json'), args.has('stream-json')];
   if (json && stream) throw new RetinueError('usage', '--json and --stream-json exclude each other');
   return { json, stream, plain: args.has('plain') };
+}
+
+function hostOf(args: Args): 'inline' | 'process' | undefined {
+  const given = args.value('host');
+  if (given === undefined || given === 'inline' || given === 'process') return given;
+  throw new RetinueError('usage', `--host: there is no place \`${given}\`; there are: inline, process`);
 }
 
 /** Task and context. `-` among the words stands for standard input. */

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, endAll, type Leftover, leftovers } from '../../system/leftovers.ts';
 import { codeOf, type Refusal, refuse } from '../refusal.ts';
-import { type Command, endAll, type Leftover, leftovers } from './leftovers.ts';
 import { Output } from './output.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf } from '../refusal.ts';
 
 /**
  * What is left of a command. Its process group is known everywhere. What has left the group (`setsid`) is found on Linux by a mark in its
@@ -47,13 +46,13 @@ function processesFrom(pid: number): number[] | null {
   }
 }
 
-/** Asks all of it to stop, waits up to 2 s, kills. Gives what could not be ended. */
-export async function endAll(command: Command): Promise<Leftover[]> {
+/** Asks all of it to stop, waits up to 2 s, kills. Gives what could not be ended. `grace`: less where it was asked before. */
+export async function endAll(command: Command, grace = graceMs): Promise<Leftover[]> {
   let left = leftovers(command);
   tell(command, left, 'SIGTERM');
   // What is stopped hears nothing else.
   tell(command, left, 'SIGCONT');
-  for (const end = performance.now() + graceMs; left.length > 0 && performance.now() < end; left = leftovers(command)) await sleep(pollMs);
+  for (const end = performance.now() + grace; left.length > 0 && performance.now() < end; left = leftovers(command)) await sleep(pollMs);
   for (const end = performance.now() + reapMs; left.length > 0 && performance.now() < end; left = leftovers(command)) {
     tell(command, left, 'SIGKILL');
     await sleep(pollMs);
@@ -71,7 +70,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    return codeOf(error) === 'EPERM';
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -1,0 +1,40 @@
+// What a run's process and its supervisor say to each other: one JSON value a line, over one pipe.
+import { z } from 'zod';
+import type { Fact } from '../../contract/fact.ts';
+import type { CallAt, StepKind } from '../../ports/host.ts';
+
+/** What the process gets first. The brief and the grant stand in the facts. */
+export interface Start {
+  runId: string;
+  workspace: string;
+  toolTimeoutMs: number;
+  portable: string[];
+}
+
+export type ToChild =
+  | { type: 'start'; start: Start }
+  | { type: 'fact'; fact: Fact }
+  /** `value`: whether the run goes on, for a step. */
+  | { type: 'reply'; id: number; value: 'go on' | 'over' }
+  | { type: 'stop' }
+  | { type: 'ping' };
+
+export type FromChild =
+  | { type: 'step'; id: number; kind: StepKind }
+  | { type: 'call'; id: number; at: CallAt }
+  | { type: 'result'; id: number; at: CallAt; given: unknown }
+  | { type: 'pong' };
+
+const id = z.int().min(1);
+const at = z.strictObject({ turn: z.int(), index: z.int() });
+
+/** What the process says is not believed: it is looked at here, and by the run's desk after that. */
+export const FromChild: z.ZodType<FromChild> = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('step'), id, kind: z.enum(['ask', 'tools', 'nudge', 'park', 'end']) }),
+  z.strictObject({ type: z.literal('call'), id, at }),
+  z.strictObject({ type: z.literal('result'), id, at, given: z.unknown() }),
+  z.strictObject({ type: z.literal('pong') }),
+]);
+
+/** The pipe, in the process. */
+export const channelFd = 3;

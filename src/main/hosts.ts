@@ -1,0 +1,33 @@
+// Where runs execute: here, or each in a process of its own.
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inlineHost } from '../hosts/inline.ts';
+import { createProcessHost } from '../hosts/process.ts';
+import type { Host } from '../ports/host.ts';
+import type { Guard } from '../system/guard.ts';
+import { childWord } from './child-word.ts';
+
+export const hostNames = ['inline', 'process'] as const;
+export type HostName = (typeof hostNames)[number];
+
+/** `asked`: what somebody said, which holds for every run. `usual`: what the dialect has for delegated ones. */
+export function hostsFor(
+  names: { asked: HostName | undefined; usual: HostName | undefined },
+  guard: Guard,
+): { host: Host; delegatedHost: Host } {
+  const make = (name: HostName | undefined) => (name === 'process' ? processHost(guard) : inlineHost);
+  return { host: make(names.asked), delegatedHost: make(names.asked ?? names.usual) };
+}
+
+function processHost(guard: Guard): Host {
+  const command = [process.execPath, join(packageRoot(), 'bin', 'retinue.js'), childWord];
+  return createProcessHost({ command, env: process.env, marks: guard.marks });
+}
+
+/** The folder of package.json: one up from dist/, two up from src/main/. */
+export function packageRoot(): string {
+  let folder = realpathSync(dirname(fileURLToPath(import.meta.url)));
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
+}

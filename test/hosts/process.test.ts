@@ -1,0 +1,139 @@
+// Runs in processes of their own: the real program as the child, real commands, real signals.
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../src/contract/outcome.ts';
+import { tool } from '../support/adversary.ts';
+import { fileIn, noneLeft, processWorld } from './support.ts';
+
+const call = (name: string, args: object) => ({ tool: name, args });
+const bash = (command: string) => ({ calls: [call('bash', { command })] });
+
+let unique = 0;
+/** An argument by which a sleeping process is known. */
+const nap = () => `7${process.pid}.${++unique}`;
+
+describe('a run in a process of its own', () => {
+  it('works: files, commands and what the supervisor keeps, with the same facts as inline', async () => {
+    const keeper = tool('keeper', async () => ({ output: `made in ${process.pid}` }));
+    const steps = [
+      { calls: [call('write', { path: 'a.txt', content: 'one\n' }), call('read', { path: 'b.txt' }), call('keeper', {})] },
+      { calls: [call('edit', { path: 'a.txt', old: 'one', new: 'two' }), call('bash', { command: 'cat a.txt; echo $PPID' })] },
+      { expect: { prompt: 'two' }, text: 'done' },
+    ];
+    const agents = [{ name: 'all', description: '', prompt: 'You work.', source: 'test' }];
+    await using world = await processWorld({ script: { runs: [{ steps }] }, files: { 'b.txt': 'b' }, tools: [keeper], agents });
+    const outcome = await (await world.runtime.start({ task: 'x', agent: 'all' })).outcome;
+    expect(outcome).toMatchObject({ status: 'completed', summary: 'done', turns: 3 });
+    expect(outcome.artifacts.map(({ kind }) => kind)).toContain('diff');
+    const outputs = world.facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.output] : []));
+    expect(outputs).toContain(`made in ${process.pid}`);
+    const shell = outputs.find((text) => text.startsWith('two\n')) ?? '';
+    expect(Number(shell.split('\n')[1])).not.toBe(process.pid);
+    expect(world.facts[0]).toMatchObject({ type: 'run.created', data: { host: 'process' } });
+    expect(world.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
+  });
+
+  it('delegates to processes of their own, and tells what they found', async () => {
+    const tasks = [
+      { task: 'a', agent: 'plan' },
+      { task: 'b', agent: 'explore' },
+    ];
+    const runs = [
+      { when: { agent: 'general' }, steps: [{ calls: [call('delegate', { tasks })] }, { expect: { prompt: 'explored' }, text: 'all in' }] },
+      { when: { agent: 'plan' }, steps: [{ text: 'planned' }] },
+      { when: { agent: 'explore' }, steps: [{ text: 'explored' }] },
+    ];
+    await using world = await processWorld({ script: { runs } });
+    expect(await (await world.runtime.start({ task: 'x' })).outcome).toMatchObject({ status: 'completed', summary: 'all in' });
+    expect(world.types().filter((type) => type === 'child.ended')).toHaveLength(2);
+    expect(world.facts.filter((fact) => fact.type === 'run.created').map((fact) => fact.data.host)).toEqual([
+      'process',
+      'process',
+      'process',
+    ]);
+  });
+
+  it('parks while its children are at work, and hears of their ends and of messages', async () => {
+    const delegate = call('delegate', { tasks: [{ task: 'a', agent: 'child' }], wait_seconds: 0 });
+    const heard = { expect: { prompt: 'look here' }, text: 'still' };
+    const told = { expect: { prompt: 'planned' }, text: 'end' };
+    const runs = [
+      { when: { agent: 'parent' }, steps: [{ calls: [delegate] }, { text: 'waiting' }, heard, told] },
+      { when: { agent: 'child' }, steps: [{ calls: [call('gate', {})] }, { text: 'planned' }] },
+    ];
+    const gate = Promise.withResolvers<void>();
+    const wait = tool('gate', () => gate.promise.then(() => ({ output: 'open' })));
+    const agents = ['parent', 'child'].map((name) => ({ name, description: '', prompt: '', source: 'test' }));
+    await using world = await processWorld({ script: { runs }, tools: [wait], agents });
+    const run = await world.runtime.start({ task: 'x', agent: 'parent' });
+    await expect.poll(async () => (await world.store.run(run.id))?.status, { timeout: 10_000 }).toBe('waiting');
+    await run.send('look here');
+    await expect.poll(() => world.types(run.id).filter((type) => type === 'model.answered').length, { timeout: 10_000 }).toBe(3);
+    gate.resolve();
+    expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'end' });
+  });
+
+  it('sees no key of the environment (invariant 11)', async () => {
+    const env = { ...process.env, ANTHROPIC_API_KEY: 'canary-key-0123456789', RETINUE_DB: '/nowhere' };
+    const command = 'tr "\\0" "\\n" < /proc/$PPID/environ; tr "\\0" " " < /proc/$PPID/cmdline';
+    await using world = await processWorld({ script: { runs: [{ steps: [bash(command), { text: 'ok' }] }] }, host: { env } });
+    const run = await world.runtime.start({ task: 'the secret task' });
+    expect((await run.outcome).status).toBe('completed');
+    const [output] = world.facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.output] : []));
+    expect(output).toContain('PATH=');
+    expect(output).not.toMatch(/canary|API_KEY|RETINUE_DB|secret task/);
+  });
+
+  it('killed in the middle of a command: failed with the signal, the text so far kept, nothing left, siblings go on', async () => {
+    const mark = nap();
+    const script = { runs: [{ steps: [{ text: 'I begin.', ...bash(`setsid sleep ${mark} & echo $PPID > pid; sleep ${mark}`) }] }] };
+    const scripts = { other: { runs: [{ steps: [{ delayMs: 300, text: 'fine' }] }] } };
+    await using world = await processWorld({ script, scripts });
+    const run = await world.runtime.start({ task: 'x' });
+    const sibling = await world.runtime.start({ task: 'y', model: 'script/other' });
+    process.kill(Number(await fileIn(world, 'pid')), 'SIGKILL');
+    const outcome = await run.outcome;
+    expect(outcome).toMatchObject({ status: 'failed', summary: 'I begin.', error: { code: 'crashed', message: /SIGKILL/ } });
+    expect(world.facts.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'unknown' } });
+    await noneLeft(mark);
+    expect((await sibling.outcome).status).toBe('completed');
+  });
+
+  it('stopped with SIGSTOP: noticed within two heartbeats, killed, failed', async () => {
+    const mark = nap();
+    const script = { runs: [{ steps: [bash(`echo $PPID > pid; sleep ${mark}`)] }] };
+    await using world = await processWorld({ script, host: { heartbeatMs: 250 } });
+    const run = await world.runtime.start({ task: 'x' });
+    process.kill(Number(await fileIn(world, 'pid')), 'SIGSTOP');
+    expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed', message: /no sign of life for 500 ms/ } });
+    await noneLeft(mark);
+  });
+
+  it('cancelled: commands that ignore the request are killed, and only then is the run over (invariant 7)', async () => {
+    const mark = nap();
+    const script = { runs: [{ steps: [bash(`trap "" TERM; echo $PPID > pid; sleep ${mark}`)] }] };
+    await using world = await processWorld({ script });
+    const run = await world.runtime.start({ task: 'x' });
+    const pid = Number(await fileIn(world, 'pid'));
+    await run.cancel('enough');
+    const outcome = await run.outcome;
+    expect(outcome).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
+    expect(() => process.kill(pid, 0)).toThrow();
+    await noneLeft(mark);
+  });
+
+  it('ends at its deadline', async () => {
+    const mark = nap();
+    await using world = await processWorld({ script: { runs: [{ steps: [bash(`sleep ${mark}`)] }] } });
+    const outcome: Outcome = await (await world.runtime.start({ task: 'x', limits: { timeoutMs: 1200 } })).outcome;
+    expect(outcome).toMatchObject({ status: 'timed_out', terminated: 'deadline' });
+    await noneLeft(mark);
+  });
+
+  it('that leaves with a double-forked process behind it ends that one too', async () => {
+    const mark = nap();
+    const steps = [bash(`(setsid sh -c 'sleep ${mark} & sleep ${mark}' >/dev/null 2>&1 &) ; echo ok`), { text: 'done' }];
+    await using world = await processWorld({ script: { runs: [{ steps }] } });
+    expect((await (await world.runtime.start({ task: 'x' })).outcome).status).toBe('completed');
+    await noneLeft(mark);
+  });
+});
