@@ -10,5 +10,5 @@ export const commands: Command[] = [...runCommands, ...groundCommands, ...watchC
 /** Words that will be commands one day: a task of that one word would be a surprise. */
 export const reserved = [
   ...['top', 'pause', 'resume', 'replay', 'fork', 'verify', 'export', 'rm', 'gc', 'dialects', 'approve', 'refuse'],
-  ...['policy', 'mcp', 'serve', 'subagent'],
+  ...['policy', 'mcp', 'serve'],
 ];

@@ -15,6 +15,8 @@ export function route(argv: string[]): Routed {
   const [first] = argv;
   if (first === undefined) return { kind: 'overview', asked: false };
   if (first === '--version' || first === '-V' || first === 'version') return { kind: 'version' };
+  // As a program that starts children by itself would call it.
+  if (first === '--subagent') return route(['subagent', ...argv.slice(1)]);
   if (first === 'help') return helpFor(argv[1]);
   if (first === '--help' || first === '-h') return helpFor(argv.slice(1).find((word) => !word.startsWith('-')));
   const { command, rest } = split(argv);

@@ -27,7 +27,7 @@ describe('run --detach', () => {
     expect(call(io, 'open')).toBeUndefined();
     const flags = { workspace: 'dir', limits: { timeoutMs: 5000 }, rules: ['deny bash'] };
     const brief = { task: 'look around', agent: 'explore', files: ['a.ts'], limits: { timeoutMs: 5000 } };
-    expect(call(io, 'detach')).toEqual([{ flags: expect.objectContaining(flags), brief }]);
+    expect(call(io, 'detach')).toEqual([{ flags: expect.objectContaining(flags), brief, open: {} }]);
   });
 
   it('--json is the id', async () => {

@@ -20,6 +20,8 @@ const runFlags: Flag[] = [
   { name: 'stream-json', help: 'print facts as JSON Lines on standard output as they come' },
 ];
 
+const subagentFlags = ['agent', 'model', 'context', 'allow', 'deny', 'max-turns', 'timeout', 'budget-usd', 'budget-tokens'];
+
 export const runCommands: Command[] = [
   {
     name: 'run',
@@ -39,6 +41,23 @@ export const runCommands: Command[] = [
     ],
     exits: 'outcome',
     load: () => import('../commands/run.ts'),
+  },
+  {
+    name: 'subagent',
+    group: 'run',
+    usage: '--task TEXT [--context TEXT] [flags]',
+    summary: 'do one delegated task and print its outcome as JSON',
+    about:
+      'For programs that start a child by themselves: a fresh context, no delegation, one outcome on standard output and progress on standard error. `retinue --subagent --task TEXT` is the same. The task has 5 minutes unless --timeout or `dialects.ralph.subagent_timeout` says otherwise.',
+    flags: [
+      { name: 'task', value: 'TEXT', help: 'what is to be done' },
+      ...runFlags.filter(({ name }) => subagentFlags.includes(name)),
+      ...ground,
+    ],
+    words: { min: 0, max: 0 },
+    examples: [['retinue subagent --task "count the tests" --context "they are in test/" | jq -r .summary', 'its report']],
+    exits: 'outcome',
+    load: () => import('../commands/subagent.ts'),
   },
   {
     name: 'demo',

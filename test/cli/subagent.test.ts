@@ -1,0 +1,32 @@
+// `retinue subagent`, and the same as a flag: one outcome as JSON, whatever becomes of the task.
+import { describe, expect, it } from 'vitest';
+import { createPlace } from './support-process.ts';
+
+const words = [['subagent'], ['--subagent']];
+
+describe.each(words)('retinue %s', (...word) => {
+  it('prints one JSON outcome, and its first message is context and task', async () => {
+    const expected = { prompt: 'Context: it is small\n\nTask: count' };
+    using place = createPlace({ runs: [{ steps: [{ expect: expected, text: 'Three.' }] }] });
+    const { code, out } = await place.run(...word, '--task', 'count', '--context', 'it is small');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ status: 'completed', success: true, summary: 'Three.', depth: 0 });
+  });
+
+  it('has no delegation tools', async () => {
+    const calls = [{ tool: 'delegate', args: { tasks: [{ task: 'x' }] } }];
+    using place = createPlace({ runs: [{ steps: [{ calls }, { expect: { prompt: 'not available' }, text: 'no' }] }] });
+    expect(JSON.parse((await place.run(...word, '--task', 'x')).out)).toMatchObject({ status: 'completed', summary: 'no' });
+  });
+
+  it('prints the outcome of a failure too, and exits by it', async () => {
+    using place = createPlace({ runs: [{ steps: [{ error: { status: 401, message: 'no' } }] }] });
+    const { code, out } = await place.run(...word, '--task', 'x');
+    expect([code, JSON.parse(out).status]).toEqual([1, 'failed']);
+  });
+
+  it('wants a task', async () => {
+    using place = createPlace({ runs: [] });
+    expect(await place.run(...word)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--task') });
+  });
+});
