@@ -53,6 +53,18 @@ export interface Cancelled {
   result: 'asked' | 'ended' | 'already';
 }
 
+/** A tree that no living process drives. */
+export interface Interrupted {
+  rootId: string;
+  kind: RunRow['kind'];
+  label: string | null;
+  agent: string | null;
+  /** Whose tools its runs have: only a runtime of the same dialect can go on with it. */
+  dialect: string;
+  /** Runs of it that have not ended. */
+  open: number;
+}
+
 /** The one surface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
 export interface Api {
   /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
@@ -67,6 +79,13 @@ export interface Api {
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
   /** Resolves when all (or any) have ended; with `any`, runs not ended are null. */
   wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
+  /** Oldest first. */
+  interrupted(): Promise<Interrupted[]>;
+  /**
+   * Goes on with an interrupted tree in this process, and gives its runs, the root first. Rejects with `fenced` where another process has it,
+   * and with `unknown_dialect` where it is another dialect's.
+   */
+  resume(rootId: string): Promise<Handle[]>;
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;
   /** Steers a live run of any process; a finished one is asked a follow-up by a new run of this process. */
   message(id: string, text: string): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;

@@ -13,7 +13,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
-import type { Api, Cancelled, RunDetail, RunView } from './api.ts';
+import type { Api, Cancelled, Handle, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { findRun } from './find.ts';
 import { changes, descent, followFacts } from './follow.ts';
@@ -66,10 +66,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiO
 
   async function show(id: string): Promise<RunDetail> {
     const row = await rowOf(id);
-    const facts = await store.facts({ runId: row.runId, types: ['run.created', 'run.ended'] });
-    const created = facts.find((fact) => fact.type === 'run.created') as FactOf<'run.created'> | undefined;
+    const facts = await store.facts({ runId: row.runId, types: ['run.ended'] });
+    const created = await createdOf(row.runId);
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
-    if (!created) throw new RetinueError('store_corrupt', `run ${row.runId} has no run.created`);
     const [view] = await views([row]);
     const children = await views(await store.runs({ parentId: row.runId, order: 'oldest' }));
     return { ...(view as RunView), brief: created.data.brief, grant: created.data.grant, outcome: ended?.data.outcome ?? null, children };
@@ -143,6 +142,34 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiO
     return (await endHere(row, reason)) ? { runId, result: 'ended' } : cancelOne(id, reason);
   }
 
+  async function interrupted(): Promise<Interrupted[]> {
+    const rows = await store.runs({ live: true, order: 'oldest' });
+    const roots = [...new Set(rows.map((row) => row.rootId))];
+    const holders = await store.holders(roots);
+    const lost = roots.filter((rootId) => !holders.get(rootId)?.alive);
+    return Promise.all(
+      lost.map(async (rootId): Promise<Interrupted> => {
+        const { brief, kind, agent, dialect: of } = (await createdOf(rootId)).data;
+        return { rootId, kind, label: brief.label ?? null, agent, dialect: of, open: rows.filter((row) => row.rootId === rootId).length };
+      }),
+    );
+  }
+
+  async function resume(rootId: string): Promise<Handle[]> {
+    const { dialect: of } = (await createdOf(rootId)).data;
+    if (of !== dialect.name)
+      throw new RetinueError('unknown_dialect', `run ${rootId} was delegated with the dialect ${of}, and this is ${dialect.name}`);
+    const resumed = await (await drive()).resume(rootId, 'retinue resume');
+    if (!resumed.ok) throw new RetinueError('fenced', `run ${rootId} is driven by process ${resumed.pid}`);
+    return resumed.handles;
+  }
+
+  async function createdOf(runId: string): Promise<FactOf<'run.created'>> {
+    const [created] = await store.facts({ runId, types: ['run.created'] });
+    if (created?.type !== 'run.created') throw new RetinueError('store_corrupt', `run ${runId} has no run.created`);
+    return created;
+  }
+
   async function endHere(row: RunRow, reason: string): Promise<boolean> {
     const owner = running ? (await running).owner : await store.open();
     try {
@@ -173,6 +200,8 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiO
       yield* followFacts(row, options, { store, listeners });
     },
     wait,
+    interrupted,
+    resume,
     cancel: (given, reason) => Promise.all(given.map((id) => cancelOne(id, reason))),
     async message(id, text) {
       const row = await rowOf(id);

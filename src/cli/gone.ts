@@ -1,7 +1,8 @@
 import type { Api } from '../api/api.ts';
 import type { Io } from './io.ts';
 
-export const goneText = 'will not end by itself: the process that drove it is gone; `retinue cancel` ends it';
+export const goneText =
+  'will not end by itself: the process that drove it is gone; `retinue resume` goes on with it, `retinue cancel` ends it';
 
 const everyMs = 2000;
 
@@ -34,4 +35,12 @@ export function lookForGone(io: Io, api: Api, watched: { ids: string[]; any: boo
   };
   void look();
   return end;
+}
+
+/** Says once that earlier processes left something unfinished; nobody goes on with it unasked. */
+export async function hintInterrupted(io: Io, api: Api): Promise<void> {
+  const left = (await api.interrupted()).length;
+  if (left === 0) return;
+  const what = left === 1 ? '1 interrupted run of an earlier process' : `${left} interrupted runs of earlier processes`;
+  io.err(`retinue: ${what}: \`retinue resume\` goes on with ${left === 1 ? 'it' : 'them'}\n`);
 }

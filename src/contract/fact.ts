@@ -109,6 +109,8 @@ export const factData = {
     label: z.string().nullable(),
     agent: z.string().nullable(),
     background: z.boolean(),
+    /** Its place among the briefs of that call, by which a call that was cut off finds it again; 0 where it is absent. */
+    n: z.int().optional(),
   }),
   'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome }),
   'message.received': z.strictObject({ from: z.string(), text: z.string() }),

@@ -15,7 +15,7 @@ import type { LiveRun } from './live.ts';
 
 /** What delegation needs of the runtime. */
 export interface Desk {
-  start(brief: Brief, parent: LiveRun, call: { turn: number; index: number } | null): Promise<LiveRun>;
+  start(brief: Brief, parent: LiveRun, call: { turn: number; index: number; n: number } | null): Promise<LiveRun>;
   message(run: LiveRun, text: string, from: string): Promise<void>;
   cancel(run: LiveRun, reason: string, by: string): Promise<void>;
   live(runId: string): LiveRun | null;
@@ -32,9 +32,15 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
   const by = `run ${run.id}`;
   const maxOutputBytes = desk.journal.state(run.id).created.data.grant.limits.maxOutputBytes.value ?? defaultLimits.maxOutputBytes;
 
+  let asked = 0;
+
+  /** A call that was cut off and is made again finds the children that it had: they are not started twice. */
   async function start(brief: Brief): Promise<Started> {
+    const n = asked++;
+    const made = call && madeBy(call, n);
+    if (made) return { ok: true, runId: made };
     try {
-      return { ok: true, runId: (await desk.start(brief, run, call)).id };
+      return { ok: true, runId: (await desk.start(brief, run, call && { ...call, n })).id };
     } catch (error) {
       if (isRetinueError(error)) return { ok: false, error: error.info };
       throw error;
@@ -46,6 +52,12 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
     if (!child) return null;
     const row = run.endedRows.get(id) ?? (desk.live(id) ? rowOf(desk.journal.state(id)) : null);
     return row && { row, outcome: child.outcome };
+  }
+
+  function madeBy(at: { turn: number; index: number }, n: number): string | null {
+    for (const child of desk.journal.state(run.id).children.values())
+      if (child.n === n && child.call?.turn === at.turn && child.call.index === at.index) return child.id;
+    return null;
   }
 
   const isOpen = (id: string) => desk.journal.state(run.id).children.get(id)?.outcome === null;

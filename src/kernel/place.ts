@@ -54,12 +54,14 @@ export function placeRun({ id, rootId, parent, view, family, admitted }: Place, 
 
 export interface Origin {
   call: { turn: number; index: number } | null;
+  /** The brief's place among those of the call. */
+  n: number;
   dialect: string;
   host: string;
 }
 
 /** {the run's run.created, its parent's child.created}: to be recorded in one transaction. */
-export function createdParts(run: LiveRun, { call, dialect, host }: Origin, journal: Journal): Part[] {
+export function createdParts(run: LiveRun, { call, n, dialect, host }: Origin, journal: Journal): Part[] {
   const { brief, agent, grant, handle, notices } = run.admitted as Admitted;
   const { id, rootId, parent, depth } = run;
   const shared = { agent: agent.name, brief, depth, dialect, grant, host, kind: 'agent' as const, model: handle.id, notices };
@@ -67,6 +69,6 @@ export function createdParts(run: LiveRun, { call, dialect, host }: Origin, jour
   const own: Part = { runId: id, drafts: [{ type: 'run.created', data }] };
   if (!parent) return [own];
   const { label = null, background = false } = brief;
-  const told = () => ({ agent: agent.name, background, call, childId: id, hash: journal.state(id).hash, label });
+  const told = () => ({ agent: agent.name, background, call, childId: id, hash: journal.state(id).hash, label, n });
   return [own, { runId: parent.id, drafts: () => [{ type: 'child.created', data: told() }] }];
 }

@@ -1,6 +1,7 @@
 // The life of one run in this process: slot, start, loop, settle. Whatever happens, it ends with exactly one `run.ended`, in one
 // transaction with the parent's `child.ended` (invariants 1 and 2).
 import { RetinueError } from '../contract/error.ts';
+import type { FactData } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { canonical, keepCanonical, sha256 } from '../parts/canonical.ts';
 import type { Contexts } from '../parts/context.ts';
@@ -60,7 +61,8 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
   if (!run.admitted || !(await run.slot.ensure())) return null;
   const { agent, brief, grant, handle, check } = run.admitted;
   const fallbacks = [...run.admitted.fallbacks];
-  const { deadline, pinned } = await start(run, ground);
+  const { started } = ground.journal.state(run.id);
+  const { deadline, pinned } = started ? await takeUp(run, started.data, ground) : await start(run, ground);
   const endDeadline = ground.deadlines.at(deadline, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
   try {
     const env: LoopEnv = {
@@ -144,6 +146,31 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
   const blobs = [system, toolsText, ...(historyText === null ? [] : [historyText])];
   ground.journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'run.started', data }] }], { blobs }).catch(() => {});
   return { deadline, pinned };
+}
+
+/** What a run that was started before goes on with: everything that its requests are made of is in the store. */
+async function takeUp(
+  run: LiveRun,
+  started: FactData['run.started'],
+  { store, clock }: RunGround,
+): Promise<{ deadline: number; pinned: Pinned }> {
+  const text = async (hash: string | null) => {
+    const found = hash === null ? '' : await store.blob(hash);
+    if (found === null) throw new RetinueError('store_corrupt', `run ${run.id} cannot go on: a text that it pinned is gone (${hash})`);
+    return found;
+  };
+  const [system, tools, history] = await Promise.all([text(started.system), text(started.tools), text(started.history)]);
+  const left = started.deadline === null ? Number.POSITIVE_INFINITY : msOf(started.deadline) - clock.now();
+  run.deadline = clock.monotonic() + left;
+  const pinned: Pinned = {
+    system,
+    systemHash: started.system as string,
+    tools: JSON.parse(tools),
+    toolsHash: started.tools as string,
+    history: history === '' ? [] : JSON.parse(history),
+    historyHash: started.history,
+  };
+  return { deadline: run.deadline, pinned };
 }
 
 /**

@@ -32,6 +32,7 @@ import { heedOrders } from './orders.ts';
 import { createdParts, placeRun, viewOf } from './place.ts';
 import { recall } from './recall.ts';
 import { remoteLoop } from './remote.ts';
+import { reviveTree, stopAsRecorded, takenUp } from './revive.ts';
 import { broken, driveRun, type RunGround, settleRun } from './run.ts';
 
 export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools' | 'setup'> {
@@ -59,6 +60,9 @@ export interface StartOptions {
   check?: Check;
 }
 
+/** What became of asking to go on with a tree; `pid`: of the living process that drives it. */
+export type Resumed = { ok: true; handles: RunHandle[] } | { ok: false; pid: number };
+
 /** A run of this process, as its starter holds it. */
 export interface RunHandle {
   id: string;
@@ -80,6 +84,8 @@ export interface Runtime {
   owner: Owner;
   start(brief: unknown, options?: StartOptions): Promise<RunHandle>;
   client(options?: ClientOptions): Promise<Client>;
+  /** Goes on with a tree that no living process drives: every run of it from its last fact. */
+  resume(rootId: string, by: string): Promise<Resumed>;
   live(runId: string): RunHandle | null;
   listen(listener: (event: Fact | Delta) => void): () => void;
   /** Slots and timers in use: both 0 when nothing runs. */
@@ -144,7 +150,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     runs.get(rootId)?.stop({ code: 'lost', message: error.message, error });
   }
 
-  type Call = { turn: number; index: number } | null;
+  type Call = { turn: number; index: number; n: number } | null;
 
   async function start(input: unknown, parent: LiveRun | null, call: Call, more: StartOptions = {}): Promise<LiveRun> {
     const brief = parseBrief(input);
@@ -231,7 +237,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     runs.set(run.id, run);
     run.parent?.children.add(run);
     try {
-      await journal.record(run.rootId, createdParts(run, { call, dialect, host: hostOf(run).name }, journal));
+      await journal.record(
+        run.rootId,
+        createdParts(
+          run,
+          { call: call && { index: call.index, turn: call.turn }, n: call?.n ?? 0, dialect, host: hostOf(run).name },
+          journal,
+        ),
+      );
     } catch (error) {
       runs.delete(run.id);
       journal.forget(run.id);
@@ -293,8 +306,34 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
   }
 
+  async function resume(rootId: string, by: string): Promise<Resumed> {
+    assertOpen(null);
+    const claim = await store.claim(owner, rootId);
+    if (!claim.ok) return { ok: false, pid: claim.pid };
+    const known = new Set(runs.keys());
+    const revived = known.has(rootId) ? [] : await reviveTree(rootId, { store, journal, scheduler, catalog, models, compileSchema });
+    for (const run of revived) runs.set(run.id, run);
+    await journal.record(
+      rootId,
+      revived.map((run) => takenUp(journal.state(run.id), by)),
+    );
+    for (const run of revived) stopAsRecorded(run, { state: journal.state(run.id), now: clock.now() });
+    for (const run of revived.filter((each) => each.admitted)) void execute(run);
+    for (const client of revived.filter((each) => !each.admitted)) void closeWithChildren(client);
+    return { ok: true, handles: revived.map(handleOf) };
+  }
+
+  /** Nobody stands behind a client that is gone: what its contract lets go on does so, and then it has ended. */
+  async function closeWithChildren(client: LiveRun): Promise<void> {
+    const gone: StopCause = { code: 'client_gone', message: 'the client that delegated it went away' };
+    if (dialect !== 'native') for (const child of client.children) child.stop(gone);
+    await Promise.allSettled([...client.children].map((child) => child.ended));
+    await settleRun(client, completed, runGround);
+  }
+
   return {
     owner,
+    resume,
     start: async (input, more) => handleOf(await start(input, null, null, more)),
     client: openClient,
     live: (id) => {

@@ -16,6 +16,9 @@ export interface ChildState {
   label: string | null;
   agent: string | null;
   outcome: Outcome | null;
+  /** The call that asked for it, and its place among the briefs of that call. */
+  call: FactData['child.created']['call'];
+  n: number;
 }
 
 export interface RunState {
@@ -179,7 +182,14 @@ const reducers: Reducers = {
     if (data.told.length > 0) state.inbox = state.inbox.filter((item) => item.kind !== 'child' || !data.told.includes(item.childId));
   },
   'child.created': (state, data) => {
-    state.children.set(data.childId, { id: data.childId, label: data.label, agent: data.agent, outcome: null });
+    state.children.set(data.childId, {
+      id: data.childId,
+      label: data.label,
+      agent: data.agent,
+      outcome: null,
+      call: data.call,
+      n: data.n ?? 0,
+    });
   },
   'child.ended': (state, { childId, outcome }) => {
     const child = state.children.get(childId);

@@ -104,7 +104,7 @@ export function dialectTools(dialect: Dialect, catalog: Catalog): AnyTool[] {
     description: tool.description(context),
     input: tool.input,
     readOnly: tool.readOnly,
-    idempotent: false,
+    idempotent: tool.repeatable ?? true,
     timeoutMs: null,
     maxOutputBytes: 1_048_576,
     subjects: () => [],

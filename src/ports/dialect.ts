@@ -62,6 +62,8 @@ export interface DialectTool<I = unknown> {
   readOnly: boolean;
   /** Whether it may undo or overwrite something; false where it only adds. */
   destructive?: boolean;
+  /** Whether a call that was cut off may be made again: children that it had started are found, not started twice. True where it is absent. */
+  repeatable?: boolean;
   toRequest(input: I, context: DialectContext): DelegationRequest;
   fromReply(reply: DelegationReply, request: DelegationRequest, context: DialectContext): DialectResult;
 }

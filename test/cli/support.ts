@@ -120,6 +120,7 @@ export function world(play: Play = {}): World {
   const api = {
     find: async (id: string) => (id === 'last' ? rootId : id.padEnd(16, '0')),
     ps: async () => [],
+    interrupted: async () => [],
     show: async () => detail(),
     logs: async () => [],
     agents: () => [],

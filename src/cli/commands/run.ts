@@ -3,6 +3,7 @@ import { attend, type Manner } from '../attend.ts';
 import { cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
 import { shortId } from '../format.ts';
+import { hintInterrupted } from '../gone.ts';
 import type { Detached, Io } from '../io.ts';
 import { printJson } from '../json.ts';
 import { runFlags, settle, withApi } from '../session.ts';
@@ -36,7 +37,9 @@ export async function run(args: Args, io: Io): Promise<number> {
   }
   return withApi(io, { ...ground, host, drive: true }, async (api, settings) => {
     const brief = await briefFor(settings);
-    return (await attend(io, api, { ...manner, start: () => api.start(brief) })) ?? 0;
+    const code = (await attend(io, api, { ...manner, start: () => api.start(brief) })) ?? 0;
+    await hintInterrupted(io, api);
+    return code;
   });
 }
 

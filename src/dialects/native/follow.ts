@@ -45,6 +45,7 @@ const message: DialectTool<z.infer<typeof Message>> = {
     'takes it as a follow-up in a new run that still knows all it did.',
   input: Message,
   readOnly: false,
+  repeatable: false,
   toRequest: (input) => ({ kind: 'message', id: input.id, text: input.text }),
   fromReply(reply, request) {
     if (reply.kind !== 'children') return refusal(reply);

@@ -1,0 +1,86 @@
+import type { Api, Handle, Interrupted } from '../../api/api.ts';
+import { isRetinueError } from '../../contract/error.ts';
+import type { Outcome } from '../../contract/outcome.ts';
+import { cleanLine } from '../clean.ts';
+import { ended } from '../describe.ts';
+import type { Args } from '../flags.ts';
+import { paint, shortId, statusStyle } from '../format.ts';
+import type { Io } from '../io.ts';
+import { outcomeJson, printJson } from '../json.ts';
+import { progressFor } from '../progress.ts';
+import { groundFlags, withApi } from '../session.ts';
+
+/** Goes on with what earlier processes left unfinished, and waits for it. */
+export async function run(args: Args, io: Io): Promise<number> {
+  const flags = groundFlags(args);
+  const found = await withApi(io, { flags, drive: false }, async (api) => {
+    const all = await api.interrupted();
+    if (args.words.length === 0) return all;
+    const roots = await Promise.all(args.words.map(async (word) => (await api.show(word)).rootId));
+    return chosen(io, all, roots);
+  });
+  if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
+  const outcomes: Outcome[] = [];
+  let code = 0;
+  for (const dialect of new Set(found.map((tree) => tree.dialect))) {
+    const ids = found.filter((tree) => tree.dialect === dialect).map((tree) => tree.rootId);
+    const part = await withApi(io, { flags, drive: true, dialect, agents: { chosen: undefined } }, (api) =>
+      resumeAll(io, api, { ids, args }),
+    );
+    outcomes.push(...part.outcomes);
+    code ||= part.code;
+  }
+  if (args.has('json')) printJson(io, outcomes.map(outcomeJson));
+  return code;
+}
+
+function chosen(io: Io, all: Interrupted[], roots: string[]): Interrupted[] {
+  for (const root of roots.filter((id) => !all.some((tree) => tree.rootId === id)))
+    io.err(`retinue: ${shortId(root)} was not interrupted: it has ended, or a living process drives it\n`);
+  return all.filter((tree) => roots.includes(tree.rootId));
+}
+
+/** Exit code 0 when all of it has ended, whatever came out; 130 when it was interrupted, 1 where another process was faster. */
+async function resumeAll(io: Io, api: Api, { ids, args }: { ids: string[]; args: Args }): Promise<{ outcomes: Outcome[]; code: number }> {
+  const progress = progressFor(io, { stream: false, plain: args.has('plain') });
+  const handles: Handle[] = [];
+  let stopped = false;
+  const release = io.onInterrupt(() => {
+    if (stopped) io.exitNow(130);
+    stopped = true;
+    progress.note('retinue: cancelling; Ctrl-C again leaves at once\n');
+    for (const handle of handles) void handle.cancel('interrupted').catch(() => {});
+  });
+  const unwatch = api.watch(progress.event);
+  let code = 0;
+  const outcomes: Outcome[] = [];
+  try {
+    for (const id of ids) {
+      const root = await take(io, api, id);
+      if (root) handles.push(root);
+      else code = 1;
+    }
+    for (const handle of handles) outcomes.push(await handle.outcome);
+  } finally {
+    unwatch();
+    release();
+    progress.end(null);
+  }
+  for (const outcome of outcomes) if (!args.has('json')) io.out(`${line(outcome, io.colour.out)}\n`);
+  return { outcomes, code: stopped ? 130 : code };
+}
+
+async function take(io: Io, api: Api, id: string): Promise<Handle | null> {
+  try {
+    const [root] = await api.resume(id);
+    return root ?? null;
+  } catch (error) {
+    if (!isRetinueError(error) || error.code !== 'fenced') throw error;
+    io.err(`retinue: ${cleanLine(error.message)}\n`);
+    return null;
+  }
+}
+
+function line(outcome: Outcome, colour: boolean): string {
+  return `${shortId(outcome.runId)} ${paint(colour, statusStyle[outcome.status], cleanLine(ended(outcome)))}`;
+}

@@ -1,0 +1,69 @@
+// The real program killed with -9 in the middle of a tree, and gone on with by another one.
+import { describe, expect, it } from 'vitest';
+import type { RunView } from '../../src/api/api.ts';
+import type { StoredFact } from '../../src/contract/fact.ts';
+import type { Outcome } from '../../src/contract/outcome.ts';
+import { createPlace, type Place } from './support-process.ts';
+
+const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
+const script = {
+  runs: [
+    {
+      when: { agent: 'general' },
+      steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { expect: { prompt: 'b is done' }, text: 'all done' }],
+    },
+    { when: { label: 'a' }, steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'a is done' }] },
+    { when: { label: 'b' }, steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { delayMs: 1500, text: 'b is done' }] },
+  ],
+};
+
+async function killed(place: Place): Promise<StoredFact[]> {
+  const running = place.start('run', 'go');
+  const facts = await place.until<StoredFact[]>(
+    ['logs', 'last', '--tree'],
+    (found) => found.some((fact) => fact.type === 'child.ended') && found.filter((fact) => fact.type === 'model.asked').length === 5,
+  );
+  running.process.kill('SIGKILL');
+  await running.finished;
+  return facts;
+}
+
+const answers = (facts: StoredFact[]) => facts.filter((fact) => fact.type === 'model.answered').length;
+
+describe('after kill -9', () => {
+  it('resume goes on with the tree, repeats nothing, and every outcome is there once', async () => {
+    using place = createPlace(script);
+    const before = await killed(place);
+    const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
+    expect(rows.map(({ status }) => status)).toEqual(['interrupted', 'interrupted']);
+    const { code, out, err } = await place.run('resume', '--json');
+    expect([code, err.includes('TypeError')]).toEqual([0, false]);
+    const [outcome] = JSON.parse(out) as Outcome[];
+    expect(outcome).toMatchObject({ status: 'completed', summary: 'all done', turns: 2 });
+    const after = JSON.parse((await place.run('logs', 'last', '--tree', '--json')).out) as StoredFact[];
+    const tree = after.filter((fact) => fact.runId !== '');
+    expect(tree.slice(0, before.length).map(({ hash }) => hash)).toEqual(before.map(({ hash }) => hash));
+    expect(tree.filter((fact) => fact.type === 'tool.asked')).toHaveLength(3);
+    expect(tree.filter((fact) => fact.type === 'run.ended')).toHaveLength(3);
+    expect(tree.filter((fact) => fact.type === 'child.ended')).toHaveLength(2);
+    expect(answers(tree)).toBe(6);
+    expect(await place.run('resume')).toMatchObject({ code: 0, err: 'retinue: nothing was interrupted\n' });
+  });
+
+  it('two commands that resume at once drive it once', async () => {
+    using place = createPlace(script);
+    await killed(place);
+    const both = await Promise.all([place.run('resume', '--json'), place.run('resume', '--json')]);
+    expect(both.map(({ code }) => code).sort()).toSatisfy((codes: number[]) => codes.join() === '0,0' || codes.join() === '0,1');
+    const after = JSON.parse((await place.run('logs', 'last', '--tree', '--json')).out) as StoredFact[];
+    expect(after.filter((fact) => fact.type === 'run.ended')).toHaveLength(3);
+    expect(answers(after)).toBe(6);
+  });
+
+  it('another command only hints at it', async () => {
+    using place = createPlace(script);
+    await killed(place);
+    const { err } = await place.run('run', '--agent', 'explore', '--label', 'a', 'again');
+    expect(err).toContain('1 interrupted run of an earlier process: `retinue resume` goes on with it');
+  });
+});

@@ -1,0 +1,177 @@
+// A tree goes on from its facts in another runtime (invariant 3). The first one is not closed: it stands for a process that was stopped and
+// wakes up later, and nothing of what it does then may count.
+import { describe, expect, it } from 'vitest';
+import type { Fact } from '../../src/contract/fact.ts';
+import { systemClock } from '../../src/main/system.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Store } from '../../src/ports/store.ts';
+import type { AnyTool } from '../../src/ports/tool.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { anyAgent, checkJournal, tool } from '../support/adversary.ts';
+import { createWorld, type World, type WorldOptions } from '../support/world.ts';
+
+const call = (name: string, args: object = {}) => ({ tool: name, args });
+
+/** A second runtime on the first one's store, after the first one has lost its lease. */
+async function next(store: Store, first: World, options: WorldOptions): Promise<World> {
+  await store.release(first.runtime.owner);
+  return createWorld({ ...options, store: { ...store, close: async () => {} }, settings: { workspace: first.workspace } });
+}
+
+async function until(world: World, holds: (facts: Fact[]) => boolean): Promise<void> {
+  await expect.poll(() => holds(world.facts), { timeout: 5000 }).toBe(true);
+}
+
+function counted(name: string, more: Partial<AnyTool> = {}) {
+  const gate = Promise.withResolvers<void>();
+  let calls = 0;
+  const made = tool(
+    name,
+    async () => {
+      calls++;
+      await gate.promise;
+      return { output: `${name} ${calls}` };
+    },
+    more,
+  );
+  return { tool: made, calls: () => calls, open: gate.resolve };
+}
+
+describe('a run that goes on', () => {
+  it('asks for no answer again, makes no finished call again, and tells of a cut one as unknown', async () => {
+    const store = createMemoryStore();
+    const done = counted('done');
+    done.open();
+    const cut = counted('cut', { idempotent: false, readOnly: false });
+    const again = counted('again', { idempotent: true });
+    const steps = [
+      { calls: [call('done')] },
+      { calls: [call('cut'), call('again')] },
+      { expect: { prompt: 'not known whether' }, text: 'end' },
+    ];
+    const options = { script: { runs: [{ steps }] }, agents: [anyAgent], tools: [done.tool, cut.tool, again.tool], store };
+    const first = await createWorld(options);
+    const run = await first.runtime.start({ task: 'x', agent: 'any' });
+    await until(first, () => cut.calls() === 1 && again.calls() === 1);
+    await using second = await next(store, first, options);
+    again.open();
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    if (!resumed.ok) throw new Error('not resumed');
+    const outcome = await resumed.handles[0]?.outcome;
+    expect(outcome).toMatchObject({ status: 'completed', summary: 'end', turns: 3 });
+    expect([done.calls(), cut.calls(), again.calls()]).toEqual([1, 1, 2]);
+    cut.open();
+    await expect(run.outcome).rejects.toMatchObject({ code: 'fenced' });
+    const facts = (await checkJournal(second)).get(run.id) ?? [];
+    expect(facts.filter((fact) => fact.type === 'model.answered')).toHaveLength(3);
+    expect(facts.filter((fact) => fact.type === 'run.resumed')).toHaveLength(1);
+    expect(second.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
+  });
+
+  it('a model call that was open is made again, as one more attempt at the same request', async () => {
+    const store = createMemoryStore();
+    const first = await createWorld({ script: { runs: [{ steps: [{ hang: 'start' }] }] }, store });
+    const run = await first.runtime.start({ task: 'x' });
+    await until(first, (facts) => facts.some((fact) => fact.type === 'model.asked'));
+    await using second = await next(store, first, { script: { runs: [{ steps: [{ text: 'here' }] }] } });
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed', summary: 'here' });
+    const asked = (await store.facts({ runId: run.id })).flatMap((fact) => (fact.type === 'model.asked' ? [fact.data] : []));
+    expect(asked.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(asked[0]?.request).toBe(asked[1]?.request);
+  });
+
+  it('a delegation that was cut off finds its children: none is started twice, each is told once', async () => {
+    const store = createMemoryStore();
+    const slow = counted('slow', { idempotent: true });
+    const tasks = ['a', 'b', 'c'].map((label) => ({ task: `do ${label}`, label, agent: 'any' }));
+    const script = {
+      runs: [
+        { when: { agent: 'boss' }, steps: [{ calls: [call('delegate', { tasks })] }, { expect: { prompt: 'quick' }, text: 'all' }] },
+        { when: { label: 'a' }, steps: [{ text: 'quick' }] },
+        { when: { label: 'b' }, steps: [{ calls: [call('slow')] }, { text: 'slow b' }] },
+        { when: { label: 'c' }, steps: [{ calls: [call('slow')] }, { text: 'slow c' }] },
+      ],
+    };
+    const boss = { ...anyAgent, name: 'boss' };
+    const options: WorldOptions = { script, agents: [anyAgent, boss], tools: [slow.tool], store };
+    const first = await createWorld(options);
+    const run = await first.runtime.start({ task: 'x', agent: 'boss' });
+    await until(first, (facts) => slow.calls() === 2 && facts.some((fact) => fact.type === 'child.ended'));
+    await using second = await next(store, first, options);
+    slow.open();
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    if (!resumed.ok) throw new Error('not resumed');
+    expect(resumed.handles).toHaveLength(3);
+    expect(await resumed.handles[0]?.outcome).toMatchObject({ status: 'completed', summary: 'all' });
+    const facts = (await checkJournal(second)).get(run.id) ?? [];
+    expect(facts.filter((fact) => fact.type === 'child.created')).toHaveLength(3);
+    expect(facts.filter((fact) => fact.type === 'child.ended')).toHaveLength(3);
+    const result = facts.find((fact) => fact.type === 'tool.finished');
+    expect(result?.type === 'tool.finished' && result.data.told).toHaveLength(3);
+  });
+
+  it('whose deadline passed without a process has timed out', async () => {
+    const store = createMemoryStore();
+    const script = { runs: [{ steps: [{ hang: 'start' }] }] };
+    const first = await createWorld({ script, store });
+    const run = await first.runtime.start({ task: 'x', limits: { timeoutMs: 60_000 } });
+    await until(first, (facts) => facts.some((fact) => fact.type === 'model.asked'));
+    const later: Clock = { ...systemClock, now: () => systemClock.now() + 120_000 };
+    await using second = await next(store, first, { script, options: { clock: later } });
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'timed_out', terminated: 'deadline' });
+    expect(second.types().filter((type) => type === 'model.asked')).toEqual([]);
+  });
+
+  it('that somebody had cancelled ends cancelled, and everything below it', async () => {
+    const store = createMemoryStore();
+    const stuck = tool('stuck', () => new Promise(() => {}), { idempotent: true });
+    const tasks = [{ task: 'a', agent: 'any' }];
+    const script = {
+      runs: [
+        { when: { agent: 'boss' }, steps: [{ calls: [call('delegate', { tasks })] }] },
+        { when: { agent: 'any' }, steps: [{ calls: [call('stuck')] }] },
+      ],
+    };
+    const options: WorldOptions = { script, agents: [anyAgent, { ...anyAgent, name: 'boss' }], tools: [stuck], store };
+    const first = await createWorld(options);
+    const run = await first.runtime.start({ task: 'x', agent: 'boss' });
+    await until(first, (facts) => facts.some((fact) => fact.type === 'tool.asked' && fact.data.tool === 'stuck'));
+    await run.cancel('enough');
+    await using second = await next(store, first, options);
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    const outcomes = await Promise.all(resumed.ok ? resumed.handles.map((handle) => handle.outcome) : []);
+    expect(outcomes.map(({ status, error }) => [status, error?.message])).toEqual([
+      ['cancelled', 'enough'],
+      ['cancelled', 'enough'],
+    ]);
+  });
+
+  it('has spent what its facts say: the budget of the tree still holds (invariant 5)', async () => {
+    const store = createMemoryStore();
+    const wait = counted('wait', { idempotent: true });
+    const steps = [{ calls: [call('wait')], usage: { input: 4900, output: 50 } }, { text: 'never' }];
+    const options = { script: { runs: [{ steps }] }, agents: [anyAgent], tools: [wait.tool], store };
+    const first = await createWorld(options);
+    const run = await first.runtime.start({ task: 'x', agent: 'any', limits: { maxTokens: 5000 } });
+    await until(first, () => wait.calls() === 1);
+    await using second = await next(store, first, options);
+    wait.open();
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'exhausted', terminated: 'max_tokens', turns: 1 });
+  });
+
+  it('two that resume at once: one has it, the other is told by whom', async () => {
+    const store = createMemoryStore();
+    const first = await createWorld({ script: { runs: [{ steps: [{ hang: 'start' }] }] }, store });
+    const run = await first.runtime.start({ task: 'x' });
+    await until(first, (facts) => facts.some((fact) => fact.type === 'model.asked'));
+    const script = { runs: [{ steps: [{ delayMs: 50, text: 'here' }] }] };
+    await using second = await next(store, first, { script });
+    await using third = await createWorld({ script, store: { ...store, close: async () => {} }, settings: { workspace: first.workspace } });
+    const both = await Promise.all([second.runtime.resume(run.id, 'one'), third.runtime.resume(run.id, 'two')]);
+    expect(both.map(({ ok }) => ok).sort()).toEqual([false, true]);
+    for (const each of both) if (each.ok) expect((await each.handles[0]?.outcome)?.status).toBe('completed');
+  });
+});
