@@ -9,6 +9,7 @@ import type { RunRow, RunStatus } from '../contract/run.ts';
 import type { Client, StartOptions } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { EventOptions } from './events.ts';
+import type { Proofs } from './prove.ts';
 
 /** What happens live in this process: facts once they are durable, and deltas. */
 export type LiveEvent = Fact | Delta;
@@ -66,7 +67,7 @@ export interface Interrupted {
 }
 
 /** The one surface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
-export interface Api {
+export interface Api extends Proofs {
   /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
   start(brief: unknown, options?: StartOptions): Promise<Handle>;
   /** Turns an id, its unique beginning or `last` into an id. */

@@ -17,6 +17,7 @@ import type { Api, Cancelled, Handle, Interrupted, RunDetail, RunView } from './
 import { runEvents } from './events.ts';
 import { findRun } from './find.ts';
 import { changes, descent, followFacts } from './follow.ts';
+import { createProofs } from './prove.ts';
 
 /** How often a command that waits for another process looks whether that is still there. */
 const ownerCheckMs = 1000;
@@ -182,6 +183,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiO
   return {
     start: async (brief, options) => (await drive()).start(brief, options),
     dialect,
+    ...createProofs(store),
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
       yield* runEvents(await rowOf(id), options, { store, listeners });

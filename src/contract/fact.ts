@@ -55,6 +55,8 @@ export const factData = {
     cause: LimitCause.nullable(),
     /** The model that is asked: the run's own, or one it fell back to. */
     model: z.string(),
+    /** What the request asks for at most; the only part of it that stands in no other fact. */
+    maxOutputTokens: z.int().nullable(),
     request: Hash,
     upTo: z.int(),
   }),

@@ -2,7 +2,8 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
-import { toMessages } from '../parts/conversation.ts';
+import type { FactData } from '../contract/fact.ts';
+import { type Pinned, toMessages } from '../parts/conversation.ts';
 import { formatRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
 import { foldFacts, type RunState } from './state.ts';
@@ -12,6 +13,24 @@ export async function loadState(runId: string, store: Store): Promise<RunState> 
   const facts = await store.facts({ runId });
   if (facts.length === 0) throw new RetinueError('unknown_run', `there is no run ${runId}`);
   return foldFacts(facts);
+}
+
+/** Everything that requests of a started run are made of besides its facts. Rejects with `store_corrupt` where a text is gone. */
+export async function pinnedOf(runId: string, started: FactData['run.started'], store: Pick<Store, 'blob'>): Promise<Pinned> {
+  const text = async (hash: string | null) => {
+    const found = hash === null ? '' : await store.blob(hash);
+    if (found === null) throw new RetinueError('store_corrupt', `a text that run ${runId} pinned is gone (${hash})`);
+    return found;
+  };
+  const [system, tools, history] = await Promise.all([text(started.system), text(started.tools), text(started.history)]);
+  return {
+    system,
+    systemHash: started.system ?? '',
+    tools: tools === '' ? [] : JSON.parse(tools),
+    toolsHash: started.tools ?? '',
+    history: history === '' ? [] : JSON.parse(history),
+    historyHash: started.history,
+  };
 }
 
 /** Whether a run can be gone on with. Rejects with `unknown_run` or `not_continuable`. */

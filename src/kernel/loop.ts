@@ -145,7 +145,10 @@ async function tryOnce(env: LoopEnv, ask: { purpose: Purpose; cause: LimitCause 
     const request = ask.request.seq === state.seq ? ask.request : requestOf(env, purpose, cause);
     const { attempt, upTo } = state.asked ? { attempt: state.asked.attempt + 1, upTo: state.asked.upTo } : { attempt: 1, upTo: state.seq };
     const turn = state.turns + 1;
-    note(env, { type: 'model.asked', data: { attempt, cause, model: handle.id, purpose, request: request.hash, turn, upTo } });
+    note(env, {
+      type: 'model.asked',
+      data: { attempt, cause, maxOutputTokens: handle.maxOutputTokens, model: handle.id, purpose, request: request.hash, turn, upTo },
+    });
     const { firstByteMs, idleMs } = state.created.data.grant.limits;
     const result = await env.callModel({
       model: handle.model,

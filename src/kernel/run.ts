@@ -17,7 +17,7 @@ import type { AnyTool } from '../ports/tool.ts';
 import { userOf } from './admit.ts';
 import { createDelegation, type Desk } from './delegate.ts';
 import { type Ending, failed, outcomeOf, rowOf } from './fold.ts';
-import { historyOf } from './history.ts';
+import { historyOf, pinnedOf } from './history.ts';
 import { isoOf, type Journal, msOf } from './journal.ts';
 import { endingOf, type LiveRun, type StopCause } from './live.ts';
 import { type LoopEnv, runLoop } from './loop.ts';
@@ -154,22 +154,9 @@ async function takeUp(
   started: FactData['run.started'],
   { store, clock }: RunGround,
 ): Promise<{ deadline: number; pinned: Pinned }> {
-  const text = async (hash: string | null) => {
-    const found = hash === null ? '' : await store.blob(hash);
-    if (found === null) throw new RetinueError('store_corrupt', `run ${run.id} cannot go on: a text that it pinned is gone (${hash})`);
-    return found;
-  };
-  const [system, tools, history] = await Promise.all([text(started.system), text(started.tools), text(started.history)]);
+  const pinned = await pinnedOf(run.id, started, store);
   const left = started.deadline === null ? Number.POSITIVE_INFINITY : msOf(started.deadline) - clock.now();
   run.deadline = clock.monotonic() + left;
-  const pinned: Pinned = {
-    system,
-    systemHash: started.system as string,
-    tools: JSON.parse(tools),
-    toolsHash: started.tools as string,
-    history: history === '' ? [] : JSON.parse(history),
-    historyHash: started.history,
-  };
   return { deadline: run.deadline, pinned };
 }
 

@@ -15,7 +15,7 @@ const started = (runId?: string) =>
     runId ? { runId } : {},
   );
 const asked = (turn: number) =>
-  fact('model.asked', { turn, attempt: 1, purpose: 'turn', cause: null, model: 'script/x', request: hash, upTo: 1 });
+  fact('model.asked', { turn, attempt: 1, purpose: 'turn', cause: null, model: 'script/x', maxOutputTokens: null, request: hash, upTo: 1 });
 const answered = (costUsd: number | null, runId?: string) =>
   fact('model.answered', { turn: 1, content: [], finish: 'stop', usage, costUsd, dropped: 0 }, runId ? { runId } : {});
 const tool = (index: number, name: string, args: object, rejected: 'denied' | null = null) =>

@@ -158,7 +158,7 @@ describe('on a terminal', () => {
           io.tick();
           painted = io.stderr;
         });
-      return { ...api, watch: listening, close: async () => {} } as Api;
+      return { ...api, watch: listening, interrupted: async () => [], close: async () => {} } as Api;
     };
     expect(await program(['task'], io)).toBe(0);
     expect(io.stdout).toBe('It is small.\n');

@@ -34,7 +34,7 @@ describe('wrong usage is exit code 2 and says what is right', () => {
     [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?.*retinue run "shwo …"/],
     [['pss'], /unknown command `pss`; did you mean `ps`\?/],
     [['cancle'], /did you mean `cancel`\?/],
-    [['verify'], /`verify` is not in this version/],
+    [['gc'], /`gc` is not in this version/],
     [['help', 'log'], /unknown command `log`; did you mean `logs`\?/],
     [['run', 'task', '--max-turns', '0'], /--max-turns: `0` is no whole number from 1 to 500/],
     [['run', 'task', '--max-turns', '-1'], /--max-turns: `-1` is no whole number/],
@@ -100,7 +100,7 @@ describe('help', () => {
   it('is grouped, and shows only what there is', async () => {
     const { code, stdout } = await run(['--help']);
     expect(code).toBe(0);
-    expect(stdout.match(/^[A-Z][a-z]+$/gm)).toEqual(['Run', 'Watch', 'Steer']);
+    expect(stdout.match(/^[A-Z][a-z]+$/gm)).toEqual(['Run', 'Watch', 'Steer', 'Prove']);
     for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
   });
 

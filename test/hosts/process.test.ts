@@ -1,11 +1,15 @@
 // Runs in processes of their own: the real program as the child, real commands, real signals.
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/contract/outcome.ts';
+import type { RunRow } from '../../src/contract/run.ts';
 import { tool } from '../support/adversary.ts';
+import type { World } from '../support/world.ts';
 import { fileIn, noneLeft, processWorld } from './support.ts';
 
 const call = (name: string, args: object) => ({ tool: name, args });
 const bash = (command: string) => ({ calls: [call('bash', { command })] });
+
+const row = async (world: World, id: string) => (await world.store.run(id)) as RunRow;
 
 let unique = 0;
 /** An argument by which a sleeping process is known. */
@@ -65,7 +69,8 @@ describe('a run in a process of its own', () => {
     const agents = ['parent', 'child'].map((name) => ({ name, description: '', prompt: '', source: 'test' }));
     await using world = await processWorld({ script: { runs }, tools: [wait], agents });
     const run = await world.runtime.start({ task: 'x', agent: 'parent' });
-    await expect.poll(async () => (await world.store.run(run.id))?.status, { timeout: 10_000 }).toBe('waiting');
+    const parked = async () => (({ status, turns }) => [status, turns])(await row(world, run.id));
+    await expect.poll(parked, { timeout: 10_000 }).toEqual(['waiting', 2]);
     await run.send('look here');
     await expect.poll(() => world.types(run.id).filter((type) => type === 'model.answered').length, { timeout: 10_000 }).toBe(3);
     gate.resolve();

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
 import type { Agent } from '../../src/contract/agent.ts';
@@ -10,6 +11,8 @@ import type { Ruleset } from '../../src/contract/grant.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
 import { native } from '../../src/dialects/native.ts';
 import { inlineHost } from '../../src/hosts/inline.ts';
+import { pinnedOf } from '../../src/kernel/history.ts';
+import { replayRun } from '../../src/kernel/replay.ts';
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/kernel/runtime.ts';
 import { createRedact } from '../../src/main/secrets.ts';
 import { systemClock } from '../../src/main/system.ts';
@@ -71,6 +74,16 @@ function memoryFiles(files: Record<string, string>): Workspaces {
   };
 }
 
+/** Every journal that a test leaves behind replays to the same requests and the same outcome (invariant 9). */
+async function replayAll(store: Store): Promise<void> {
+  for (const row of await store.runs({})) {
+    const facts = await store.facts({ runId: row.runId });
+    const started = facts.find((fact) => fact.type === 'run.started');
+    const pinned = started?.data.system ? await pinnedOf(row.runId, started.data, store) : null;
+    expect(replayRun(facts, pinned).difference, `replay of run ${row.runId}`).toBeNull();
+  }
+}
+
 export async function createWorld(given: WorldOptions = {}): Promise<World> {
   const workspace = mkdtempSync(join(tmpdir(), 'retinue-test-'));
   for (const [name, text] of Object.entries(given.files ?? {})) writeFileSync(join(workspace, name), text);
@@ -126,6 +139,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     types: (runId) => facts.filter((fact) => runId === undefined || fact.runId === runId).map((fact) => fact.type),
     async [Symbol.asyncDispose]() {
       await runtime.close();
+      await replayAll(store);
       await store.close();
       rmSync(workspace, { recursive: true, force: true });
     },

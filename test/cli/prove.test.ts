@@ -1,0 +1,57 @@
+// `replay` and `verify` on a real database, as it is and after somebody has changed it.
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import type { Verified } from '../../src/api/prove.ts';
+import type { Replayed } from '../../src/kernel/replay.ts';
+import { createPlace, type Place } from './support-process.ts';
+
+const tasks = [{ task: 'look', agent: 'explore' }];
+const script = {
+  runs: [
+    { when: { agent: 'general' }, steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all done' }] },
+    { when: { agent: 'explore' }, steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'seen' }] },
+  ],
+};
+
+function change(place: Place, sql: string): void {
+  const db = new DatabaseSync(join(place.folder, '.retinue', 'retinue.db'));
+  expect(db.prepare(sql).run().changes).toBe(1);
+  db.close();
+}
+
+describe('proofs', () => {
+  it('a tree replays to the same requests and outcomes, with no outside call', async () => {
+    using place = createPlace(script);
+    await place.run('run', 'go');
+    const { code, out } = await place.run('replay', 'last', '--json');
+    expect(code).toBe(0);
+    expect((JSON.parse(out) as Replayed[]).map(({ requests, difference }) => [requests, difference])).toEqual([
+      [2, null],
+      [2, null],
+    ]);
+    expect((await place.run('replay', 'last')).out).toMatch(/0 outside calls · the same/);
+  });
+
+  it('a changed answer is found by both: verify names the fact, replay shows both sides', async () => {
+    using place = createPlace(script);
+    await place.run('run', 'go');
+    expect(await place.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ facts of 2 runs in 1 trees/) });
+    change(place, `UPDATE facts SET data = replace(data, 'seen', 'sewn') WHERE type = 'model.answered' AND data LIKE '%seen%'`);
+    const { code, out } = await place.run('verify', '--json');
+    const { broken } = JSON.parse(out) as Verified;
+    expect(code).toBe(1);
+    expect(broken).toMatchObject([{ what: expect.stringContaining('was changed (model.answered)') }]);
+    const replayed = await place.run('replay', 'last');
+    expect(replayed.code).toBe(1);
+    expect(replayed.out).toMatch(/differs at fact \d+ \(run\.ended\): the outcome\n {2}recorded: .*seen.*\n {2}rebuilt: .*sewn/);
+  });
+
+  it('a fact that is gone is found', async () => {
+    using place = createPlace(script);
+    await place.run('run', 'go');
+    change(place, `DELETE FROM facts WHERE type = 'child.created'`);
+    const { code, out } = await place.run('verify');
+    expect([code, out]).toEqual([1, expect.stringMatching(/broken [0-9a-f]{16} fact \d+: fact \d+ is missing/)]);
+  });
+});
