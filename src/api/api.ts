@@ -22,6 +22,9 @@ export interface Handle {
   /** Resolves when the request is in the journal. */
   cancel(reason: string): Promise<void>;
   send(text: string): Promise<void>;
+  /** It takes no further step until it is resumed, told something or stopped. */
+  pause(reason: string): void;
+  resume(): void;
 }
 
 /** One line of `ps`: keys in the order in which they are printed. `interrupted`: the process that drove it is gone. */

@@ -42,6 +42,7 @@ export const errorCodes = {
   deadline: 'the deadline passed',
   cancelled: 'somebody asked for the run to stop',
   client_gone: 'the client that delegated went away',
+  paused: 'the run was paused and its process has left it; it can be resumed',
   // ground
   fenced: 'another process has taken this tree over',
   store_busy: 'the database stayed locked',

@@ -11,8 +11,20 @@ import type { Ending } from './fold.ts';
 /** Why a run is stopped from outside. The first cause wins. */
 export type StopCause =
   | { code: 'cancelled' | 'client_gone' | 'deadline'; message: string }
+  /** This process leaves the run as it is; another one goes on with it. */
+  | { code: 'paused'; message: string }
   /** The journal can no longer be written for this tree: nothing more is done, and nothing more is said. */
   | { code: 'lost'; message: string; error: RetinueError };
+
+/** What keeps a run from its next step. */
+export interface Hold {
+  reason: string;
+  resumeAt: string | null;
+  /** Orders that asked for it: consumed with the fact. */
+  consumed: string[];
+  /** The fact of it is written. */
+  isRecorded: boolean;
+}
 
 /** Runs that are counted together for `maxRuns`: a tree, or what one delegation of a client has led to. */
 export interface Family {
@@ -49,6 +61,10 @@ export interface LiveRun {
   ended: Promise<Outcome>;
   settle: { resolve(outcome: Outcome): void; reject(error: unknown): void };
   stop(cause: StopCause): void;
+  /** Set: it takes no further step until somebody lets it go on. */
+  hold: Hold | null;
+  /** Who let it go on last, and the orders that asked for it. */
+  released: { by: string; consumed: string[] } | null;
   /** Something has come that the run may wait for. */
   notify(): void;
   /** The next time that `notify` is called, or the run is stopped. */
@@ -73,6 +89,8 @@ type Place = Omit<
   | 'changed'
   | 'unlink'
   | 'slot'
+  | 'hold'
+  | 'released'
 >;
 
 export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => SlotKeeper): LiveRun {
@@ -103,6 +121,8 @@ export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => Slo
     endedRows: new Map(),
     closing: false,
     settling: false,
+    hold: null,
+    released: null,
     ended: done.promise,
     settle: done,
     stop,
@@ -115,5 +135,6 @@ export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => Slo
 /** The ending of a run that was stopped. */
 export function endingOf(cause: StopCause): Ending {
   if (cause.code === 'deadline') return { status: 'timed_out', code: 'deadline', message: cause.message };
-  return { status: 'cancelled', code: cause.code === 'lost' ? 'cancelled' : cause.code, message: cause.message };
+  const code = cause.code === 'lost' || cause.code === 'paused' ? 'cancelled' : cause.code;
+  return { status: 'cancelled', code, message: cause.message };
 }

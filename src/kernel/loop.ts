@@ -20,8 +20,8 @@ import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { exhausted, nextStep, type Step } from './decide.ts';
 import { type Ending, failed } from './fold.ts';
-import type { Journal } from './journal.ts';
-import type { StopCause } from './live.ts';
+import { isoOf, type Journal, msOf } from './journal.ts';
+import type { Hold, StopCause } from './live.ts';
 import { prunable, pruneFor } from './prune.ts';
 import { callParts, pendingOf, type RunState } from './state.ts';
 import { type Executed, type Execution, examine, execute, type ToolEnv } from './tool-call.ts';
@@ -29,6 +29,8 @@ import { type Executed, type Execution, examine, execute, type ToolEnv } from '.
 const maxAttempts = 6;
 /** What an answer is reckoned at before it is there. */
 const outputEstimate = 512;
+/** A provider that wants to be left alone for longer than this makes a pause of it. */
+const longWaitMs = 60_000;
 const nothing = { tokens: 0, costUsd: 0 };
 
 export interface LoopEnv {
@@ -52,6 +54,13 @@ export interface LoopEnv {
   tools: ToolEnv;
   contextLimits: ContextLimits;
   delegation(call: { turn: number; index: number }): Delegation;
+  /** What holds the run back, and letting it go on. */
+  pause: {
+    hold(): Hold | null;
+    set(hold: Hold): void;
+    release(by: string, consumed: string[]): void;
+    released(): { by: string; consumed: string[] } | null;
+  };
   /** Resolves when something has come into the inbox, or the signal has fired. */
   changed(): Promise<void>;
   /** The run has come to its end: what arrives from now on would never be read, and must be refused. */
@@ -62,6 +71,7 @@ export interface LoopEnv {
 export async function runLoop(env: LoopEnv): Promise<Ending | null> {
   const { state } = env;
   for (;;) {
+    await heldBack(env);
     if (env.signal.aborted) return null;
     const step = nextStep(state);
     if (step.do === 'tools') await runCalls(env, step.calls);
@@ -84,9 +94,28 @@ export async function takeStep(env: LoopEnv, step: Exclude<Step, { do: 'tools' }
   return 'go on';
 }
 
+/** Waits while the run is held, without a slot. A pause and its end are facts. */
+export async function heldBack(env: LoopEnv): Promise<void> {
+  const { pause, state, signal, clock, deadlines } = env;
+  const hold = pause.hold();
+  if (!hold || signal.aborted) return;
+  env.slot.release();
+  const { reason, resumeAt, consumed } = hold;
+  const record = (draft: Draft, orders: string[]) =>
+    void env.journal.record(rootOf(state), [{ runId: state.runId, drafts: [draft] }], { consumed: orders }).catch(() => {});
+  record({ type: 'run.paused', data: { reason, resumeAt } }, consumed);
+  hold.isRecorded = true;
+  const due = resumeAt === null ? null : clock.monotonic() + msOf(resumeAt) - clock.now();
+  const endTimer = due === null ? () => {} : deadlines.at(due, () => pause.release('the time that was given', []));
+  while (pause.hold() && !signal.aborted) await env.changed();
+  endTimer();
+  const released = pause.released();
+  if (!signal.aborted && released) record({ type: 'run.resumed', data: { by: released.by } }, released.consumed);
+}
+
 async function park(env: LoopEnv): Promise<void> {
   env.slot.release();
-  while (env.state.inbox.length === 0 && !env.signal.aborted) await env.changed();
+  while (env.state.inbox.length === 0 && !env.signal.aborted && !env.pause.hold()) await env.changed();
 }
 
 /** One answer of the model, however many attempts it takes. */
@@ -107,6 +136,8 @@ async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Pr
   let spent = nothing;
   try {
     for (;;) {
+      await heldBack(env);
+      if (!(await env.slot.ensure())) return null;
       const attempt = await tryOnce(env, { purpose, cause, request });
       if (attempt === null) return null;
       const actual = attempt.ok ? amount(env, attempt.answer.usage) : attempt.usage ? amount(env, attempt.usage) : nothing;
@@ -194,8 +225,10 @@ async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false
   const shorter = error.code === 'context_length' ? prunable(state) : [];
   const late = retryAfterMs !== null && env.deadline !== null && env.clock.monotonic() + retryAfterMs >= env.deadline;
   const retry = !attempt.aborted && !late && (shorter.length > 0 || (error.retryable && tries < maxAttempts));
+  // A provider that says when it will take calls again is worth waiting for, without a slot and for everybody to see.
+  const patient = limited && retryAfterMs !== null && !late && !attempt.aborted && (!retry || retryAfterMs >= longWaitMs);
   const fallback = retry || attempt.aborted || !error.retryable ? null : await env.fallBack();
-  const again = retry || fallback !== null;
+  const again = retry || patient || fallback !== null;
   const costUsd = attempt.usage && env.handle.price ? env.handle.price(attempt.usage) : null;
   const text = redact(attempt.text, false);
   note(env, {
@@ -206,9 +239,15 @@ async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false
   if (fallback !== null) return 'go on';
   const tooLate = `${error.message} (the provider asks for ${retryAfterMs} ms, which is past the deadline)`;
   if (!again) return failed(error.code, late ? tooLate : error.message, error.retryable);
-  if (shorter.length > 0) note(env, { type: 'context.pruned', data: { calls: shorter } });
+  if (patient)
+    env.pause.set({ reason: error.message, resumeAt: isoOf(env.clock.now() + (retryAfterMs as number)), consumed: [], isRecorded: false });
+  else if (shorter.length > 0) note(env, { type: 'context.pruned', data: { calls: shorter } });
   else if (!limited) await env.deadlines.wait(delay(tries, retryAfterMs, env.random), signal); // a limited lane makes everybody wait
   return signal.aborted ? null : 'go on';
+}
+
+function isPaused(signal: AbortSignal): boolean {
+  return signal.aborted && (signal.reason as StopCause).code === 'paused';
 }
 
 /** A call that was stopped with its run is no fault of the provider's. */
@@ -227,7 +266,7 @@ function prune(env: LoopEnv, request: Request): void {
 /** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
 async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
   let changes: Promise<void> = Promise.resolve();
-  const run = async (call: CallState) => finishCall(env, await execute(call, executionOf(env, call, env.signal)));
+  const run = async (call: CallState) => finishCall(env, call, await execute(call, executionOf(env, call, env.signal)));
   env.slot.work(calls.length);
   await Promise.all(
     calls.map((call) => {
@@ -239,8 +278,10 @@ async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
 }
 
 /** Records what a call gave, whoever made it. */
-export function finishCall(env: LoopEnv, { drafts, blobs }: Executed): void {
+export function finishCall(env: LoopEnv, call: CallState, { drafts, blobs }: Executed): void {
   env.slot.idle();
+  // Left open, it is made again by whoever goes on with the run.
+  if (isPaused(env.signal) && call.idempotent) return;
   env.journal.record(rootOf(env.state), [{ runId: env.state.runId, drafts }], { blobs }).catch(() => {});
 }
 

@@ -15,6 +15,8 @@ export interface OrderDesk {
   lost(error: RetinueError): void;
   cancel(run: LiveRun, reason: string, by: string, consumed: string[]): Promise<void>;
   message(run: LiveRun, text: string, from: string, consumed: string[]): Promise<void>;
+  pause(run: LiveRun, reason: string, consumed: string[]): void;
+  resume(run: LiveRun, by: string, consumed: string[]): void;
 }
 
 const from = 'the user';
@@ -53,5 +55,8 @@ async function obey(order: Order, desk: OrderDesk): Promise<void> {
   const open = run !== null && !desk.journal.state(run.id).ended;
   if (open && order.kind === 'cancel') return desk.cancel(run, order.text, from, [order.id]);
   if (open && !run.closing && order.kind === 'message') return desk.message(run, order.text, from, [order.id]);
+  // Consumed with the fact that the run writes when it comes to it.
+  if (open && order.kind === 'pause' && !run.hold?.isRecorded) return desk.pause(run, order.text, [order.id]);
+  if (open && order.kind === 'resume' && run.hold) return desk.resume(run, from, [order.id]);
   await desk.store.dropOrders(desk.owner, [order.id]);
 }

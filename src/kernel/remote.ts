@@ -12,7 +12,7 @@ import type { CallAt, RemoteSession, StepKind } from '../ports/host.ts';
 import type { Store } from '../ports/store.ts';
 import { nextStep } from './decide.ts';
 import type { Ending } from './fold.ts';
-import { executionOf, finishCall, isParallel, type LoopEnv, takeStep } from './loop.ts';
+import { executionOf, finishCall, heldBack, isParallel, type LoopEnv, takeStep } from './loop.ts';
 import { Attempted, execute, told } from './tool-call.ts';
 
 /** The ending that the run came to, or null when it was stopped from outside. Rejects when the place broke down. */
@@ -35,6 +35,7 @@ export async function remoteLoop(
   let endFacts = () => {};
 
   async function step(kind: StepKind): Promise<'go on' | 'over'> {
+    await heldBack(env);
     if (signal.aborted || ending !== 'none') return 'over';
     const wanted = nextStep(state);
     if (wanted.do !== kind) throw broken('step', `it asked for ${kind} where the facts call for ${wanted.do}`);
@@ -65,13 +66,13 @@ export async function remoteLoop(
   }
 
   function finish(call: CallState, attempted: Attempted): void {
-    finishCall(env, told(call, attempted, env.tools));
+    finishCall(env, call, told(call, attempted, env.tools));
     open.get(call)?.resolve();
     open.delete(call);
   }
 
   async function make(call: CallState): Promise<void> {
-    finishCall(env, await execute(call, executionOf(env, call, over.signal)));
+    finishCall(env, call, await execute(call, executionOf(env, call, over.signal)));
     open.get(call)?.resolve();
     open.delete(call);
   }

@@ -15,6 +15,7 @@ import { loadState } from './history.ts';
 import { type Journal, msOf, type Part } from './journal.ts';
 import { createLiveRun, type LiveRun } from './live.ts';
 import type { RunState } from './state.ts';
+import { unknownText } from './tool-call.ts';
 
 export interface ReviveGround extends Pick<Ground, 'catalog' | 'models' | 'compileSchema'> {
   store: Store;
@@ -54,9 +55,6 @@ export function takenUp(state: RunState, by: string): Part {
   });
   return { runId: state.runId, drafts: [{ type: 'run.resumed', data: { by } }, ...unknown] };
 }
-
-const unknownText =
-  'It is not known whether this call took effect: the process was interrupted while it was at work. Look before you make it again.';
 
 /** What was asked for before the interruption still holds. */
 export function stopAsRecorded(run: LiveRun, { state, now }: { state: RunState; now: number }): void {

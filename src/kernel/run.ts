@@ -21,6 +21,7 @@ import { historyOf, pinnedOf } from './history.ts';
 import { isoOf, type Journal, msOf } from './journal.ts';
 import { endingOf, type LiveRun, type StopCause } from './live.ts';
 import { type LoopEnv, runLoop } from './loop.ts';
+import { letGo } from './steer.ts';
 
 /** How messages are built; a change in that is a new version, and old ones stay replayable. */
 export const loopVersion = 1;
@@ -50,6 +51,25 @@ export async function driveRun(run: LiveRun, ground: RunGround, loop: (env: Loop
   } catch (error) {
     return broken(error);
   }
+}
+
+/** Leaves a run as it stands, for another process to go on with: no end, but nothing of it is at work here any more. */
+export async function suspendRun(run: LiveRun, message: string, ground: Pick<RunGround, 'journal' | 'gone'>): Promise<void> {
+  if (run.settling) return void (await run.ended.catch(() => {}));
+  run.settling = true;
+  run.closing = true;
+  run.slot.release();
+  await Promise.allSettled([...run.children].map((child) => child.ended));
+  run.unlink();
+  const paused = { type: 'run.paused' as const, data: { reason: message, resumeAt: null } };
+  let error: unknown = new RetinueError('paused', `run ${run.id} was paused: ${message}`, { retryable: true });
+  try {
+    await ground.journal.record(run.rootId, [{ runId: run.id, drafts: [paused] }]);
+  } catch (lost) {
+    error = lost;
+  }
+  leave(run, ground);
+  run.settle.reject(error);
 }
 
 export function broken(error: unknown): Ending {
@@ -100,6 +120,14 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
       contextLimits: run.depth > 0 ? (ground.setup.context ?? {}) : {},
       delegation: ({ turn, index }) => createDelegation(run, { index, turn }, ground.desk),
       changed: run.changed,
+      pause: {
+        hold: () => run.hold,
+        set: (hold) => {
+          run.hold = hold;
+        },
+        release: (by, consumed) => letGo(run, by, consumed),
+        released: () => run.released,
+      },
       closing: () => {
         run.closing = true;
       },

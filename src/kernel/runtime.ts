@@ -12,7 +12,7 @@ import { createScheduler } from '../parts/schedule.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { Dialect } from '../ports/dialect.ts';
-import type { Host, HostWork } from '../ports/host.ts';
+import type { Host } from '../ports/host.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ModelCaller } from '../ports/model.ts';
 import type { Memories } from '../ports/notes.ts';
@@ -24,16 +24,17 @@ import type { Workspaces } from '../ports/workspace.ts';
 import { admit, bothChecks, type Ground, parseBrief } from './admit.ts';
 import { type ClientOptions, placeClient, recordClient } from './client.ts';
 import { createDelegation, type Desk } from './delegate.ts';
-import { completed, type Ending, failed } from './fold.ts';
+import { executeRun, pausedBy } from './execute.ts';
+import { completed } from './fold.ts';
 import { checkContinuable } from './history.ts';
 import { createJournal } from './journal.ts';
 import { endingOf, type LiveRun, type StopCause } from './live.ts';
 import { heedOrders } from './orders.ts';
 import { createdParts, placeRun, viewOf } from './place.ts';
 import { recall } from './recall.ts';
-import { remoteLoop } from './remote.ts';
 import { reviveTree, stopAsRecorded, takenUp } from './revive.ts';
-import { broken, driveRun, type RunGround, settleRun } from './run.ts';
+import { type RunGround, settleRun, suspendRun } from './run.ts';
+import { createSteering, letGo } from './steer.ts';
 
 export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools' | 'setup'> {
   store: Store;
@@ -66,6 +67,9 @@ export type Resumed = { ok: true; handles: RunHandle[] } | { ok: false; pid: num
 /** A run of this process, as its starter holds it. */
 export interface RunHandle {
   id: string;
+  /** It takes no further step until it is resumed, told something, or stopped. */
+  pause(reason: string): void;
+  resume(by?: string): void;
   outcome: Promise<Outcome>;
   cancel(reason: string, by?: string): Promise<void>;
   send(text: string, from?: string): Promise<void>;
@@ -90,6 +94,8 @@ export interface Runtime {
   listen(listener: (event: Fact | Delta) => void): () => void;
   /** Slots and timers in use: both 0 when nothing runs. */
   stats(): { active: number; queued: number; timers: number; runs: number };
+  /** Takes no new work and leaves what runs for another process to go on with. */
+  drain(reason: string): Promise<void>;
   /** Stops what runs, waits for it, and gives up the lease. */
   close(): Promise<void>;
 }
@@ -105,6 +111,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const deadlines = createDeadlines(clock);
   const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
   const journal = createJournal({ store, owner, clock, lost: loseTree });
+  const { cancel, message, pause } = createSteering(journal);
   const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
   const delegating = dialectTools(options.dialect, catalog);
   const tools = new Map([...options.tools, ...delegating].map((tool) => [tool.name, tool]));
@@ -137,7 +144,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     redact: options.redact,
     gone: (run) => void runs.delete(run.id),
   };
-  const endOrders = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message });
+  const endOrders = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message, pause, resume: letGo });
   const dialect = options.dialect.name;
   const hostOf = (run: LiveRun) => (run.depth > 0 ? (options.delegatedHost ?? options.host) : options.host);
   let closed = false;
@@ -181,7 +188,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       if (check) admitted.check = bothChecks(admitted.check, check);
       const run = placeRun({ id: runId, rootId, parent, view, family, admitted }, scheduler);
       await create(run, call);
-      void execute(run);
+      void executeRun(run, hostOf(run), runGround);
       return run;
     } catch (error) {
       family.runs--;
@@ -194,31 +201,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   function assertOpen(parent: LiveRun | null): void {
     if (closed || parent?.closing || parent?.signal.aborted)
       throw new RetinueError('parent_ended', 'nothing more can be delegated: the run is ending');
-  }
-
-  /** Gives a run to its host, and writes its end when the host has nothing left of it. The first ending wins: the run's own or the host's. */
-  async function execute(run: LiveRun): Promise<void> {
-    let driving: Promise<void> | null = null;
-    let ending: Ending | null = null;
-    const driveWith = (loop?: Parameters<typeof driveRun>[2]) => {
-      driving ??= driveRun(run, runGround, loop).then((own) => {
-        ending ??= own;
-      });
-      return driving;
-    };
-    const work: HostWork = {
-      runId: run.id,
-      drive: () => driveWith(),
-      remote: (place) => driveWith((env) => remoteLoop(env, place, store)),
-    };
-    try {
-      await hostOf(run).execute(work, run.signal);
-    } catch (error) {
-      ending ??= broken(error);
-      run.stop({ code: 'cancelled', message: ending.message });
-    }
-    await driving;
-    await settleRun(run, ending ?? failed('no_result', 'the host was done without having driven the run'), runGround);
   }
 
   /** The same key under the same parent means the same run: it is not started again. */
@@ -255,28 +237,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
 
-  async function cancel(run: LiveRun, reason: string, by: string, consumed: string[] = []): Promise<void> {
-    if (journal.state(run.id).ended) return;
-    const asked = { by: by.toWellFormed(), code: 'cancelled' as const, reason: reason.toWellFormed() };
-    const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'cancel.asked', data: asked }] }], { consumed });
-    run.stop({ code: 'cancelled', message: asked.reason });
-    await durable;
-  }
-
-  async function message(run: LiveRun, text: string, from: string, consumed: string[] = []): Promise<void> {
-    const durable = journal.record(
-      run.rootId,
-      [{ runId: run.id, drafts: [{ type: 'message.received', data: { from: from.toWellFormed(), text: text.toWellFormed() } }] }],
-      { consumed },
-    );
-    run.notify();
-    await durable;
-  }
-
   function handleOf(run: LiveRun): RunHandle {
     return {
       id: run.id,
       outcome: run.ended,
+      pause: (reason) => pause(run, reason),
+      resume: (by = 'the caller') => letGo(run, by),
       cancel: async (reason, by = 'the caller') => {
         if (runs.has(run.id)) await cancel(run, reason, by);
       },
@@ -292,6 +258,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const run = placeClient(ids.runId(), given, { settings, setup, scheduler });
     runs.set(run.id, run);
     const end = async ({ gone = false } = {}) => {
+      // What a native client delegated can be gone on with; the other contracts end it, as their sources do.
+      if (gone && dialect === 'native' && run.children.size > 0)
+        run.stop({ code: 'paused', message: 'the client that delegated it went away' });
+      if (pausedBy(run) !== null) {
+        await suspendRun(run, pausedBy(run) as string, runGround);
+        return run.ended;
+      }
       const below = gone ? { below: { code: 'client_gone' as const, message: 'the client that delegated it went away' } } : {};
       await settleRun(run, run.signal.aborted ? endingOf(run.signal.reason as StopCause) : completed, { ...runGround, ...below });
       return run.ended;
@@ -318,7 +291,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       revived.map((run) => takenUp(journal.state(run.id), by)),
     );
     for (const run of revived) stopAsRecorded(run, { state: journal.state(run.id), now: clock.now() });
-    for (const run of revived.filter((each) => each.admitted)) void execute(run);
+    for (const run of revived.filter((each) => each.admitted)) void executeRun(run, hostOf(run), runGround);
     for (const client of revived.filter((each) => !each.admitted)) void closeWithChildren(client);
     return { ok: true, handles: revived.map(handleOf) };
   }
@@ -342,6 +315,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     },
     listen: (listener) => journal.listen(listener),
     stats: () => ({ ...scheduler.stats(), timers: deadlines.size, runs: runs.size }),
+    async drain(reason) {
+      closed = true;
+      const roots = [...runs.values()].filter((run) => run.parent === null);
+      for (const run of roots) run.stop({ code: 'paused', message: reason });
+      await Promise.allSettled(roots.map((run) => run.ended));
+    },
     async close() {
       closed = true;
       const roots = [...runs.values()].filter((run) => run.parent === null);

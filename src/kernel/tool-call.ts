@@ -153,6 +153,9 @@ function finished(
   };
 }
 
+export const unknownText =
+  'It is not known whether this call took effect: the process was interrupted while it was at work. Look before you make it again.';
+
 export interface Execution {
   runId: string;
   rootId: string;
@@ -204,6 +207,9 @@ export async function attempt(call: Pick<CallState, 'tool' | 'arguments'>, x: Ex
     const { result, late } = await orStopped(work, stop.signal, x);
     if (!late && result) return { status: result.isError ? 'error' : 'ok', result };
     const stopped = x.signal.aborted;
+    // Somebody goes on with the run: whether the call took effect is for the model to find out.
+    if (stopped && (x.signal.reason as { code?: string } | undefined)?.code === 'paused')
+      return { status: 'unknown', result: { output: unknownText } };
     const why = stopped ? 'the run was stopped while this call was at work' : `${call.tool} took longer than ${limit} ms and was stopped`;
     const output = result ? `${result.output}\n[${why}]` : why;
     return { status: stopped ? 'cancelled' : 'timeout', result: { ...result, output } };

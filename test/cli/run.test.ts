@@ -185,6 +185,8 @@ describe('Ctrl-C', () => {
       outcome: end.promise,
       cancel: async (reason) => void cancelled.push(reason),
       send: async () => {},
+      pause: () => {},
+      resume: () => {},
     };
     if (!hooks.startLate) admitted.resolve();
     const io = world({

@@ -199,7 +199,14 @@ export function playing(events: LiveEvent[], result: Outcome = outcome(), hooks:
       tell(fact('run.ended', { outcome: result }, { ms: 3000 }) as Fact);
       return result;
     })();
-    return { id: rootId, outcome: ended, cancel: async (reason) => hooks.cancel?.(reason), send: async () => {} };
+    return {
+      id: rootId,
+      outcome: ended,
+      cancel: async (reason) => hooks.cancel?.(reason),
+      send: async () => {},
+      pause: () => {},
+      resume: () => {},
+    };
   };
   return {
     start: go,

@@ -1,0 +1,44 @@
+// What can be said to a live run from outside: stop, pause, go on, a message. Each becomes a fact; the orders that asked for it are consumed
+// with that fact.
+import type { Journal } from './journal.ts';
+import type { LiveRun } from './live.ts';
+
+export interface Steering {
+  /** Resolves when it is in the journal. */
+  cancel(run: LiveRun, reason: string, by: string, consumed?: string[]): Promise<void>;
+  message(run: LiveRun, text: string, from: string, consumed?: string[]): Promise<void>;
+  /** Takes effect at the run's next step. */
+  pause(run: LiveRun, reason: string, consumed?: string[]): void;
+}
+
+export function createSteering(journal: Journal): Steering {
+  return {
+    async cancel(run, reason, by, consumed = []) {
+      if (journal.state(run.id).ended) return;
+      const asked = { by: by.toWellFormed(), code: 'cancelled' as const, reason: reason.toWellFormed() };
+      const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'cancel.asked', data: asked }] }], { consumed });
+      run.stop({ code: 'cancelled', message: asked.reason });
+      await durable;
+    },
+    async message(run, text, from, consumed = []) {
+      // Whoever is told something goes on with it.
+      if (run.hold) letGo(run, from);
+      const data = { from: from.toWellFormed(), text: text.toWellFormed() };
+      const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'message.received', data }] }], { consumed });
+      run.notify();
+      await durable;
+    },
+    pause(run, reason, consumed = []) {
+      run.hold ??= { reason, resumeAt: null, consumed: [], isRecorded: false };
+      for (const id of consumed) if (!run.hold.consumed.includes(id)) run.hold.consumed.push(id);
+      run.notify();
+    },
+  };
+}
+
+/** Lets a run that is held go on. */
+export function letGo(run: LiveRun, by: string, consumed: string[] = []): void {
+  run.hold = null;
+  run.released = { by, consumed };
+  run.notify();
+}
