@@ -96,7 +96,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
   const delegating = dialectTools(options.dialect, catalog);
   const tools = new Map([...options.tools, ...delegating].map((tool) => [tool.name, tool]));
-  const ground: Ground = { settings, catalog, models, compileSchema, tools, delegationTools: delegating.map((tool) => tool.name) };
+  const delegationTools = delegating.map((tool) => tool.name);
+  const ground: Ground = { settings, catalog, models, compileSchema, tools, toolSource: options.toolSource, delegationTools };
   const desk: Desk = {
     start,
     message,
@@ -115,7 +116,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     deadlines,
     lanes,
     random: () => ids.random(),
-    tools,
     contexts: createContexts({ workspaces: options.workspaces, clock, tools, memories: options.memories }),
     desk,
     callModel,
@@ -292,6 +292,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       closed = true;
       const roots = [...runs.values()].filter((run) => run.parent === null);
       await Promise.allSettled(roots.map((run) => cancel(run, 'the process is closing', 'the runtime').then(() => run.ended)));
+      await options.toolSource?.close();
       endOrders();
       await journal.settled();
       await store.release(owner);

@@ -20,15 +20,17 @@ import { unknown } from '../parts/nearest.ts';
 import { builtInRuleset, parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Memories } from '../ports/notes.ts';
+import type { Redact } from '../ports/secrets.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
 import { openNotes } from '../stores/notes-sqlite.ts';
 import { openSqliteStore } from '../stores/sqlite/create.ts';
 import { builtInTools, directories, type SearchBackend } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
+import { createMcp } from '../tools/mcp/index.ts';
 import { catalogOf } from './agents.ts';
 import { explainAgent } from './explain.ts';
-import { createRedact } from './secrets.ts';
+import { allServers, createRedact, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
 export async function openApi(settings: Settings, { drive }: { drive: boolean }): Promise<Api> {
@@ -40,6 +42,8 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
   const notes = once(() => openNotes({ path, durability }));
 
   function runtime(): Promise<Runtime> {
+    const redact = redactOf(settings, catalog);
+    const { workspace, mcpServers: servers } = settings;
     return createRuntime({
       store,
       clock: systemClock,
@@ -48,17 +52,15 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
       tools: builtInTools({ ...lazyNotes(notes), clock: systemClock, search: searchBackend(process.env), bash: { sandboxed: false } }),
       callModel: createModelCaller(systemClock),
       compileSchema,
-      redact: createRedact(
-        process.env,
-        Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
-      ),
+      redact,
+      toolSource: createMcp({ servers, workspace, env: process.env, clock: systemClock, redact }),
       dialect: native,
       host: inlineHost,
       workspaces: directories,
       memories: lazyNotes(notes).memories,
       models: withPrices(createModels({ providers: providers(settings) }), settings.prices),
       settings: {
-        workspace: settings.workspace,
+        workspace,
         model: settings.model?.value ?? null,
         limits: settings.limits.config,
         rulesets: rulesets(settings),
@@ -79,6 +81,12 @@ export async function openApi(settings: Settings, { drive }: { drive: boolean })
       if (notes.made) await (await notes.made).close();
     },
   };
+}
+
+function redactOf(settings: Settings, catalog: Catalog): Redact {
+  const { names, values } = serverSecrets(allServers(settings.mcpServers, catalog.list()));
+  const keys = Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []);
+  return createRedact(process.env, { names: [...keys, ...names], values });
 }
 
 function providers(settings: Settings): Record<string, Provider> {
@@ -149,6 +157,11 @@ function rulesets(settings: Settings): Ruleset[] {
   const known = new Set([...toolNames(), ...native.tools.map((tool) => tool.name)]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
+    if (/^mcp__(?!.*__)[^*]*$/.test(rule.tool))
+      throw new RetinueError(
+        'invalid_rule',
+        `\`${text}\` (${owner}): it names no tool; for all tools of this server write \`${rule.tool}__*\``,
+      );
     // A misspelt name in a deny would protect nothing, in silence.
     if (!known.has(rule.tool) && !rule.tool.includes('*') && !rule.tool.startsWith('mcp__')) {
       throw new RetinueError('invalid_rule', `\`${text}\` (${owner}): ${unknown('tool', rule.tool, [...known])}`);
