@@ -75,7 +75,7 @@ export async function admit(
   const brief = parseBrief(input);
   if (parent) checkRoom(parent, given.settings);
   const agent = findAgent(brief.agent ?? 'general', given.catalog);
-  const { sourced, ground } = await withSource(agent, given);
+  const { sourced, ground } = await withSource(brief, agent, given);
   checkTools(brief, ground, sourced.absent);
   const rulesets = [...(parent ? [] : ground.settings.rulesets), ...narrowing(brief, agent, ground)];
   const limits = effectiveLimits(
@@ -144,8 +144,8 @@ function findAgent(name: string, catalog: Catalog): Agent {
 }
 
 /** The ground with the tools that this agent gets from elsewhere. */
-async function withSource(agent: Agent, ground: Ground): Promise<{ sourced: SourcedTools; ground: Ground }> {
-  const sourced = (await ground.toolSource?.tools(agent)) ?? { tools: [], absent: [], notices: [] };
+async function withSource(brief: Brief, agent: Agent, ground: Ground): Promise<{ sourced: SourcedTools; ground: Ground }> {
+  const sourced = (await ground.toolSource?.tools(agent, brief.tools?.allow)) ?? { tools: [], absent: [], notices: [] };
   if (sourced.tools.length === 0) return { sourced, ground };
   // A name that is there already keeps its meaning.
   const added = sourced.tools.filter((tool) => !ground.tools.has(tool.name)).map((tool): [string, AnyTool] => [tool.name, tool]);

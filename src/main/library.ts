@@ -94,6 +94,7 @@ export interface Retinue extends Delegating, AsyncDisposable {
 export function createRetinue(options: RetinueOptions): Retinue {
   const store = options.store ?? createMemoryStore();
   const notes = createMemoryNotes();
+  const servers = serversOf(options.mcpServers ?? {});
   const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
   const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, runtime });
 
@@ -105,7 +106,6 @@ export function createRetinue(options: RetinueOptions): Retinue {
       own.map((tool) => tool.name),
     );
     const workspace = options.workspace ?? process.cwd();
-    const servers = serversOf(options.mcpServers ?? {});
     const redact = createRedact(process.env, serverSecrets(allServers(servers, catalog.list())));
     const rules = (options.rules ?? []).map((rule) => ({ ...parseRule(rule), from: 'the program' }));
     return createRuntime({
@@ -143,9 +143,14 @@ export function createRetinue(options: RetinueOptions): Retinue {
 }
 
 function serversOf(given: Record<string, McpServer>): Record<string, McpServer> {
-  const checked = z.record(McpServerName, McpServer).safeParse(given);
-  if (checked.success) return checked.data;
-  throw new RetinueError('invalid_config', `mcpServers: ${z.prettifyError(checked.error)}`);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, server]) => {
+      const checked = z.tuple([McpServerName, McpServer]).safeParse([name, server]);
+      if (checked.success) return checked.data;
+      const [issue] = checked.error.issues;
+      throw new RetinueError('invalid_config', `mcpServers: ${[name, ...(issue?.path.slice(1) ?? [])].join('.')}: ${issue?.message}`);
+    }),
+  );
 }
 
 type Starter = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;

@@ -3,7 +3,7 @@ import type { AnyTool } from './tool.ts';
 
 export interface SourcedTools {
   tools: AnyTool[];
-  /** Names, a `*` at their end, of tools that would be there if their source could be reached. */
+  /** Names, a `*` at their end, of tools that there may be, but not for this run: not wanted, or out of reach. */
   absent: string[];
   /** What the one who started the run is told. */
   notices: string[];
@@ -14,7 +14,8 @@ export interface SourcedTools {
  * for that run. `tools` never rejects: what cannot be reached is absent, with a notice. It takes bounded time.
  */
 export interface ToolSource {
-  tools(agent: Agent): Promise<SourcedTools>;
+  /** `allow`: the only tools that the brief asks for, names that may end in `*`; absent where it asks for all. */
+  tools(agent: Agent, allow?: readonly string[]): Promise<SourcedTools>;
   /** Ends every connection and process. Calls that are at work fail; nothing is opened afterwards. */
   close(): Promise<void>;
 }

@@ -46,7 +46,7 @@ export async function createMcpWorld({
   const scripts: Record<string, object> = {};
   const later = Promise.withResolvers<Mcp>();
   const toolSource: ToolSource = {
-    tools: async (agent) => (await later.promise).tools(agent),
+    tools: async (...given) => (await later.promise).tools(...given),
     close: async () => (await later.promise).close(),
   };
   const world = await createWorld({ scripts, ...more, options: { toolSource, ...more.options } });

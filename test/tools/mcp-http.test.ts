@@ -1,7 +1,7 @@
 // Servers at an address, with real HTTP on this machine.
 import { expect, test } from 'vitest';
 import { createMcpWorld } from '../support/mcp.ts';
-import { serveHttp } from '../support/mcp-http.ts';
+import { type Handle, serveHttp } from '../support/mcp-http.ts';
 
 const echo = { tool: 'mcp__far__echo', args: { text: 'hi' } };
 const ok = { status: 'ok', output: 'you said: hi', taint: ['mcp'] };
@@ -15,7 +15,7 @@ test.each([{}, { json: true }, { kind: 'sse' as const }])('a call over HTTP: %j'
 
 test('headers come from the definition and from variables; the session is ended at the close', async () => {
   await using server = await serveHttp();
-  const far = { url: server.url, headers: { authorization: 'Bearer ${TOKEN}' }, headersFrom: { 'x-user': 'WHO' } };
+  const far = { url: server.url, headers: { authorization: `Bearer \${TOKEN}` }, headersFrom: { 'x-user': 'WHO' } };
   const made = await createMcpWorld({ servers: { far }, env: { TOKEN: 'open-sesame', WHO: 'me' } });
   expect(await made.play([echo])).toMatchObject([ok]);
   await made[Symbol.asyncDispose]();
@@ -82,8 +82,8 @@ test('an answer that never ends is not read to the end', async () => {
 test('refused: a wrong address, no right, a redirect elsewhere', async () => {
   await using elsewhere = await serveHttp();
   const answer =
-    (status: number, headers = {}) =>
-    (_: unknown, response: { writeHead(status: number, headers: object): { end(): void } }) => {
+    (status: number, headers: Record<string, string> = {}): Handle =>
+    (_, response) => {
       response.writeHead(status, headers).end();
       return true;
     };

@@ -45,7 +45,7 @@ test('what the model is told is clean, and pinned with the run', async () => {
 });
 
 test('a server sees no keys: an allow-list, and what its definition names', async () => {
-  const server = serverIn('plain', { env: { MODE: '${GIVEN}-${ABSENT:-else}' }, envFrom: ['GIVEN'] });
+  const server = serverIn('plain', { env: { MODE: `\${GIVEN}-\${ABSENT:-else}` }, envFrom: ['GIVEN'] });
   const env = { GIVEN: 'given', OTHER: 'other', OPENAI_API_KEY: 'canary-number-two', SSH_AUTH_SOCK: '/x' };
   await using made = await createMcpWorld({ servers: { demo: server }, env });
   const [result] = await made.play([{ tool: 'mcp__demo__env' }]);
@@ -82,9 +82,11 @@ test('a process that ignores its input and SIGTERM is killed at the close', asyn
   expect(isRunning(pid)).toBe(false);
 });
 
-test('nothing is started for an agent that names none of its tools', async () => {
+test('nothing is started for an agent or a brief that names none of its tools', async () => {
   await using made = await createMcpWorld({ servers: { demo: serverIn('exit') } });
-  await made.play([], { agent: 'explore' });
+  await made.play([], { agent: 'explore', tools: { deny: ['mcp__demo__echo'] } });
+  expect(made.created().notices.filter((notice) => notice.includes('MCP'))).toEqual([]);
+  await made.play([], { tools: { allow: ['read'] } });
   expect(made.created().notices.filter((notice) => notice.includes('MCP'))).toEqual([]);
   await made.play([]);
   expect(made.created().notices.filter((notice) => notice.includes('MCP'))).toHaveLength(1);

@@ -50,20 +50,25 @@ export function createMcp(options: McpOptions): Mcp {
       return { tools, absent: [], notices: problems.map((problem) => `MCP server ${name}: ${problem}`) };
     } catch (error) {
       const notice = `MCP server ${name} cannot be used, so its tools are left out: ${(error as Error).message}`;
-      return { tools: [] as AnyTool[], absent: [`mcp__${name}__*`], notices: [notice] };
+      return { tools: [] as AnyTool[], absent: [groupOf(name)], notices: [notice] };
     }
   }
 
   return {
     probe,
-    async tools(agent) {
+    async tools(agent, allow) {
       const { servers, missing } = serversOf(agent, options.servers);
-      const wanted = Object.entries(servers).filter(([name]) => namedOf(agent, name).length > 0);
+      const isWanted = (name: string) =>
+        namedOf(agent, name).length > 0 && (allow === undefined || namedOf({ tools: allow }, name).length > 0);
+      const wanted = Object.entries(servers).filter(([name]) => isWanted(name));
       const all = await Promise.all(wanted.map(([name, server]) => sourced(name, server)));
+      const idle = [...new Set([...Object.keys(options.servers), ...Object.keys(servers)])].filter(
+        (name) => !wanted.some(([other]) => other === name),
+      );
       const unknown = missing.map((name) => `MCP server ${name}, which the agent ${agent.name} names, is not configured`);
       return {
         tools: all.flatMap(({ tools }) => tools),
-        absent: all.flatMap(({ absent }) => absent),
+        absent: [...all.flatMap(({ absent }) => absent), ...[...idle, ...missing].map(groupOf)],
         notices: [...unknown, ...all.flatMap(({ notices }) => notices)],
       };
     },
@@ -72,4 +77,9 @@ export function createMcp(options: McpOptions): Mcp {
       await Promise.all([...known.values()].map(({ link }) => link.close()));
     },
   };
+}
+
+/** All that a server has, as rules and lists name it. */
+function groupOf(server: string): string {
+  return `mcp__${server}__*`;
 }

@@ -17,7 +17,10 @@ export function serversOf(agent: Pick<Agent, 'mcpServers'>, configured: Servers)
 }
 
 /** What of a server's tools an agent names: names, and with a `*` at the end whole groups. Empty: it cannot use any. */
-export function namedOf(agent: Pick<Agent, 'tools' | 'disallowedTools'>, server: string): string[] {
+export function namedOf(
+  agent: { tools?: readonly string[] | undefined; disallowedTools?: readonly string[] | undefined },
+  server: string,
+): string[] {
   const prefix = `mcp__${server}__`;
   const isAll = (name: string) => name.endsWith('*') && prefix.startsWith(name.slice(0, -1));
   if (agent.disallowedTools?.some(isAll)) return [];

@@ -1,0 +1,106 @@
+// MCP servers through the program itself: configured, trusted, used, shown, and gone afterwards.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isRunning, serverIn } from '../support/mcp.ts';
+import { createPlace, type Place } from './support-process.ts';
+
+const calls = (...tools: object[]) => ({
+  runs: [{ times: 'any', steps: [...tools.map((call) => ({ calls: [call] })), { text: 'done' }] }],
+});
+const canary = { ANTHROPIC_API_KEY: 'canary-in-the-mine' };
+
+function write({ folder }: Place, path: string, value: object | string): void {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+async function results(place: Place): Promise<{ output: string; status: string }[]> {
+  const { out } = await place.run('logs', 'last', '--json');
+  const facts = JSON.parse(out) as { type: string; data: { output: string; status: string } }[];
+  return facts.filter(({ type }) => type === 'tool.finished').map(({ data }) => data);
+}
+
+describe('a server of the user', () => {
+  it('serves a run and is gone after it; it sees no key, and neither does anything else', async () => {
+    using place = createPlace(calls({ tool: 'mcp__demo__where', args: {} }, { tool: 'mcp__demo__env', args: {} }), canary);
+    write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn() } });
+    const { code, err } = await place.run('run', 'go');
+    expect(code, err).toBe(0);
+    const [where, env] = await results(place);
+    const { pid, roots } = JSON.parse(where?.output ?? '') as { pid: number; roots: { uri: string }[] };
+    expect(isRunning(pid)).toBe(false);
+    expect(roots).toHaveLength(1);
+    expect(env?.status).toBe('ok');
+    expect(env?.output).toContain('RETINUE_SERVER');
+    expect(env?.output).not.toMatch(/ANTHROPIC|canary/);
+  });
+
+  it('that fails is a notice, and the run goes on', async () => {
+    using place = createPlace(calls());
+    write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn('exit') } });
+    const { code, err } = await place.run('run', 'go');
+    expect([code, err]).toEqual([
+      0,
+      expect.stringContaining('MCP server demo cannot be used, so its tools are left out: it ended with exit code 1'),
+    ]);
+  });
+
+  it('obeys rules and --tools', async () => {
+    using place = createPlace(calls({ tool: 'mcp__demo__echo', args: { text: 'a' } }, { tool: 'mcp__demo__fail', args: {} }));
+    write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn() } });
+    expect((await place.run('run', '--deny', 'mcp__demo__echo', '--tools', 'mcp__demo__*', 'go')).code).toBe(0);
+    expect(await results(place)).toMatchObject([{ status: 'denied' }, { status: 'error', output: 'it went wrong' }]);
+    const wrong = await place.run('run', '--deny', 'mcp__demo', 'go');
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('write `mcp__demo__*`')]);
+  });
+
+  it('does not outlive a program that is killed', async () => {
+    using place = createPlace(calls({ tool: 'mcp__demo__hang', args: {} }));
+    write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn() } });
+    const { process: child, finished } = place.start('run', 'go');
+    const server = await childOf(child.pid as number);
+    child.kill('SIGKILL');
+    await finished;
+    while (isRunning(server)) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+});
+
+describe('a server of a workspace', () => {
+  it('is started only after trust', async () => {
+    using place = createPlace(calls({ tool: 'mcp__demo__where', args: {} }));
+    write(place, 'retinue.config.json', { mcpServers: { demo: serverIn() } });
+    const before = await place.run('run', 'go');
+    expect(before.err).toContain('not trusted: `mcpServers` of');
+    expect(await results(place)).toMatchObject([{ status: 'error', output: expect.stringContaining('mcp__demo__where') }]);
+    expect((await place.run('trust', '--yes')).code).toBe(0);
+    expect((await place.run('run', 'go')).code).toBe(0);
+    expect(await results(place)).toMatchObject([{ status: 'ok', output: expect.stringContaining(`"cwd":"${place.folder}"`) }]);
+  });
+});
+
+it('config, doctor and explain show servers without values', async () => {
+  using place = createPlace(calls(), canary);
+  write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn('plain', { env: { MY_TOKEN: 'canary-env-value' } }) } });
+  const shown = await Promise.all([place.run('config'), place.run('doctor'), place.run('agents', 'explain', 'general')]);
+  expect(shown[0]?.out).toMatch(/mcpServers\.demo +\{.*"env":\["MY_TOKEN"\]/);
+  expect(shown[1]?.out).toMatch(/mcp demo +answers; 15 tools/);
+  expect(shown[2]?.out).toMatch(/mcp__demo__\* +allow +allow mcp__\* \(built-in\)/);
+  for (const { out, err } of shown) expect(out + err).not.toContain('canary');
+});
+
+/** The first MCP server that a process has started. */
+async function childOf(parent: number): Promise<number> {
+  for (;;) {
+    for (const pid of readdirSync('/proc').map(Number)) {
+      try {
+        const isOwn = new RegExp(`^PPid:\\s+${parent}$`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+        if (isOwn && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('mcp-server.ts')) return pid;
+      } catch {
+        // It has gone meanwhile.
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
