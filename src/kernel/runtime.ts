@@ -85,7 +85,7 @@ export interface Runtime {
 }
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { store, clock, ids, catalog, settings, models, compileSchema, callModel } = options;
+  const { store, clock, ids, catalog, settings, models, compileSchema, callModel, toolSource } = options;
   const owner = await store.open();
   const runs = new Map<string, LiveRun>();
   /** Briefs with a key on their way to becoming a run: what becomes of the first becomes of all. */
@@ -97,7 +97,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const delegating = dialectTools(options.dialect, catalog);
   const tools = new Map([...options.tools, ...delegating].map((tool) => [tool.name, tool]));
   const delegationTools = delegating.map((tool) => tool.name);
-  const ground: Ground = { settings, catalog, models, compileSchema, tools, toolSource: options.toolSource, delegationTools };
+  const ground: Ground = { settings, catalog, models, compileSchema, tools, toolSource, delegationTools };
   const desk: Desk = {
     start,
     message,
@@ -292,7 +292,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       closed = true;
       const roots = [...runs.values()].filter((run) => run.parent === null);
       await Promise.allSettled(roots.map((run) => cancel(run, 'the process is closing', 'the runtime').then(() => run.ended)));
-      await options.toolSource?.close();
+      await toolSource?.close();
       endOrders();
       await journal.settled();
       await store.release(owner);

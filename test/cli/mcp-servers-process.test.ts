@@ -1,5 +1,5 @@
 // MCP servers through the program itself: configured, trusted, used, shown, and gone afterwards.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isRunning, serverIn } from '../support/mcp.ts';
@@ -56,15 +56,20 @@ describe('a server of the user', () => {
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('write `mcp__demo__*`')]);
   });
 
-  it('does not outlive a program that is killed', async () => {
-    using place = createPlace(calls({ tool: 'mcp__demo__hang', args: {} }));
-    write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn() } });
-    const { process: child, finished } = place.start('run', 'go');
-    const server = await childOf(child.pid as number);
-    child.kill('SIGKILL');
-    await finished;
-    while (isRunning(server)) await new Promise((resolve) => setTimeout(resolve, 10));
-  });
+  // One that ignores the end of its input is ended by the system, where that can be asked to.
+  it.each(existsSync('/usr/bin/setpriv') ? ['plain', 'stubborn'] : ['plain'])(
+    'does not outlive a program that is killed: %s',
+    async (mode) => {
+      using place = createPlace(calls({ tool: 'mcp__demo__hang', args: {} }));
+      write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn(mode) } });
+      const { process: child, finished } = place.start('run', 'go');
+      await place.until<{ type: string }[]>(['logs', 'last'], (facts) => facts.some(({ type }) => type === 'tool.asked'));
+      const server = childOf(child.pid as number);
+      child.kill('SIGKILL');
+      await finished;
+      while (isRunning(server)) await new Promise((resolve) => setTimeout(resolve, 10));
+    },
+  );
 });
 
 describe('a server of a workspace', () => {
@@ -83,24 +88,32 @@ describe('a server of a workspace', () => {
 it('config, doctor and explain show servers without values', async () => {
   using place = createPlace(calls(), canary);
   write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn('plain', { env: { MY_TOKEN: 'canary-env-value' } }) } });
-  const shown = await Promise.all([place.run('config'), place.run('doctor'), place.run('agents', 'explain', 'general')]);
+  const own = 'mcpServers: [demo, { own: { url: "http://127.0.0.1:9/", headers: { authorization: canary-header } } }]';
+  write(place, '.config/retinue/agents/mine.md', `---\nname: mine\ndescription: Mine.\n${own}\n---\nYou are mine.\n`);
+  const shown = await Promise.all([
+    place.run('config'),
+    place.run('doctor'),
+    place.run('agents', 'explain', 'general'),
+    place.run('agents', '--json'),
+  ]);
   expect(shown[0]?.out).toMatch(/mcpServers\.demo +\{.*"env":\["MY_TOKEN"\]/);
   expect(shown[1]?.out).toMatch(/mcp demo +answers; 15 tools/);
   expect(shown[2]?.out).toMatch(/mcp__demo__\* +allow +allow mcp__\* \(built-in\)/);
+  expect(JSON.parse(shown[3]?.out ?? '').find(({ name }: { name: string }) => name === 'mine').mcpServers).toEqual(['demo', 'own']);
   for (const { out, err } of shown) expect(out + err).not.toContain('canary');
 });
 
-/** The first MCP server that a process has started. */
-async function childOf(parent: number): Promise<number> {
-  for (;;) {
-    for (const pid of readdirSync('/proc').map(Number)) {
-      try {
-        const isOwn = new RegExp(`^PPid:\\s+${parent}$`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-        if (isOwn && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('mcp-server.ts')) return pid;
-      } catch {
-        // It has gone meanwhile.
-      }
+/** The MCP server that a process has started. */
+function childOf(parent: number): number {
+  const isOwn = new RegExp(`^PPid:\\s+${parent}$`, 'm');
+  const found = readdirSync('/proc').find((pid) => {
+    try {
+      return (
+        isOwn.test(readFileSync(`/proc/${pid}/status`, 'utf8')) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('mcp-server.ts')
+      );
+    } catch {
+      return false;
     }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  });
+  return Number(found);
 }

@@ -20,14 +20,16 @@ test('dies on start: a notice with its last words, its tools are absent, briefs 
 test('a program that is not there, a variable that is not set, a folder that is not there', async () => {
   const servers = {
     gone: { command: 'no-such-program-here' },
+    file: { command: './f', cwd: '.' },
     unset: serverIn('plain', { envFrom: ['NOT_SET'] }),
     folder: serverIn('plain', { cwd: 'no/such' }),
     address: { url: 'http://127.0.0.1:1/mcp' },
   };
-  await using made = await createMcpWorld({ servers });
+  await using made = await createMcpWorld({ servers, files });
   await made.play([]);
   const said = made.created().notices.join('\n');
   expect(said).toContain('there is no program no-such-program-here');
+  expect(said).toContain('./f may not be executed');
   expect(said).toContain('the variable NOT_SET, which its definition names, is not set');
   expect(said).toMatch(/there is no directory .*no\/such to start it in/);
   expect(said).toMatch(/MCP server address .*(ECONNREFUSED|fetch failed|bad port)/);

@@ -6,6 +6,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { codeOf } from '../refusal.ts';
 import { remember } from '../shell/at-exit.ts';
 import { endAll, leftovers } from '../shell/leftovers.ts';
+import { launch } from './launch.ts';
 import { lineReader } from './lines.ts';
 import type { Target } from './settle.ts';
 import { maxMessageBytes, type Wire } from './wire.ts';
@@ -13,7 +14,8 @@ import { maxMessageBytes, type Wire } from './wire.ts';
 /**
  * A server as a process of ours.
  *
- * 1. It leads a process group of its own and goes with it: its standard input is closed, then it is asked, after 2 s killed.
+ * 1. It leads a process group of its own and goes with it: its standard input is closed, then it is asked, after 2 s killed. On Linux the
+ *    system kills it when this process dies without doing that.
  * 2. It is over when its first process has ended, even if another still holds its pipes.
  * 3. Its standard error is always read; of it the last 4 KiB are kept. Lines on standard output that are no messages are passed over.
  * 4. A message of more than 16 MiB ends the connection; so do more than 32 MiB that it does not take from us.
@@ -38,7 +40,8 @@ export function stdioWire(target: Extract<Target, { kind: 'command' }>, parse: (
   const transport: Transport = {
     async start() {
       const env = { ...target.env, [markName]: mark };
-      const made = spawn(target.command, target.args, { cwd: target.cwd, env, detached: true, stdio: 'pipe' });
+      const [program, args] = launch(target);
+      const made = spawn(program, args, { cwd: target.cwd, env, detached: true, stdio: 'pipe' });
       child = made;
       if (made.pid !== undefined) forget = remember(made.pid);
       made.stdin.on('error', () => {});
@@ -76,13 +79,11 @@ export function stdioWire(target: Extract<Target, { kind: 'command' }>, parse: (
 
   function hear(line: Buffer): void {
     if (!isOpen) return;
-    let message: JSONRPCMessage;
     try {
-      message = parse(JSON.parse(line.toString('utf8')));
+      transport.onmessage?.(parse(JSON.parse(line.toString('utf8'))));
     } catch {
-      return;
+      // No message, or none that anybody waits for.
     }
-    transport.onmessage?.(message);
   }
 
   function cut(reason: string): void {
@@ -115,25 +116,14 @@ export function stdioWire(target: Extract<Target, { kind: 'command' }>, parse: (
     closed();
   }
 
-  return {
-    transport,
-    lastWords: () => [why ?? [], lastLine(words)].flat().join('; its last words: ') || null,
-    end,
-  };
-}
+  function lastWords(): string | null {
+    const line = words.toString('utf8').trim().split('\n').at(-1)?.trim();
+    return [why ?? [], line ? `its last words: ${line}` : []].flat().join('; ') || null;
+  }
 
-function lastLine(bytes: Buffer): string[] {
-  return bytes
-    .toString('utf8')
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .slice(-1);
+  return { transport, lastWords, end };
 }
 
 function startProblem(error: unknown, command: string): string {
-  const code = codeOf(error);
-  if (code === 'ENOENT') return `there is no program ${command}`;
-  if (code === 'EACCES') return `${command} may not be executed`;
-  return `${command} could not be started: ${code || String(error)}`;
+  return `${command} could not be started: ${codeOf(error) || String(error)}`;
 }
