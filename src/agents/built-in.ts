@@ -9,7 +9,7 @@ const general: Agent = {
   description:
     'Does a whole task: looks around, changes files, runs commands. Take it when no other agent fits, or when something must be changed.',
   source,
-  tools: ['read', 'write', 'edit', 'glob', 'grep', 'list', 'bash'],
+  tools: ['read', 'write', 'edit', 'glob', 'grep', 'list', 'bash', 'mcp__*'],
   prompt: `You carry a task through from looking around to a checked result, in the workspace you are given.
 
 How to work:

@@ -35,7 +35,7 @@ export function chooseAgents(places: AgentPlaces): Chosen {
     if (taken) gives.unshift({ what: `replaces the agent ${agent.name}`, why: `the one of ${taken.source} holds` });
     const trusted = places.isTrusted(agent);
     if (gives.length > 0) widenings.push({ agent, gives, trusted });
-    if (trusted) byName.set(agent.name, agent);
+    if (trusted) byName.set(agent.name, inWorkspace(agent));
     else if (!taken) byName.set(agent.name, narrowed);
   }
   return { agents: [...byName.values()], widenings };
@@ -43,7 +43,7 @@ export function chooseAgents(places: AgentPlaces): Chosen {
 
 function narrow(agent: Agent, limits: LimitsGiven): { narrowed: Agent; gives: Widening['gives'] } {
   const gives: Widening['gives'] = [];
-  const { model, limits: own, ...rest } = agent;
+  const { model, limits: own, mcpServers, ...rest } = agent;
   const kept: LimitsGiven = {};
   for (const [name, value] of Object.entries(own ?? {}) as [LimitName, number][]) {
     const holds = limits[name] ?? defaultLimits[name];
@@ -55,12 +55,37 @@ function narrow(agent: Agent, limits: LimitsGiven): { narrowed: Agent; gives: Wi
     gives.push({ what: `model = ${name}`, why: 'it holds an address' });
     return false;
   });
+  const servers = mcpServers?.filter((server) => {
+    if (typeof server === 'string') return true;
+    for (const [name, definition] of Object.entries(server)) {
+      const why = definition.url === undefined ? 'it runs a command' : 'it holds an address';
+      gives.push({ what: `mcpServers.${name} = ${shown(definition)}`, why: `${why}, so the agent goes without it` });
+    }
+    return false;
+  });
   const narrowed: Agent = {
     ...rest,
+    ...(servers === undefined ? {} : { mcpServers: servers }),
     ...(names.length === 0 ? {} : { model: names.length === 1 ? (names[0] as string) : names }),
     ...(Object.keys(kept).length === 0 ? {} : { limits: kept }),
   };
   return { narrowed, gives };
+}
+
+/** All of it, for the eyes of the one who is asked to trust it; passwords in addresses are none of it. */
+function shown(definition: object): string {
+  return JSON.stringify(definition).replace(/(?<=:\/\/)[^/@"\s]*@/g, '…@');
+}
+
+/** Servers that a trusted workspace brings along start in it. */
+function inWorkspace(agent: Agent): Agent {
+  if (agent.mcpServers === undefined) return agent;
+  const placed = agent.mcpServers.map((server) =>
+    typeof server === 'string'
+      ? server
+      : Object.fromEntries(Object.entries(server).map(([name, each]) => [name, each.command === undefined ? each : { cwd: '.', ...each }])),
+  );
+  return { ...agent, mcpServers: placed };
 }
 
 function sorted(agents: Agent[]): Agent[] {

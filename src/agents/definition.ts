@@ -5,6 +5,7 @@ import type { Json } from '../contract/json.ts';
 import { type Field, flag, limitsOf, listOf, modelOf, nameOf, oneLine, optional, planOnly, type Reading, rulesOf, text } from './fields.ts';
 import { type Entry, problemAt, readFrontMatter } from './front-matter.ts';
 import { judgeKey } from './keys.ts';
+import { serversOf, unnamed } from './servers.ts';
 import { readTools } from './tools.ts';
 
 export interface AgentFile {
@@ -54,6 +55,9 @@ export function readAgent(file: AgentFile, reading: Reading): ReadAgent {
   const rules = [...tools.before, ...(field('rules', (value) => rulesOf(value, reading)) ?? []), ...tools.after];
   const limits = limitsOf(field, reading);
   const model = field('model', (value) => modelOf(value, warnings));
+  const servers = field('mcpServers', (value) => serversOf(value, reading));
+  for (const name of unnamed(servers ?? [], tools.tools))
+    warnings.push(`\`mcpServers\` has ${name}, but \`tools\` names none of its tools, so it gets none; add \`mcp__${name}__*\``);
   const agent: Agent = {
     name: field('name', nameOf) ?? 'unnamed',
     description: field('description', (value) => oneLine(text(value, 'description'))) ?? '',
@@ -64,6 +68,7 @@ export function readAgent(file: AgentFile, reading: Reading): ReadAgent {
     ...(model === undefined ? {} : { model }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(rules.length === 0 ? {} : { rules }),
+    ...optional('mcpServers', servers),
     ...optional(
       'workspaceRules',
       field('workspaceRules', (value) => flag(value, 'workspaceRules')),

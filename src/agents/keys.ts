@@ -1,15 +1,14 @@
 // The keys of an agent file: those that count, those of the Claude Code format that cannot count here, and what an unknown one means.
 
-/** What counts. The first eight are of the Claude Code format. */
+/** What counts. The first line is of the Claude Code format. */
 export const keys = [
-  ...['name', 'description', 'tools', 'disallowedTools', 'model', 'maxTurns', 'permissionMode', 'color'],
+  ...['name', 'description', 'tools', 'disallowedTools', 'model', 'maxTurns', 'permissionMode', 'mcpServers', 'color'],
   ...['timeout', 'limits', 'rules', 'workspaceRules'],
 ];
 
 /** Keys that say something about rights which cannot be kept here: to pass over them would give the agent more than its author meant. */
 const refused: Record<string, string> = {
   hooks: 'an agent may run no commands of its own outside its tools',
-  mcpServers: 'an agent may bring no servers of its own',
   env: 'an agent may set no variables',
   isolation: 'a run works in the workspace itself, so its author would take it for safer than it is',
   allowedTools: 'write `tools`',

@@ -1,4 +1,5 @@
-// Lists of tools in agent files: names of the Claude Code format in any case, ours, and patterns such as `Bash(git log:*)`.
+// Lists of tools in agent files: names of the Claude Code format in any case, ours, those of MCP servers (`mcp__github__*`), and patterns
+// such as `Bash(git log:*)`.
 
 /** Stands for the delegation tools, whatever the dialect in force calls them. */
 const delegation = Symbol('delegation');
@@ -70,6 +71,10 @@ function allow(items: string[], lists: ToolLists, { nearest }: ToolsWritten): vo
   for (const item of items) {
     const call = split(item, 'tools', lists);
     if (call === null) continue;
+    if (isOfServer(call.name)) {
+      names.add(wholeServer(call.name));
+      continue;
+    }
     const tool = known(call.name);
     if (tool === delegation) delegates = true;
     else if (tool === null) lists.warnings.push(`\`tools\`: there is no ${call.name} here`);
@@ -89,6 +94,7 @@ function deny(item: string, lists: ToolLists, { nearest }: ToolsWritten): void {
   if (item === '*') return void lists.disallowedTools.push('*');
   const call = split(item, 'disallowedTools', lists);
   if (call === null) return;
+  if (isOfServer(call.name)) return void lists.disallowedTools.push(wholeServer(call.name));
   const tool = known(call.name);
   if (tool === null) return;
   if (tool === delegation) lists.disallowedTools.push(...delegationNames);
@@ -117,6 +123,16 @@ function split(item: string, key: ToolKey, lists: ToolLists): { name: string; pa
   if (tool === 'bash') return { name, pattern: inner.trim().replace(/:\*$/, ' *') };
   if (tool === delegation) return refuse('is refused: which agents may be delegated to cannot be limited');
   return refuse('is refused: only Bash takes a pattern here; write it in `rules`, for example `deny read:secrets/*`');
+}
+
+/** Tools of MCP servers are known only when a run starts. */
+function isOfServer(name: string): boolean {
+  return name.startsWith('mcp__');
+}
+
+/** `mcp__github` means all that this server has. */
+function wholeServer(name: string): string {
+  return name.endsWith('*') || name.slice('mcp__'.length).includes('__') ? name : `${name}__*`;
 }
 
 /** Ours, `delegation`, null for one that is not there, undefined for a name that nobody knows. */

@@ -1,6 +1,7 @@
 import type { Agent } from '../contract/agent.ts';
 import type { Json } from '../contract/json.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import type { McpServer } from '../contract/mcp-server.ts';
 
 /** A value and where it came from: `built-in`, a file, a variable or a flag. */
 export interface Sourced<T> {
@@ -79,6 +80,7 @@ export interface Settings {
   durability: Sourced<'normal' | 'full'>;
   providers: Record<string, Provider>;
   prices: Record<string, Price>;
+  mcpServers: Record<string, McpServer>;
   /** By dialect, with the names of its source; absent where nothing is set. */
   dialects: Record<string, Record<string, Json>>;
   /** Read from their files at the first call. Throws `invalid_config` where one is refused. */

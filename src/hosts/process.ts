@@ -70,7 +70,7 @@ type Ask = Exclude<FromChild, { type: 'pong' }>;
 async function answer(message: Ask, session: RemoteSession, child: { say(message: ToChild): void; over(): void }): Promise<void> {
   const { id } = message;
   if (message.type === 'step') {
-    const value = await session.step(message.kind);
+    const value = await session.step(message.kind, message.seq);
     if (value === 'over') child.over();
     return child.say({ type: 'reply', id, value });
   }

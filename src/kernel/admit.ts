@@ -8,12 +8,13 @@ import type { Grant, Ruleset } from '../contract/grant.ts';
 import { type EffectiveLimits, Limits, type LimitsGiven } from '../contract/limits.ts';
 import { effectiveLimits, type ParentLimits } from '../parts/limits.ts';
 import { nearest, unknown } from '../parts/nearest.ts';
-import { offered, parseRule, toolRuleset } from '../parts/policy.ts';
+import { covers, offered, parseRule, serverRuleset, toolRuleset } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
 import type { ModelHandle, Models, ModelUser } from '../ports/model.ts';
 import type { Check, SchemaCompiler } from '../ports/schema.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import type { SourcedTools, ToolSource } from '../ports/tool-source.ts';
 
 /** What the owner of this process has settled. */
 export interface Settings {
@@ -28,6 +29,8 @@ export interface Ground {
   settings: Settings;
   catalog: Catalog;
   tools: ReadonlyMap<string, AnyTool>;
+  /** What an agent may get beside those. */
+  toolSource?: ToolSource | undefined;
   /** Names of the dialect's tools: offered wherever a run may still delegate. */
   delegationTools: readonly string[];
   setup: DialectSetup;
@@ -56,6 +59,8 @@ export interface Admitted {
   /** Models to fall back to, in order. */
   fallbacks: string[];
   grant: Grant;
+  /** Every tool there was when the run was admitted; the grant says which of them are offered. */
+  tools: ReadonlyMap<string, AnyTool>;
   notices: string[];
   /** Checks a submitted result, where the brief wants one. */
   check: Check | null;
@@ -64,13 +69,14 @@ export interface Admitted {
 export async function admit(
   input: unknown,
   ids: { runId: string; rootId: string },
-  ground: Ground,
+  given: Ground,
   parent: ParentView | null,
 ): Promise<Admitted> {
   const brief = parseBrief(input);
-  if (parent) checkRoom(parent, ground.setup);
-  const agent = findAgent(brief.agent ?? (parent ? undefined : ground.setup.root) ?? 'general', ground.catalog);
-  checkTools(brief, ground);
+  if (parent) checkRoom(parent, given.setup);
+  const agent = findAgent(brief.agent ?? (parent ? undefined : given.setup.root) ?? 'general', given.catalog);
+  const { sourced, ground } = await withSource(brief, agent, given);
+  checkTools(brief, ground, sourced.absent);
   const rulesets = [...(parent ? [] : ground.settings.rulesets), ...narrowing(brief, agent, ground)];
   const limits = effectiveLimits(
     [
@@ -82,13 +88,13 @@ export async function admit(
     parent?.limits ?? null,
   );
   const handle = await findModel(brief, agent, ids, ground, parent);
-  const notices = checkPrice(limits, handle, parent);
+  const notices = [...checkPrice(limits, handle, parent), ...sourced.notices];
   const depth = parent ? parent.depth + 1 : 0;
   const tools = offeredTools(brief, agent, ground, { depth, limits, rulesets: [...(parent?.rulesets ?? []), ...rulesets] });
   const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools, workspace: ground.settings.workspace };
   const check = brief.result?.schema ? await ground.compileSchema(brief.result.schema) : null;
   const fallbacks = brief.model === undefined && Array.isArray(agent.model) ? agent.model.slice(1) : [];
-  return { brief, agent, handle, fallbacks, grant, notices, check };
+  return { brief, agent, handle, fallbacks, grant, tools: ground.tools, notices, check };
 }
 
 export function parseBrief(input: unknown): Brief {
@@ -138,9 +144,22 @@ function findAgent(name: string, catalog: Catalog): Agent {
   );
 }
 
-function checkTools(brief: Brief, ground: Ground): void {
+/** The ground with the tools that this agent gets from elsewhere. */
+export async function withSource(brief: Brief, agent: Agent, ground: Ground): Promise<{ sourced: SourcedTools; ground: Ground }> {
+  const sourced = (await ground.toolSource?.tools(agent, brief.tools?.allow)) ?? { tools: [], absent: [], notices: [] };
+  if (sourced.tools.length === 0) return { sourced, ground };
+  // A name that is there already keeps its meaning.
+  const added = sourced.tools.filter((tool) => !ground.tools.has(tool.name)).map((tool): [string, AnyTool] => [tool.name, tool]);
+  return { sourced, ground: { ...ground, tools: new Map([...ground.tools, ...added]) } };
+}
+
+/** A `*` at the end of a name stands for any tools; of MCP servers there may be none. */
+function checkTools(brief: Brief, ground: Ground, absent: string[]): void {
+  const known = [...ground.tools.keys()];
   for (const name of [...(brief.tools?.allow ?? []), ...(brief.tools?.deny ?? [])]) {
-    if (!ground.tools.has(name)) throw new RetinueError('unknown_tool', unknown('tool', name, [...ground.tools.keys()]));
+    if (known.some((tool) => covers(name, tool)) || absent.some((pattern) => covers(pattern, name))) continue;
+    if (name.startsWith('mcp__') && name.endsWith('*')) continue;
+    throw new RetinueError('unknown_tool', unknown('tool', name, known));
   }
 }
 
@@ -150,10 +169,15 @@ function narrowing(brief: Brief, agent: Agent, ground: Ground): Ruleset[] {
   const sets: (Ruleset | null)[] = [
     toolRuleset(`agent ${agent.name}`, own, agent.disallowedTools ?? []),
     ruleset(`agent ${agent.name}`, agent.rules),
+    agent.mcpServers ? serverRuleset(`agent ${agent.name}`, agent.mcpServers.flatMap(serverNames)) : null,
     toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
     ruleset('the brief', brief.rules),
   ];
   return sets.filter((set) => set !== null);
+}
+
+function serverNames(given: NonNullable<Agent['mcpServers']>[number]): string[] {
+  return typeof given === 'string' ? [given] : Object.keys(given);
 }
 
 function ruleset(owner: string, rules: string[] | undefined): Ruleset | null {
@@ -169,10 +193,10 @@ function offeredTools(
   const delegates = ground.setup.offerAlways || run.limits.maxDepth.value === null || run.depth < run.limits.maxDepth.value;
   const names = [...ground.tools.keys()].filter((name) => {
     if (ground.delegationTools.includes(name)) return delegates;
-    return agent.tools === undefined || agent.tools.includes(name);
+    return agent.tools === undefined || agent.tools.some((own) => covers(own, name));
   });
   const asked = brief.tools?.allow;
-  return offered(run.rulesets, asked === undefined ? names : names.filter((name) => asked.includes(name)));
+  return offered(run.rulesets, asked === undefined ? names : names.filter((name) => asked.some((own) => covers(own, name))));
 }
 
 async function findModel(

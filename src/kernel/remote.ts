@@ -30,16 +30,32 @@ export async function remoteLoop(
   const here = new Set<Promise<void>>();
   /** The calls of the open tools step, each with what it waits for. */
   let open = new Map<CallState, PromiseWithResolvers<void>>();
+  /** What the place says of its calls follows the step at once, and may be here before that was looked at. */
+  let looking: Promise<void> = Promise.resolve();
   let changes: Promise<void> = Promise.resolve();
   let ending: Ending | null | 'none' = 'none';
   let endFacts = () => {};
 
-  async function step(kind: StepKind): Promise<'go on' | 'over'> {
+  async function step(kind: StepKind, seq: number): Promise<'go on' | 'over'> {
+    const looked = Promise.withResolvers<void>();
+    looking = looked.promise;
+    try {
+      return await take(kind, seq, looked.resolve);
+    } finally {
+      looked.resolve();
+    }
+  }
+
+  async function take(kind: StepKind, seq: number, looked: () => void): Promise<'go on' | 'over'> {
     await heldBack(env);
     if (signal.aborted || ending !== 'none') return 'over';
     const wanted = nextStep(state);
+    if (seq < state.seq && wanted.do !== kind) {
+      await journal.settled();
+      return 'go on';
+    }
     if (wanted.do !== kind) throw broken('step', `it asked for ${kind} where the facts call for ${wanted.do}`);
-    if (wanted.do === 'tools') await tools(wanted.calls);
+    if (wanted.do === 'tools') await tools(wanted.calls, looked);
     else {
       const taken = await takeStep(env, wanted);
       if (taken !== 'go on') ending = taken;
@@ -48,10 +64,11 @@ export async function remoteLoop(
     return ending === 'none' && !signal.aborted ? 'go on' : 'over';
   }
 
-  async function tools(calls: CallState[]): Promise<void> {
+  async function tools(calls: CallState[], looked: () => void): Promise<void> {
     if (open.size > 0) throw broken('step', 'its tools are at work already');
     open = new Map(calls.map((call) => [call, Promise.withResolvers<void>()]));
     env.slot.work(calls.length);
+    looked();
     await Promise.race([Promise.all([...open.values()].map(({ promise }) => promise)), done.promise]);
   }
 
@@ -102,6 +119,7 @@ export async function remoteLoop(
     },
     step,
     async call(at) {
+      await looking;
       const call = find(at, false);
       const made = isParallel(env.tools.tools.get(call.tool)) ? make(call) : changes.then(() => make(call));
       if (!isParallel(env.tools.tools.get(call.tool))) changes = made;
@@ -109,6 +127,7 @@ export async function remoteLoop(
       await made.finally(() => here.delete(made));
     },
     async result(at, given) {
+      await looking;
       const call = find(at, true);
       const parsed = Attempted.safeParse(given);
       if (!parsed.success) throw broken(pathOf(parsed.error), 'it is no result of a tool');

@@ -10,14 +10,15 @@ import { createBudget } from '../parts/budget.ts';
 import type { Scheduler } from '../parts/schedule.ts';
 import { createSlotKeeper } from '../parts/slot.ts';
 import type { Store } from '../ports/store.ts';
-import { type Admitted, costByHand, type Ground, userOf } from './admit.ts';
+import { type Admitted, costByHand, type Ground, userOf, withSource } from './admit.ts';
 import { loadState } from './history.ts';
 import { type Journal, msOf, type Part } from './journal.ts';
 import { createLiveRun, type LiveRun } from './live.ts';
 import type { RunState } from './state.ts';
 import { unknownText } from './tool-call.ts';
 
-export interface ReviveGround extends Pick<Ground, 'catalog' | 'models' | 'compileSchema'> {
+export interface ReviveGround {
+  admission: Ground;
   store: Store;
   journal: Journal;
   scheduler: Scheduler;
@@ -72,7 +73,8 @@ function familyOf(runId: string, rows: { runId: string; parentId: string | null 
 }
 
 /** What admission gave, from the facts. Null for a client. */
-async function readmit(state: RunState, { catalog, models, compileSchema }: ReviveGround): Promise<Admitted | null> {
+async function readmit(state: RunState, ground: ReviveGround): Promise<Admitted | null> {
+  const { catalog, models, compileSchema } = ground.admission;
   const { brief, grant, kind, agent: name, model, rootId, notices } = state.created.data;
   if (kind === 'client' || name === null || model === null) return null;
   // Its prompt and tools are pinned: a definition that is gone since is not needed.
@@ -81,7 +83,8 @@ async function readmit(state: RunState, { catalog, models, compileSchema }: Revi
   const current = state.fallback?.model ?? model;
   const handle = await models.resolve(current, userOf({ runId: state.runId, rootId }, brief, name, grant.workspace));
   const check = brief.result?.schema ? await compileSchema(brief.result.schema) : null;
-  return { brief, agent, handle, fallbacks: listed.slice(listed.indexOf(current) + 1), grant, notices, check };
+  const { tools } = (await withSource(brief, agent, ground.admission)).ground;
+  return { brief, agent, handle, fallbacks: listed.slice(listed.indexOf(current) + 1), grant, tools, notices, check };
 }
 
 interface Place {

@@ -13,7 +13,6 @@ import type { DialectSetup } from '../ports/dialect.ts';
 import type { ModelCaller, Models } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
-import type { AnyTool } from '../ports/tool.ts';
 import { userOf } from './admit.ts';
 import { createDelegation, type Desk } from './delegate.ts';
 import { type Ending, failed, outcomeOf, rowOf } from './fold.ts';
@@ -33,7 +32,6 @@ export interface RunGround {
   deadlines: Deadlines;
   lanes: Lanes;
   random(): number;
-  tools: ReadonlyMap<string, AnyTool>;
   contexts: Contexts;
   setup: DialectSetup;
   desk: Desk;
@@ -79,7 +77,7 @@ export function broken(error: unknown): Ending {
 
 async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Promise<Ending | null>): Promise<Ending | null> {
   if (!run.admitted || !(await run.slot.ensure())) return null;
-  const { agent, brief, grant, handle, check } = run.admitted;
+  const { agent, brief, grant, handle, tools, check } = run.admitted;
   const fallbacks = [...run.admitted.fallbacks];
   const { started } = ground.journal.state(run.id);
   const { deadline, pinned } = started ? await takeUp(run, started.data, ground) : await start(run, ground);
@@ -107,7 +105,7 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
       budget: run.budget,
       slot: run.slot,
       tools: {
-        tools: ground.tools,
+        tools,
         offered: grant.tools,
         rulesets: () => run.rulesets,
         workspace: grant.workspace,
@@ -140,7 +138,7 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
 
 /** Pins everything that requests are made of, and sets the deadline: from here on, never past the parent's (invariant 6). */
 async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: number; pinned: Pinned }> {
-  const { agent, brief, grant, handle } = run.admitted as NonNullable<LiveRun['admitted']>;
+  const { agent, brief, grant, handle, tools: known } = run.admitted as NonNullable<LiveRun['admitted']>;
   const [rawSystem, rawFirst, past] = await Promise.all([
     ground.contexts.system(agent, run.depth, grant.workspace),
     ground.contexts.first(brief, run.depth, grant.workspace),
@@ -148,7 +146,7 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
   ]);
   const system = ground.redact(rawSystem, true);
   const first = ground.redact(rawFirst, true);
-  const { tools, text: toolsText, hash: toolsHash } = ground.contexts.tools(grant.tools, brief.result?.schema);
+  const { tools, text: toolsText, hash: toolsHash } = ground.contexts.tools(grant.tools, known, brief.result?.schema);
   const historyText = past === null ? null : canonical(past);
   const now = ground.clock.monotonic();
   const deadline = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);

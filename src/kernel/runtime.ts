@@ -101,7 +101,7 @@ export interface Runtime {
 }
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { store, clock, ids, settings, models, compileSchema, callModel } = options;
+  const { store, clock, ids, settings, models, compileSchema, callModel, toolSource } = options;
   const setup = options.dialect.setup ?? {};
   const catalog = catalogFor(options.dialect, options.catalog);
   const owner = await store.open();
@@ -115,7 +115,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
   const delegating = dialectTools(options.dialect, catalog);
   const tools = new Map([...options.tools, ...delegating].map((tool) => [tool.name, tool]));
-  const ground: Ground = { settings, catalog, models, compileSchema, tools, setup, delegationTools: delegating.map((tool) => tool.name) };
+  const delegationTools = delegating.map((tool) => tool.name);
+  const ground: Ground = { settings, catalog, models, compileSchema, tools, toolSource, setup, delegationTools };
   const desk: Desk = {
     start,
     message,
@@ -135,7 +136,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     deadlines,
     lanes,
     random: () => ids.random(),
-    tools,
     contexts: createContexts({ workspaces: options.workspaces, clock, tools, memories: options.memories, setup }),
     desk,
     setup,
@@ -284,7 +284,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const claim = await store.claim(owner, rootId);
     if (!claim.ok) return { ok: false, pid: claim.pid };
     const known = new Set(runs.keys());
-    const revived = known.has(rootId) ? [] : await reviveTree(rootId, { store, journal, scheduler, catalog, models, compileSchema });
+    const revived = known.has(rootId) ? [] : await reviveTree(rootId, { store, journal, scheduler, admission: ground });
     for (const run of revived) runs.set(run.id, run);
     await journal.record(
       rootId,
@@ -325,6 +325,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       closed = true;
       const roots = [...runs.values()].filter((run) => run.parent === null);
       await Promise.allSettled(roots.map((run) => cancel(run, 'the process is closing', 'the runtime').then(() => run.ended)));
+      await toolSource?.close();
       endOrders();
       await journal.settled();
       await store.release(owner);

@@ -54,7 +54,7 @@ export async function serveRun(): Promise<void> {
   const tools = toolsOf(run.start, stop.signal);
   for (;;) {
     const step = nextStep(run.state);
-    const taken = ask({ type: 'step', kind: step.do });
+    const taken = ask({ type: 'step', kind: step.do, seq: run.state.seq });
     if (step.do === 'tools') await tools.make(step.calls, ask);
     if ((await taken) === 'over') break;
   }

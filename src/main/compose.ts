@@ -22,6 +22,7 @@ import { builtInRuleset, parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
+import type { Redact } from '../ports/secrets.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
 import { openNotes } from '../stores/notes-sqlite.ts';
@@ -29,11 +30,12 @@ import { openSqliteStore } from '../stores/sqlite/create.ts';
 import { createGuard } from '../system/guard.ts';
 import { builtInTools, directories, type SearchBackend } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
+import { createMcp } from '../tools/mcp/index.ts';
 import { catalogOf } from './agents.ts';
 import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
 import { hostsFor } from './hosts.ts';
-import { createRedact } from './secrets.ts';
+import { allServers, createRedact, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
 export async function openApi(settings: Settings, { drive, dialect: dialectName, host }: OpenOptions): Promise<Api> {
@@ -47,6 +49,8 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const notes = once(() => openNotes({ path, durability }));
 
   function runtime(): Promise<Runtime> {
+    const redact = redactOf(settings, catalog);
+    const { workspace, mcpServers: servers } = settings;
     return createRuntime({
       store,
       clock: systemClock,
@@ -60,17 +64,15 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
       }),
       callModel: createModelCaller(systemClock),
       compileSchema,
-      redact: createRedact(
-        process.env,
-        Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
-      ),
+      redact,
+      toolSource: createMcp({ servers, workspace, env: process.env, clock: systemClock, redact, marks: guard.marks }),
       dialect,
       ...hostsFor({ asked: host, usual: dialect.setup?.host }, guard),
       workspaces: directories,
       memories: lazyNotes(notes).memories,
       models: withPrices(createModels({ providers: providers(settings) }), settings.prices),
       settings: {
-        workspace: settings.workspace,
+        workspace,
         model: settings.model?.value ?? null,
         limits: settings.limits.config,
         rulesets: rulesets(settings, dialect),
@@ -90,6 +92,12 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
       if (notes.made) await (await notes.made).close();
     },
   };
+}
+
+function redactOf(settings: Settings, catalog: Catalog): Redact {
+  const { names, values } = serverSecrets(allServers(settings.mcpServers, catalog.list()));
+  const keys = Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []);
+  return createRedact(process.env, { names: [...keys, ...names], values });
 }
 
 function providers(settings: Settings): Record<string, Provider> {
@@ -157,6 +165,11 @@ function rulesets(settings: Settings, dialect: Dialect): Ruleset[] {
   const known = new Set([...ownToolNames(), ...toolNames(dialect), ...toolNames(native)]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
+    if (/^mcp__(?!.*__)[^*]*$/.test(rule.tool))
+      throw new RetinueError(
+        'invalid_rule',
+        `\`${text}\` (${owner}): it names no tool; for all tools of this server write \`${rule.tool}__*\``,
+      );
     // A misspelt name in a deny would protect nothing, in silence.
     if (!known.has(rule.tool) && !rule.tool.includes('*') && !rule.tool.startsWith('mcp__')) {
       throw new RetinueError('invalid_rule', `\`${text}\` (${owner}): ${unknown('tool', rule.tool, [...known])}`);

@@ -42,6 +42,7 @@ export function loadSettings(flags: SettingsFlags, surroundings: Surroundings): 
     durability: found(layers, 'durability') ?? { value: 'normal' as const, from: 'built-in' },
     providers: all.providers ?? {},
     prices: all.prices ?? {},
+    mcpServers: all.mcpServers ?? {},
     dialects: (all.dialects ?? {}) as Settings['dialects'],
     agents() {
       agents ??= findAgents({ workspace, env, limits: all.limits ?? {}, trust: trusted });
@@ -88,7 +89,7 @@ function addWorkspace(read: Read, { path, config, bytes }: Loaded & { path: stri
   const { rules, ...rest } = narrowed.config;
   if (narrowed.gives.length > 0) read.trust.push({ path, hash, state, gives: narrowed.gives });
   if (state === 'trusted') {
-    read.layers.push({ from: path, config });
+    read.layers.push({ from: path, config: inWorkspace(config) });
     return;
   }
   const again = state === 'changed' && narrowed.gives.length > 0;
@@ -96,6 +97,16 @@ function addWorkspace(read: Read, { path, config, bytes }: Loaded & { path: stri
   read.notices.push(...narrowed.left.map(({ key, why }) => `not trusted: \`${key}\` of ${path} is left out (${why})`));
   if (rules && rules.length > 0) read.narrowingRules.push({ owner: `workspace ${fileName}`, rules });
   read.layers.push({ from: path, config: rest });
+}
+
+/** Servers of a trusted workspace start in it; those of the user start in the user's own folder. */
+function inWorkspace(config: Config): Config {
+  if (config.mcpServers === undefined) return config;
+  const placed = Object.entries(config.mcpServers).map(([name, server]) => [
+    name,
+    server.command === undefined ? server : { cwd: '.', ...server },
+  ]);
+  return { ...config, mcpServers: Object.fromEntries(placed) };
 }
 
 interface Loaded {

@@ -1,4 +1,5 @@
-// Looks at the ground Retinue stands on. Nothing is started and nothing is changed; what cannot be looked at is an answer too.
+// Looks at the ground Retinue stands on. Nothing is changed, and nothing is started but the MCP servers that are configured, which are ended
+// again; what cannot be looked at is an answer too.
 import type { Check } from '../cli/io.ts';
 import type { Settings, SettingsFlags } from '../cli/settings.ts';
 import { isRetinueError } from '../contract/error.ts';
@@ -6,6 +7,7 @@ import { probeDatabase, sqliteVersion } from '../stores/sqlite/probe.ts';
 import { directory } from './config/files.ts';
 import { database, loadSettings, type Surroundings } from './config.ts';
 import { agentPrograms, canMake, hasBundledRipgrep, ollamaHost, ollamaVersion, onPath } from './doctor-looks.ts';
+import { lookAtServers } from './doctor-servers.ts';
 
 const oldestNode = 24;
 const conventionalKeys: Record<string, string> = {
@@ -27,6 +29,7 @@ export async function examine(flags: SettingsFlags, surroundings: Surroundings):
     ...(settings ? [trust(settings), agents(settings), model(settings, surroundings.env)] : [ok('workspace', workspace)]),
     keys(settings, surroundings.env),
     await ollama(settings, surroundings.env),
+    ...(settings ? await servers(settings, surroundings.env) : []),
     ...helpers(settings, surroundings.env),
   ];
 }
@@ -117,6 +120,18 @@ async function ollama(settings: Settings | null, env: Surroundings['env']): Prom
   return needed
     ? warning('ollama', text, 'start it with `ollama serve`: the model needs it')
     : warning('ollama', text, 'only `ollama/…` models need it');
+}
+
+async function servers(settings: Settings, env: Surroundings['env']): Promise<Check[]> {
+  const agentList = attempt(() => settings.agents().list);
+  const found = await lookAtServers(settings, agentList.ok ? agentList.value : [], env);
+  return found.map(({ name, tools, problems }) => {
+    const [text, advice] =
+      tools === null
+        ? ['cannot be used', 'runs go on without its tools']
+        : [`answers; ${tools} tools`, 'runs go on without what is left out'];
+    return problems.length === 0 ? ok(`mcp ${name}`, text) : warning(`mcp ${name}`, [text, ...problems].join('\n'), advice);
+  });
 }
 
 function helpers(settings: Settings | null, env: Surroundings['env']): Check[] {

@@ -9,6 +9,7 @@ import { admit, type Ground } from '../kernel/admit.ts';
 import { decide, formatRule } from '../parts/policy.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import { namedOf, serversOf } from '../tools/mcp/servers.ts';
 import { catalogOf } from './agents.ts';
 
 export interface ExplainGround {
@@ -40,13 +41,20 @@ export async function explainAgent(settings: Settings, name: string, given: Expl
   const { agent, grant } = await admit({ task: 'none', agent: name, model: 'any' }, { runId: nobody, rootId: nobody }, ground, null);
   const verdict = (tool: string): ToolVerdict => ({ tool, ...decide(grant.rulesets, { tool, subjects: [] }) });
   const left = [...tools.keys()].filter((tool) => !grant.tools.includes(tool)).map((tool) => byDepth(verdict(tool)));
-  const missing = (agent.tools ?? []).filter((tool) => !tools.has(tool)).map((tool) => denied(tool, 'there is no such tool'));
+  const isBuiltIn = (tool: string) => !tool.startsWith('mcp__');
+  const missing = (agent.tools ?? [])
+    .filter((tool) => isBuiltIn(tool) && !tools.has(tool))
+    .map((tool) => denied(tool, 'there is no such tool'));
+  const servers = serverVerdicts(agent, settings, verdict);
   return {
     name: agent.name,
     description: agent.description,
     source: agent.source,
     model: modelOf(agent, settings),
-    tools: { offered: grant.tools.map(verdict), leftOut: [...left, ...missing] },
+    tools: {
+      offered: [...grant.tools.map(verdict), ...servers.filter(({ action }) => action !== 'deny')],
+      leftOut: [...left, ...servers.filter(({ action }) => action === 'deny'), ...missing],
+    },
     limits: Object.fromEntries(
       (Object.entries(grant.limits) as [LimitName, EffectiveLimit][]).map(([limit, { value, from }]) => [
         limit,
@@ -62,6 +70,17 @@ export async function explainAgent(settings: Settings, name: string, given: Expl
     warnings: found.warnings.filter(({ source }) => source === agent.source).map(({ message }) => message),
     prompt: agent.prompt,
   };
+}
+
+/** Servers are not asked: what an agent names of their tools stands for what they have. */
+function serverVerdicts(agent: Agent, settings: Settings, verdict: (tool: string) => ToolVerdict): ToolVerdict[] {
+  const { servers, missing } = serversOf(agent, settings.mcpServers);
+  const names = [...new Set([...Object.keys(settings.mcpServers), ...Object.keys(servers)])];
+  const known = names.flatMap((name) => {
+    const named = Object.hasOwn(servers, name) ? namedOf(agent, name) : [];
+    return (named.length === 0 ? [`mcp__${name}__*`] : named).map(verdict);
+  });
+  return [...known, ...missing.map((name) => denied(`mcp__${name}__*`, 'there is no such server'))];
 }
 
 /** No rule denies it: the run is as deep as it may go. */

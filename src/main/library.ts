@@ -1,4 +1,5 @@
 // The library's door: Retinue inside a program of one's own. Memory store by default; `node:sqlite` is loaded only with its store.
+import { z } from 'zod';
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import type { Api } from '../api/api.ts';
@@ -10,6 +11,7 @@ import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { native } from '../dialects/native.ts';
 import { type Client, createRuntime, type RunHandle } from '../kernel/runtime.ts';
@@ -25,10 +27,11 @@ import { createGuard } from '../system/guard.ts';
 import { type AiTool, fromAiTool } from '../tools/ai-sdk.ts';
 import { builtInTools, directories } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
+import { createMcp } from '../tools/mcp/index.ts';
 import { type HostName, hostsFor } from './hosts.ts';
 import { type AnyModel, libraryModels } from './library-models.ts';
 import { resultOf, type StandardSchema } from './library-result.ts';
-import { createRedact } from './secrets.ts';
+import { allServers, createRedact, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
 export interface RetinueOptions {
@@ -37,6 +40,8 @@ export interface RetinueOptions {
   /** Tools of your own: AI SDK `tool()` objects by name. They are allowed unless a rule says otherwise. */
   tools?: Record<string, AiTool>;
   agents?: Omit<Agent, 'source'>[];
+  /** MCP servers by name: their tools are offered as `mcp__NAME__TOOL`. */
+  mcpServers?: Record<string, McpServer>;
   /** The directory that tools may touch; the current one where it is absent. */
   workspace?: string;
   rules?: string[];
@@ -93,6 +98,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
   const store = options.store ?? createMemoryStore();
   const notes = createMemoryNotes();
   const guard = createGuard();
+  const servers = serversOf(options.mcpServers ?? {});
   const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
   const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect: native, runtime });
 
@@ -103,6 +109,8 @@ export function createRetinue(options: RetinueOptions): Retinue {
       native.tools.map((tool) => tool.name),
       own.map((tool) => tool.name),
     );
+    const workspace = options.workspace ?? process.cwd();
+    const redact = createRedact(process.env, serverSecrets(allServers(servers, catalog.list())));
     const rules = (options.rules ?? []).map((rule) => ({ ...parseRule(rule), from: 'the program' }));
     return createRuntime({
       store,
@@ -116,10 +124,11 @@ export function createRetinue(options: RetinueOptions): Retinue {
       memories: notes.memories,
       callModel: createModelCaller(systemClock),
       compileSchema,
-      redact: createRedact(process.env),
+      redact,
+      toolSource: createMcp({ servers, workspace, env: process.env, clock: systemClock, redact, marks: guard.marks }),
       models: withPrices(models, options.prices ?? {}),
       settings: {
-        workspace: options.workspace ?? process.cwd(),
+        workspace,
         model,
         limits: options.limits ?? {},
         rulesets: [{ ...allowed, rules: [...allowed.rules, ...rules] }],
@@ -134,6 +143,17 @@ export function createRetinue(options: RetinueOptions): Retinue {
     close: () => api.close(),
     [Symbol.asyncDispose]: () => api.close(),
   };
+}
+
+function serversOf(given: Record<string, McpServer>): Record<string, McpServer> {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, server]) => {
+      const checked = z.tuple([McpServerName, McpServer]).safeParse([name, server]);
+      if (checked.success) return checked.data;
+      const [issue] = checked.error.issues;
+      throw new RetinueError('invalid_config', `mcpServers: ${[name, ...(issue?.path.slice(1) ?? [])].join('.')}: ${issue?.message}`);
+    }),
+  );
 }
 
 type Starter = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;

@@ -26,7 +26,7 @@ export interface Contexts {
   system(agent: Agent, depth: number, workspace: string): Promise<string>;
   /** A root's brief is its owner's own word; what was delegated reads as its contract says. */
   first(brief: Brief, depth: number, workspace: string): Promise<string>;
-  tools(offered: readonly string[], resultSchema: JsonObject | undefined): PinnedTools;
+  tools(offered: readonly string[], known: ReadonlyMap<string, AnyTool>, resultSchema: JsonObject | undefined): PinnedTools;
 }
 
 /** Tool definitions with their canonical JSON: what a run pins. */
@@ -43,6 +43,7 @@ export interface ContextGround {
   setup: DialectSetup;
   workspaces: Workspaces;
   clock: Clock;
+  /** The tools that are always there: what is pinned of them alone is made once. */
   tools: ReadonlyMap<string, AnyTool>;
   memories: Memories;
 }
@@ -81,14 +82,15 @@ export function createContexts(ground: ContextGround): Contexts {
       return render({ task: brief.task, context: brief.context ?? null, files, memories }).toWellFormed();
     },
 
-    tools(offered, resultSchema) {
+    tools(offered, known, resultSchema) {
       const key = offered.join(' ');
-      const known = resultSchema ? undefined : pinned.get(key);
-      if (known) return known;
-      const tools = toolDefinitions(offered, ground.tools, resultSchema);
+      const kept = known === ground.tools && !resultSchema;
+      const before = kept ? pinned.get(key) : undefined;
+      if (before) return before;
+      const tools = toolDefinitions(offered, known, resultSchema);
       const text = canonical(tools);
       const made = { tools, text, hash: sha256(text) };
-      if (!resultSchema) pinned.set(key, made);
+      if (kept) pinned.set(key, made);
       return made;
     },
   };

@@ -54,7 +54,12 @@ export function matches(rule: Rule, tool: string, subject: string | null): boole
 }
 
 function matchesTool(rule: Rule, tool: string): boolean {
-  return rule.tool === tool || (rule.tool.endsWith('*') && tool.startsWith(rule.tool.slice(0, -1)));
+  return covers(rule.tool, tool);
+}
+
+/** Whether a name, which may end in `*`, is about a tool. */
+export function covers(name: string, tool: string): boolean {
+  return name === tool || (name.endsWith('*') && tool.startsWith(name.slice(0, -1)));
 }
 
 /** `*` any characters, `?` one (a UTF-16 unit). On a mismatch only the last star takes one more: earlier ones need never. */
@@ -102,6 +107,12 @@ export function toolRuleset(owner: string, allow: readonly string[] | undefined,
   return { kind: 'narrowing', owner, rules: [...allowed, ...deny.map(ruleFor('deny'))] };
 }
 
+/** An agent's list of MCP servers as a ruleset that narrows: of tools of servers, only those of these. */
+export function serverRuleset(owner: string, servers: readonly string[]): Ruleset {
+  const allowed = servers.map((server) => ruleFor('allow')(`mcp__${server}__*`));
+  return { kind: 'narrowing', owner, rules: [ruleFor('deny')('mcp__*'), ...allowed] };
+}
+
 /** The tools that a model gets to see: without those that some ruleset denies whatever the call (invariant 5). */
 export function offered(rulesets: readonly Ruleset[], tools: readonly string[]): string[] {
   if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return [];
@@ -113,11 +124,14 @@ function deniesAll({ kind, rules }: Ruleset, tool: string): boolean {
   return decisive === undefined ? kind === 'owner' : decisive.action === 'deny';
 }
 
-/** What holds before the owner says anything. Delegation tools and the caller's own are allowed; a shell is asked about. */
+/**
+ * What holds before the owner says anything. Delegation tools and the caller's own are allowed, and so are those of MCP servers, which are
+ * there because the owner has configured or trusted them; a shell is asked about.
+ */
 export function builtInRuleset(delegationTools: readonly string[], ownTools: readonly string[]): Ruleset {
   const reading = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch'];
   const keeping = ['todo', 'memory', 'scratchpad', 'write', 'edit'];
-  const allowed = [...reading, ...keeping, ...delegationTools, ...ownTools];
+  const allowed = [...reading, ...keeping, ...delegationTools, ...ownTools, 'mcp__*'];
   return { kind: 'owner', owner: builtIn, rules: [...allowed.map(ruleFor('allow')), ruleFor('ask')('bash')] };
 }
 

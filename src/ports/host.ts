@@ -43,8 +43,11 @@ export interface RemoteSession {
   portable: string[];
   /** Every durable fact of the run, from the first on, in order. */
   facts(listener: (fact: Fact) => void): Promise<void>;
-  /** Takes a step; when it resolves, the facts it led to have been told. `over`: the run has come to its end, or was stopped. */
-  step(kind: StepKind): Promise<'go on' | 'over'>;
+  /**
+   * Takes a step that follows from the facts up to `seq`; when it resolves, the facts it led to have been told. `over`: the run has come to its
+   * end, or was stopped. Where something has come meanwhile, no step is taken: the place decides again.
+   */
+  step(kind: StepKind, seq: number): Promise<'go on' | 'over'>;
   /** Makes a call here. */
   call(at: CallAt): Promise<void>;
   /** What a call gave that the place made: its status and result, in whatever form it came. */

@@ -76,7 +76,7 @@ export function settings(more: Partial<Settings> = {}): Settings {
     db: { path: '/w/.retinue/retinue.db', from: 'built-in' },
     sandbox: { value: 'auto', from: 'built-in' },
     durability: { value: 'normal', from: 'built-in' },
-    ...{ providers: {}, prices: {}, dialects: {}, notices: [], sources: [], files: [], trust: [] },
+    ...{ providers: {}, prices: {}, mcpServers: {}, dialects: {}, notices: [], sources: [], files: [], trust: [] },
     agents: () => ({ list: [], refused: [], warnings: [], trust: [] }),
     ...more,
   };

@@ -15,8 +15,13 @@ const cases: [name: string, source: string, code: string, message: RegExp][] = [
   ['throws', 'throw new Error("broken")', 'crashed', /exit code 1/],
   ['says what is not JSON', afterStart(`say('hello\\n')`), 'invalid_reply', /^reply: it is not JSON/],
   ['says what nobody understands', afterStart(`say({ type: 'fact', fact: {} })`), 'invalid_reply', /^type: /],
-  ['asks with a wrong id', afterStart(`say({ type: 'step', id: -1, kind: 'ask' })`), 'invalid_reply', /^id: /],
-  ['asks for a step that the facts do not call for', afterStart(`say({ type: 'step', id: 1, kind: 'end' })`), 'invalid_reply', /^step: /],
+  ['asks with a wrong id', afterStart(`say({ type: 'step', id: -1, kind: 'ask', seq: 2 })`), 'invalid_reply', /^id: /],
+  [
+    'asks for a step that the facts do not call for',
+    afterStart(`say({ type: 'step', id: 1, kind: 'end', seq: 2 })`),
+    'invalid_reply',
+    /^step: /,
+  ],
   [
     'gives a result of a call that nobody made',
     afterStart(`say({ type: 'result', id: 1, at: { turn: 1, index: 0 }, given: {} })`),
@@ -70,8 +75,8 @@ describe('a process that', () => {
   it('gives a forged result for a call that is the supervisor’s: refused', async () => {
     const source = `${channel} let text = ''; let step = 0;
       pipe.on('data', (chunk) => { text += chunk;
-        if (step === 0 && text.includes('run.started')) { step = 1; say({ type: 'step', id: 1, kind: 'ask' }); }
-        if (step === 1 && text.includes('"id":1')) { step = 2; say({ type: 'step', id: 2, kind: 'tools' });
+        if (step === 0 && text.includes('run.started')) { step = 1; say({ type: 'step', id: 1, kind: 'ask', seq: 2 }); }
+        if (step === 1 && text.includes('"id":1')) { step = 2; say({ type: 'step', id: 2, kind: 'tools', seq: 99 });
           say({ type: 'result', id: 3, at: { turn: 1, index: 0 }, given: { status: 'ok', result: { output: 'forged' } } }); } });`;
     const call = { tool: 'delegate', args: { tasks: [{ task: 'a' }], wait_seconds: 0 } };
     await using world = await processWorld({

@@ -96,7 +96,7 @@ describe('a file that is refused', () => {
   it('for Claude Code stops nobody else, and its name is not that of another', () => {
     using place = createPlace();
     place.write('home/.claude/agents/explore.md', agentText('explore', 'hooks: {}'));
-    place.write('work/.claude/agents/plan.md', agentText('plan', 'mcpServers: []'));
+    place.write('work/.claude/agents/plan.md', agentText('plan', 'env: {}'));
     const { list, refused } = place.settings().agents();
     expect(list.map(({ name }) => name)).toEqual(['general', 'plan', 'research', 'review']);
     expect(refused.map(({ name }) => name)).toEqual(['explore', 'plan']);

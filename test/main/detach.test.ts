@@ -29,7 +29,10 @@ describe('a background process', () => {
     );
     expect(log).toBe(join(place.workspace, '.retinue', 'logs', `${runId}.log`));
     expect(statSync(log).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(readFileSync(log, 'utf8'))).toEqual({ args: ['--detached-run'], stdin: { flags: { limits: {}, rules: [] }, brief } });
+    expect(JSON.parse(readFileSync(log, 'utf8'))).toEqual({
+      args: ['--detached-run'],
+      stdin: { flags: { limits: {}, rules: [] }, brief, open: {} },
+    });
     expect(readFileSync(join(place.workspace, '.retinue', '.gitignore'), 'utf8')).toMatch(/^\*\n/);
   });
 

@@ -6,8 +6,27 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { scriptedModel } from '../../src/main/testing.ts';
+import { serverIn } from '../support/mcp.ts';
 
 const one = (...steps: object[]) => scriptedModel({ runs: [{ times: 'any', steps }] });
+
+describe('MCP servers', () => {
+  it('give their tools to runs', async () => {
+    const model = one({ calls: [{ tool: 'mcp__demo__echo', args: { text: 'hi' } }] }, { text: 'bye' });
+    await using retinue = createRetinue({ model, mcpServers: { demo: serverIn() } });
+    const run = await retinue.delegate({ task: 'work' });
+    const outputs: string[] = [];
+    for await (const event of run.events()) if (event.type === 'tool.finished') outputs.push(event.data.output);
+    expect(outputs).toEqual(['you said: hi']);
+  });
+
+  it('that are malformed are refused', () => {
+    const make = (mcpServers: object) => () => createRetinue({ model: one({ text: 'x' }), mcpServers: mcpServers as never });
+    expect(make({ Demo: { command: 'x' } })).toThrow(/mcpServers: Demo: must be the name of a server/);
+    expect(make({ demo: { command: 'x', url: 'http://x' } })).toThrow(/mcpServers: demo: must have either/);
+    expect(make({ demo: { url: 'x' } })).toThrow(/mcpServers: demo\.url: must be an http/);
+  });
+});
 
 describe('a handle', () => {
   it('comes at once, and its outcome never rejects for a failure of the agent', async () => {

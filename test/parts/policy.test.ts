@@ -123,7 +123,7 @@ describe('deciding', () => {
       'searchDocs',
     ])
       expect(action(tool)).toBe('allow');
-    expect([action('bash'), action('mcp__x')]).toEqual(['ask', 'deny']);
+    expect([action('bash'), action('mcp__x__y'), action('other')]).toEqual(['ask', 'allow', 'deny']);
     expect(decide([builtInRuleset([], ['bash'])], call('bash', 'ls')).action).toBe('ask');
   });
 });

@@ -33,7 +33,7 @@ import { tools as builtInTools, directories } from '../../src/tools/index.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
 
 export interface WorldOptions {
-  /** The script that `script/main` stands for; more by name. */
+  /** The script that `script/main` stands for; more by name, also such as come later. */
   script?: object;
   scripts?: Record<string, object>;
   store?: Store;
@@ -89,11 +89,12 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
   for (const [name, text] of Object.entries(given.files ?? {})) writeFileSync(join(workspace, name), text);
   const clock = given.clock ?? systemClock;
   const store = given.store ?? createMemoryStore();
-  const scripts: Record<string, object> = { main: given.script ?? { runs: [{ steps: [{ text: 'done' }] }] }, ...given.scripts };
+  const main = given.script ?? { runs: [{ steps: [{ text: 'done' }] }] };
   const script = createScriptModels({
     clock,
     readFile: async (path) => {
-      const found = scripts[path.slice(workspace.length + 1)];
+      const name = path.slice(workspace.length + 1);
+      const found = given.scripts?.[name] ?? (name === 'main' ? main : undefined);
       if (!found) throw new Error(`no script ${path}`);
       return JSON.stringify(found);
     },

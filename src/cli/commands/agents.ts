@@ -23,9 +23,15 @@ export async function run(args: Args, io: Io): Promise<number> {
   const found = settings.agents();
   const warnings = found.warnings.map(({ source, message }) => `${source}: ${message}`);
   for (const notice of [...agentNotices(found, undefined), ...warnings]) io.err(`retinue: ${cleanLine(notice)}\n`);
-  if (args.has('json')) printJson(io, found.list);
+  if (args.has('json')) printJson(io, found.list.map(shape));
   else io.out(text(found.list, io));
   return found.refused.length === 0 ? 0 : 2;
+}
+
+/** Of servers the names alone: their definitions may hold secrets. */
+function shape(agent: Agent): object {
+  if (agent.mcpServers === undefined) return agent;
+  return { ...agent, mcpServers: agent.mcpServers.flatMap((each) => (typeof each === 'string' ? [each] : Object.keys(each))) };
 }
 
 function checkWords(verb: string, name: string | undefined): void {

@@ -20,7 +20,8 @@ export type ToChild =
   | { type: 'ping' };
 
 export type FromChild =
-  | { type: 'step'; id: number; kind: StepKind }
+  /** `seq`: of the last fact that it knows. */
+  | { type: 'step'; id: number; kind: StepKind; seq: number }
   | { type: 'call'; id: number; at: CallAt }
   | { type: 'result'; id: number; at: CallAt; given: unknown }
   | { type: 'pong' };
@@ -30,7 +31,7 @@ const at = z.strictObject({ turn: z.int(), index: z.int() });
 
 /** What the process says is not believed: it is looked at here, and by the run's desk after that. */
 export const FromChild: z.ZodType<FromChild> = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('step'), id, kind: z.enum(['ask', 'tools', 'nudge', 'park', 'end']) }),
+  z.strictObject({ type: z.literal('step'), id, kind: z.enum(['ask', 'tools', 'nudge', 'park', 'end']), seq: z.int().min(0) }),
   z.strictObject({ type: z.literal('call'), id, at }),
   z.strictObject({ type: z.literal('result'), id, at, given: z.unknown() }),
   z.strictObject({ type: z.literal('pong') }),

@@ -1,9 +1,9 @@
 // Starting the process of a run, and ending it with all that it started.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { RetinueError } from '../../contract/error.ts';
+import { dieWithParent } from '../../system/die-with-parent.ts';
 import { endAll, graceMs } from '../../system/leftovers.ts';
 import { channelFd } from './protocol.ts';
 
@@ -70,21 +70,6 @@ export async function startProcess(options: ProcessOptions): Promise<RunProcess>
       }
     },
   };
-}
-
-/** The kernel ends it when this process dies, even when its own loop is stuck and hears no pipe. Only where there is the means. */
-function dieWithParent(): string[] {
-  const helper = process.platform === 'linux' ? ['/usr/bin/setpriv', '/bin/setpriv'].find(isExecutable) : undefined;
-  return helper === undefined ? [] : [helper, '--pdeathsig', 'KILL', '--'];
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function notStarted(error: unknown): RetinueError {

@@ -53,6 +53,8 @@ function wanted(root: Json, issue: z.core.$ZodIssue): string {
   }
   if (issue.code === 'too_small') return `must be ${sizeOf(issue)} at least ${issue.minimum}`;
   if (issue.code === 'too_big') return `must be ${sizeOf(issue)} at most ${issue.maximum}`;
+  // Its message says only that the key is wrong.
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? 'is no name';
   if (issue.code === 'invalid_type' && value === undefined) return 'is missing';
   if (issue.code === 'invalid_type' && (issue.expected === 'object' || issue.expected === 'record')) return 'must be an object';
   return issue.message.startsWith('must') ? issue.message : `is wrong: ${issue.message}`;

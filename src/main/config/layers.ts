@@ -1,6 +1,7 @@
 import type { Settings, Sourced } from '../../cli/settings.ts';
 import type { Json } from '../../contract/json.ts';
 import { defaultLimits, type LimitName } from '../../contract/limits.ts';
+import type { McpServer } from '../../contract/mcp-server.ts';
 import type { Config } from './schema.ts';
 
 /** A file that counts, after what is not trusted was left out of it. Later layers win. */
@@ -18,6 +19,7 @@ export function merged(layers: Layer[]): Omit<Config, 'rules'> {
     all.limits = { ...all.limits, ...config.limits };
     all.providers = { ...all.providers, ...config.providers };
     all.prices = { ...all.prices, ...config.prices };
+    all.mcpServers = { ...all.mcpServers, ...config.mcpServers };
     const dialects = { ...all.dialects } as Record<string, object>;
     for (const [name, section] of Object.entries(config.dialects ?? {})) dialects[name] = { ...dialects[name], ...section };
     all.dialects = dialects as NonNullable<Config['dialects']>;
@@ -54,6 +56,11 @@ export function sourcesOf(settings: Omit<Settings, 'sources'>, layers: Layer[]):
       value: defined({ ...price }) as Json,
       from: holder((c) => c.prices?.[name]),
     })),
+    ...Object.entries(settings.mcpServers).map(([name, server]) => ({
+      key: `mcpServers.${name}`,
+      value: shownServer(server),
+      from: holder((c) => c.mcpServers?.[name]),
+    })),
     ...Object.entries(settings.dialects).flatMap(([dialect, section]) =>
       Object.entries(section).map(([key, value]) => ({
         key: `dialects.${dialect}.${key}`,
@@ -62,6 +69,13 @@ export function sourcesOf(settings: Omit<Settings, 'sources'>, layers: Layer[]):
       })),
     ),
   ];
+}
+
+/** Of variables and headers the names alone: their values may be secrets. */
+function shownServer({ env, headers, url, ...rest }: McpServer): Json {
+  const names = (record: object | undefined) => (record === undefined ? undefined : Object.keys(record));
+  const address = url === undefined ? undefined : URL.canParse(url) ? bareAddress(url) : url;
+  return defined({ ...rest, url: address, env: names(env), headers: names(headers) }) as Json;
 }
 
 /** An address may carry a password or a token; neither is for the eyes. */

@@ -43,7 +43,7 @@ export function narrow(file: Config, own: Config): Narrowed {
   const config: Config = {};
   if (file.model?.includes('://')) left.push({ key: 'model', value: file.model, why: 'it holds an address' });
   else if (file.model !== undefined) config.model = file.model;
-  for (const key of ['providers', 'prices', 'durability'] as const)
+  for (const key of ['providers', 'prices', 'durability', 'mcpServers'] as const)
     if (file[key] !== undefined && !isEmpty(file[key])) left.push({ key, value: file[key], why: 'a workspace may not set it' });
   if (file.sandbox !== undefined) {
     if (strength[file.sandbox] >= strength[own.sandbox ?? 'auto']) config.sandbox = file.sandbox;
@@ -75,7 +75,7 @@ function overlap(a: string, b: string): boolean {
   return left === right || (a.endsWith('*') && right.startsWith(left)) || (b.endsWith('*') && left.startsWith(right));
 }
 
-/** All of a value, for the eyes of the one who is asked to trust it; a line for each provider or price. Passwords in addresses are none of it. */
+/** All of a value, for the eyes of the one who is asked to trust it; a line for each provider, price or server. Passwords in addresses are none of it. */
 function parts(key: string, value: unknown): string[] {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return Object.entries(value).flatMap(([name, inner]) => `${key}.${name} = ${shown(inner)}`);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { durationMs } from '../../cli/values.ts';
 import { Limits, maxMs } from '../../contract/limits.ts';
+import { McpServer, McpServerName } from '../../contract/mcp-server.ts';
 
 const whole = (min: number, max: number) => z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max);
 const amount = z.number('must be a number of US dollars for a million tokens').min(0).max(1_000_000);
@@ -62,6 +63,7 @@ export const Config = z
       z.strictObject({ input: amount, output: amount, cached: amount.optional(), reasoning: amount.optional() }),
     ),
     dialects: Dialects,
+    mcpServers: z.record(McpServerName, McpServer),
   })
   .partial();
 export type Config = z.infer<typeof Config>;

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, endAll, type Leftover, leftovers } from '../../system/leftovers.ts';
 import { codeOf, type Refusal, refuse } from '../refusal.ts';
+import { remember } from './at-exit.ts';
 import { Output } from './output.ts';
 
 /**
@@ -45,28 +46,6 @@ const markName = 'RETINUE_CALL';
 
 // The shell that begins joins the two outputs and then becomes the command.
 const joinOutputs = ['/bin/sh', '-c', 'exec 2>&1; exec "$@"', 'sh'];
-
-// Whoever leaves at once must not leave commands behind: what still runs when this process exits is killed with it.
-const running = new Set<number>();
-
-function killRunning(): void {
-  for (const pid of running) {
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // It has ended by itself.
-    }
-  }
-}
-
-function remember(pid: number): () => void {
-  if (running.size === 0) process.on('exit', killRunning);
-  running.add(pid);
-  return () => {
-    running.delete(pid);
-    if (running.size === 0) process.off('exit', killRunning);
-  };
-}
 
 export async function run(order: Order): Promise<Ran> {
   const mark = randomBytes(8).toString('hex');
