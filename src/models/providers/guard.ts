@@ -167,5 +167,10 @@ const unknownInput = { total: undefined, noCache: undefined, cacheRead: undefine
 const unknownOutput = { total: undefined, text: undefined, reasoning: undefined };
 
 function isSound<T extends object>(counts: T | undefined): counts is T {
-  return counts !== undefined && Object.values(counts).every((count) => count === undefined || (Number.isFinite(count) && count >= 0));
+  if (counts === undefined) return false;
+  for (const name in counts) {
+    const count: unknown = counts[name];
+    if (count !== undefined && !(typeof count === 'number' && Number.isFinite(count) && count >= 0)) return false;
+  }
+  return true;
 }
