@@ -281,6 +281,14 @@ test('a server that compresses without being asked', async () => {
   expect((await call(own)).result).toMatchObject({ ok: true, answer: { content: [{ type: 'text', text: 'small' }] } });
 });
 
+test.each(['gzip', 'br', 'deflate'])('a server that says %s and sends something else may pass', async (encoding) => {
+  const url = await rawServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding }).end('data: {}\n\n'),
+  );
+  const { own } = await pairAt(url, chat);
+  expect((await call(own)).result).toMatchObject({ ok: false, failure: { error: { code: 'provider', retryable: true } } });
+});
+
 test('an answer that never ends its calls is no answer', async () => {
   const calls = Array.from({ length: 1001 }, (_, index) =>
     chunk({ tool_calls: [{ index, id: `i${index}`, function: { name: 'look', arguments: '{}' } }] }),

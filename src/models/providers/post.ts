@@ -68,6 +68,7 @@ function postedOf(response: IncomingMessage, stream: Readable, signal: AbortSign
           response.destroy();
           reject(signal?.aborted ? signal.reason : thrown);
         }
+        if (stream.destroyed) return fail(broken(null)); // what is over tells nothing more
         stream.on('data', (chunk: Buffer) => {
           if (over) return;
           try {
@@ -91,6 +92,7 @@ async function decoded(response: IncomingMessage): Promise<Readable> {
   if (encoding === 'identity') return response;
   const { createBrotliDecompress, createUnzip } = await import('node:zlib');
   const through = encoding === 'br' ? createBrotliDecompress() : createUnzip();
+  through.on('error', () => {}); // it may fail before anybody reads it
   response.once('error', (error) => through.destroy(error));
   through.once('close', () => response.destroy());
   return response.pipe(through);
