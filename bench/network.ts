@@ -2,6 +2,7 @@
 // compared with loops of bare `fetch` that make the same calls and keep nothing. Overhead is what is left after the ideal critical path.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createModels } from '../src/models/models.ts';
@@ -16,6 +17,8 @@ const idealMs = 6 * callMs;
 
 export interface NetworkFigures {
   bareMs: number;
+  /** The same loops over `node:http` instead of `fetch`. */
+  httpMs: number;
   retinueMs: number;
   ratio: number;
   firstRequestMs: number;
@@ -27,47 +30,71 @@ export async function network(): Promise<NetworkFigures> {
   try {
     // Both are measured warm: the compiler of the engine has seen them.
     for (let round = 0; round < 3; round++) {
-      await bare(url, children);
+      await bare(url, children, byFetch);
+      await bare(url, children, byHttp);
       await delegated(url, children);
     }
-    const ratios: { bareMs: number; retinueMs: number }[] = [];
+    const rows: Pick<NetworkFigures, 'bareMs' | 'httpMs' | 'retinueMs'>[] = [];
     for (let round = 0; round < 5; round++)
-      ratios.push({ bareMs: (await bare(url, children)) - idealMs, retinueMs: (await delegated(url, children)) - idealMs });
-    const middle = ratios.toSorted((a, b) => a.retinueMs / a.bareMs - b.retinueMs / b.bareMs)[2] as { bareMs: number; retinueMs: number };
+      rows.push({
+        bareMs: (await bare(url, children, byFetch)) - idealMs,
+        httpMs: (await bare(url, children, byHttp)) - idealMs,
+        retinueMs: (await delegated(url, children)) - idealMs,
+      });
+    const middle = rows.toSorted((a, b) => a.retinueMs / a.bareMs - b.retinueMs / b.bareMs)[2] as (typeof rows)[number];
     return { ...middle, ratio: middle.retinueMs / middle.bareMs, firstRequestMs: await firstRequest(url) };
   } finally {
     server.stdin.end();
   }
 }
 
-async function call(url: string, messages: object[]): Promise<string> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'x', stream: true, messages }),
-  });
+type Send = (url: string, body: string) => Promise<string>;
+
+const headers = { 'content-type': 'application/json' };
+
+async function byFetch(url: string, body: string): Promise<string> {
+  const response = await fetch(url, { method: 'POST', headers, body });
   let text = '';
   for await (const chunk of response.body as ReadableStream<Uint8Array>) text += Buffer.from(chunk).toString();
-  for (const line of text.split('\n')) if (line.startsWith('data: {')) JSON.parse(line.slice(6));
   return text;
 }
 
+function byHttp(url: string, body: string): Promise<string> {
+  return new Promise((done, fail) => {
+    const sent = request(url, { method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) } }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () => done(text));
+    });
+    sent.on('error', fail);
+    sent.end(body);
+  });
+}
+
+async function call(url: string, messages: object[], send: Send): Promise<void> {
+  const text = await send(`${url}/v1/chat/completions`, JSON.stringify({ model: 'x', stream: true, messages }));
+  for (const line of text.split('\n')) if (line.startsWith('data: {')) JSON.parse(line.slice(6));
+}
+
 /** The same calls with the same messages, as a loop that somebody would write by hand. */
-async function bare(url: string, count: number): Promise<number> {
+async function bare(url: string, count: number, send: Send): Promise<number> {
   const system = { role: 'system', content: 'x'.repeat(1500) };
   const began = performance.now();
   const parent = [system, { role: 'user', content: `children: ${count}` }];
-  await call(url, parent);
+  await call(url, parent, send);
   await Promise.all(
     Array.from({ length: count }, async (_, n) => {
       const messages: object[] = [system, { role: 'user', content: `child ${n}` }];
       for (let turn = 0; turn < 4; turn++) {
-        await call(url, messages);
+        await call(url, messages, send);
         messages.push({ role: 'assistant', content: 'x' }, { role: 'tool', tool_call_id: 'x', content: 'a\nb\n' });
       }
     }),
   );
-  await call(url, [...parent, { role: 'tool', content: 'x' }]);
+  await call(url, [...parent, { role: 'tool', content: 'x' }], send);
   return performance.now() - began;
 }
 

@@ -92,6 +92,7 @@ const version = median(Array.from({ length: rounds }, versionMs));
 line('retinue --version', `${version.toFixed(0)} ms`, '≤ 120 ms', version <= 120);
 const net = await network();
 line('256 children × 3 tool calls over HTTP: overhead, bare fetch', `${net.bareMs.toFixed(0)} ms`, '—', true);
+line('the same loops over node:http', `${net.httpMs.toFixed(0)} ms`, '—', true);
 line('the same delegated, every fact in SQLite', `${net.retinueMs.toFixed(0)} ms`, '—', true);
 line('delegated against bare', `${net.ratio.toFixed(2)} ×`, '≤ 2 ×', net.ratio <= 2);
 line('`retinue run` to its first model request', `${net.firstRequestMs.toFixed(0)} ms`, '≤ 300 ms', net.firstRequestMs <= 300);

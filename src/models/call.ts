@@ -33,7 +33,7 @@ async function callModel(call: ModelCall, clock: Clock): Promise<CallResult> {
   try {
     const opened = await untilAborted(openStream(call.model, { ...call.options, abortSignal: stop.signal }), stop.signal);
     guardError = opened.error;
-    await readAll(opened.stream, stop.signal, (raw) => {
+    await opened.read((raw) => {
       const part = opened.part(raw);
       watchdog.event(part);
       collector.take(part);
@@ -75,22 +75,6 @@ function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
   });
-}
-
-/** Reads to the end or to the abort: a cancelled reader gives `done` at once, even when its source hangs. */
-async function readAll<T>(stream: ReadableStream<T>, signal: AbortSignal, take: (part: T) => void): Promise<void> {
-  const reader = stream.getReader();
-  const onAbort = () => void reader.cancel(signal.reason).catch(() => {});
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) take(next.value);
-  } catch (thrown) {
-    void reader.cancel().catch(() => {});
-    throw thrown;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 const silent = new Set<LanguageModelV4StreamPart['type']>(['stream-start', 'ping', 'raw']);

@@ -12,7 +12,8 @@ import { isAuth } from './failure.ts';
 import { knownOf } from './known.ts';
 import type { Provider } from './models.ts';
 import { baseAddress, ollamaAddress } from './providers/address.ts';
-import { type Bounds, boundedFetch, type Fetch } from './providers/bounded-fetch.ts';
+import { boundedFetch, type Fetch } from './providers/bounded-fetch.ts';
+import { type Bounds, defaultBounds } from './providers/bounds.ts';
 import { type GuardRules, guarded } from './providers/guard.ts';
 import { type Kind, kinds, type ProviderKind } from './providers/kinds.ts';
 
@@ -26,6 +27,7 @@ export interface ProviderSettings {
 export interface ProvidersOptions {
   env: Readonly<Record<string, string | undefined>>;
   providers?: Readonly<Record<string, ProviderSettings>>;
+  /** Every request goes through it then, and the AI SDK's packages make them all. */
   fetch?: Fetch;
   bounds?: Bounds;
 }
@@ -64,8 +66,9 @@ async function connect(name: string, settings: ProviderSettings, options: Provid
   const kind = kinds[settings.kind];
   const key = keyOf(name, settings, options.env);
   const baseURL = addressOf(name, settings, options.env);
-  const fetch = boundedFetch(options.fetch ?? globalThis.fetch, options.bounds);
-  const modelOf = await kind.connect({ baseURL, apiKey: key?.value, fetch });
+  const bounds = options.bounds ?? defaultBounds;
+  const fetch = boundedFetch(options.fetch ?? globalThis.fetch, bounds);
+  const modelOf = await kind.connect({ baseURL, apiKey: key?.value, fetch, bounds, packages: options.fetch !== undefined });
   const rules: GuardRules = {
     clean: (text) => (key === null ? text : text.replaceAll(key.value, `[secret ${key.name}]`)),
     hint: (status, message) => (isAuth(status, message) ? keyHint(name, settings) : status === 404 ? nameHint(settings, baseURL) : null),
@@ -76,7 +79,8 @@ async function connect(name: string, settings: ProviderSettings, options: Provid
 
 async function handleOf(name: string, rest: string, { kind, baseURL, modelOf, rules }: Connected): Promise<ModelHandle> {
   const known = await knownOf({ kind, baseURL }, rest);
-  return { id: `${name}/${rest}`, lane: name, model: guarded(modelOf(rest), rules), ...known };
+  const { model, open } = modelOf(rest);
+  return { id: `${name}/${rest}`, lane: name, model: guarded(model, rules, open), ...known };
 }
 
 function keyOf(name: string, settings: ProviderSettings, env: ProvidersOptions['env']): { name: string; value: string } | null {

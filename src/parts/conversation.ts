@@ -153,10 +153,11 @@ export function toMessages(entries: Entry[]): LanguageModelV4Message[] {
   return entries.map(toMessage);
 }
 
+/** With sorted keys, because messages are hashed as canonical JSON. */
 function toMessage(entry: Entry): LanguageModelV4Message {
-  if (entry.kind === 'user') return { role: 'user', content: [{ type: 'text', text: entry.text }] };
-  if (entry.kind === 'assistant') return { role: 'assistant', content: entry.content.map(toPart) };
-  return { role: 'tool', content: entry.calls.map(toResult) };
+  if (entry.kind === 'user') return { content: [{ text: entry.text, type: 'text' }], role: 'user' };
+  if (entry.kind === 'assistant') return { content: entry.content.map(toPart), role: 'assistant' };
+  return { content: entry.calls.map(toResult), role: 'tool' };
 }
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
@@ -169,9 +170,9 @@ function optionsOf(meta: JsonObject | undefined) {
 function toPart(part: ContentPart): AssistantPart {
   const options = optionsOf(part.meta);
   if (part.type === 'tool-call') {
-    return { type: 'tool-call', toolCallId: part.callId, toolName: part.tool, input: parseObject(part.input), ...options };
+    return { input: parseObject(part.input), ...options, toolCallId: part.callId, toolName: part.tool, type: 'tool-call' };
   }
-  return { type: part.type, text: part.text, ...options };
+  return { ...options, text: part.text, type: part.type };
 }
 
 /** Providers take back only objects as arguments; what does not parse goes back empty, and its result says what was wrong. */
@@ -190,5 +191,5 @@ function toResult(call: CallState): ResultPart {
   const value = call.pruned ? prunedText : (call.finished?.output ?? '');
   const failed = call.finished !== null && call.finished.status !== 'ok';
   const output = { type: failed ? ('error-text' as const) : ('text' as const), value };
-  return { type: 'tool-result', toolCallId: call.callId, toolName: call.tool, output, ...optionsOf(call.meta) };
+  return { output, ...optionsOf(call.meta), toolCallId: call.callId, toolName: call.tool, type: 'tool-result' };
 }

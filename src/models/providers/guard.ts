@@ -6,6 +6,7 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { isRetinueError } from '../../contract/error.ts';
 import { statusOf } from '../failure.ts';
+import { type Open, openByStream, type PartSource } from './source.ts';
 
 export interface GuardRules {
   /** Changes nothing that it is given. */
@@ -16,9 +17,8 @@ export interface GuardRules {
   hint?(status: number, message: string): string | null;
 }
 
-/** A stream that is not wrapped, with what is to be done to each of its parts and to what it throws. */
-export interface OpenStream {
-  stream: ReadableStream<LanguageModelV4StreamPart>;
+/** An answer that is not wrapped, with what is to be done to each of its parts and to what it throws. */
+export interface OpenStream extends PartSource {
   part(part: LanguageModelV4StreamPart): LanguageModelV4StreamPart;
   error(thrown: unknown): unknown;
 }
@@ -26,22 +26,23 @@ export interface OpenStream {
 // Our own caller reads guarded models part by part: a second stream around the first would cost as much as the rest of the guard.
 const openers = new WeakMap<LanguageModelV4, (options: LanguageModelV4CallOptions) => Promise<OpenStream>>();
 
-/** The stream of any model; of a guarded one, with its guard beside it. */
+/** The answer of any model; of a guarded one, with its guard beside it. */
 export async function openStream(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<OpenStream> {
   const open = openers.get(model);
   if (open) return open(options);
-  const { stream } = await model.doStream(options);
-  return { stream, part: (part) => part, error: (thrown) => thrown };
+  const { read } = await openByStream(model)(options);
+  return { read, part: (part) => part, error: (thrown) => thrown };
 }
 
-export function guarded(model: LanguageModelV4, rules: GuardRules): LanguageModelV4 {
+/** `source` is a shorter way to the model's answers than its streams, where there is one. */
+export function guarded(model: LanguageModelV4, rules: GuardRules, source: Open = openByStream(model)): LanguageModelV4 {
   const prepare = rules.prepare ?? ((options: LanguageModelV4CallOptions) => options);
 
   async function open(options: LanguageModelV4CallOptions): Promise<OpenStream> {
     const error = (thrown: unknown) => cleaned(thrown, rules, options.abortSignal);
     try {
-      const { stream } = await model.doStream(prepare(options));
-      return { stream, part: partGuard(error), error };
+      const { read } = await source(prepare(options));
+      return { read, part: partGuard(error), error };
     } catch (thrown) {
       throw error(thrown);
     }
@@ -60,7 +61,15 @@ export function guarded(model: LanguageModelV4, rules: GuardRules): LanguageMode
         throw cleaned(thrown, rules, options.abortSignal);
       }
     },
-    doStream: async (options) => ({ stream: guardedStream(await open(options)) }),
+    async doStream(options) {
+      const error = (thrown: unknown) => cleaned(thrown, rules, options.abortSignal);
+      try {
+        const { stream } = await model.doStream(prepare(options));
+        return { stream: guardedStream(stream, partGuard(error), error) };
+      } catch (thrown) {
+        throw error(thrown);
+      }
+    },
   };
   openers.set(guard, open);
   return guard;
@@ -76,7 +85,11 @@ function partGuard(clean: (thrown: unknown) => unknown): OpenStream['part'] {
   };
 }
 
-function guardedStream({ stream, part, error }: OpenStream): ReadableStream<LanguageModelV4StreamPart> {
+function guardedStream(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  part: OpenStream['part'],
+  error: OpenStream['error'],
+): ReadableStream<LanguageModelV4StreamPart> {
   const reader = stream.getReader();
   return new ReadableStream<LanguageModelV4StreamPart>(
     {
@@ -154,5 +167,10 @@ const unknownInput = { total: undefined, noCache: undefined, cacheRead: undefine
 const unknownOutput = { total: undefined, text: undefined, reasoning: undefined };
 
 function isSound<T extends object>(counts: T | undefined): counts is T {
-  return counts !== undefined && Object.values(counts).every((count) => count === undefined || (Number.isFinite(count) && count >= 0));
+  if (counts === undefined) return false;
+  for (const name in counts) {
+    const count: unknown = counts[name];
+    if (count !== undefined && !(typeof count === 'number' && Number.isFinite(count) && count >= 0)) return false;
+  }
+  return true;
 }

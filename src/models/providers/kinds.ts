@@ -1,7 +1,15 @@
-// The kinds of provider there are: their variables, their addresses and the AI SDK package behind each, loaded when it is first needed.
+// The kinds of provider there are: their variables, their addresses, and what speaks their wire format: decoders of our own, the AI SDK's
+// package, or both. A package is loaded when it is first needed.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Fetch } from './bounded-fetch.ts';
+import type { Bounds } from './bounds.ts';
 import { withCacheMarkers } from './cache.ts';
+import { decodeChat } from './chat/decode.ts';
+import { encodeChat } from './chat/encode.ts';
+import { decodeMessages } from './messages/decode.ts';
+import { encodeMessages } from './messages/encode.ts';
+import { type Connected, connectOwn, type Format } from './own.ts';
+import { openByStream } from './source.ts';
 
 export type ProviderKind = 'anthropic' | 'openai' | 'google' | 'ollama' | 'openai-compatible';
 
@@ -9,6 +17,9 @@ export interface Connection {
   baseURL: string;
   apiKey: string | undefined;
   fetch: Fetch;
+  /** The packages alone: whoever brings a `fetch` wants every request to go through it. */
+  packages: boolean;
+  bounds: Bounds;
 }
 
 export interface Kind {
@@ -19,7 +30,7 @@ export interface Kind {
   /** Null: an address must be given. */
   defaultBase: string | null;
   version: string;
-  connect(connection: Connection): Promise<(modelId: string) => LanguageModelV4>;
+  connect(connection: Connection): Promise<(modelId: string) => Connected>;
   prepare?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
 }
 
@@ -29,9 +40,46 @@ export interface Kind {
  */
 const compatible = 'compatible';
 
-async function connectCompatible({ baseURL, apiKey, fetch }: Connection) {
+const chat = (): Format => ({
+  path: '/chat/completions',
+  headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  encode: encodeChat(compatible),
+  decoder: decodeChat(compatible),
+});
+
+const messages = (): Format => ({
+  path: '/messages',
+  headers: (apiKey = '') => ({ 'anthropic-version': '2023-06-01', 'x-api-key': apiKey }),
+  encode: encodeMessages,
+  decoder: decodeMessages,
+});
+
+async function compatiblePackage({ baseURL, apiKey, fetch }: Connection): Promise<PackageModels> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
   return createOpenAICompatible({ name: compatible, baseURL, fetch, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) });
+}
+
+async function anthropicPackage({ baseURL, apiKey = '', fetch }: Connection): Promise<PackageModels> {
+  const { createAnthropic } = await import('@ai-sdk/anthropic');
+  return createAnthropic({ baseURL, apiKey, fetch });
+}
+
+type PackageModels = (modelId: string) => LanguageModelV4;
+
+/** Our own decoder with the package behind it, or the package alone. */
+function connectWith(format: () => Format, provider: string, load: (connection: Connection) => Promise<PackageModels>): Kind['connect'] {
+  return async (connection) => {
+    if (connection.packages) return byPackage(await load(connection));
+    const behind = async (modelId: string) => (await load(connection))(modelId);
+    return connectOwn(format(), { ...connection, provider, behind });
+  };
+}
+
+function byPackage(models: PackageModels): (modelId: string) => Connected {
+  return (modelId) => {
+    const model = models(modelId);
+    return { model, open: openByStream(model) };
+  };
 }
 
 export const kinds: Record<ProviderKind, Kind> = {
@@ -41,10 +89,7 @@ export const kinds: Record<ProviderKind, Kind> = {
     baseVariable: 'ANTHROPIC_BASE_URL',
     defaultBase: 'https://api.anthropic.com/v1',
     version: 'v1',
-    async connect({ baseURL, apiKey = '', fetch }) {
-      const { createAnthropic } = await import('@ai-sdk/anthropic');
-      return createAnthropic({ baseURL, apiKey, fetch });
-    },
+    connect: connectWith(messages, 'anthropic.messages', anthropicPackage),
     prepare: withCacheMarkers,
   },
   openai: {
@@ -55,7 +100,7 @@ export const kinds: Record<ProviderKind, Kind> = {
     version: 'v1',
     async connect({ baseURL, apiKey = '', fetch }) {
       const { createOpenAI } = await import('@ai-sdk/openai');
-      return createOpenAI({ baseURL, apiKey, fetch });
+      return byPackage(createOpenAI({ baseURL, apiKey, fetch }));
     },
     prepare: withoutStore,
   },
@@ -67,7 +112,7 @@ export const kinds: Record<ProviderKind, Kind> = {
     version: 'v1beta',
     async connect({ baseURL, apiKey = '', fetch }) {
       const { createGoogle } = await import('@ai-sdk/google');
-      return createGoogle({ baseURL, apiKey, fetch });
+      return byPackage(createGoogle({ baseURL, apiKey, fetch }));
     },
   },
   ollama: {
@@ -76,7 +121,7 @@ export const kinds: Record<ProviderKind, Kind> = {
     baseVariable: 'OLLAMA_HOST',
     defaultBase: null,
     version: 'v1',
-    connect: connectCompatible,
+    connect: connectWith(chat, `${compatible}.chat`, compatiblePackage),
   },
   'openai-compatible': {
     keyVariable: 'RETINUE_API_KEY',
@@ -84,7 +129,7 @@ export const kinds: Record<ProviderKind, Kind> = {
     baseVariable: 'RETINUE_BASE_URL',
     defaultBase: null,
     version: 'v1',
-    connect: connectCompatible,
+    connect: connectWith(chat, `${compatible}.chat`, compatiblePackage),
   },
 };
 
