@@ -9,6 +9,6 @@ export const commands: Command[] = [...runCommands, ...groundCommands, ...watchC
 
 /** Words that will be commands one day: a task of that one word would be a surprise. */
 export const reserved = [
-  ...['top', 'pause', 'resume', 'replay', 'fork', 'verify', 'export', 'rm', 'gc', 'dialects', 'approve', 'refuse'],
+  ...['top', 'pause', 'resume', 'replay', 'fork', 'verify', 'export', 'rm', 'gc', 'approve', 'refuse'],
   ...['policy', 'mcp', 'serve', 'subagent'],
 ];

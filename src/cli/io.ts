@@ -31,6 +31,7 @@ export interface Check {
 /** A run for a process of its own. */
 export interface DetachRequest {
   flags: SettingsFlags;
+  dialect?: string | undefined;
   brief: unknown;
 }
 

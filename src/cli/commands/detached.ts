@@ -7,9 +7,9 @@ import { withApi } from '../session.ts';
  * The background process of `run --detach`: drives the run to its end like `run` does, with its lines going to a log. `started` is
  * told the id as soon as the run is created. Rejects with the refusal where it is not.
  */
-export async function runDetached(io: Io, { flags, brief }: DetachRequest, started: (runId: string) => void): Promise<number> {
+export async function runDetached(io: Io, { flags, dialect, brief }: DetachRequest, started: (runId: string) => void): Promise<number> {
   const { agent } = brief as { agent?: string };
-  return withApi(io, { flags, drive: true, agents: { chosen: agent } }, async (api) => {
+  return withApi(io, { flags, drive: true, dialect, agents: { chosen: agent } }, async (api) => {
     const start = async () => {
       const handle = await api.start(brief);
       started(handle.id);

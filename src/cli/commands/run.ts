@@ -16,6 +16,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   const flags = runFlags(args);
   const schema = await schemaOf(args, io);
   const text = await textOf(args, io);
+  const dialect = optional('dialect', args.value('dialect'));
   const ground = { flags, agents: { chosen: args.value('agent') } };
   const briefFor = async ({ workspace }: Settings) => ({
     ...text,
@@ -31,9 +32,9 @@ export async function run(args: Args, io: Io): Promise<number> {
     if (manner.stream)
       throw new RetinueError('usage', '--detach and --stream-json exclude each other; `retinue logs ID -f --json` follows it');
     const settings = await settle(io, ground);
-    return detached(io, await io.detach({ flags, brief: await briefFor(settings) }, settings), manner.json);
+    return detached(io, await io.detach({ flags, ...dialect, brief: await briefFor(settings) }, settings), manner.json);
   }
-  return withApi(io, { ...ground, drive: true }, async (api, settings) => {
+  return withApi(io, { ...ground, ...dialect, drive: true }, async (api, settings) => {
     const brief = await briefFor(settings);
     return (await attend(io, api, { ...manner, start: () => api.start(brief) })) ?? 0;
   });
