@@ -105,7 +105,8 @@ export async function* subSessionEvents(
     yield* flush();
   } finally {
     endTimer();
-    await source.return?.();
+    // Not awaited: a source that waits for its next event answers only when that has come.
+    source.return?.().then(undefined, () => {});
   }
 }
 
