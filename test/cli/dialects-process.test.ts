@@ -117,6 +117,18 @@ describe('retinue run --dialect', () => {
     );
   });
 
+  it('a message to a finished run goes on under the dialect of that run', async () => {
+    using place = createPlace({ runs: [{ when: { task: 'work' }, steps: [{ text: 'ok' }] }] });
+    await place.run('run', '--dialect', 'openfork', 'work');
+    writeFileSync(
+      join(place.folder, 'script.json'),
+      JSON.stringify({ runs: [{ steps: [{ expect: { tools: ['task'] }, text: 'more' }] }] }),
+    );
+    const { code, out, err } = await place.run('message', 'last', 'go on');
+    expect(code, err).toBe(0);
+    expect(out).toBe('more\n');
+  });
+
   it('rx with rules that name tools of other dialects', async () => {
     using place = createPlace({
       runs: [{ when: { task: 'work' }, steps: [{ calls: [{ tool: 'subagent', args: { task: 'look' } }] }, { text: 'ok' }] }],

@@ -123,6 +123,7 @@ export function world(play: Play = {}): World {
     show: async () => detail(),
     logs: async () => [],
     agents: () => [],
+    async *follow() {},
     watch: () => () => {},
     ...play.api,
   } as Api;
