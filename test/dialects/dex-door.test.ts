@@ -135,7 +135,17 @@ it('Artifacts (created files) tracked', async () => {
     root(calls(spawn('make', { hat: 'creator' })), { text: 'ok' }),
     child('make', calls(call('write', { path: 'new.txt', content: 'x' })), { text: 'made' }),
   ]);
-  expect(results[0]?.output).toContain('made\n\n**Artifacts:**\n- new.txt: created\n');
+  expect(results[0]?.output).toContain('made\n</run-output>\n<run-output run="0000000000000002">\n\n**Artifacts:**\n- new.txt: created\n');
+});
+
+it('a long result keeps its notice, its artifacts and its counts', async () => {
+  const { results } = await play(dex(), [
+    root(calls(spawn('make', { hat: 'creator' })), { text: 'ok' }),
+    child('make', calls(call('write', { path: 'new.txt', content: 'x' })), { text: 'x'.repeat(20_000) }),
+  ]);
+  expect(results[0]?.output).toContain('\n[truncated: kept 16384 of 20000 bytes]\n');
+  expect(results[0]?.output).toContain('- new.txt: created\n');
+  expect(results[0]?.output).toMatch(/\*\(2 iterations, \d+ tokens\)\*$/);
 });
 
 it('Parallel execution: three at once, others queue', async () => {

@@ -85,6 +85,11 @@ it('TaskTool_ExecutesSubagentAndReturnsResult: the text of all turns', async () 
   });
 });
 
+it('a long result keeps its notice', async () => {
+  const { results } = await play(openfork(), [root(calls(task('look')), { text: 'ok' }), child('look', { text: 'x'.repeat(20_000) })]);
+  expect(results[0]?.output).toMatch(/\n<\/run-output>\n\[truncated: kept 16384 of 20000 bytes\]$/);
+});
+
 describe('turns', () => {
   it.each([
     ['general', {}, 20],

@@ -3,7 +3,7 @@ import type { Artifact } from '../../contract/artifact.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { FirstMessage, ResultPart } from '../../ports/dialect.ts';
 import { oneLine } from '../shared/one-line.ts';
-import { textWithNotice, totalTokens } from '../shared/result.ts';
+import { totalTokens, truncationNotice } from '../shared/result.ts';
 
 const maxMemoryChars = 20_000;
 
@@ -48,13 +48,24 @@ function memoryLines(memories: FirstMessage['memories']): string {
   return text;
 }
 
-/** Parts are joined by a line break, so each leaves one out where the source has one. */
+/**
+ * Parts are joined by a line break, so each leaves one out where the source has one. What the subagent wrote stands apart from what must not
+ * be cut away with it.
+ */
 export function resultParts(outcome: Outcome): ResultPart[] {
   const reason = outcome.success ? '' : `**Reason**: ${reasonOf(outcome)}\n\n`;
   const head = `## Subagent Result (${outcome.success ? 'Success' : 'Terminated'})\n\n${reason}`.slice(0, -1);
-  const written = textWithNotice(outcome) + artifactsText(outcome.artifacts);
+  const notice = truncationNotice(outcome);
+  const artifacts = artifactsText(outcome.artifacts);
   const counts = `\n*(${outcome.turns} iterations, ${totalTokens(outcome.tokens)} tokens)*`;
-  return [{ text: head }, written === '' ? { text: '' } : { text: written, run: outcome.runId }, { text: counts }];
+  const run = outcome.runId;
+  return [
+    { text: head },
+    { text: outcome.summary, ...(outcome.summary !== '' && { run }) },
+    ...(notice === '' ? [] : [{ text: notice }]),
+    ...(artifacts === '' ? [] : [{ text: artifacts, run }]),
+    { text: counts },
+  ];
 }
 
 function reasonOf({ error, terminated, status }: Outcome): string {
@@ -63,7 +74,7 @@ function reasonOf({ error, terminated, status }: Outcome): string {
 
 function artifactsText(artifacts: Artifact[]): string {
   const lines = new Set(artifacts.map(artifactLine));
-  return lines.size === 0 ? '' : `\n\n**Artifacts:**\n${[...lines].join('')}`;
+  return lines.size === 0 ? '' : `\n**Artifacts:**\n${[...lines].join('')}`;
 }
 
 /** Files by their path; what is text itself is named, and stays readable with the run. */

@@ -5,7 +5,7 @@ import type { Outcome } from '../../contract/outcome.ts';
 import type { ChildView } from '../../ports/delegation.ts';
 import type { DialectResult, ResultPart } from '../../ports/dialect.ts';
 import { oneLine } from '../shared/one-line.ts';
-import { textWithNotice } from '../shared/result.ts';
+import { truncationNotice } from '../shared/result.ts';
 import { typeOf } from './types.ts';
 
 export type SubSessionStatus = 'Pending' | 'Running' | 'Completed' | 'Failed' | 'Cancelled';
@@ -33,8 +33,9 @@ export function about(row: ChildView['row']): string {
 
 /** What a subagent came to. Parts are joined by a line break, so the heading leaves one out. */
 export function endParts(outcome: Outcome): ResultPart[] {
-  const text = textWithNotice(outcome);
-  const written: ResultPart[] = outcome.summary === '' ? [] : [{ text, run: outcome.runId }];
+  const notice = truncationNotice(outcome);
+  const written: ResultPart[] = outcome.summary === '' ? [] : [{ text: outcome.summary, run: outcome.runId }];
+  if (notice !== '') written.push({ text: notice });
   if (outcome.success) return [{ text: `## Subagent Result (${oneLine(typeOf(outcome.agent))})\n` }, ...written];
   const failure = `Subagent failed: ${failureOf(outcome)}`;
   return [{ text: written.length === 0 ? failure : `${failure}\n` }, ...written];
