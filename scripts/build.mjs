@@ -26,7 +26,12 @@ await Promise.all([
   build({ ...shared, entryPoints: { cli: 'src/main/cli.ts' }, chunkNames: 'cli/[name]-[hash]', external: apart }),
   build({
     ...shared,
-    entryPoints: { index: 'src/main/index.ts', sqlite: 'src/main/sqlite.ts', testing: 'src/main/testing.ts' },
+    entryPoints: {
+      index: 'src/main/index.ts',
+      sqlite: 'src/main/sqlite.ts',
+      testing: 'src/main/testing.ts',
+      dialects: 'src/main/dialects.ts',
+    },
     chunkNames: 'library/[name]-[hash]',
     external: [...apart, 'zod', '@ai-sdk/provider'],
   }),

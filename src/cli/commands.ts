@@ -9,4 +9,4 @@ import { watchCommands } from './table/watch.ts';
 export const commands: Command[] = [...runCommands, ...groundCommands, ...watchCommands, ...steerCommands, ...proveCommands];
 
 /** Words that will be commands one day: a task of that one word would be a surprise. */
-export const reserved = [...['top', 'pause', 'fork', 'export', 'rm', 'gc', 'dialects', 'approve', 'refuse'], ...['policy', 'mcp', 'serve']];
+export const reserved = ['top', 'pause', 'fork', 'export', 'rm', 'gc', 'approve', 'refuse', 'policy', 'mcp', 'serve'];

@@ -2,6 +2,7 @@
 import type { RunDetail, RunView } from '../api/api.ts';
 import type { Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import type { Activity } from '../ports/dialect.ts';
 import { cleanJson } from './clean.ts';
 import type { Io } from './io.ts';
 
@@ -10,13 +11,13 @@ export function printJson(io: Io, value: unknown): void {
   io.out(`${cleanJson(value, io.outTTY ? 2 : undefined)}\n`);
 }
 
-export function factLine(fact: Fact): string {
-  return `${cleanJson(factJson(fact))}\n`;
+export function factLine(fact: Fact, activity: Activity | null = null): string {
+  return `${cleanJson(factJson(fact, activity))}\n`;
 }
 
-/** Without the store's position, which is a cursor and no part of the fact. */
-export function factJson({ runId, seq, at, v, type, data, hash }: Fact): object {
-  return { runId, seq, at, v, type, data, hash };
+/** Without the store's position, which is a cursor and no part of the fact; with the entry of its dialect's activity log, where it has one. */
+export function factJson({ runId, seq, at, v, type, data, hash }: Fact, activity: Activity | null = null): object {
+  return { runId, seq, at, v, type, data, hash, ...(activity && { activity }) };
 }
 
 export function viewJson(run: RunView): RunView {

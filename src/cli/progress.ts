@@ -9,6 +9,7 @@ import { factLine } from './json.ts';
 import { apply, emptyState, settle } from './live-state.ts';
 import { createPainter } from './painter.ts';
 import { render } from './render.ts';
+import { createSubagentLines } from './subagents.ts';
 
 export interface Progress {
   event(event: LiveEvent): void;
@@ -30,6 +31,7 @@ export function progressFor(io: Io, options: { stream: boolean; plain: boolean }
 function live(io: Io): Progress {
   const state = emptyState();
   const painter = createPainter(io);
+  const subagents = createSubagentLines(io);
   let ending = false;
   const paint = () =>
     painter.paint(
@@ -45,7 +47,9 @@ function live(io: Io): Progress {
     event(event) {
       apply(state, event);
       const said = opening(event);
+      const ended = subagents(event);
       if (said !== '') painter.note(said);
+      if (ended?.kind === 'end') painter.note(ended.text);
     },
     note: painter.note,
     end(outcome) {
@@ -59,12 +63,14 @@ function live(io: Io): Progress {
 
 function lines(io: Io): Progress {
   const words = createProgress();
+  const subagents = createSubagentLines(io);
   return {
     event(event) {
       if (event.type === 'delta') return;
       const said = opening(event);
       const line = words(event);
-      if (said !== '' || line !== null) io.err(said + (line === null ? '' : `${line}\n`));
+      const text = subagents(event)?.text ?? (line === null ? '' : `${line}\n`);
+      if (said !== '' || text !== '') io.err(said + text);
     },
     note: io.err,
     end() {},

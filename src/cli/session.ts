@@ -12,7 +12,8 @@ import { durationFlag, usdFlag, wholeFlag } from './values.ts';
 export interface SessionGround {
   flags: SettingsFlags;
   drive: boolean;
-  dialect?: string | undefined;
+  /** Its name, or what finds it out from what is there. */
+  dialect?: string | undefined | ((api: Api) => Promise<string | undefined>);
   host?: OpenOptions['host'];
   agents?: { chosen: string | undefined };
 }
@@ -20,12 +21,24 @@ export interface SessionGround {
 /** Settings, then the API, then the work; the API is closed whatever happens. */
 export async function withApi<T>(io: Io, ground: SessionGround, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
   const settings = await settle(io, ground);
-  const api = await open(io, settings, { drive: ground.drive, dialect: ground.dialect, host: ground.host });
+  const { drive, host, dialect: named } = ground;
+  const dialect = typeof named === 'function' ? await closing(await open(io, settings, { drive: false }), named) : named;
+  return closing(await open(io, settings, { drive, dialect, host }), (api) => work(api, settings));
+}
+
+async function closing<T>(api: Api, work: (api: Api) => Promise<T>): Promise<T> {
   try {
-    return await work(api, settings);
+    return await work(api);
   } finally {
     await api.close();
   }
+}
+
+/** The dialect that a run was created under: what goes on with it goes on under the same. */
+export async function dialectOfRun(api: Api, id: string): Promise<string | undefined> {
+  for await (const fact of api.follow(await api.find(id), { signal: new AbortController().signal }))
+    return fact.type === 'run.created' ? fact.data.dialect : undefined;
+  return undefined;
 }
 
 /** The settings; what is left out of them is said once. */

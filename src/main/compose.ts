@@ -8,6 +8,7 @@ import type { Settings } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
+import { foreignTools } from '../dialects/settings.ts';
 import { createRuntime, type Runtime } from '../kernel/runtime.ts';
 import { modelAdvice } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
@@ -162,7 +163,7 @@ export async function openMemories(settings: Settings, { drive }: { drive: boole
 /** The owner's one list (built-in, then the user's, then the command's), and each other ruleset on its own. */
 function rulesets(settings: Settings, dialect: Dialect): Ruleset[] {
   const builtIn = builtInRuleset(toolNames(dialect), []);
-  const known = new Set([...ownToolNames(), ...toolNames(dialect), ...toolNames(native)]);
+  const known = new Set([...ownToolNames(), ...toolNames(dialect), ...toolNames(native), ...foreignTools]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
     if (/^mcp__(?!.*__)[^*]*$/.test(rule.tool))

@@ -11,6 +11,7 @@ import { found, type Layer, merged, sourcesOf } from './config/layers.ts';
 import { narrow } from './config/narrow.ts';
 import { type Env, ownFolder } from './config/places.ts';
 import type { Config } from './config/schema.ts';
+import { variableLayers } from './config/variables.ts';
 import { hashOf, readTrust, type Trust } from './trust.ts';
 
 export type { Settings, SettingsFlags } from '../cli/settings.ts';
@@ -29,6 +30,7 @@ export function loadSettings(flags: SettingsFlags, surroundings: Surroundings): 
   const workspace = directory(cwd, flags.workspace ?? '.');
   const trusted = readTrust(env);
   const { layers, narrowingRules, notices, files, trust } = readFiles(flags, surroundings, { workspace, trusted });
+  layers.push(...variableLayers(env));
   const all = merged(layers);
   let agents: AgentsFound | null = null;
   const settings = {

@@ -16,6 +16,8 @@ export interface ModelObject {
 /** A name (`anthropic/…`), a model object, or what `scriptedModel` of `retinue/testing` gives. */
 export type AnyModel = string | ModelObject | Provider;
 
+const givenName = 'given/model';
+
 /** Models by name, and the name that stands for the one that the program was given. */
 export function libraryModels(given: AnyModel): { models: Models; model: string } {
   const named = {
@@ -26,5 +28,18 @@ export function libraryModels(given: AnyModel): { models: Models; model: string 
   if (typeof given === 'string') return { models: createModels({ providers: named }), model: given };
   let handle: Promise<ModelHandle> | null = null;
   const own: Provider = typeof given === 'function' ? given : () => (handle ??= givenModel(given));
-  return { models: createModels({ providers: { ...named, given: own } }), model: 'given/model' };
+  const models = createModels({ providers: named });
+  // Children ask for their parent's model by the id it has itself.
+  const ids = new Set([givenName]);
+  return {
+    model: givenName,
+    models: {
+      async resolve(name, user) {
+        if (!ids.has(name)) return models.resolve(name, user);
+        const found = await own('model', user);
+        ids.add(found.id);
+        return found;
+      },
+    },
+  };
 }

@@ -18,8 +18,9 @@ import { type Client, createRuntime, type RunHandle } from '../kernel/runtime.ts
 import { createModelCaller } from '../models/call.ts';
 import type { Price } from '../models/prices.ts';
 import { withPrices } from '../models/prices.ts';
-import { runTool } from '../parts/dialect.ts';
+import { runTool, toolNames } from '../parts/dialect.ts';
 import { builtInRuleset, parseRule } from '../parts/policy.ts';
+import type { Dialect } from '../ports/dialect.ts';
 import type { Store } from '../ports/store.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
@@ -50,6 +51,8 @@ export interface RetinueOptions {
   store?: Store;
   /** Where runs execute: in this process, which is the default, or each in one of its own. Tools of your own stay here. */
   host?: HostName;
+  /** The contract of the delegation tools: one of `retinue/dialects`, or one of your own. The native one where it is absent. */
+  dialect?: Dialect;
 }
 
 /** A brief whose wanted result may be a schema: then `outcome.data` has its type. */
@@ -95,18 +98,19 @@ export interface Retinue extends Delegating, AsyncDisposable {
 }
 
 export function createRetinue(options: RetinueOptions): Retinue {
+  const { dialect = native } = options;
   const store = options.store ?? createMemoryStore();
   const notes = createMemoryNotes();
   const guard = createGuard();
   const servers = serversOf(options.mcpServers ?? {});
   const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
-  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect: native, runtime });
+  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime });
 
   async function runtime() {
     const own = await Promise.all(Object.entries(options.tools ?? {}).map(([name, tool]) => fromAiTool(name, tool, compileSchema)));
     const { models, model } = libraryModels(options.model);
     const allowed = builtInRuleset(
-      native.tools.map((tool) => tool.name),
+      toolNames(dialect),
       own.map((tool) => tool.name),
     );
     const workspace = options.workspace ?? process.cwd();
@@ -118,8 +122,8 @@ export function createRetinue(options: RetinueOptions): Retinue {
       ids: systemIds,
       catalog,
       tools: [...builtInTools({ ...notes, clock: systemClock, bash: { sandboxed: false, marks: guard.marks } }), ...own],
-      dialect: native,
-      ...hostsFor({ asked: options.host, usual: undefined }, guard),
+      dialect,
+      ...hostsFor({ asked: options.host, usual: dialect.setup?.host }, guard),
       workspaces: directories,
       memories: notes.memories,
       callModel: createModelCaller(systemClock),
@@ -206,7 +210,7 @@ function createScope(api: Api, { signal, ...options }: { label?: string; limits?
     ...delegating(async (brief, more) => (await open()).delegate(brief, more), api),
     tools: () =>
       Object.fromEntries(
-        native.tools.map((tool) => [
+        api.dialect.tools.map((tool) => [
           tool.name,
           {
             description: tool.description(context),

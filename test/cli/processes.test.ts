@@ -213,7 +213,7 @@ describe('a second process', () => {
         {
           when: { task: 'work' },
           steps: [
-            { delayMs: 1500, calls: [{ tool: 'list', args: { path: '.' } }] },
+            { delayMs: 4000, calls: [{ tool: 'list', args: { path: '.' } }] },
             { expect: { prompt: 'in French' }, text: 'oui' },
           ],
         },

@@ -124,6 +124,7 @@ export function world(play: Play = {}): World {
     show: async () => detail(),
     logs: async () => [],
     agents: () => [],
+    async *follow() {},
     watch: () => () => {},
     ...play.api,
   } as Api;

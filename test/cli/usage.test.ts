@@ -8,7 +8,7 @@ describe('wrong usage is exit code 2 and says what is right', () => {
     [['run', '--modle', 'x', 'task'], /unknown flag `--modle`; did you mean `--model`\?/],
     [['run', 'task', '--detatch'], /unknown flag `--detatch`; did you mean `--detach`\?/],
     [['run', 'task', '--detach', '--stream-json'], /exclude each other/],
-    [['run', 'task', '--dialect', 'dex'], /unknown flag `--dialect`/],
+    [['run', 'task', '--dialct', 'dex'], /unknown flag `--dialct`/],
     [['run', '-x', 'task'], /unknown flag `-x`.*put `--` before/],
     [['run', '--json=yes', 'task'], /--json takes no value/],
     [['run', '--agent'], /--agent needs a value: --agent NAME/],

@@ -1,6 +1,7 @@
+import type { ErrorCode } from '../../src/contract/error.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import type { RunRow } from '../../src/contract/run.ts';
-import { makeDialect } from '../../src/dialects/index.ts';
+import { type DialectConfig, makeDialect } from '../../src/dialects/index.ts';
 import type {
   ChildReply,
   DelegationReply,
@@ -88,3 +89,39 @@ export function result(name: string, input: unknown, reply: DelegationReply | Ch
 }
 
 export const task = { tasks: [{ task: 'look' }] };
+
+/** The same for the tools of any dialect. */
+export function using(name: string, config: DialectConfig = {}) {
+  const dialect = makeDialect(name, config);
+  const named = (wanted: string): DialectTool => dialect.tools.find((each) => each.name === wanted) as DialectTool;
+  const asks = (wanted: string, input: unknown, context = model) => named(wanted).toRequest(named(wanted).input.parse(input), context);
+  return {
+    dialect,
+    tool: named,
+    request: asks,
+    /** What is wrong with the input, as a path with its message; null where the schema takes it. */
+    wrong(wanted: string, input: unknown): string | null {
+      const parsed = named(wanted).input.safeParse(input);
+      return parsed.success ? null : parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+    },
+    result(wanted: string, input: unknown, reply: DelegationReply | ChildReply[], context = model): DialectResult {
+      const whole: DelegationReply = Array.isArray(reply) ? { kind: 'children', children: reply } : reply;
+      const given = named(wanted).fromReply(whole, asks(wanted, input, context), context);
+      const { output } = named(wanted);
+      if (given.structured !== undefined) {
+        if (!output) throw new Error(`${wanted} has no output schema`);
+        output.parse(given.structured);
+        if (given.parts.length !== 1 || given.parts[0]?.text !== JSON.stringify(given.structured)) throw new Error('not one part of JSON');
+      }
+      return given;
+    },
+  };
+}
+
+export function refusedBy(code: ErrorCode, message: string, asked: string | null = null): ChildReply {
+  return { ok: false, asked, error: { code, message, retryable: false } };
+}
+
+export function failedWith(code: ErrorCode, message: string, more: Partial<Outcome> = {}): ChildReply & { ok: true } {
+  return ended({ status: 'failed', success: false, summary: '', error: { code, message, retryable: false }, ...more });
+}

@@ -1,5 +1,7 @@
 import type { Api } from '../../api/api.ts';
 import type { Fact } from '../../contract/fact.ts';
+import type { Activity } from '../../ports/dialect.ts';
+import { activityText, createActivities } from '../activity.ts';
 import { createDescriber } from '../describe.ts';
 import type { Args } from '../flags.ts';
 import { paint, shortId } from '../format.ts';
@@ -15,15 +17,27 @@ export async function run(args: Args, io: Io): Promise<number> {
   const line = json ? factLine : lineWriter(io);
   return withApi(io, { flags: groundFlags(args), drive: false }, async (api) => {
     const id = await api.find(word);
-    if (args.has('follow')) return follow(io, api, { id, tree, line });
-    const facts = await api.logs(id, { tree });
-    if (json) printJson(io, facts.map(factJson));
-    else io.out(facts.map(line).join(''));
+    const activity = createActivities(api);
+    if (args.has('follow')) return follow(io, api, { id, tree, line: async (fact) => line(fact, await activity(fact)) });
+    const facts: { fact: Fact; entry: Activity | null }[] = [];
+    for (const fact of await api.logs(id, { tree })) facts.push({ fact, entry: await activity(fact) });
+    if (json)
+      printJson(
+        io,
+        facts.map(({ fact, entry }) => factJson(fact, entry)),
+      );
+    else io.out(facts.map(({ fact, entry }) => line(fact, entry)).join(''));
     return 0;
   });
 }
 
-async function follow(io: Io, api: Api, { id, tree, line }: { id: string; tree: boolean; line: (fact: Fact) => string }): Promise<number> {
+interface Follow {
+  id: string;
+  tree: boolean;
+  line(fact: Fact): Promise<string>;
+}
+
+async function follow(io: Io, api: Api, { id, tree, line }: Follow): Promise<number> {
   const stop = new AbortController();
   let ended: 'interrupt' | 'closed' | 'gone' | null = null;
   let after: string | undefined;
@@ -33,12 +47,12 @@ async function follow(io: Io, api: Api, { id, tree, line }: { id: string; tree: 
   };
   const unlook = lookForGone(io, api, { ids: [id], any: false, gone: () => end('gone') });
   const release = io.onInterrupt((why) => (stop.signal.aborted ? io.exitNow(130) : end(why)));
-  const print = (fact: Fact & { position: string }) => {
-    io.out(line(fact));
+  const print = async (fact: Fact & { position: string }) => {
+    io.out(await line(fact));
     after = fact.position;
   };
   try {
-    for await (const fact of api.follow(id, { tree, signal: stop.signal })) print(fact);
+    for await (const fact of api.follow(id, { tree, signal: stop.signal })) await print(fact);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   } finally {
@@ -46,19 +60,24 @@ async function follow(io: Io, api: Api, { id, tree, line }: { id: string; tree: 
     release();
   }
   if (ended !== 'gone') return ended === 'interrupt' ? 130 : 0;
-  for (const fact of await api.logs(id, { tree, ...(after === undefined ? {} : { after }) })) print(fact);
+  for (const fact of await api.logs(id, { tree, ...(after === undefined ? {} : { after }) })) await print(fact);
   io.err(`retinue: ${shortId(id)} ${goneText}\n`);
   return 0;
 }
 
 /** Time, run, type and words. On a terminal a line is cut to its width; in a pipe it is whole. */
-function lineWriter(io: Io): (fact: Fact) => string {
+function lineWriter(io: Io): (fact: Fact, activity: Activity | null) => string {
   const words = createDescriber();
-  return (fact) => {
-    const head = `${fact.at.slice(11, 23)} ${shortId(fact.runId)} `;
-    const type = pad(fact.type, 17);
-    const room = io.outTTY ? io.columns() - head.length - type.length - 1 : 2000;
-    const text = cut(words(fact), Math.max(10, room));
-    return `${paint(io.colour.out, 'dim', head)}${paint(io.colour.out, 'cyan', type)} ${text}`.trimEnd().concat('\n');
+  return (fact, activity) => {
+    const entry = activity === null ? '' : written(fact, 'activity', activityText(activity));
+    return written(fact, fact.type, words(fact)) + entry;
   };
+
+  function written(fact: Fact, name: string, said: string): string {
+    const head = `${fact.at.slice(11, 23)} ${shortId(fact.runId)} `;
+    const type = pad(name, 17);
+    const room = io.outTTY ? io.columns() - head.length - type.length - 1 : 2000;
+    const text = cut(said, Math.max(10, room));
+    return `${paint(io.colour.out, 'dim', head)}${paint(io.colour.out, 'cyan', type)} ${text}`.trimEnd().concat('\n');
+  }
 }

@@ -3,13 +3,14 @@ import type { Args } from '../flags.ts';
 import { shortId } from '../format.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { dialectOfRun, groundFlags, withApi } from '../session.ts';
 import { mannerOf } from './run.ts';
 
 export async function run(args: Args, io: Io): Promise<number> {
   const manner = mannerOf(args);
   const [word, ...text] = args.words as [string, ...string[]];
-  return withApi(io, { flags: groundFlags(args), drive: true, agents: { chosen: undefined } }, async (api) => {
+  const ground = { flags: groundFlags(args), drive: true, agents: { chosen: undefined } };
+  return withApi(io, { ...ground, dialect: (api) => dialectOfRun(api, word) }, async (api) => {
     const id = await api.find(word);
     // A finished run answers in a new run of this process, which is attended like any other.
     const start = async () => {

@@ -15,9 +15,9 @@ const maxTaskBytes = 65_536;
 export async function run(args: Args, io: Io): Promise<number> {
   const manner = mannerOf(args);
   const flags = runFlags(args);
-  const host = hostOf(args);
   const schema = await schemaOf(args, io);
   const text = await textOf(args, io);
+  const open = { ...optional('dialect', args.value('dialect')), ...optional('host', hostOf(args)) };
   const ground = { flags, agents: { chosen: args.value('agent') } };
   const briefFor = async ({ workspace }: Settings) => ({
     ...text,
@@ -33,9 +33,9 @@ export async function run(args: Args, io: Io): Promise<number> {
     if (manner.stream)
       throw new RetinueError('usage', '--detach and --stream-json exclude each other; `retinue logs ID -f --json` follows it');
     const settings = await settle(io, ground);
-    return detached(io, await io.detach({ flags, brief: await briefFor(settings), open: { host } }, settings), manner.json);
+    return detached(io, await io.detach({ flags, brief: await briefFor(settings), open }, settings), manner.json);
   }
-  return withApi(io, { ...ground, host, drive: true }, async (api, settings) => {
+  return withApi(io, { ...ground, ...open, drive: true }, async (api, settings) => {
     const brief = await briefFor(settings);
     const code = (await attend(io, api, { ...manner, start: () => api.start(brief) })) ?? 0;
     await hintInterrupted(io, api);

@@ -18,6 +18,18 @@ export const groundCommands: Command[] = [
     load: () => import('../commands/agents.ts'),
   },
   {
+    name: 'dialects',
+    group: 'run',
+    usage: '[flags]',
+    summary: 'list the dialects: contracts of delegation tools that parents know from elsewhere',
+    about: 'Each with its tools. `retinue run --dialect NAME` gives a run these tools, so that prompts written for them work unchanged.',
+    flags: [json],
+    words: { min: 0, max: 0 },
+    examples: [['retinue dialects', 'names for --dialect']],
+    exits: 'work',
+    load: () => import('../commands/dialects.ts'),
+  },
+  {
     name: 'config',
     group: 'run',
     usage: '[flags]',

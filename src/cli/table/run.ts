@@ -4,6 +4,7 @@ import type { Flag } from '../flags.ts';
 const runFlags: Flag[] = [
   { name: 'agent', value: 'NAME', help: 'the agent that does it (default: general; `retinue agents` lists them)' },
   { name: 'model', value: 'NAME', help: 'the model, as `provider/model`' },
+  { name: 'dialect', value: 'NAME', help: 'the delegation tools the agent gets (default: native; `retinue dialects` lists them)' },
   { name: 'label', value: 'TEXT', help: 'a short name to show for the run' },
   { name: 'file', value: 'PATH', many: true, help: 'a file of the workspace to put into the first message' },
   { name: 'context', value: 'TEXT', help: 'what the agent should know besides the task' },

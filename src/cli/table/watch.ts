@@ -33,7 +33,8 @@ export const watchCommands: Command[] = [
     group: 'watch',
     usage: 'ID [-f] [--tree] [flags]',
     summary: 'print the facts of a run',
-    about: 'ID is an id, its unique beginning, or `last`. With --json an array of facts; with -f --json one fact per line, as they come.',
+    about:
+      'ID is an id, its unique beginning, or `last`. With --json an array of facts; with -f --json one fact per line, as they come. Where the run’s dialect has an activity log of its own, its entries stand below the facts they belong to.',
     flags: [
       { name: 'follow', short: 'f', help: 'go on until the run has ended' },
       { name: 'tree', help: 'the facts of its descendants too' },

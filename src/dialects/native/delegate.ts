@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { Brief } from '../../contract/brief.ts';
 import type { DelegationReply, DelegationRequest, DialectContext, DialectResult, DialectTool } from '../../ports/dialect.ts';
-import { childrenResult, oneLine, refusal } from './render.ts';
-import { seconds, waitMs } from './wait-time.ts';
+import { oneLine } from '../shared/one-line.ts';
+import { seconds, waitMs } from '../shared/wait-time.ts';
+import { childrenResult, refusal } from './render.ts';
 
 const names = (what: string) => z.array(z.string().min(1)).describe(what);
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChildReply, DelegationReply, DelegationRequest, DialectResult, DialectTool } from '../../ports/dialect.ts';
+import { seconds, waitMs } from '../shared/wait-time.ts';
 import { childrenResult, refusal } from './render.ts';
-import { seconds, waitMs } from './wait-time.ts';
 
 /** The tools for runs that were delegated before. */
 

@@ -3,6 +3,7 @@ import type { ErrorInfo } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { ChildView } from '../../ports/delegation.ts';
 import type { ChildReply, DelegationReply, DialectResult, ResultPart } from '../../ports/dialect.ts';
+import { oneLine } from '../shared/one-line.ts';
 
 /**
  * How runs read in results. Each begins with one fixed line; what a child wrote is a part of its own, marked with its run.
@@ -73,12 +74,4 @@ function count(number: number, word: string): string {
 
 function errorLine({ code, message }: ErrorInfo): string {
   return `${code}: ${oneLine(message)}`;
-}
-
-export function oneLine(text: string, max = 500): string {
-  const flat = text
-    .toWellFormed()
-    .replace(/[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .trim();
-  return flat.length <= max ? flat : `${flat.slice(0, max).toWellFormed()}…`;
 }

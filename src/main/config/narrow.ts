@@ -108,7 +108,8 @@ function dialects(file: object, own: object, left: Left[]): Sections {
         left.push({
           key: `dialects.${dialect}.${key}`,
           value,
-          why: `${JSON.stringify(value)} is not narrower than ${JSON.stringify(holds)}`,
+          why:
+            holds === undefined ? 'a workspace may not set it' : `${JSON.stringify(value)} is not narrower than ${JSON.stringify(holds)}`,
         });
     }
   return kept;

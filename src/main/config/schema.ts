@@ -1,16 +1,10 @@
 import { z } from 'zod';
-import { durationMs } from '../../cli/values.ts';
-import { Limits, maxMs } from '../../contract/limits.ts';
+import { Limits } from '../../contract/limits.ts';
 import { McpServer, McpServerName } from '../../contract/mcp-server.ts';
+import { DialectsConfig } from '../../dialects/settings.ts';
 
-const whole = (min: number, max: number) => z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max);
 const amount = z.number('must be a number of US dollars for a million tokens').min(0).max(1_000_000);
-const seconds = whole(1, Math.floor(maxMs / 1000));
-const turns = whole(1, 500);
-const atOnce = whole(1, 10_000);
 const words = z.array(z.string('must be a string').min(1), 'must be a list of strings');
-const flag = z.boolean('must be true or false');
-const timeText = 'must be whole seconds or a text like "10m"';
 
 const Provider = z.strictObject({
   kind: z.enum(['anthropic', 'openai', 'google', 'ollama', 'openai-compatible']),
@@ -21,33 +15,6 @@ const Provider = z.strictObject({
     .regex(/^[A-Z_][A-Z0-9_]{0,99}$/, 'must be the name of a variable, such as OPENAI_API_KEY; never the key itself')
     .optional(),
 });
-
-const Dialects = z
-  .strictObject({
-    ralph: z.strictObject({ max_subagents: atOnce, subagent_timeout: seconds }).partial(),
-    dex: z
-      .strictObject({
-        enabled: flag,
-        max_concurrent: atOnce,
-        default_max_turns: turns,
-        max_max_turns: turns,
-        default_timeout: z.union([seconds, z.string().refine((text) => durationMs(text) !== null, timeText)], timeText),
-        allowed_hats: words,
-      })
-      .partial(),
-    rx: z
-      .strictObject({
-        enabled: flag,
-        max_depth: whole(0, 16),
-        max_iterations: turns,
-        timeout_seconds: seconds,
-        artifact_kinds: z.array(z.enum(['note', 'path', 'diff', 'json'])),
-      })
-      .partial(),
-    xzatoma: z.strictObject({ max_depth: whole(1, 16), default_max_turns: whole(1, 50), output_max_size: whole(64, 16_777_216) }).partial(),
-    openfork: z.strictObject({ max_concurrent: atOnce }).partial(),
-  })
-  .partial();
 
 /** A configuration file. Rules are checked by their own parser. */
 export const Config = z
@@ -62,7 +29,7 @@ export const Config = z
       z.string(),
       z.strictObject({ input: amount, output: amount, cached: amount.optional(), reasoning: amount.optional() }),
     ),
-    dialects: Dialects,
+    dialects: DialectsConfig,
     mcpServers: z.record(McpServerName, McpServer),
   })
   .partial();

@@ -1,0 +1,156 @@
+// Dex: `spawn_subagent` hands work to a subagent with a hat and waits for its Markdown result.
+import { z } from 'zod';
+import type { Brief } from '../contract/brief.ts';
+import { type ErrorInfo, RetinueError } from '../contract/error.ts';
+import type { Fact } from '../contract/fact.ts';
+import { maxMs } from '../contract/limits.ts';
+import type { Activity, DelegationRequest, Dialect, DialectTool } from '../ports/dialect.ts';
+import { agentOf, dexAgents, type Hat, hatOf, hats } from './dex/hats.ts';
+import { firstMessage, resultParts, systemPromptAddition } from './dex/texts.ts';
+import { DexConfig, readSettings } from './settings.ts';
+import { delegateOne, given, readBrief } from './shared/brief.ts';
+import { durationMs } from './shared/duration.ts';
+import { oneLine } from './shared/one-line.ts';
+import { onlyChild } from './shared/result.ts';
+
+interface Settings {
+  enabled: boolean;
+  maxConcurrent: number;
+  defaultMaxTurns: number;
+  maxMaxTurns: number;
+  defaultTimeoutMs: number;
+  allowedHats: readonly string[];
+}
+
+export function dex(config: z.input<typeof DexConfig> = {}): Dialect {
+  const settings = settingsOf(readSettings('dex', DexConfig, config));
+  return {
+    name: 'dex',
+    description: 'Dex: subagents with hats, memories, files to begin with, artifacts and a Markdown summary',
+    tools: [spawn(settings)],
+    setup: {
+      limits: { maxDepth: 1, maxConcurrent: settings.maxConcurrent },
+      agents: dexAgents,
+      root: agentOf('main'),
+      first: firstMessage,
+      rules: systemPromptAddition,
+      activity,
+    },
+  };
+}
+
+function settingsOf(config: z.infer<typeof DexConfig>): Settings {
+  const allowedHats = config.allowed_hats ?? hats;
+  const unknown = allowedHats.find((hat) => !(hats as readonly string[]).includes(hat));
+  if (unknown !== undefined || allowedHats.length === 0) {
+    const what = unknown === undefined ? 'names no hat' : `\`${unknown}\` is no hat of a subagent`;
+    throw new RetinueError('invalid_config', `\`dialects.dex.allowed_hats\`: ${what}; there are: ${hats.join(', ')}`);
+  }
+  const timeout = config.default_timeout ?? 600;
+  return {
+    enabled: config.enabled ?? true,
+    maxConcurrent: config.max_concurrent ?? 3,
+    defaultMaxTurns: config.default_max_turns ?? 10,
+    maxMaxTurns: config.max_max_turns ?? 25,
+    defaultTimeoutMs: typeof timeout === 'number' ? timeout * 1000 : (durationMs(timeout) as number),
+    allowedHats,
+  };
+}
+
+const Input = (settings: Settings) =>
+  z.strictObject({
+    instructions: z.string().describe('Clear, specific task for the subagent'),
+    hat: z.enum(hats).optional().describe('Hat/role for the subagent (default: explorer)'),
+    max_turns: z.int().optional().describe(`Maximum iterations (default: ${settings.defaultMaxTurns}, max: ${settings.maxMaxTurns})`),
+    files: z.array(z.string()).optional().describe('Files to pre-read for context'),
+    inherit_memories: z.boolean().optional().describe('Tell the subagent what is remembered of this project (default: false)'),
+    summary_mode: z.boolean().optional().describe('Return only the final summary, not all that the subagent said (default: true)'),
+    timeout: z
+      .union([z.int(), z.string()])
+      .optional()
+      .describe(`Maximum runtime, in whole seconds or like "10m" (default: ${settings.defaultTimeoutMs / 1000} seconds)`),
+  });
+type Input = z.infer<ReturnType<typeof Input>>;
+
+const description = `Spawn an isolated subagent for delegated work.
+
+Use this when you need to:
+- Explore a separate codebase or branch without polluting your context
+- Perform a bounded subtask (search, analysis, validation)
+- Parallelize independent work
+
+The subagent runs with its own context and returns a summary.
+Subagents cannot spawn additional subagents.`;
+
+function spawn(settings: Settings): DialectTool<Input> {
+  return {
+    name: 'spawn_subagent',
+    title: 'Spawn a subagent',
+    description: () => description,
+    input: Input(settings),
+    readOnly: false,
+    destructive: false,
+    toRequest: (input) => requestOf(input, settings),
+    fromReply(reply) {
+      const child = onlyChild(reply);
+      if ('error' in child) return { parts: [{ text: refusal(child.error) }], isError: true };
+      const { row, outcome } = child.view;
+      if (outcome === null) return { parts: [{ text: `The subagent (run ${row.runId}) is still at work.` }], isError: false };
+      return { parts: resultParts(outcome), isError: false };
+    },
+  };
+}
+
+function requestOf(input: Input, settings: Settings): DelegationRequest {
+  if (!settings.enabled) return { kind: 'refuse', message: 'subagents are not enabled (`dialects.dex.enabled`)' };
+  const hat: Hat = input.hat ?? 'explorer';
+  if (!settings.allowedHats.includes(hat)) {
+    return invalid(`hat: \`${hat}\` is not allowed here; allowed: ${settings.allowedHats.join(', ')}`);
+  }
+  const timeoutMs = timeoutOf(input.timeout, settings);
+  if (timeoutMs === null) return invalid('timeout: must be whole seconds or a text like "10m", up to 24 days');
+  const wanted = input.max_turns !== undefined && input.max_turns > 0 ? input.max_turns : settings.defaultMaxTurns;
+  const fields = {
+    task: input.instructions,
+    agent: agentOf(hat),
+    limits: { maxTurns: Math.min(wanted, settings.maxMaxTurns), timeoutMs },
+    result: { mode: input.summary_mode === false ? ('full' as const) : ('summary' as const) },
+    ...given({ files: input.files, inheritMemories: input.inherit_memories }),
+  };
+  const read = readBrief(fields, { task: 'instructions' });
+  return read.ok ? delegateOne(read, null) : invalid(read.message);
+}
+
+function invalid(message: string): DelegationRequest {
+  return { kind: 'refuse', message: `invalid subagent config: ${message}` };
+}
+
+/** Zero and less mean the default; null: it is no time. */
+function timeoutOf(timeout: number | string | undefined, { defaultTimeoutMs }: Settings): number | null {
+  if (timeout === undefined) return defaultTimeoutMs;
+  const text = typeof timeout === 'number' ? null : timeout.trim();
+  if (text !== null && !/^-?\d+$/.test(text)) return durationMs(text);
+  const seconds = Number(timeout);
+  if (seconds <= 0) return defaultTimeoutMs;
+  return seconds * 1000 <= maxMs ? seconds * 1000 : null;
+}
+
+function refusal({ code, message }: ErrorInfo): string {
+  return code === 'depth' ? 'subagents cannot spawn additional subagents' : oneLine(message);
+}
+
+/** The entries of the source's activity log. */
+function activity(fact: Fact, child: { brief: Brief; maxTurns: number | null } | null): Activity | null {
+  if (fact.type === 'child.created') {
+    const { childId, agent } = fact.data;
+    const metadata = { subagent_id: childId, hat: hatOf(agent), max_turns: String(child?.maxTurns ?? '') };
+    return { type: 'subagent_spawn', message: 'spawned', metadata };
+  }
+  if (fact.type !== 'child.ended') return null;
+  const { runId, success, turns } = fact.data.outcome;
+  return {
+    type: 'subagent_complete',
+    message: 'completed',
+    metadata: { subagent_id: runId, success: String(success), iterations: String(turns) },
+  };
+}

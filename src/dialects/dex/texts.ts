@@ -1,0 +1,84 @@
+// The texts of the source: first message, system prompt addition, Markdown result.
+import type { Artifact } from '../../contract/artifact.ts';
+import type { Outcome } from '../../contract/outcome.ts';
+import type { FirstMessage, ResultPart } from '../../ports/dialect.ts';
+import { oneLine } from '../shared/one-line.ts';
+import { totalTokens, truncationNotice } from '../shared/result.ts';
+
+const maxMemoryChars = 20_000;
+
+export const systemPromptAddition = `# Subagent Context
+
+You are a specialized subagent spawned for a specific task. Key constraints:
+
+1. **Focus**: Complete only the task assigned to you
+2. **Bounded**: You have limited iterations - be efficient
+3. **No recursion**: You cannot spawn additional subagents
+4. **Summary**: Your final message should summarize what you accomplished
+
+When done, provide a clear summary of:
+- What you found/accomplished
+- Any important decisions made
+- Files read/modified
+- Recommendations for the parent agent
+`;
+
+export function firstMessage({ task, context, files, memories }: FirstMessage): string {
+  let text = `# Subagent Task\n\n${task}\n\n`;
+  if (context !== null) text += `## Context\n\n${context}\n\n`;
+  if (files.length > 0) text += `## Pre-loaded Files\n\n${files.map(fileText).join('')}`;
+  if (memories.length > 0) text += `## Project Knowledge\n\n${memoryLines(memories)}\n`;
+  return text;
+}
+
+function fileText({ path, file }: FirstMessage['files'][number]): string {
+  if (!file.ok) return `### ${path}\n(failed to read: ${file.reason})\n\n`;
+  const notice = file.truncated ? '[cut at 10000 characters; the file has more]\n' : '';
+  return `### ${path}\n\`\`\`\n${file.text}\n\`\`\`\n${notice}\n`;
+}
+
+/** The newest, as many as fit. */
+function memoryLines(memories: FirstMessage['memories']): string {
+  let text = '';
+  for (const memory of memories) {
+    const line = `- **${memory.title}**: ${memory.text}\n`;
+    if (text.length + line.length > maxMemoryChars) break;
+    text += line;
+  }
+  return text;
+}
+
+/**
+ * Parts are joined by a line break, so each leaves one out where the source has one. What the subagent wrote stands apart from what must not
+ * be cut away with it.
+ */
+export function resultParts(outcome: Outcome): ResultPart[] {
+  const reason = outcome.success ? '' : `**Reason**: ${reasonOf(outcome)}\n\n`;
+  const head = `## Subagent Result (${outcome.success ? 'Success' : 'Terminated'})\n\n${reason}`.slice(0, -1);
+  const notice = truncationNotice(outcome);
+  const artifacts = artifactsText(outcome.artifacts);
+  const counts = `\n*(${outcome.turns} iterations, ${totalTokens(outcome.tokens)} tokens)*`;
+  const run = outcome.runId;
+  return [
+    { text: head },
+    { text: outcome.summary, ...(outcome.summary !== '' && { run }) },
+    ...(notice === '' ? [] : [{ text: notice }]),
+    ...(artifacts === '' ? [] : [{ text: artifacts, run }]),
+    { text: counts },
+  ];
+}
+
+function reasonOf({ error, terminated, status }: Outcome): string {
+  return error === null ? (terminated ?? status) : oneLine(error.message);
+}
+
+function artifactsText(artifacts: Artifact[]): string {
+  const lines = new Set(artifacts.map(artifactLine));
+  return lines.size === 0 ? '' : `\n**Artifacts:**\n${[...lines].join('')}`;
+}
+
+/** Files by their path; what is text itself is named, and stays readable with the run. */
+function artifactLine({ kind, value, title }: Artifact): string {
+  const [key, shown] = kind === 'path' ? [value, title ?? 'changed'] : kind === 'diff' ? [title ?? 'diff', 'diff'] : [kind, title ?? value];
+  return `- ${oneLine(key, 300)}: ${oneLine(shown, 300)}\n`;
+}

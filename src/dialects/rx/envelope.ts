@@ -1,0 +1,129 @@
+/**
+ * The envelope in which a delegated request and its response can travel and be kept: a stable form, with keys in a fixed order and limits on
+ * size and time. Pure; what does not fit is a value that names the place.
+ *
+ * Limits: a request of at most 262,144 bytes of JSON, a response of at most 131,072; a task of at most 65,536 bytes; at most 100 file hints of
+ * at most 4,096 characters; 1 to 600 seconds; 1 to 500 iterations; at most 64 artifacts.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+
+export const envelopeVersion = 1;
+export const maxRequestBytes = 262_144;
+export const maxResponseBytes = 131_072;
+export const maxArtifacts = 64;
+const maxTaskBytes = 65_536;
+
+export const RxRequest = z.strictObject({
+  task: z
+    .string()
+    .refine((task) => task.trim() !== '', 'must not be empty')
+    .refine((task) => Buffer.byteLength(task) <= maxTaskBytes, `must be at most ${maxTaskBytes} bytes`),
+  context: z.string().optional(),
+  files: z.array(z.string().min(1).max(4096)).max(100).optional(),
+  max_iterations: z.int().min(1).max(500),
+  timeout_seconds: z.int().min(1).max(600),
+});
+export type RxRequest = z.infer<typeof RxRequest>;
+
+export const RxArtifact = z.strictObject({ kind: z.enum(['note', 'path', 'diff', 'json']), value: z.string() });
+
+export const RxResponse = z.strictObject({
+  success: z.boolean(),
+  summary: z.string(),
+  artifacts: z.array(RxArtifact).max(maxArtifacts),
+  error: z.string().optional(),
+  timed_out: z.boolean().optional(),
+  duration_ms: z.int().min(0),
+});
+export type RxResponse = z.infer<typeof RxResponse>;
+
+const head = { version: z.literal(envelopeVersion), correlation_id: z.string().min(1).max(200) };
+const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
+
+const RequestEnvelope = z.strictObject({ ...head, request: RxRequest, task_hash: hash });
+const ResponseEnvelope = z.strictObject({
+  ...head,
+  response: RxResponse,
+  task_hash: hash,
+  started_at: z.iso.datetime({ precision: 3 }).nullable(),
+  duration_ms: z.int().min(0),
+});
+export type RxRequestEnvelope = z.infer<typeof RequestEnvelope>;
+export type RxResponseEnvelope = z.infer<typeof ResponseEnvelope>;
+
+/** Of the task as it is delegated: without the blanks around it. */
+export function taskHash(task: string): string {
+  return createHash('sha256').update(task.trim().toWellFormed()).digest('hex');
+}
+
+export function requestEnvelope(correlationId: string, request: RxRequest): RxRequestEnvelope {
+  return { version: envelopeVersion, correlation_id: correlationId, request: normalRequest(request), task_hash: taskHash(request.task) };
+}
+
+export function responseEnvelope(
+  asked: Pick<RxRequestEnvelope, 'correlation_id' | 'task_hash'>,
+  response: RxResponse,
+  startedAt: string | null,
+): RxResponseEnvelope {
+  return {
+    version: envelopeVersion,
+    correlation_id: asked.correlation_id,
+    response: normalResponse(response),
+    task_hash: asked.task_hash,
+    started_at: startedAt,
+    duration_ms: response.duration_ms,
+  };
+}
+
+export type EnvelopeRead<T> = { ok: true; envelope: T } | { ok: false; error: string };
+
+/** Reads an envelope from its JSON. What breaks the form is refused as `validation: <path>`, with what is wrong behind it. */
+export function readEnvelope(text: string): EnvelopeRead<RxRequestEnvelope | RxResponseEnvelope> {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxRequestBytes) return refused('envelope', `has more than ${maxRequestBytes} bytes`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return refused('envelope', 'is not JSON');
+  }
+  const answers = typeof value === 'object' && value !== null && 'response' in value;
+  if (answers && bytes > maxResponseBytes) return refused('envelope', `has more than ${maxResponseBytes} bytes`);
+  const parsed = (answers ? ResponseEnvelope : RequestEnvelope).safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0] as z.core.$ZodIssue;
+    const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] as string] : issue.path;
+    return refused(path.join('.') || 'envelope', issue.message);
+  }
+  const envelope = parsed.data;
+  if ('request' in envelope && envelope.task_hash !== taskHash(envelope.request.task))
+    return refused('task_hash', 'is not that of the task');
+  return { ok: true, envelope };
+}
+
+function refused(path: string, why: string): { ok: false; error: string } {
+  return { ok: false, error: `validation: ${path} (${why})` };
+}
+
+/** Keys in their fixed order, whatever order they came in: the same request gives the same bytes. */
+function normalRequest({ task, context, files, max_iterations, timeout_seconds }: RxRequest): RxRequest {
+  return {
+    task,
+    ...(context !== undefined && { context }),
+    ...(files !== undefined && { files }),
+    max_iterations,
+    timeout_seconds,
+  };
+}
+
+export function normalResponse({ success, summary, artifacts, error, timed_out, duration_ms }: RxResponse): RxResponse {
+  return {
+    success,
+    summary,
+    artifacts: artifacts.map(({ kind, value }) => ({ kind, value })),
+    ...(error !== undefined && { error }),
+    ...(timed_out !== undefined && { timed_out }),
+    duration_ms,
+  };
+}

@@ -1,0 +1,141 @@
+// Dialects on the command line: real processes, a real database.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createPlace } from './support-process.ts';
+
+const dexRuns = {
+  runs: [
+    {
+      when: { agent: 'dex/main' },
+      steps: [{ calls: [{ tool: 'spawn_subagent', args: { instructions: 'look', hat: 'critic' } }] }, { text: 'ok' }],
+    },
+    { when: { agent: 'dex/critic' }, steps: [{ text: 'all is well' }] },
+  ],
+};
+
+describe('retinue dialects', () => {
+  it('lists them with their tools', async () => {
+    using place = createPlace({ runs: [] });
+    const { code, out } = await place.run('dialects');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^xzatoma +subagent parallel_subagent +XZatoma/m);
+    const list = JSON.parse((await place.run('dialects', '--json')).out) as { name: string; tools: string[]; description: string }[];
+    expect(list.map(({ name }) => name)).toEqual(['native', 'ralph', 'dex', 'openfork', 'rx', 'xzatoma']);
+    expect(Object.keys(list[0] as object)).toEqual(['name', 'tools', 'description']);
+  });
+});
+
+describe('retinue run --dialect', () => {
+  it('an unknown one is exit code 2, with the names there are', async () => {
+    using place = createPlace({ runs: [] });
+    for (const more of [[], ['--detach']]) {
+      const { code, err } = await place.run('run', '--dialect', 'dx', ...more, 'work');
+      expect(code).toBe(2);
+      expect(err).toContain('there is no dialect `dx`; there are: native, ralph, dex, openfork, rx, xzatoma');
+    }
+  });
+
+  it('dex: its activity entries are in the logs, as a line and as a key', async () => {
+    using place = createPlace(dexRuns);
+    const run = await place.run('run', '--dialect', 'dex', '--plain', 'work');
+    expect(run.code, run.err).toBe(0);
+    const text = (await place.run('logs', 'last')).out;
+    expect(text).toMatch(
+      / child\.created .*\n\S+ \w{8} activity +subagent_spawn · spawned · subagent_id=\w{16} · hat=critic · max_turns=10\n/,
+    );
+    expect(text).toMatch(
+      / child\.ended .*\n\S+ \w{8} activity +subagent_complete · completed · subagent_id=\w{16} · success=true · iterations=1\n/,
+    );
+    for (const [args, read] of [
+      [['--json'], (out: string) => JSON.parse(out)],
+      [
+        ['-f', '--json'],
+        (out: string) =>
+          out
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line)),
+      ],
+    ] as const) {
+      const facts = read((await place.run('logs', 'last', ...args)).out) as {
+        type: string;
+        activity?: { type: string; metadata: object };
+      }[];
+      const entries = facts.filter(({ activity }) => activity).map(({ type, activity }) => [type, activity?.type]);
+      expect(entries).toEqual([
+        ['child.created', 'subagent_spawn'],
+        ['child.ended', 'subagent_complete'],
+      ]);
+    }
+  });
+
+  it('its variables beat the file, and a wrong one is exit code 2 and named', async () => {
+    using place = createPlace(dexRuns, { DEX_SUBAGENT_DEFAULT_MAX_TURNS: '4', DEX_SUBAGENT_MAX_CONCURRENT: '2' });
+    writeFileSync(join(place.folder, 'own.json'), JSON.stringify({ dialects: { dex: { default_max_turns: 7, default_timeout: '2m' } } }));
+    await place.run('run', '--dialect', 'dex', '--config', 'own.json', 'work');
+    const root = JSON.parse((await place.run('show', 'last', '--json')).out);
+    const child = JSON.parse((await place.run('show', root.children[0].runId, '--json')).out);
+    expect(child.grant.limits).toMatchObject({ maxTurns: { value: 4 }, timeoutMs: { value: 120_000 } });
+    expect(root.grant.limits.maxConcurrent).toEqual({ value: 2, from: 'dialect' });
+    const values = JSON.parse((await place.run('config', '--config', 'own.json', '--json')).out).values;
+    expect(values['dialects.dex.default_max_turns']).toEqual({ value: 4, from: 'DEX_SUBAGENT_DEFAULT_MAX_TURNS' });
+    using wrong = createPlace(dexRuns, { DEX_SUBAGENT_ENABLED: 'perhaps' });
+    expect(await wrong.run('run', 'work')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('DEX_SUBAGENT_ENABLED must be true or false; it is "perhaps"'),
+    });
+  });
+
+  it('openfork: progress under the parent, and a panel with the result', async () => {
+    using place = createPlace({
+      runs: [
+        {
+          when: { agent: 'openfork/main' },
+          steps: [{ calls: [{ tool: 'task', args: { subagent_type: 'explore', prompt: 'look', description: 'look' } }] }, { text: 'ok' }],
+        },
+        {
+          when: { agent: 'openfork/explore' },
+          steps: [{ text: 'I list', calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'a | b\nseen' }],
+        },
+      ],
+    });
+    const { err, code, out } = await place.run('run', '--dialect', 'openfork', '--plain', 'work');
+    expect(code, err).toBe(0);
+    expect(out).toBe('ok\n');
+    expect(err).toContain('\n  ↳ Subagent: I list\n  ↳ Subagent: list {"path":"."}\n');
+    expect(err).toContain(
+      [
+        '✓ Subagent completed',
+        '╭─Subagent Result─╮',
+        '│ I list          │',
+        '│ a | b           │',
+        '│ seen            │',
+        '╰─────────────────╯',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('a message to a finished run goes on under the dialect of that run', async () => {
+    using place = createPlace({ runs: [{ when: { task: 'work' }, steps: [{ text: 'ok' }] }] });
+    await place.run('run', '--dialect', 'openfork', 'work');
+    writeFileSync(
+      join(place.folder, 'script.json'),
+      JSON.stringify({ runs: [{ steps: [{ expect: { tools: ['task'] }, text: 'more' }] }] }),
+    );
+    const { code, out, err } = await place.run('message', 'last', 'go on');
+    expect(code, err).toBe(0);
+    expect(out).toBe('more\n');
+  });
+
+  it('rx with rules that name tools of other dialects', async () => {
+    using place = createPlace({
+      runs: [{ when: { task: 'work' }, steps: [{ calls: [{ tool: 'subagent', args: { task: 'look' } }] }, { text: 'ok' }] }],
+    });
+    const run = await place.run('run', '--dialect', 'rx', '--deny', 'task', '--deny', 'subagent', '--json', 'work');
+    expect(run.code, run.err).toBe(0);
+    const facts = JSON.parse((await place.run('logs', 'last', '--json')).out) as { type: string; data: { rejected?: string } }[];
+    expect(facts.find(({ type }) => type === 'tool.asked')?.data.rejected).toBe('denied');
+  });
+});

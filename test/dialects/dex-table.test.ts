@@ -1,0 +1,205 @@
+// Dex's tool as tables: SubagentConfig validation, the texts of its page, its activity entries.
+import { describe, expect, test } from 'vitest';
+import type { Fact } from '../../src/contract/fact.ts';
+import type { DialectConfig } from '../../src/dialects/index.ts';
+import { joinParts } from '../../src/parts/deliver.ts';
+import { ended, failedWith, id, live, mcp, refusedBy, using } from './support.ts';
+
+const { dialect, request, result, wrong } = using('dex');
+const spawn = 'spawn_subagent';
+const base = { task: 'look', agent: 'dex/explorer', limits: { maxTurns: 10, timeoutMs: 600_000 }, result: { mode: 'summary' } };
+const briefOf = (input: object, config: DialectConfig = {}) => {
+  const asked = using('dex', config).request(spawn, { instructions: 'look', ...input });
+  return asked.kind === 'delegate' ? asked.briefs[0] : asked;
+};
+
+describe('SubagentConfig struct defined with validation', () => {
+  test.each([
+    { input: {}, wanted: base },
+    { input: { hat: 'planner' }, wanted: { ...base, agent: 'dex/planner' } },
+    { input: { max_turns: 0 }, wanted: base },
+    { input: { max_turns: -3 }, wanted: base },
+    { input: { max_turns: 25 }, wanted: { ...base, limits: { maxTurns: 25, timeoutMs: 600_000 } } },
+    { input: { max_turns: 26 }, wanted: { ...base, limits: { maxTurns: 25, timeoutMs: 600_000 } } },
+    { input: { timeout: 90 }, wanted: { ...base, limits: { maxTurns: 10, timeoutMs: 90_000 } } },
+    { input: { timeout: '90' }, wanted: { ...base, limits: { maxTurns: 10, timeoutMs: 90_000 } } },
+    { input: { timeout: '10m' }, wanted: base },
+    { input: { timeout: '1h30m' }, wanted: { ...base, limits: { maxTurns: 10, timeoutMs: 5_400_000 } } },
+    { input: { timeout: 0 }, wanted: base },
+    { input: { timeout: -1 }, wanted: base },
+    { input: { files: ['a.ts'] }, wanted: { ...base, files: ['a.ts'] } },
+    { input: { inherit_memories: true }, wanted: { ...base, inheritMemories: true } },
+    { input: { summary_mode: false }, wanted: { ...base, result: { mode: 'full' } } },
+    { input: { instructions: ' ' }, wanted: { kind: 'refuse', message: 'invalid subagent config: instructions: must not be empty' } },
+    {
+      input: { timeout: 'soon' },
+      wanted: { kind: 'refuse', message: 'invalid subagent config: timeout: must be whole seconds or a text like "10m", up to 24 days' },
+    },
+    {
+      input: { timeout: 9_999_999 },
+      wanted: { kind: 'refuse', message: 'invalid subagent config: timeout: must be whole seconds or a text like "10m", up to 24 days' },
+    },
+  ])('$input', ({ input, wanted }) => {
+    expect(briefOf(input)).toEqual(wanted);
+  });
+
+  test.each([
+    { config: { default_max_turns: 7 }, input: {}, wanted: { limits: { maxTurns: 7 } } },
+    { config: { default_max_turns: 40 }, input: {}, wanted: { limits: { maxTurns: 25 } } },
+    { config: { max_max_turns: 5 }, input: { max_turns: 9 }, wanted: { limits: { maxTurns: 5 } } },
+    { config: { default_timeout: 30 }, input: {}, wanted: { limits: { timeoutMs: 30_000 } } },
+    { config: { default_timeout: '2m' }, input: { timeout: 0 }, wanted: { limits: { timeoutMs: 120_000 } } },
+    { config: { allowed_hats: ['critic'] }, input: { hat: 'critic' }, wanted: { agent: 'dex/critic' } },
+    {
+      config: { allowed_hats: ['critic'] },
+      input: {},
+      wanted: { kind: 'refuse', message: 'invalid subagent config: hat: `explorer` is not allowed here; allowed: critic' },
+    },
+    {
+      config: { enabled: false },
+      input: {},
+      wanted: { kind: 'refuse', message: 'subagents are not enabled (`dialects.dex.enabled`)' },
+    },
+  ])('with $config: $input', ({ config, input, wanted }) => {
+    expect(briefOf(input, config)).toMatchObject(wanted);
+  });
+
+  test.each([
+    [{ instructions: 'x', hat: 'editor' }, /^hat: /],
+    [{ instructions: 'x', max_turns: 2.5 }, /^max_turns: /],
+    [{ instructions: 'x', files: 'a' }, /^files: /],
+    [{ instructions: 'x', inherit_memories: 'yes' }, /^inherit_memories: /],
+    [{ instructions: 'x', hats: 'critic' }, /hats/],
+    [{}, /^instructions: /],
+  ])('%j is refused by name', (input, said) => {
+    expect(wrong(spawn, input)).toMatch(said);
+  });
+
+  test.each([{ allowed_hats: ['editor'] }, { allowed_hats: ['expl'] }, { allowed_hats: [] }])('%j is no configuration', (config) => {
+    expect(() => using('dex', config)).toThrow(/allowed_hats/);
+  });
+
+  test('it waits as long as the subagent, through both doors: no other tool could give the result', () => {
+    for (const context of [undefined, mcp]) expect(request(spawn, { instructions: 'x' }, context)).toMatchObject({ waitMs: null });
+  });
+});
+
+describe('the first message', () => {
+  const first = dialect.setup?.first as NonNullable<NonNullable<typeof dialect.setup>['first']>;
+  const nothing = { context: null, files: [], memories: [] };
+  const at = '2026-01-01T00:00:00.000Z';
+  test.each([
+    { given: nothing, wanted: '# Subagent Task\n\nlook\n\n' },
+    {
+      given: { ...nothing, files: [{ path: 'a.ts', file: { ok: true as const, text: 'A', truncated: false } }] },
+      wanted: '# Subagent Task\n\nlook\n\n## Pre-loaded Files\n\n### a.ts\n```\nA\n```\n\n',
+    },
+    {
+      given: { ...nothing, files: [{ path: 'b', file: { ok: false as const, reason: 'does not exist' } }] },
+      wanted: '# Subagent Task\n\nlook\n\n## Pre-loaded Files\n\n### b\n(failed to read: does not exist)\n\n',
+    },
+    {
+      given: { ...nothing, files: [{ path: 'c', file: { ok: true as const, text: 'C', truncated: true } }] },
+      wanted: '# Subagent Task\n\nlook\n\n## Pre-loaded Files\n\n### c\n```\nC\n```\n[cut at 10000 characters; the file has more]\n\n',
+    },
+    {
+      given: { ...nothing, memories: [{ title: 'db', text: 'make db', at }] },
+      wanted: '# Subagent Task\n\nlook\n\n## Project Knowledge\n\n- **db**: make db\n\n',
+    },
+    { given: { ...nothing, context: 'c' }, wanted: '# Subagent Task\n\nlook\n\n## Context\n\nc\n\n' },
+  ])('$wanted', ({ given, wanted }) => {
+    expect(first({ task: 'look', ...given })).toBe(wanted);
+  });
+
+  test('memories beyond their measure are left out, the newest stay', () => {
+    const memories = Array.from({ length: 300 }, (_, n) => ({ title: `m${n}`, text: 'x'.repeat(100), at }));
+    const text = first({ task: 'look', ...nothing, memories });
+    expect(text.length).toBeLessThan(21_000);
+    expect(text).toContain('- **m0**');
+    expect(text).not.toContain('- **m299**');
+  });
+});
+
+describe('Parent receives formatted result', () => {
+  /** As text without fences, which only a conversation has. */
+  const markdown = (child: ReturnType<typeof ended>) =>
+    joinParts(
+      result(spawn, { instructions: 'x' }, [child]).parts.map(({ text }) => ({ text })),
+      1e6,
+    );
+  const tokens = { input: 30, output: 12, cached: 0, reasoning: 0 };
+  test.each([
+    { name: 'success', child: ended({ tokens }), wanted: '## Subagent Result (Success)\n\ndone it\n\n*(12 iterations, 42 tokens)*' },
+    {
+      name: 'Artifacts (created files) tracked',
+      child: ended({
+        tokens,
+        artifacts: [
+          { kind: 'path', value: 'src/a.ts', title: 'created', bytes: 1 },
+          { kind: 'diff', value: '@@', title: 'src/a.ts', bytes: 2 },
+          { kind: 'note', value: 'a\nnote', bytes: 3 },
+        ],
+      }),
+      wanted:
+        '## Subagent Result (Success)\n\ndone it\n\n**Artifacts:**\n- src/a.ts: created\n- src/a.ts: diff\n- note: a note\n\n\n*(12 iterations, 42 tokens)*',
+    },
+    {
+      name: 'exhausted',
+      child: failedWith('max_turns', 'the limit of 10 turns was met', { status: 'exhausted', summary: 'half', turns: 10 }),
+      wanted: '## Subagent Result (Terminated)\n\n**Reason**: the limit of 10 turns was met\n\nhalf\n\n*(10 iterations, 0 tokens)*',
+    },
+    {
+      name: 'timed out',
+      child: failedWith('deadline', 'the deadline passed', { status: 'timed_out' }),
+      wanted: '## Subagent Result (Terminated)\n\n**Reason**: the deadline passed\n\n\n\n*(12 iterations, 0 tokens)*',
+    },
+    {
+      name: 'cancelled',
+      child: failedWith('cancelled', 'enough', { status: 'cancelled' }),
+      wanted: '## Subagent Result (Terminated)\n\n**Reason**: enough\n\n\n\n*(12 iterations, 0 tokens)*',
+    },
+    {
+      name: 'cut',
+      child: ended({ truncated: { originalBytes: 90, keptBytes: 7 } }),
+      wanted: '## Subagent Result (Success)\n\ndone it\n[truncated: kept 7 of 90 bytes]\n\n*(12 iterations, 0 tokens)*',
+    },
+  ])('$name', ({ child, wanted }) => {
+    expect(markdown(child)).toBe(wanted);
+    expect(result(spawn, { instructions: 'x' }, [child]).isError).toBe(false);
+  });
+
+  test('what the subagent wrote is marked, the rest is not', () => {
+    expect(result(spawn, { instructions: 'x' }, [ended()]).parts.map(({ run }) => run)).toEqual([undefined, id, undefined]);
+  });
+
+  test.each([
+    { reply: refusedBy('depth', 'x'), said: 'subagents cannot spawn additional subagents' },
+    { reply: refusedBy('max_runs', 'this tree has\nenough'), said: 'this tree has enough' },
+  ])('a refusal: $said', ({ reply, said }) => {
+    expect(result(spawn, { instructions: 'x' }, [reply])).toEqual({ parts: [{ text: said }], isError: true });
+  });
+
+  test('one that is still at work', () => {
+    expect(result(spawn, { instructions: 'x' }, [live()]).parts[0]?.text).toContain(id);
+  });
+});
+
+describe('Activity log tracks subagent lifecycle', () => {
+  const activity = dialect.setup?.activity as NonNullable<NonNullable<typeof dialect.setup>['activity']>;
+  const fact = (type: string, data: object) => ({ type, data }) as unknown as Fact;
+  test('subagent_spawn, subagent_complete, and nothing else', () => {
+    const created = fact('child.created', { childId: id, agent: 'dex/critic' });
+    expect(activity(created, { brief: { task: 't' }, maxTurns: 10 })).toEqual({
+      type: 'subagent_spawn',
+      message: 'spawned',
+      metadata: { subagent_id: id, hat: 'critic', max_turns: '10' },
+    });
+    const done = fact('child.ended', { childId: id, outcome: ended().view.outcome });
+    expect(activity(done, null)).toEqual({
+      type: 'subagent_complete',
+      message: 'completed',
+      metadata: { subagent_id: id, success: 'true', iterations: '12' },
+    });
+    expect(activity(fact('run.started', {}), null)).toBeNull();
+  });
+});

@@ -1,0 +1,223 @@
+// OpenFork's tests and requirements through the door of a parent model.
+import { describe, expect, it } from 'vitest';
+import { createApi } from '../../src/api/create.ts';
+import { openfork } from '../../src/dialects/openfork.ts';
+import { createHandClock } from '../../src/testing/hand-clock.ts';
+import { call, calls, childId, factsOf, openWorld, play, resultsOf, rootId } from './door.ts';
+
+const root = (...steps: object[]) => ({ when: { agent: 'openfork/main' }, steps });
+const child = (label: string, ...steps: object[]) => ({ when: { label }, steps });
+const task = (description: string, more: object = {}) =>
+  call('task', { subagent_type: 'explore', prompt: `please ${description}`, description, ...more });
+const background = { run_in_background: true };
+
+it('CreateSubSession_SetsCorrectParentRelationship', async () => {
+  const world = await openWorld(openfork(), [root(calls(task('look')), { text: 'ok' }), child('look', { text: 'seen' })]);
+  await (await world.runtime.start({ task: 'work' })).outcome;
+  expect(factsOf(world, 'run.created', childId(1))[0]?.data).toMatchObject({
+    parentId: rootId,
+    agent: 'openfork/explore',
+    dialect: 'openfork',
+    parentCall: { turn: 1, index: 0 },
+    brief: { task: 'please look', label: 'look' },
+  });
+  // GetSubSessionsForParentAsync: the children of a parent can be asked for.
+  const rows = await world.store.runs({ parentId: rootId, order: 'oldest' });
+  expect(rows.map(({ runId, agent, status }) => ({ runId, agent, status }))).toEqual([
+    { runId: childId(1), agent: 'openfork/explore', status: 'completed' },
+  ]);
+  await world[Symbol.asyncDispose]();
+});
+
+describe('ExecuteSubSession_InheritsParentPermissions', () => {
+  const runs = (tool: object) => [
+    root(calls(task('look', { subagent_type: 'general' })), { text: 'ok' }),
+    child('look', calls(tool as ReturnType<typeof call>), { text: 'seen' }),
+  ];
+
+  it('what the parent may not, the subagent may not', async () => {
+    const { world } = await play(openfork(), runs(call('write', { path: 'x', content: 'x' })), {
+      rules: ['deny write:secret*', 'deny write:x'],
+    });
+    expect(resultsOf(world, childId(1))[0]).toEqual({
+      status: 'denied',
+      output: 'Permission denied: write (rule `deny write:x` of built-in)',
+    });
+  });
+
+  it('rules of the parent’s own brief hold too', async () => {
+    const { world } = await play(openfork(), runs(call('read', { path: 'x' })), {}, { rules: ['deny read:x'] });
+    expect(resultsOf(world, childId(1))[0]).toEqual({
+      status: 'denied',
+      output: 'Permission denied: read (rule `deny read:x` of the brief)',
+    });
+  });
+
+  it('ask is deny: a subagent cannot ask the user', async () => {
+    const { world } = await play(openfork(), runs(call('bash', { command: 'ls' })));
+    expect(resultsOf(world, childId(1))[0]).toEqual({
+      status: 'denied',
+      output: 'Permission required: bash (rule `ask bash` of built-in). Subagents cannot request user permission.',
+    });
+  });
+});
+
+it('SubAgent_CannotSpawnSubagents', async () => {
+  const { world } = await play(openfork(), [
+    root(calls(task('look')), { text: 'ok' }),
+    child('look', calls(task('more')), { text: 'seen' }),
+  ]);
+  const offered = factsOf(world, 'run.created').map((fact) => fact.data.grant.tools.filter((name) => name.startsWith('task')));
+  expect(offered).toEqual([['task', 'task_status', 'task_cancel'], []]);
+  expect(resultsOf(world, childId(1))[0]?.status).toBe('error');
+  expect(factsOf(world, 'child.created')).toHaveLength(1);
+});
+
+it('TaskTool_ExecutesSubagentAndReturnsResult: the text of all turns', async () => {
+  const { results, outcome } = await play(openfork(), [
+    root(calls(task('look')), { expect: { prompt: 'seven of them' }, text: 'ok' }),
+    child('look', { text: 'first I list', ...calls(call('list', { path: '.' })) }, { text: 'seven of them' }),
+  ]);
+  expect(outcome.status).toBe('completed');
+  expect(results[0]).toEqual({
+    status: 'ok',
+    output: `## Subagent Result (explore)\n\n<run-output run="${childId(1)}">\nfirst I list\nseven of them\n</run-output>`,
+  });
+});
+
+it('a long result keeps its notice', async () => {
+  const { results } = await play(openfork(), [root(calls(task('look')), { text: 'ok' }), child('look', { text: 'x'.repeat(20_000) })]);
+  expect(results[0]?.output).toMatch(/\n<\/run-output>\n\[truncated: kept 16384 of 20000 bytes\]$/);
+});
+
+describe('turns', () => {
+  it.each([
+    ['general', {}, 20],
+    ['explore', {}, 15],
+    ['planner', {}, 10],
+    ['researcher', {}, 10],
+    ['explore', { max_turns: 3 }, 3],
+    ['explore', { max_turns: 99 }, 50],
+  ])('%s %j: %i', async (subagent_type, more, turns) => {
+    const { world } = await play(openfork(), [
+      root(calls(task('look', { subagent_type, ...more })), { text: 'ok' }),
+      child('look', { text: 'seen' }),
+    ]);
+    expect(factsOf(world, 'run.created', childId(1))[0]?.data.grant.limits.maxTurns.value).toBe(turns);
+  });
+
+  it('Max iterations prevent infinite loops: the partial text is kept', async () => {
+    const { results } = await play(openfork(), [
+      root(calls(task('look', { max_turns: 1 })), { text: 'ok' }),
+      child('look', { text: 'part one', ...calls(call('list', { path: '.' })) }, { text: 'so far' }),
+    ]);
+    expect(results[0]?.status).toBe('error');
+    expect(results[0]?.output).toContain('Subagent failed: the limit of 1 turns was met\n\n<run-output');
+    expect(results[0]?.output).toContain('part one\nso far');
+  });
+});
+
+it('a type has the model that is configured for it', async () => {
+  const { world } = await play(openfork({ models: { explore: 'script/other' } }), [root(calls(task('look')), { text: 'ok' })], {
+    scripts: { other: { model: { price: { input: 1, output: 1 } }, runs: [{ steps: [{ text: 'seen' }] }] } },
+  });
+  expect(factsOf(world, 'run.created', childId(1))[0]?.data.model).toBe('script/other');
+});
+
+it('in the background: launched at once, its status, its result, and its parent is told', async () => {
+  const clock = createHandClock();
+  const world = await openWorld(
+    openfork(),
+    [
+      root(
+        calls(task('look', background)),
+        calls(call('task_status', { id: childId(1) })),
+        { text: 'I go on' },
+        { expect: { prompt: 'has ended' }, ...calls(call('task_status', { id: childId(1) })) },
+        { text: 'done' },
+      ),
+      child('look', { delayMs: 5000, text: 'seen' }),
+    ],
+    { clock },
+  );
+  const run = await world.runtime.start({ task: 'work' });
+  await clock.advance(5000);
+  expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'done' });
+  const about = `- ID: ${childId(1)}\n- Type: explore\n- Description: look`;
+  expect(resultsOf(world).map(({ output }) => output)).toEqual([
+    `Subagent launched in background.\n${about}\n\nUse 'task_status' to check progress or wait for completion event.`,
+    `Status: running\n${about}`,
+    `Status: completed\n${about}\n\n## Subagent Result (explore)\n\n<run-output run="${childId(1)}">\nseen\n</run-output>`,
+  ]);
+  await world[Symbol.asyncDispose]();
+});
+
+it('task_cancel ends a subagent; Cancellation: nothing is left of it', async () => {
+  const clock = createHandClock();
+  const world = await openWorld(
+    openfork(),
+    [
+      root(calls(task('look', background)), calls(call('task_cancel', { id: childId(1) })), { text: 'ok' }),
+      child('look', { hang: 'start' }),
+    ],
+    { clock },
+  );
+  const run = await world.runtime.start({ task: 'work' });
+  await clock.advance(3000);
+  await run.outcome;
+  expect(resultsOf(world)[1]?.output).toMatch(/^Status: cancelled\n[\s\S]+Subagent failed: cancelled \(/);
+  expect(world.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
+  await world[Symbol.asyncDispose]();
+});
+
+it('Cleanup: when the parent closes, slots and timers of its subagents are free, and the rows stay', async () => {
+  const clock = createHandClock();
+  const world = await openWorld(
+    openfork(),
+    [
+      root(calls(task('a', background), task('b', background)), { hang: 'start' }),
+      child('a', { hang: 'start' }),
+      child('b', { hang: 'start' }),
+    ],
+    { clock },
+  );
+  const run = await world.runtime.start({ task: 'work' });
+  await clock.advance(100);
+  await run.cancel('closed');
+  await clock.advance(3000);
+  await run.outcome;
+  expect(world.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
+  const api = createApi({
+    store: world.store,
+    clock,
+    ids: undefined as never,
+    catalog: undefined as never,
+    dialect: openfork(),
+    runtime: () => Promise.reject(),
+  });
+  expect((await api.show(rootId)).children.map(({ status, agent }) => [status, agent])).toEqual([
+    ['cancelled', 'openfork/explore'],
+    ['cancelled', 'openfork/explore'],
+  ]);
+  await world[Symbol.asyncDispose]();
+});
+
+it('more than max_concurrent wait for their turn', async () => {
+  const clock = createHandClock();
+  const world = await openWorld(
+    openfork({ max_concurrent: 1 }),
+    [root(calls(task('a'), task('b')), { text: 'ok' }), child('a', { delayMs: 100, text: 'a' }), child('b', { delayMs: 100, text: 'b' })],
+    { clock },
+  );
+  const run = await world.runtime.start({ task: 'work' });
+  await clock.advance(200);
+  expect((await run.outcome).durationMs).toBe(200);
+  await world[Symbol.asyncDispose]();
+});
+
+it('an unknown id', async () => {
+  const { results } = await play(openfork(), [
+    root(calls(call('task_status', { id: 'nope' }), call('task_cancel', { id: 'nope' })), { text: 'ok' }),
+  ]);
+  for (const each of results) expect(each).toEqual({ status: 'error', output: 'Subagent not found: nope is none of your delegated runs' });
+});

@@ -1,0 +1,150 @@
+// Ralph's two tools as tables: what a call asks for, and how every reply reads.
+import { describe, expect, test } from 'vitest';
+import { ended, failedWith, id, live, mcp, model, refused, refusedBy, using } from './support.ts';
+
+const { dialect, request, result, wrong } = using('ralph');
+const brief = { agent: 'general', background: true, limits: { timeoutMs: 300_000 }, result: { maxBytes: 16_384 } };
+
+test('test_subagent_manager_init: settings come from the configuration, else the defaults', () => {
+  expect(dialect.setup).toMatchObject({ limits: { maxDepth: 1, maxConcurrent: 5 }, whenFull: 'refuse', host: 'process' });
+  const own = using('ralph', { max_subagents: 2, subagent_timeout: 10 });
+  expect(own.dialect.setup?.limits?.maxConcurrent).toBe(2);
+  expect(own.request('subagent', { task: 'x' })).toMatchObject({ briefs: [{ limits: { timeoutMs: 10_000 } }] });
+  expect(() => using('ralph', { max_subagents: 0 })).toThrow(/dialects\.ralph\.max_subagents/);
+  expect(() => using('ralph', { max_agents: 1 })).toThrow(/dialects\.ralph\.max_agents/);
+});
+
+test('the first message is the source’s', () => {
+  const given = { files: [], memories: [] };
+  expect(dialect.setup?.first?.({ task: 't', context: null, ...given })).toBe('t');
+  expect(dialect.setup?.first?.({ task: 't', context: 'c', ...given })).toBe('Context: c\n\nTask: t');
+  const files = [{ path: 'a', file: { ok: true as const, text: 'A', truncated: false } }];
+  expect(dialect.setup?.first?.({ task: 't', context: null, memories: [], files })).toBe('t\n\nFile a:\n```\nA\n```');
+});
+
+describe('requests', () => {
+  test.each([
+    { name: 'subagent', input: { task: ' t ' }, wanted: { kind: 'delegate', briefs: [{ ...brief, task: 't' }], waitMs: 0 } },
+    {
+      name: 'subagent',
+      input: { task: 't', context: 'c' },
+      wanted: { kind: 'delegate', briefs: [{ ...brief, task: 't', context: 'c' }], waitMs: 0 },
+    },
+    { name: 'subagent', input: { task: ' ' }, wanted: { kind: 'refuse', message: 'task: must not be empty' } },
+    { name: 'subagent_status', input: { subagent_id: id }, wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: 0 } },
+    { name: 'subagent_status', input: { subagent_id: id, wait: true }, wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: null } },
+    {
+      name: 'subagent_status',
+      context: mcp,
+      input: { subagent_id: id, wait: true },
+      wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: 45_000 },
+    },
+  ])('$name $input', ({ name, input, context = model, wanted }) => {
+    expect(request(name, input, context)).toEqual(wanted);
+  });
+
+  test.each([
+    ['subagent', {}, /^task: /],
+    ['subagent', { task: 1 }, /^task: /],
+    ['subagent', { task: 't', timeout: 5 }, /timeout/],
+    ['subagent_status', { subagent_id: id, wait: 'yes' }, /^wait: /],
+    ['subagent_status', { id }, /subagent_id/],
+  ])('%s refuses %j by name', (name, input, said) => {
+    expect(wrong(name, input)).toMatch(said);
+  });
+});
+
+describe('results of subagent', () => {
+  test.each([
+    { name: 'running', reply: [live()], wanted: { subagent_id: id, status: 'running', result: null } },
+    { name: 'pending', reply: [live({ status: 'queued' })], wanted: { subagent_id: id, status: 'pending', result: null } },
+    {
+      name: 'full',
+      reply: [refusedBy('parent_full', 'x')],
+      wanted: {
+        subagent_id: null,
+        status: 'failed',
+        result: null,
+        error: 'Too many subagents: 5 are running (max_subagents); wait for one to end',
+      },
+      isError: true,
+    },
+    {
+      name: 'nested',
+      reply: [refusedBy('depth', 'a run at depth 1 may not delegate')],
+      wanted: {
+        subagent_id: null,
+        status: 'failed',
+        result: null,
+        error: 'Subagents cannot spawn subagents: a run at depth 1 may not delegate',
+      },
+      isError: true,
+    },
+  ])('$name', ({ reply, wanted, isError = false }) => {
+    const given = result('subagent', { task: 't' }, reply);
+    expect(given).toMatchObject({ isError, structured: wanted });
+    expect(Object.keys(given.structured as object)).toEqual(Object.keys(wanted));
+  });
+});
+
+describe('results of subagent_status', () => {
+  const none = { progress: null, result: null, error: null };
+  test.each([
+    { name: 'pending', child: live({ status: 'queued', turns: 0 }), wanted: { status: 'pending', ...none, progress: 'not started yet' } },
+    { name: 'at a tool', child: live({ activity: 'grep' }), wanted: { status: 'running', ...none, progress: 'turn 3: tool grep' } },
+    { name: 'at the model', child: live({ activity: 'model' }), wanted: { status: 'running', ...none, progress: 'turn 4: thinking' } },
+    { name: 'between', child: live({ turns: 0 }), wanted: { status: 'running', ...none, progress: 'turn 1' } },
+    { name: 'completed', child: ended(), run: id, wanted: { status: 'completed', ...none, result: 'done it' } },
+    {
+      name: 'cut',
+      child: ended({ truncated: { originalBytes: 9, keptBytes: 7 } }),
+      run: id,
+      wanted: { status: 'completed', ...none, result: 'done it\n[truncated: kept 7 of 9 bytes]' },
+    },
+    {
+      name: 'exhausted: the partial result is kept',
+      child: failedWith('max_turns', 'the limit of 40 turns was met', { status: 'exhausted', summary: 'half' }),
+      run: id,
+      wanted: { status: 'failed', ...none, result: 'half', error: 'max_turns: the limit of 40 turns was met' },
+    },
+    {
+      name: 'timed out',
+      child: failedWith('deadline', 'the deadline passed', { status: 'timed_out' }),
+      wanted: { status: 'timeout', ...none, error: 'Subagent timed out' },
+    },
+    {
+      name: 'cancelled',
+      child: failedWith('cancelled', 'because', { status: 'cancelled' }),
+      wanted: { status: 'failed', ...none, error: 'cancelled' },
+    },
+    {
+      name: 'killed, with the signal',
+      child: failedWith('crashed', 'the process ended by SIGKILL'),
+      wanted: { status: 'failed', ...none, error: 'Subagent process failed: the process ended by SIGKILL' },
+    },
+    {
+      name: 'without a result',
+      child: failedWith('no_result', 'it exited with 0'),
+      wanted: { status: 'failed', ...none, error: 'Subagent process failed: it exited with 0' },
+    },
+    {
+      name: 'garbage',
+      child: failedWith('invalid_reply', 'step: unknown'),
+      wanted: { status: 'failed', ...none, error: 'Subagent process failed: step: unknown' },
+    },
+    { name: 'failed', child: failedWith('loop', 'again'), wanted: { status: 'failed', ...none, error: 'loop: again' } },
+  ])('$name', ({ child, wanted, run }) => {
+    const given = result('subagent_status', { subagent_id: id }, [child]);
+    expect(given.structured).toEqual({ subagent_id: id, ...wanted });
+    expect(Object.keys(given.structured as object)).toEqual(['subagent_id', 'status', 'progress', 'result', 'error']);
+    expect(given.isError).toBe(false);
+    expect(given.parts[0]?.run).toBe(run);
+  });
+
+  test('an unknown id', () => {
+    expect(result('subagent_status', { subagent_id: 'nope' }, [refused('none of yours', 'nope')])).toMatchObject({
+      isError: true,
+      structured: { subagent_id: 'nope', status: 'failed', progress: null, result: null, error: 'Subagent not found' },
+    });
+  });
+});

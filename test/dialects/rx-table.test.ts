@@ -1,0 +1,219 @@
+// rx's tool as tables: bounds, the stable shape, the same bytes for the same response, the envelope.
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import {
+  maxRequestBytes,
+  maxResponseBytes,
+  readEnvelope,
+  requestEnvelope,
+  responseEnvelope,
+  taskHash,
+} from '../../src/dialects/rx/envelope.ts';
+import { ended, failedWith, id, mcp, model, refusedBy, using } from './support.ts';
+
+const { request, result, wrong } = using('rx');
+const hash = createHash('sha256').update('look').digest('hex');
+const brief = {
+  task: 'look',
+  limits: { maxTurns: 8, timeoutMs: 120_000 },
+  result: { maxBytes: 16_384 },
+  tags: ['rx.correlation=call', `rx.task=${hash}`],
+};
+const asks = (input: object, config = {}) => {
+  const asked = using('rx', config).request('subagent', { task: 'look', ...input });
+  return asked.kind === 'delegate' ? asked.briefs[0] : asked;
+};
+const limits = (maxTurns: number, seconds: number) => ({ ...brief, limits: { maxTurns, timeoutMs: seconds * 1000 } });
+
+describe('requests', () => {
+  test.each([
+    { input: {}, wanted: brief },
+    { input: { task: ' look ' }, wanted: brief },
+    { input: { context: 'c', files: ['a'] }, wanted: { ...brief, context: 'c', files: ['a'] } },
+    { input: { max_iterations: 3 }, wanted: limits(3, 120) },
+    { input: { max_iterations: 9 }, wanted: limits(8, 120) },
+    { input: { timeout_seconds: 600 }, wanted: limits(8, 600) },
+    { input: { timeout_seconds: 601 }, wanted: limits(8, 600) },
+    { input: { max_iterations: 0 }, wanted: { kind: 'refuse', message: 'validation: max_iterations (must be at least 1)' } },
+    { input: { timeout_seconds: -1 }, wanted: { kind: 'refuse', message: 'validation: timeout_seconds (must be at least 1)' } },
+    { input: { task: '' }, wanted: { kind: 'refuse', message: 'validation: task: must not be empty' } },
+    { config: { max_iterations: 4 }, input: { max_iterations: 9 }, wanted: limits(4, 120) },
+    { config: { timeout_seconds: 30 }, input: {}, wanted: limits(8, 30) },
+    { config: { timeout_seconds: 5000 }, input: {}, wanted: limits(8, 600) },
+    { config: { enabled: false }, input: {}, wanted: { kind: 'refuse', message: 'not enabled' } },
+  ])('$config $input', ({ input, wanted, config = {} }) => {
+    expect(asks(input, config)).toEqual(wanted);
+  });
+
+  test('the parent blocks until the result is there, through both doors', () => {
+    for (const context of [model, mcp]) expect(request('subagent', { task: 'x' }, context)).toMatchObject({ waitMs: null });
+  });
+
+  test.each([
+    [{}, /^task: /],
+    [{ task: 'x', timeout_seconds: '5' }, /^timeout_seconds: /],
+    [{ task: 'x', max_iterations: 1.5 }, /^max_iterations: /],
+    [{ task: 'x', files: [1] }, /^files\.0: /],
+    [{ task: 'x', depth: 2 }, /depth/],
+  ])('%j is refused by name', (input, said) => {
+    expect(wrong('subagent', input)).toMatch(said);
+  });
+
+  test('depth is a limit of the whole tree', () => {
+    expect(using('rx').dialect.setup?.limits?.maxDepth).toBe(1);
+    expect(using('rx', { max_depth: 0 }).dialect.setup?.limits?.maxDepth).toBe(0);
+    expect(() => using('rx', { artifact_kinds: ['video'] })).toThrow(/artifact_kinds/);
+  });
+});
+
+describe('results: one stable shape, keys in this order', () => {
+  const artifact = (kind: 'note' | 'path' | 'diff' | 'json', value: string, title?: string) => ({
+    kind,
+    value,
+    bytes: 1,
+    ...(title && { title }),
+  });
+  test.each([
+    {
+      name: 'successful delegation returns stable summary/artifacts shape',
+      child: ended({
+        artifacts: [artifact('path', 'a.ts', 'created'), artifact('diff', '@@', 'a.ts'), artifact('note', '', 'whole output of grep')],
+      }),
+      wanted: {
+        success: true,
+        summary: 'done it',
+        artifacts: [
+          { kind: 'path', value: 'a.ts' },
+          { kind: 'diff', value: '@@' },
+          { kind: 'note', value: 'whole output of grep' },
+        ],
+        duration_ms: 5,
+      },
+    },
+    {
+      name: 'timeout returns deterministic timeout payload',
+      child: failedWith('deadline', 'the deadline passed at 12:00', { status: 'timed_out' }),
+      wanted: { success: false, summary: '', artifacts: [], error: 'timed out', timed_out: true, duration_ms: 5 },
+    },
+    {
+      name: 'child runner exceeds output cap',
+      child: ended({ truncated: { originalBytes: 90_000, keptBytes: 16_384 } }),
+      wanted: { success: true, summary: 'done it\n[truncated: kept 16384 of 90000 bytes]', artifacts: [], duration_ms: 5 },
+    },
+    {
+      name: 'malformed child output is normalized into schema error',
+      child: failedWith('invalid_reply', 'facts.3.data: no such field 4711'),
+      wanted: { success: false, summary: '', artifacts: [], error: 'validation: facts.3.data', duration_ms: 5 },
+    },
+    {
+      name: 'child runner returns invalid JSON',
+      child: failedWith('invalid_reply', 'line: Unexpected token < in JSON'),
+      wanted: { success: false, summary: '', artifacts: [], error: 'validation: line', duration_ms: 5 },
+    },
+    {
+      name: 'a schema violation after repair',
+      child: failedWith('result_invalid', 'it broke'),
+      wanted: { success: false, summary: '', artifacts: [], error: 'validation: data', duration_ms: 5 },
+    },
+    {
+      name: 'child runner unavailable',
+      child: failedWith('crashed', 'the process could not be started'),
+      wanted: { success: false, summary: '', artifacts: [], error: 'crashed: the process could not be started', duration_ms: 5 },
+    },
+    {
+      name: 'exhausted',
+      child: failedWith('max_turns', 'the limit of 8 turns was met', { status: 'exhausted', summary: 'half' }),
+      wanted: { success: false, summary: 'half', artifacts: [], error: 'max_turns: the limit of 8 turns was met', duration_ms: 5 },
+    },
+    {
+      name: 'cancelled',
+      child: failedWith('cancelled', 'enough', { status: 'cancelled' }),
+      wanted: { success: false, summary: '', artifacts: [], error: 'cancelled: enough', duration_ms: 5 },
+    },
+  ])('$name', ({ child, wanted }) => {
+    const given = result('subagent', { task: 'x' }, [child]);
+    expect(given).toMatchObject({ isError: false, parts: [{ text: JSON.stringify(wanted), run: id }] });
+  });
+
+  test('policy for allowed returned artifact kinds', () => {
+    const own = using('rx', { artifact_kinds: ['path'] });
+    const child = ended({ artifacts: [artifact('path', 'a.ts'), artifact('diff', '@@')] });
+    expect(own.result('subagent', { task: 'x' }, [child]).structured).toEqual({
+      success: false,
+      summary: 'done it',
+      artifacts: [{ kind: 'path', value: 'a.ts' }],
+      error: 'validation: artifacts.1.kind',
+      duration_ms: 5,
+    });
+  });
+
+  test('many and large artifacts are bounded', () => {
+    const child = ended({ artifacts: Array.from({ length: 70 }, () => artifact('diff', 'x'.repeat(5000))) });
+    const { artifacts } = result('subagent', { task: 'x' }, [child]).structured as { artifacts: { value: string }[] };
+    expect(artifacts).toHaveLength(64);
+    expect(artifacts[0]?.value).toBe(`${'x'.repeat(4096)}\n[truncated: kept 4096 of 5000 bytes]`);
+  });
+
+  test('repeated same mocked child response yields identical normalized output', () => {
+    const text = (durationMs: number) => {
+      const given = result('subagent', { task: 'x' }, [ended({ durationMs, artifacts: [artifact('json', '{"b":1,"a":2}')] })]);
+      return given.parts[0]?.text.replace(/"duration_ms":\d+/, '');
+    };
+    expect(text(5)).toBe(text(999));
+  });
+
+  test.each([
+    { reply: refusedBy('invalid_brief', 'not enabled'), error: 'not enabled' },
+    { reply: refusedBy('depth', 'a run at depth 1 may not delegate'), error: 'depth: a run at depth 1 may not delegate' },
+  ])('refused: $error', ({ reply, error }) => {
+    const given = result('subagent', { task: 'x' }, [reply]);
+    expect(given).toMatchObject({
+      isError: true,
+      parts: [{ text: JSON.stringify({ success: false, summary: '', artifacts: [], error, duration_ms: 0 }) }],
+    });
+  });
+});
+
+describe('the envelope', () => {
+  const request = { task: 'look', max_iterations: 8, timeout_seconds: 120 };
+  const asked = requestEnvelope('call-1', request);
+  const answer = { success: true, summary: 's', artifacts: [{ kind: 'note' as const, value: 'n' }], duration_ms: 7 };
+  const answered = responseEnvelope(asked, answer, '2026-01-01T00:00:00.000Z');
+
+  test('keys in a fixed order, whatever order they came in', () => {
+    const turned = { timeout_seconds: 120, files: ['a'], max_iterations: 8, context: 'c', task: 'look' };
+    expect(JSON.stringify(requestEnvelope('c', turned))).toBe(
+      `{"version":1,"correlation_id":"c","request":{"task":"look","context":"c","files":["a"],"max_iterations":8,"timeout_seconds":120},"task_hash":"${hash}"}`,
+    );
+    expect(Object.keys(answered)).toEqual(['version', 'correlation_id', 'response', 'task_hash', 'started_at', 'duration_ms']);
+    expect(taskHash(' look\n')).toBe(hash);
+  });
+
+  test.each([asked, answered])('what is written is read again', (envelope) => {
+    expect(readEnvelope(JSON.stringify(envelope))).toEqual({ ok: true, envelope });
+  });
+
+  const changed = (envelope: object, more: object) => JSON.stringify({ ...envelope, ...more });
+  test.each([
+    ['{', 'validation: envelope (is not JSON)'],
+    ['[]', /^validation: (envelope|version) /],
+    [changed(asked, { version: 2 }), /^validation: version /],
+    [changed(asked, { correlation_id: '' }), /^validation: correlation_id /],
+    [changed(asked, { request: { ...request, task: ' ' } }), 'validation: request.task (must not be empty)'],
+    [changed(asked, { request: { ...request, timeout_seconds: 601 } }), /^validation: request\.timeout_seconds /],
+    [changed(asked, { request: { ...request, colour: 1 } }), /^validation: request\.colour /],
+    [changed(asked, { task_hash: 'f'.repeat(64) }), 'validation: task_hash (is not that of the task)'],
+    [
+      changed(answered, { response: { ...answer, artifacts: [{ kind: 'video', value: '' }] } }),
+      /^validation: response\.artifacts\.0\.kind /,
+    ],
+    [changed(answered, { response: { ...answer, duration_ms: -1 } }), /^validation: response\.duration_ms /],
+    [changed(answered, { started_at: 'yesterday' }), /^validation: started_at /],
+    [changed(asked, { request: { ...request, context: 'x'.repeat(maxRequestBytes) } }), /^validation: envelope \(has more than 262144/],
+    [changed(answered, { response: { ...answer, summary: 'x'.repeat(maxResponseBytes) } }), /^validation: envelope \(has more than 131072/],
+  ])('%.40s… is refused with the path', (text, error) => {
+    const read = readEnvelope(text);
+    expect(read.ok).toBe(false);
+    expect(read.ok ? '' : read.error).toMatch(error);
+  });
+});
