@@ -29,9 +29,10 @@ export interface ApiOptions {
   dialect: Dialect;
   /** Made at the first run that this process drives. */
   runtime(): Promise<Runtime>;
+  advise?: Api['advise'];
 }
 
-export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiOptions): Api {
+export function createApi({ store, clock, ids, catalog, dialect, runtime, advise }: ApiOptions): Api {
   let running: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
 
@@ -154,6 +155,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiO
 
   return {
     start: async (brief, options) => (await drive()).start(brief, options),
+    advise: advise ?? (async () => null),
     dialect,
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {

@@ -35,7 +35,7 @@ export async function settle(io: Io, { flags, agents }: Pick<SessionGround, 'fla
   return settings;
 }
 
-async function open(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
+export async function open(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
   try {
     return await io.open(settings, options);
   } catch (error) {
@@ -59,10 +59,14 @@ function limitsOf(args: Args): LimitsGiven {
   const timeout = args.value('timeout');
   const usd = args.value('budget-usd');
   const tokens = args.value('budget-tokens');
+  const concurrent = args.value('max-concurrent');
+  const depth = args.value('max-depth');
   return LimitsGiven.parse({
     ...(turns === undefined ? {} : { maxTurns: wholeFlag('--max-turns', turns, { min: 1, max: 500 }) }),
     ...(timeout === undefined ? {} : { timeoutMs: durationFlag('--timeout', timeout) }),
     ...(usd === undefined ? {} : { maxCostUsd: usdFlag('--budget-usd', usd) }),
     ...(tokens === undefined ? {} : { maxTokens: wholeFlag('--budget-tokens', tokens, { min: 1, max: 1_000_000_000 }) }),
+    ...(concurrent === undefined ? {} : { maxConcurrent: wholeFlag('--max-concurrent', concurrent, { min: 1, max: 10_000 }) }),
+    ...(depth === undefined ? {} : { maxDepth: wholeFlag('--max-depth', depth, { min: 0, max: 16 }) }),
   });
 }

@@ -121,5 +121,7 @@ export interface Dialect {
   description: string;
   // biome-ignore lint/suspicious/noExplicitAny: tools of one dialect have different inputs
   tools: DialectTool<any>[];
+  /** The tool that reads the report of an ended run by its id; absent where there is none, and reports have to be told whole. */
+  reader?: string;
   setup?: DialectSetup;
 }

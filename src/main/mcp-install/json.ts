@@ -1,0 +1,90 @@
+// A server in a JSON file, with or without comments. The text around it stays as it is, comments and order included.
+import { createRequire } from 'node:module';
+import { isDeepStrictEqual } from 'node:util';
+import type { ParseError } from 'jsonc-parser';
+import { RetinueError } from '../../contract/error.ts';
+import type { Json } from '../../contract/json.ts';
+import { type JsonEntry, serverName } from './clients.ts';
+
+type Objects = Record<string, Json>;
+
+export function mergeJson(file: string, text: string, entry: JsonEntry): string {
+  const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
+  const body = text.slice(bom.length);
+  if (body.trim() === '') return `${bom}${JSON.stringify(fresh(entry), null, 2)}\n`;
+  const before = parsed(file, body);
+  const path = [...entry.path, serverName];
+  const there = objectAt(file, before, path);
+  const wanted = { ...(there === null ? { ...entry.always, ...entry.first } : entry.always) };
+  let after = body;
+  for (const [key, value] of Object.entries(wanted)) {
+    if (there !== null && isDeepStrictEqual(there[key], value)) continue;
+    after = there === null ? after : set(after, [...path, key], value);
+  }
+  if (there === null) after = set(after, path, wanted);
+  // What was asked for, and not a key more or less: a file with the same key twice, say, comes out otherwise.
+  if (!isDeepStrictEqual(parsed(file, after), placed(before, path, { ...there, ...wanted })))
+    throw refused(file, 'it could not be changed without changing something else in it');
+  return bom + after;
+}
+
+function fresh({ path, always, first, around }: JsonEntry): Json {
+  return { ...around, ...(placed({}, [...path, serverName], { ...always, ...first }) as Objects) };
+}
+
+function placed(value: Json, [key, ...rest]: string[], entry: Json): Json {
+  if (key === undefined) return entry;
+  const object = value as Objects;
+  return { ...object, [key]: placed(object[key] ?? {}, rest, entry) };
+}
+
+/** What stands at the path; null where nothing does. */
+function objectAt(file: string, value: Json, path: string[]): Objects | null {
+  let at: Json | undefined = value;
+  for (const [index, key] of ['', ...path].entries()) {
+    if (index > 0) at = (at as Objects)[key];
+    if (at === undefined) return null;
+    if (typeof at !== 'object' || at === null || Array.isArray(at))
+      throw refused(file, index === 0 ? 'it is no JSON object' : `\`${path.slice(0, index).join('.')}\` in it is no object`);
+  }
+  return at as Objects;
+}
+
+function set(text: string, path: string[], value: Json): string {
+  const { modify, applyEdits } = jsonc();
+  const indent = /^([ \t]+)["/]/m.exec(text)?.[1] ?? '  ';
+  const formattingOptions = {
+    insertSpaces: !indent.startsWith('\t'),
+    tabSize: indent.startsWith('\t') ? 1 : indent.length,
+    eol: eolOf(text),
+  };
+  return applyEdits(text, modify(text, path, value, { formattingOptions }));
+}
+
+function eolOf(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n';
+}
+
+function parsed(file: string, text: string): Json {
+  const { parse, printParseErrorCode } = jsonc();
+  const errors: ParseError[] = [];
+  let value: Json;
+  try {
+    value = parse(text, errors, { allowTrailingComma: true });
+  } catch {
+    throw refused(file, 'it is nested too deep');
+  }
+  const [first] = errors;
+  if (!first) return value;
+  const line = text.slice(0, first.offset).split('\n').length;
+  throw refused(file, `line ${line} of it is not JSON (${printParseErrorCode(first.error)})`);
+}
+
+function refused(file: string, why: string): RetinueError {
+  return new RetinueError('invalid_config', `${file} is left alone: ${why}; --print shows what to put in by hand`);
+}
+
+// Its main is an UMD module that no bundler can follow, so it stays outside the bundle.
+function jsonc(): typeof import('jsonc-parser') {
+  return createRequire(import.meta.url)('jsonc-parser');
+}
