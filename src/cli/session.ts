@@ -35,7 +35,7 @@ export async function settle(io: Io, { flags, agents }: Pick<SessionGround, 'fla
   return settings;
 }
 
-export async function open(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
+async function open(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
   try {
     return await io.open(settings, options);
   } catch (error) {

@@ -8,8 +8,8 @@ const tickMs = 500;
 const quietTicks = 20;
 
 export interface Progress {
-  /** The runs that the call is about. */
-  follow(ids: string[]): void;
+  /** The runs that the call is about, and what they are called. */
+  follow(ids: string[], label: (id: string) => string | null): void;
   end(): void;
 }
 
@@ -38,8 +38,9 @@ export function createProgress({ watch, every, send }: ProgressGround): Progress
     quiet = 0;
   };
   const unwatch = watch((event) => {
-    if (event.type === 'run.created' && event.data.parentId !== null && runs.has(event.data.parentId))
-      runs.set(event.runId, labelOf(event));
+    if (event.type === 'run.created' && event.data.parentId !== null && runs.has(event.data.parentId)) {
+      runs.set(event.runId, shortLabel(event.data.brief.label ?? null));
+    }
     if (!runs.has(event.runId)) return;
     const step = stepOf(event);
     if (step === null) return;
@@ -53,8 +54,8 @@ export function createProgress({ watch, every, send }: ProgressGround): Progress
     else if (++quiet >= quietTicks) say(`still at work on ${runs.size === 1 ? '1 run' : `${runs.size} runs`}`);
   });
   return {
-    follow(ids) {
-      for (const id of ids) if (!runs.has(id)) runs.set(id, null);
+    follow(ids, label) {
+      for (const id of ids) if (!runs.has(id)) runs.set(id, shortLabel(label(id)));
     },
     end() {
       unwatch();
@@ -63,8 +64,8 @@ export function createProgress({ watch, every, send }: ProgressGround): Progress
   };
 }
 
-function labelOf({ data }: LiveEvent & { type: 'run.created' }): string | null {
-  return data.brief.label === undefined ? null : cleanText(data.brief.label).slice(0, 80);
+function shortLabel(label: string | null): string | null {
+  return label === null ? null : cleanText(label).slice(0, 80);
 }
 
 function stepOf(event: LiveEvent): string | null {

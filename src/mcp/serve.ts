@@ -10,6 +10,7 @@ import {
   type Result,
   RootsListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
 import { detach } from '../parts/dialect.ts';
 import { unknown } from '../parts/nearest.ts';
 import { cleanText } from '../parts/text.ts';
@@ -28,6 +29,9 @@ export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label
 export interface Connection {
   close(): Promise<void>;
 }
+
+/** Laxer than the protocol: a root that is no file does not spoil the others. */
+const Roots = z.object({ roots: z.array(z.object({ uri: z.string() })) });
 
 /** How long a client may take to say which roots it has. */
 const rootsMs = 5_000;
@@ -67,7 +71,7 @@ export async function serve(transport: Transport, options: ServerOptions & { con
   async function workspace(): Promise<string | null> {
     if (options.fixed || gone.signal.aborted || !server.getClientCapabilities()?.roots) return null;
     try {
-      const { roots } = await server.listRoots(undefined, { timeout: rootsMs, signal: gone.signal });
+      const { roots } = await server.request({ method: 'roots/list' }, Roots, { timeout: rootsMs, signal: gone.signal });
       const folders = roots.flatMap(({ uri }) => folderOf(uri) ?? []);
       const found = folders.find(options.isFolder);
       if (found === undefined && roots.length > 0) log('none of the client’s roots is a folder here; the workspace is the current folder');

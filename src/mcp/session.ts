@@ -123,7 +123,7 @@ export function createSession(options: SessionOptions): Session {
     delegated = true;
     const { id, delegation } = await connected(api);
     const shown = progress && createProgress({ watch: api.watch, every: options.every, send: progress });
-    if (request.kind === 'wait') shown?.follow(request.ids ?? open(delegation));
+    if (request.kind === 'wait') shown?.follow(request.ids ?? open(delegation), labels(delegation));
     try {
       const use = { tool, input: read.input, context: { ...context, call: `${id}/${++uses}` }, signal };
       const used = await useTool(use, shown ? following(delegation, shown) : delegation);
@@ -206,6 +206,10 @@ function open(delegation: Delegation): string[] {
   return delegation.children().flatMap(({ row, outcome }) => (outcome ? [] : [row.runId]));
 }
 
+function labels(delegation: Delegation): (id: string) => string | null {
+  return (id) => delegation.view(id)?.row.label ?? null;
+}
+
 /** Whoever reads in the report of a run that has ended knows that it has. */
 function readRun(request: DelegationRequest, delegation: Delegation): string[] {
   return request.kind === 'read' && delegation.view(request.id)?.outcome ? [request.id] : [];
@@ -216,7 +220,10 @@ function following(delegation: Delegation, progress: Progress): Delegation {
     ...delegation,
     async start(briefs) {
       const started = await delegation.start(briefs);
-      progress.follow(started.flatMap((each) => (each.ok ? [each.runId] : [])));
+      progress.follow(
+        started.flatMap((each) => (each.ok ? [each.runId] : [])),
+        labels(delegation),
+      );
       return started;
     },
   };

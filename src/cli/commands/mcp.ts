@@ -3,7 +3,7 @@ import { unknown } from '../../parts/nearest.ts';
 import { cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
 import { type Io, type McpClient, type McpInstallation, mcpClients } from '../io.ts';
-import { open, runFlags, settle } from '../session.ts';
+import { runFlags, settle } from '../session.ts';
 import type { SettingsFlags } from '../settings.ts';
 
 /** Clients wait about that long before they kill a server. */
@@ -39,7 +39,7 @@ async function serve(args: Args, io: Io): Promise<number> {
       async open(workspace, { drive }) {
         const there: SettingsFlags = workspace === null ? flags : { ...flags, workspace };
         const settings = await settle(said, { flags: there, agents: { chosen: undefined } });
-        return open(io, settings, { drive, dialect: name });
+        return io.open(settings, { drive, dialect: name });
       },
     });
     return 0;
