@@ -36,7 +36,8 @@ describe('a client whose patience is shorter than its child', () => {
     provider.release('slow');
     const runs: { runId: string; label: string | null }[] = await server.place.until(
       ['ps', '--all'],
-      (all: { label: string | null; status: string }[]) => all.some((run) => run.label === 'long' && run.status === 'completed'),
+      (all: { runId: string; label: string | null; status: string }[]) =>
+        all.some((run) => run.label === 'long' && run.status === 'completed'),
     );
     const id = runs.find((run) => run.label === 'long')?.runId as string;
     const next = texts(await server.call('delegate', { tasks: [{ task: 'quick work' }] }));
@@ -113,7 +114,8 @@ it('two clients at once hear nothing of each other', async () => {
   const second = two.call('delegate', { tasks: [{ task: 'beta' }], wait_seconds: 0 });
   const [a, b] = [idOf(texts(await first)[0]), idOf(texts(await second)[0])];
   await Promise.all([provider.asked('alpha'), provider.asked('beta')]);
-  expect((await two.call('delegate_cancel', { ids: [a] })).isError ?? false).toBe(false);
+  // Whoever knows the id of another client's run cannot end it.
+  await two.call('delegate_cancel', { ids: [a] });
   provider.release('alpha');
   provider.release('beta');
   expect(texts(await one.call('delegate_wait', { ids: [a] }))).toEqual([expect.stringContaining('of alpha')]);

@@ -14,6 +14,8 @@ export interface ServerCommand {
 export interface JsonEntry {
   /** The objects that it stands in. */
   path: string[];
+  /** Where those have an object of this name in turn, the servers stand in that. */
+  within?: string;
   always: Record<string, Json>;
   first: Record<string, Json>;
   /** In a file where there is nothing yet. */
@@ -76,6 +78,7 @@ export const clients: Record<McpClient, Client> = {
     format: 'json',
     entry: ({ command, args }) => ({
       path: ['mcp'],
+      within: 'servers',
       always: { type: 'local', command: [command, ...args] },
       first: { enabled: true },
       around: { $schema: 'https://opencode.ai/config.json' },

@@ -1,7 +1,7 @@
 // A server in a JSON file, with or without comments. The text around it stays as it is, comments and order included.
 import { createRequire } from 'node:module';
 import { isDeepStrictEqual } from 'node:util';
-import type { ParseError } from 'jsonc-parser';
+import type { Node, ParseError } from 'jsonc-parser';
 import { RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
 import { type JsonEntry, serverName } from './clients.ts';
@@ -13,19 +13,23 @@ export function mergeJson(file: string, text: string, entry: JsonEntry): string 
   const body = text.slice(bom.length);
   if (body.trim() === '') return `${bom}${JSON.stringify(fresh(entry), null, 2)}\n`;
   const before = parsed(file, body);
-  const path = [...entry.path, serverName];
+  const path = [...placeOf(file, before, entry), serverName];
   const there = objectAt(file, before, path);
   const wanted = { ...(there === null ? { ...entry.always, ...entry.first } : entry.always) };
-  let after = body;
-  for (const [key, value] of Object.entries(wanted)) {
-    if (there !== null && isDeepStrictEqual(there[key], value)) continue;
-    after = there === null ? after : set(after, [...path, key], value);
-  }
-  if (there === null) after = set(after, path, wanted);
+  const changes =
+    there === null ? [{ path, value: wanted as Json }] : Object.entries(wanted).map(([key, value]) => ({ path: [...path, key], value }));
+  const after = changes.reduce((made, change) => put(made, change.path, change.value), body);
   // What was asked for, and not a key more or less: a file with the same key twice, say, comes out otherwise.
   if (!isDeepStrictEqual(parsed(file, after), placed(before, path, { ...there, ...wanted })))
     throw refused(file, 'it could not be changed without changing something else in it');
   return bom + after;
+}
+
+/** A server of that name would have a type. */
+function placeOf(file: string, value: Json, { path, within }: JsonEntry): string[] {
+  if (within === undefined || objectAt(file, value, path)?.[within] === undefined) return path;
+  const inner = objectAt(file, value, [...path, within]);
+  return inner === null || 'type' in inner ? path : [...path, within];
 }
 
 function fresh({ path, always, first, around }: JsonEntry): Json {
@@ -50,15 +54,51 @@ function objectAt(file: string, value: Json, path: string[]): Objects | null {
   return at as Objects;
 }
 
+/** One value at its place. What stands there is replaced; else it comes last in the nearest object there is, on lines of its own. */
+function put(text: string, path: string[], value: Json): string {
+  const { parseTree, findNodeAtLocation, getNodeValue } = jsonc();
+  const tree = parseTree(text, [], { allowTrailingComma: true }) as Node;
+  const there = findNodeAtLocation(tree, path);
+  if (there) return isDeepStrictEqual(getNodeValue(there), value) ? text : set(text, path, value);
+  let depth = path.length - 1;
+  while (depth > 0 && !findNodeAtLocation(tree, path.slice(0, depth))) depth--;
+  const [key, ...below] = path.slice(depth) as [string, ...string[]];
+  const object = findNodeAtLocation(tree, path.slice(0, depth)) as Node;
+  return append(text, object, key, placed({}, below, value)) ?? set(text, path, value);
+}
+
+/** Null where the object is empty, or its end has no line of its own. */
+function append(text: string, object: Node, key: string, value: Json): string | null {
+  const close = object.offset + object.length - 1;
+  const line = text.lastIndexOf('\n', close) + 1;
+  const indent = text.slice(line, close);
+  const last = object.children?.at(-1);
+  if (!last || /\S/.test(indent)) return null;
+  const end = last.offset + last.length;
+  const comma = text
+    .slice(end, close)
+    .replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '')
+    .includes(',');
+  const eol = eolOf(text);
+  const inner = indent + indentOf(text);
+  const written = JSON.stringify(value, null, indentOf(text)).replaceAll('\n', eol + inner);
+  const entry = `${inner}${JSON.stringify(key)}: ${written}${comma ? ',' : ''}${eol}`;
+  return `${text.slice(0, end)}${comma ? '' : ','}${text.slice(end, line)}${entry}${text.slice(line)}`;
+}
+
 function set(text: string, path: string[], value: Json): string {
   const { modify, applyEdits } = jsonc();
-  const indent = /^([ \t]+)["/]/m.exec(text)?.[1] ?? '  ';
+  const indent = indentOf(text);
   const formattingOptions = {
     insertSpaces: !indent.startsWith('\t'),
     tabSize: indent.startsWith('\t') ? 1 : indent.length,
     eol: eolOf(text),
   };
   return applyEdits(text, modify(text, path, value, { formattingOptions }));
+}
+
+function indentOf(text: string): string {
+  return /^([ \t]+)["/]/m.exec(text)?.[1] ?? '  ';
 }
 
 function eolOf(text: string): string {
