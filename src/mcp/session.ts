@@ -3,12 +3,12 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Api } from '../api/api.ts';
 import { isRetinueError } from '../contract/error.ts';
-import type { LimitsGiven } from '../contract/limits.ts';
+import { defaultLimits, type LimitsGiven } from '../contract/limits.ts';
 import type { Client } from '../kernel/runtime.ts';
 import { notYours, useTool } from '../parts/dialect.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
-import { createProgress, type Progress, type ProgressGround } from './progress.ts';
+import { createProgress, type ProgressGround } from './progress.ts';
 import { endedSince, refusal, resultOf } from './result.ts';
 import { readArguments, toolList } from './tools.ts';
 
@@ -54,6 +54,8 @@ export function createSession(options: SessionOptions): Session {
   let closed = false;
   let uses = 0;
   const told = new Set<string>();
+  /** Calls at work, and the runs whose ends they will tell. */
+  const waiting = new Set<{ runs: Set<string>; signal: AbortSignal }>();
 
   /** Asked for once, until the client says that it is another one. */
   function folder(): Promise<string | null> {
@@ -123,14 +125,21 @@ export function createSession(options: SessionOptions): Session {
     delegated = true;
     const { id, delegation } = await connected(api);
     const shown = progress && createProgress({ watch: api.watch, every: options.every, send: progress });
-    if (request.kind === 'wait') shown?.follow(request.ids ?? open(delegation), labels(delegation));
+    const own = { runs: new Set<string>(), signal };
+    const about = (ids: string[]) => {
+      for (const run of ids) own.runs.add(run);
+      shown?.follow(ids, labels(delegation));
+    };
+    if (request.kind === 'wait') about(request.ids ?? open(delegation));
+    waiting.add(own);
     try {
       const use = { tool, input: read.input, context: { ...context, call: `${id}/${++uses}` }, signal };
-      const used = await useTool(use, shown ? following(delegation, shown) : delegation);
+      const used = await useTool(use, noting(delegation, about));
       // Nobody reads the answer to a call that was given up.
       if (!signal.aborted) for (const run of [...used.told, ...readRun(request, delegation)]) told.add(run);
       return resultOf(used.result, delegation.maxOutputBytes);
     } finally {
+      waiting.delete(own);
       shown?.end();
     }
   }
@@ -141,7 +150,8 @@ export function createSession(options: SessionOptions): Session {
     const api = await opening?.catch(() => null);
     if (!made || !api || signal.aborted) return result;
     const { delegation } = made;
-    const untold = delegation.children().flatMap(({ row, outcome }) => (outcome && !told.has(row.runId) ? [outcome] : []));
+    const known = (run: string) => told.has(run) || [...waiting].some((each) => !each.signal.aborted && each.runs.has(run));
+    const untold = delegation.children().flatMap(({ row, outcome }) => (outcome && !known(row.runId) ? [outcome] : []));
     const more = endedSince(untold, api.dialect.reader ?? null, delegation.maxOutputBytes);
     if (more === null) return result;
     for (const run of more.told) told.add(run);
@@ -215,15 +225,13 @@ function readRun(request: DelegationRequest, delegation: Delegation): string[] {
   return request.kind === 'read' && delegation.view(request.id)?.outcome ? [request.id] : [];
 }
 
-function following(delegation: Delegation, progress: Progress): Delegation {
+/** The same, saying which runs it started. */
+function noting(delegation: Delegation, note: (ids: string[]) => void): Delegation {
   return {
     ...delegation,
     async start(briefs) {
       const started = await delegation.start(briefs);
-      progress.follow(
-        started.flatMap((each) => (each.ok ? [each.runId] : [])),
-        labels(delegation),
-      );
+      note(started.flatMap((each) => (each.ok ? [each.runId] : [])));
       return started;
     },
   };
@@ -232,7 +240,7 @@ function following(delegation: Delegation, progress: Progress): Delegation {
 /** The delegation of a client that has delegated nothing. */
 const nobody: Delegation = {
   call: '',
-  maxOutputBytes: 16_384,
+  maxOutputBytes: defaultLimits.maxOutputBytes,
   start: async (briefs) => briefs.map(() => ({ ok: false, error: notYours('').info })),
   wait: async () => {},
   view: () => null,

@@ -37,9 +37,11 @@ function commands(marker: string): string[] {
 }
 
 let count = 0;
-async function ground(): Promise<{ place: Place; provider: Provider; marker: string; close(): Promise<void> }> {
+async function ground(
+  shellOf = (marker: string) => `sleep ${marker}`,
+): Promise<{ place: Place; provider: Provider; marker: string; close(): Promise<void> }> {
   const marker = `600${process.pid}0${++count}`;
-  const shell = { calls: [{ tool: 'bash', args: { command: `sleep ${marker}` } }] };
+  const shell = { calls: [{ tool: 'bash', args: { command: shellOf(marker) } }] };
   const provider = await startProvider({ [marker]: [shell, { text: 'done' }] });
   const place = createPlace({ runs: [{ steps: [] }] }, environment(provider));
   const close = async () => {
@@ -79,6 +81,16 @@ describe('the server', () => {
     expect(await views(place)).toEqual(['agent cancelled', 'client completed']);
     const [{ runId }] = JSON.parse((await place.run('ps', '--all', '--json')).out) as [View];
     expect(JSON.parse((await place.run('show', runId, '--json')).out).outcome.terminated).toBe('client_gone');
+    await close();
+  });
+
+  it('leaves at once at a second signal', async () => {
+    const { place, provider, marker, close } = await ground((time) => `trap '' TERM; sleep ${time}; sleep ${time}`);
+    const { child, left } = await busy(place, provider, marker);
+    const asking = setInterval(() => child.kill('SIGTERM'), 100);
+    expect(await left).toBe(130);
+    clearInterval(asking);
+    for (const pid of commands(marker)) process.kill(-Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[4]), 'SIGKILL');
     await close();
   });
 

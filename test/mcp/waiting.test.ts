@@ -51,6 +51,22 @@ describe('a client whose patience is shorter than its child', () => {
   });
 });
 
+it('a call does not tell what another one, still waiting, will', async () => {
+  const provider = await startProvider(
+    { slow: { text: 'the slow answer' }, early: { text: 'the early answer' }, quick: { text: 'quick' } },
+    ['slow'],
+  );
+  await using server = await startServer({ env: environment(provider) });
+  const both = server.call('delegate', { tasks: [{ task: 'early work', label: 'early' }, { task: 'slow work' }] });
+  await server.place.until(['ps', '--all'], (all: { label: string | null; status: string }[]) =>
+    all.some((run) => run.label === 'early' && run.status === 'completed'),
+  );
+  expect(texts(await server.call('delegate', { tasks: [{ task: 'quick work' }] }))).toEqual([expect.stringContaining('quick')]);
+  provider.release('slow');
+  expect(texts(await both)).toEqual([expect.stringMatching(/the early answer[\s\S]*the slow answer/)]);
+  await provider.close();
+});
+
 describe('a client that cancels', () => {
   it('ends what the call started', async () => {
     const provider = await startProvider({ slow: { text: 'never' } }, ['slow']);
