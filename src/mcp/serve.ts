@@ -27,6 +27,8 @@ export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label
 
 /** A server on its transport, with what is left to do when the client is gone. */
 export interface Connection {
+  /** The client will say nothing more: nothing is asked of it from now on. */
+  leave(): void;
   close(): Promise<void>;
 }
 
@@ -48,6 +50,7 @@ export async function serveStreams(
   const connection = await serve(transport, { ...options, congested: transport.congested });
   await ended.promise;
   options.leaving();
+  connection.leave();
   // Whoever sends all at once and closes gets what can be answered at once.
   if (!options.stop.aborted) await transport.answered();
   await connection.close();
@@ -77,6 +80,7 @@ export async function serve(transport: Transport, options: ServerOptions & { con
       if (found === undefined && roots.length > 0) log('none of the client’s roots is a folder here; the workspace is the current folder');
       return found ?? null;
     } catch (error) {
+      if (gone.signal.aborted) return null;
       log(`the client did not say which roots it has (${(error as Error).message}); the workspace is the current folder`);
       return null;
     }
@@ -117,6 +121,7 @@ export async function serve(transport: Transport, options: ServerOptions & { con
   transport.onclose = () => gone.abort();
   await server.connect(transport);
   return {
+    leave: () => gone.abort(),
     async close() {
       gone.abort();
       await server.close();

@@ -70,7 +70,9 @@ const ways: [what: string, go: (child: ChildProcess) => void][] = [
   ],
 ];
 
-describe('the server', () => {
+const linux = process.platform === 'linux';
+
+describe.runIf(linux)('the server', () => {
   it.each(ways)('ends in time when %s, and everything below it', async (_, go) => {
     const { place, provider, marker, close } = await ground();
     const { child, left } = await busy(place, provider, marker);
@@ -109,7 +111,7 @@ describe('the server', () => {
   });
 });
 
-it('a client killed with -9 takes its server and its runs with it', async () => {
+it.runIf(linux)('a client killed with -9 takes its server and its runs with it', async () => {
   const { place, provider, marker, close } = await ground();
   const program = join(place.folder, 'client.mjs');
   writeFileSync(

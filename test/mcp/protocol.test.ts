@@ -116,4 +116,14 @@ describe('the session', () => {
     expect(((await raw.next()).result as { tools: object[] }).tools).toHaveLength(5);
     expect(await raw.left).toBe(0);
   });
+
+  it('waits for no roots of a client that has left', async () => {
+    const raw = start();
+    const params = { ...initialize.params, capabilities: { roots: {} } };
+    raw.child.stdin?.end(`${JSON.stringify({ ...initialize, params })}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n`);
+    let answer = await raw.next();
+    while (answer.id !== 2) answer = await raw.next();
+    expect((answer.result as { tools: object[] }).tools).toHaveLength(5);
+    expect(await raw.left).toBe(0);
+  });
 });
