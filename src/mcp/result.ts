@@ -42,27 +42,24 @@ const maxLines = 50;
  */
 export function endedSince(outcomes: Outcome[], reader: string | null, maxBytes: number): { text: string; told: string[] } | null {
   if (outcomes.length === 0) return null;
-  const head = 'Ended since then, and not told before:';
-  if (reader !== null) {
-    const some = outcomes.slice(0, maxLines);
-    const lines = some.map((outcome) => `${headOf(outcome)} ${lineOf(outcome)}`);
-    const how = `${reader} ${JSON.stringify({ id: some[0]?.runId, part: 'summary' })} reads the first of them; so with the others.`;
-    return {
-      text: [head, ...lines, some.length === 1 ? how.replace(' the first of them; so with the others', ' its whole report') : how].join(
-        '\n',
-      ),
-      told: some.map((outcome) => outcome.runId),
-    };
-  }
-  const blocks: string[] = [];
+  const shown =
+    reader === null ? wholeTexts(outcomes, maxBytes) : outcomes.slice(0, maxLines).map((each) => `${headOf(each)} ${lineOf(each)}`);
+  const told = outcomes.slice(0, shown.length).map((outcome) => outcome.runId);
+  const how = reader === null ? [] : [`The whole report of the first: ${reader} ${JSON.stringify({ id: told[0], part: 'summary' })}`];
+  return { text: ['Ended since then, and not told before:', ...shown, ...how].join('\n'), told };
+}
+
+/** As many as fit, and the first in any case. */
+function wholeTexts(outcomes: Outcome[], maxBytes: number): string[] {
+  const texts: string[] = [];
   let left = maxBytes;
   for (const outcome of outcomes) {
-    const text = wholeText(outcome, left);
-    if (text === null && blocks.length > 0) break;
-    blocks.push(text ?? cutBytes(fullText(outcome), left).text);
-    left -= Buffer.byteLength(blocks.at(-1) as string);
+    const { text, originalBytes, keptBytes } = cutBytes(fullText(outcome), left);
+    if (originalBytes > keptBytes && texts.length > 0) break;
+    texts.push(originalBytes > keptBytes ? `${text}\n(${keptBytes} of ${originalBytes} bytes shown.)` : text);
+    left -= keptBytes;
   }
-  return { text: [head, ...blocks].join('\n'), told: outcomes.slice(0, blocks.length).map((outcome) => outcome.runId) };
+  return texts;
 }
 
 function headOf({ runId, status, turns, label }: Outcome): string {
@@ -73,12 +70,6 @@ function headOf({ runId, status, turns, label }: Outcome): string {
 
 function lineOf(outcome: Outcome): string {
   return oneLine(outcome.error ? `${outcome.error.code}: ${outcome.error.message}` : outcome.summary);
-}
-
-/** Null where it does not fit. */
-function wholeText(outcome: Outcome, max: number): string | null {
-  const text = fullText(outcome);
-  return Buffer.byteLength(text) <= max ? text : null;
 }
 
 function fullText(outcome: Outcome): string {

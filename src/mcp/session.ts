@@ -3,11 +3,11 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Api } from '../api/api.ts';
 import { isRetinueError } from '../contract/error.ts';
-import { defaultLimits, type LimitsGiven } from '../contract/limits.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
 import type { Client } from '../kernel/runtime.ts';
-import { notYours, useTool } from '../parts/dialect.ts';
-import type { Delegation } from '../ports/delegation.ts';
+import { useTool } from '../parts/dialect.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
+import { labels, needsClient, nobody, noting, openRuns, readRun } from './delegation.ts';
 import { createProgress, type ProgressGround } from './progress.ts';
 import { endedSince, refusal, resultOf } from './result.ts';
 import { readArguments, toolList } from './tools.ts';
@@ -107,7 +107,8 @@ export function createSession(options: SessionOptions): Session {
     return client;
   }
 
-  async function attempt({ name, arguments: args, signal, progress }: Call): Promise<CallToolResult> {
+  async function attempt(call: Call): Promise<CallToolResult> {
+    const { name, arguments: args, signal, progress } = call;
     const api = await opened();
     const tool = api.dialect.tools.find((each) => each.name === name);
     if (!tool) return refusal(`the tool ${name} is gone`);
@@ -121,6 +122,8 @@ export function createSession(options: SessionOptions): Session {
     }
     const advice = request.kind === 'delegate' ? await adviceFor(request, api) : null;
     if (advice !== null) return refusal(advice);
+    // The client may have moved meanwhile.
+    if ((await opened()) !== api) return attempt(call);
     if (closed) return refusal('the client is gone');
     delegated = true;
     const { id, delegation } = await connected(api);
@@ -130,7 +133,7 @@ export function createSession(options: SessionOptions): Session {
       for (const run of ids) own.runs.add(run);
       shown?.follow(ids, labels(delegation));
     };
-    if (request.kind === 'wait') about(request.ids ?? open(delegation));
+    if (request.kind === 'wait') about(request.ids ?? openRuns(delegation));
     waiting.add(own);
     try {
       const use = { tool, input: read.input, context: { ...context, call: `${id}/${++uses}` }, signal };
@@ -206,51 +209,6 @@ async function adviceFor({ briefs }: DelegationRequest & { kind: 'delegate' }, a
   }
   return null;
 }
-
-/** A look at what is open, before anything was delegated, finds nothing; a refusal asks for nothing. */
-function needsClient(request: DelegationRequest): boolean {
-  return request.kind !== 'refuse' && !(request.kind === 'wait' && request.ids === null);
-}
-
-function open(delegation: Delegation): string[] {
-  return delegation.children().flatMap(({ row, outcome }) => (outcome ? [] : [row.runId]));
-}
-
-function labels(delegation: Delegation): (id: string) => string | null {
-  return (id) => delegation.view(id)?.row.label ?? null;
-}
-
-/** Whoever reads in the report of a run that has ended knows that it has. */
-function readRun(request: DelegationRequest, delegation: Delegation): string[] {
-  return request.kind === 'read' && delegation.view(request.id)?.outcome ? [request.id] : [];
-}
-
-/** The same, saying which runs it started. */
-function noting(delegation: Delegation, note: (ids: string[]) => void): Delegation {
-  return {
-    ...delegation,
-    async start(briefs) {
-      const started = await delegation.start(briefs);
-      note(started.flatMap((each) => (each.ok ? [each.runId] : [])));
-      return started;
-    },
-  };
-}
-
-/** The delegation of a client that has delegated nothing. */
-const nobody: Delegation = {
-  call: '',
-  maxOutputBytes: defaultLimits.maxOutputBytes,
-  start: async (briefs) => briefs.map(() => ({ ok: false, error: notYours('').info })),
-  wait: async () => {},
-  view: () => null,
-  recall: async () => null,
-  children: () => [],
-  message: async (id) => ({ ok: false, error: notYours(id).info }),
-  read: async () => null,
-  cancel: async () => {},
-  agents: () => [],
-};
 
 function messageOf(error: unknown): string {
   return String((error as Error)?.message ?? error);
