@@ -73,6 +73,8 @@ export interface Interrupted {
 export interface Api extends Proofs {
   /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
   start(brief: unknown, options?: StartOptions): Promise<Handle>;
+  /** What to say to whoever wants this done where there is no model to do it; null where there is one. */
+  advise(brief: { model?: string | undefined; agent?: string | undefined }): Promise<string | null>;
   /** Turns an id, its unique beginning or `last` into an id. */
   find(id: string): Promise<string>;
   ps(options: { all: boolean }): Promise<RunView[]>;

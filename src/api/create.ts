@@ -30,9 +30,10 @@ export interface ApiOptions {
   dialect: Dialect;
   /** Made at the first run that this process drives. */
   runtime(): Promise<Runtime>;
+  advise?: Api['advise'];
 }
 
-export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiOptions): Api {
+export function createApi({ store, clock, ids, catalog, dialect, runtime, advise }: ApiOptions): Api {
   let running: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
 
@@ -182,6 +183,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime }: ApiO
 
   return {
     start: async (brief, options) => (await drive()).start(brief, options),
+    advise: advise ?? (async () => null),
     dialect,
     ...createProofs(store),
     client: async (options) => (await drive()).client(options),
@@ -249,7 +251,7 @@ function viewOf(row: RunRow, interrupted: boolean): RunView {
     kind,
     label,
     agent,
-    status: interrupted ? 'interrupted' : row.status,
+    status: interrupted && row.status !== 'paused' ? 'interrupted' : row.status,
     turns,
     tokens,
     costUsd,

@@ -1,4 +1,6 @@
 import type { Api } from '../api/api.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
+import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
 import type { Explanation } from './explanation.ts';
 import type { Settings, SettingsFlags, TrustItem } from './settings.ts';
@@ -57,6 +59,49 @@ export interface OpenOptions {
   host?: 'inline' | 'process' | undefined;
 }
 
+/** What a client is served with, over standard input and output. */
+export interface McpService {
+  /** The contract as the configuration of the current folder has it. */
+  dialect: Dialect;
+  /** Whether the workspace was given by hand: then the client's does not count. */
+  fixed: boolean;
+  /** For what the client delegates. */
+  limits: LimitsGiven;
+  /** The API on the client's workspace; null where it names none. Without `drive` only to look. */
+  open(workspace: string | null, options: { drive: boolean }): Promise<Api>;
+  /** Ends it before the client does. */
+  stop: AbortSignal;
+  /** The end has begun, for whatever reason. Called once. */
+  leaving(): void;
+}
+
+export const mcpClients = ['claude-code', 'codex', 'cursor', 'vscode', 'zed', 'opencode'] as const;
+export type McpClient = (typeof mcpClients)[number];
+
+/** A client's configuration with our server in it. */
+export interface McpInstallation {
+  client: McpClient;
+  /** The file, as a person names it, and whether it is there. */
+  file: string;
+  exists: boolean;
+  /** What is added, as it would stand in a file of its own. */
+  snippet: string;
+  /** Whether the file has all of it already. */
+  same: boolean;
+  /** What it was made from, and what is to be written. */
+  before: string;
+  after: string;
+}
+
+export interface McpInstallRequest {
+  client: McpClient;
+  /** Flags for the server. */
+  flags: string[];
+  /** Into the project's own file: that of the workspace. */
+  project: boolean;
+  workspace: string | undefined;
+}
+
 /** The world as the command line sees it. `main/` makes it from the process, tests make it from memory. */
 export interface Io {
   version: string;
@@ -82,6 +127,16 @@ export interface Io {
   settings(flags: SettingsFlags): Promise<Settings>;
   /** `drive`: the command may start runs here, or end those that nobody drives. Without it the command only reads. */
   open(settings: Settings, options: OpenOptions): Promise<Api>;
+  /** The contract of that name, as the settings shape it. Rejects with `unknown_dialect`. */
+  dialect(name: string | undefined, settings: Settings): Promise<Dialect>;
+  /** Resolves when the client is gone and everything is closed. */
+  serveMcp(service: McpService): Promise<void>;
+  mcpInstall: {
+    /** Rejects with `invalid_config` where the file cannot be understood, and so cannot be changed safely. */
+    plan(request: McpInstallRequest): Promise<McpInstallation>;
+    /** The path of the file as it was before; null where there was none. Rejects with `usage` where it has changed since the plan. */
+    apply(installation: McpInstallation): Promise<string | null>;
+  };
   /** Rejects with `usage` for a name that there is none of. */
   demo(name: string): Promise<Demo>;
   /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */

@@ -1,4 +1,5 @@
 import type { Api } from '../api/api.ts';
+import { RetinueError } from '../contract/error.ts';
 import { LimitsGiven } from '../contract/limits.ts';
 import { agentNotices } from './agent-notices.ts';
 import { cleanLine } from './clean.ts';
@@ -73,10 +74,20 @@ function limitsOf(args: Args): LimitsGiven {
   const timeout = args.value('timeout');
   const usd = args.value('budget-usd');
   const tokens = args.value('budget-tokens');
+  const concurrent = args.value('max-concurrent');
+  const depth = args.value('max-depth');
   return LimitsGiven.parse({
     ...(turns === undefined ? {} : { maxTurns: wholeFlag('--max-turns', turns, { min: 1, max: 500 }) }),
     ...(timeout === undefined ? {} : { timeoutMs: durationFlag('--timeout', timeout) }),
     ...(usd === undefined ? {} : { maxCostUsd: usdFlag('--budget-usd', usd) }),
     ...(tokens === undefined ? {} : { maxTokens: wholeFlag('--budget-tokens', tokens, { min: 1, max: 1_000_000_000 }) }),
+    ...(concurrent === undefined ? {} : { maxConcurrent: wholeFlag('--max-concurrent', concurrent, { min: 1, max: 10_000 }) }),
+    ...(depth === undefined ? {} : { maxDepth: wholeFlag('--max-depth', depth, { min: 0, max: 16 }) }),
   });
+}
+
+export function hostOf(args: Args): OpenOptions['host'] {
+  const given = args.value('host');
+  if (given === undefined || given === 'inline' || given === 'process') return given;
+  throw new RetinueError('usage', `--host: there is no place \`${given}\`; there are: inline, process`);
 }

@@ -29,6 +29,7 @@ export function dex(config: z.input<typeof DexConfig> = {}): Dialect {
     description: 'Dex: subagents with hats, memories, files to begin with, artifacts and a Markdown summary',
     tools: [spawn(settings)],
     setup: {
+      endsWithClient: true,
       limits: { maxDepth: 1, maxConcurrent: settings.maxConcurrent },
       agents: dexAgents,
       root: agentOf('main'),

@@ -6,4 +6,5 @@ export const native: Dialect = {
   name: 'native',
   description: "Retinue's own five tools: delegate, delegate_wait, delegate_message, delegate_read, delegate_cancel",
   tools: [delegate, ...followTools],
+  reader: 'delegate_read',
 };

@@ -17,6 +17,7 @@ export function openfork(config: z.input<typeof OpenforkConfig> = {}): Dialect {
     description: 'OpenFork: typed subagents in the foreground or background, with status, cancellation and lifecycle events',
     tools: [task, status, cancel],
     setup: {
+      endsWithClient: true,
       limits: { maxDepth: 1, maxConcurrent: max_concurrent },
       agents: openforkAgents(models),
       root: agentOf('main'),

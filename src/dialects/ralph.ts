@@ -23,6 +23,7 @@ export function ralph(config: z.input<typeof RalphConfig> = {}): Dialect {
     description: 'Ralph: subagents in the background, each in a process of its own, and polling of their status',
     tools: [subagent(settings), status],
     setup: {
+      endsWithClient: true,
       limits: { maxDepth: 1, maxConcurrent: settings.max_subagents, maxOutputBytes: jsonOutputBytes },
       whenFull: 'refuse',
       host: 'process',

@@ -28,7 +28,7 @@ export function rx(config: z.input<typeof RxConfig> = {}): Dialect {
     name: 'rx',
     description: 'rx: one bounded, blocking delegation with a stable result, the same bytes for the same response',
     tools: [subagent(settings)],
-    setup: { limits: { maxDepth: settings.max_depth, maxOutputBytes: jsonOutputBytes } },
+    setup: { endsWithClient: true, limits: { maxDepth: settings.max_depth, maxOutputBytes: jsonOutputBytes } },
   };
 }
 

@@ -24,6 +24,7 @@ export function xzatoma(config: z.input<typeof XzatomaConfig> = {}): Dialect {
     description: 'XZatoma: nested subagents with tool filters, a summary prompt and small outputs, one or several at once',
     tools: [subagent(settings), parallel(settings)],
     setup: {
+      endsWithClient: true,
       // The source counts the root as a level.
       limits: { maxDepth: settings.max_depth - 1, maxOutputBytes: jsonOutputBytes },
       agents: xzatomaAgents,

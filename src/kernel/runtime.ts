@@ -122,7 +122,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     message,
     cancel,
     live: (id) => runs.get(id) ?? null,
-    recall: (id) => recall(id, { store, owner, clock, endsWithClient: options.dialect.name !== 'native' }),
+    recall: (id) => recall(id, { store, owner, clock, endsWithClient: setup.endsWithClient ?? false }),
     journal,
     store,
     deadlines,
@@ -259,7 +259,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     runs.set(run.id, run);
     const end = async ({ gone = false } = {}) => {
       // What a native client delegated can be gone on with; the other contracts end it, as their sources do.
-      if (gone && dialect === 'native' && run.children.size > 0)
+      if (gone && !setup.endsWithClient && run.children.size > 0)
         run.stop({ code: 'paused', message: 'the client that delegated it went away' });
       if (pausedBy(run) !== null) {
         await suspendRun(run, pausedBy(run) as string, runGround);
@@ -299,7 +299,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   /** Nobody stands behind a client that is gone: what its contract lets go on does so, and then it has ended. */
   async function closeWithChildren(client: LiveRun): Promise<void> {
     const gone: StopCause = { code: 'client_gone', message: 'the client that delegated it went away' };
-    if (dialect !== 'native') for (const child of client.children) child.stop(gone);
+    if (setup.endsWithClient) for (const child of client.children) child.stop(gone);
     await Promise.allSettled([...client.children].map((child) => child.ended));
     await settleRun(client, completed, runGround);
   }

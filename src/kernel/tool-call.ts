@@ -16,6 +16,7 @@ import { type CallState, submitTool } from '../parts/conversation.ts';
 import type { Deadlines } from '../parts/deadlines.ts';
 import { unknown } from '../parts/nearest.ts';
 import { decide } from '../parts/policy.ts';
+import { namedProblems } from '../parts/problems.ts';
 import { cutMiddle } from '../parts/text.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
@@ -113,8 +114,7 @@ function readCall(tool: AnyTool, args: Json, env: ToolEnv): { subjects: string[]
   try {
     const input = tool.input.safeParse(args);
     if (input.success) return { subjects: tool.subjects(input.data, { workspace: env.workspace }) };
-    const problems = input.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.') || '(arguments)'}: ${issue.message}`);
-    return { problem: problems.join('; ') };
+    return { problem: namedProblems(input.error, tool.input, args) };
   } catch (error) {
     return { problem: messageOf(error) };
   }

@@ -51,10 +51,16 @@ function createIo(root: string, version: string): Io {
   const surroundings = { cwd: process.cwd(), env };
   const files = () => import('./config/files.ts');
   const trust = () => import('./trust.ts');
+  const every: Io['every'] = (ms, run) => {
+    const timer = setInterval(run, ms);
+    return () => clearInterval(timer);
+  };
+  const err: Io['err'] = (text) => void stderr.write(text);
+  const installer = () => import('./mcp-install.ts');
   return {
     version,
     out: (text) => void stdout.write(text),
-    err: (text) => void stderr.write(text),
+    err,
     outTTY: stdout.isTTY === true,
     errTTY: stderr.isTTY === true && env.TERM !== 'dumb',
     colour: { out: colour(stdout.isTTY), err: colour(stderr.isTTY) },
@@ -66,14 +72,17 @@ function createIo(root: string, version: string): Io {
     onInterrupt: stops.onInterrupt,
     exitNow: (code) => process.exit(code),
     now: Date.now,
-    every(ms, run) {
-      const timer = setInterval(run, ms);
-      return () => clearInterval(timer);
-    },
+    every,
     settings: async (flags) => (await import('./config.ts')).loadSettings(flags, surroundings),
     async open(settings, options) {
       const openApi: Io['open'] = (await import('./compose.ts')).openApi;
       return openApi(settings, options);
+    },
+    dialect: async (name, settings) => (await import('./dialect.ts')).dialectOf(name, settings),
+    serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, every, err }),
+    mcpInstall: {
+      plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...surroundings }),
+      apply: async (installation) => (await installer()).applyInstall(installation),
     },
     demo: async (name) => (await import('./demo.ts')).demoOf(name, { root, ...surroundings }),
     explain: async (settings, name) => (await import('./compose.ts')).explain(settings, name),

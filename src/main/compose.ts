@@ -17,7 +17,7 @@ import { createOfflineModels } from '../models/offline.ts';
 import { withPrices } from '../models/prices.ts';
 import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
-import { toolNames } from '../parts/dialect.ts';
+import { catalogFor, toolNames } from '../parts/dialect.ts';
 import { unknown } from '../parts/nearest.ts';
 import { builtInRuleset, parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
@@ -81,11 +81,16 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
     });
   }
 
-  const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime });
+  const known = catalogFor(dialect, catalog);
+  const api = createApi({
+    ...{ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime },
+    advise: (brief) => adviceFor(settings, brief, known),
+  });
   return {
     ...api,
     async start(brief, options) {
-      await adviseModel(settings, brief, catalog);
+      const advice = await api.advise(brief as { model?: string; agent?: string });
+      if (advice !== null) throw new RetinueError('unknown_model', advice);
       return api.start(brief, options);
     },
     async close() {
@@ -110,10 +115,10 @@ function providers(settings: Settings): Record<string, Provider> {
 }
 
 /** Nobody falls back to a model in silence: without one, the message says which ways there are on this machine. */
-async function adviseModel(settings: Settings, brief: unknown, catalog: Catalog): Promise<void> {
-  const { model, agent = 'general' } = brief as { model?: string; agent?: string };
-  if (settings.model !== null || model !== undefined || catalog.get(agent)?.model !== undefined) return;
-  throw new RetinueError('unknown_model', await modelAdvice({ env: process.env, probe: globalThis.fetch }));
+async function adviceFor(settings: Settings, brief: Parameters<Api['advise']>[0], catalog: Catalog): Promise<string | null> {
+  const { model, agent = 'general' } = brief;
+  if (settings.model !== null || model !== undefined || catalog.get(agent)?.model !== undefined) return null;
+  return modelAdvice({ env: process.env, probe: globalThis.fetch });
 }
 
 /** One configured backend: a SearXNG of one's own, or Brave. */

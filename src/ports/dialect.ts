@@ -84,6 +84,8 @@ export interface DialectSetup {
   whenFull?: 'queue' | 'refuse';
   /** Where delegated runs execute unless somebody says otherwise. */
   host?: 'inline' | 'process';
+  /** Runs end when the client that delegated them goes away; otherwise they are paused, and can be gone on with. */
+  endsWithClient?: boolean;
   /** Agents of its own name space, known to this dialect alone. */
   agents?: Agent[];
   /** The agent of a root that names none. */
@@ -123,5 +125,7 @@ export interface Dialect {
   description: string;
   // biome-ignore lint/suspicious/noExplicitAny: tools of one dialect have different inputs
   tools: DialectTool<any>[];
+  /** The tool that reads the report of an ended run by its id; absent where there is none, and reports have to be told whole. */
+  reader?: string;
   setup?: DialectSetup;
 }

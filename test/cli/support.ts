@@ -6,6 +6,7 @@ import type { Settings, SettingsFlags } from '../../src/cli/settings.ts';
 import type { Fact, FactData, FactType, StoredFact } from '../../src/contract/fact.ts';
 import { defaultLimits, type EffectiveLimits } from '../../src/contract/limits.ts';
 import type { Outcome, OutcomeStatus } from '../../src/contract/outcome.ts';
+import { native } from '../../src/dialects/native.ts';
 
 export const rootId = '00000000000000a0';
 export const childId = '00000000000000b1';
@@ -160,6 +161,14 @@ export function world(play: Play = {}): World {
     open: async (_, options) => {
       made.calls.push(['open', options]);
       return { ...noted, close: async () => void made.closed++ };
+    },
+    dialect: async () => native,
+    serveMcp: async (service) => {
+      made.calls.push(['serveMcp', service]);
+    },
+    mcpInstall: {
+      plan: async () => Promise.reject(new Error('no plan')),
+      apply: async () => null,
     },
     demo: async () => ({
       about: 'a demonstration',

@@ -100,7 +100,7 @@ describe('help', () => {
   it('is grouped, and shows only what there is', async () => {
     const { code, stdout } = await run(['--help']);
     expect(code).toBe(0);
-    expect(stdout.match(/^[A-Z][a-z]+$/gm)).toEqual(['Run', 'Watch', 'Steer', 'Prove']);
+    expect(stdout.match(/^[A-Z][a-z]+$/gm)).toEqual(['Run', 'Watch', 'Steer', 'Prove', 'Serve']);
     for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
   });
 

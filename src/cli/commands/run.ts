@@ -6,7 +6,7 @@ import { shortId } from '../format.ts';
 import { hintInterrupted } from '../gone.ts';
 import type { Detached, Io } from '../io.ts';
 import { printJson } from '../json.ts';
-import { runFlags, settle, withApi } from '../session.ts';
+import { hostOf, runFlags, settle, withApi } from '../session.ts';
 import type { Settings } from '../settings.ts';
 
 /** What a brief's task holds; more than that from standard input becomes its context. */
@@ -56,12 +56,6 @@ export function mannerOf(args: Args): Manner {
   const [json, stream] = [args.has('json'), args.has('stream-json')];
   if (json && stream) throw new RetinueError('usage', '--json and --stream-json exclude each other');
   return { json, stream, plain: args.has('plain') };
-}
-
-function hostOf(args: Args): 'inline' | 'process' | undefined {
-  const given = args.value('host');
-  if (given === undefined || given === 'inline' || given === 'process') return given;
-  throw new RetinueError('usage', `--host: there is no place \`${given}\`; there are: inline, process`);
 }
 
 /** Task and context. `-` among the words stands for standard input. */

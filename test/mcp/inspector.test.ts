@@ -1,0 +1,36 @@
+// The official inspector, in its command line mode.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { bin, temporaryFolder } from './support.ts';
+
+const modules = resolve(import.meta.dirname, '../../node_modules');
+
+/** The package reads its version from a package.json above itself, where it lies in the inspector's own repository: so it is laid out like that. */
+function layOut(folder: string): string {
+  const inside = join(folder, 'inspector');
+  const own = join(modules, '@modelcontextprotocol/inspector-cli');
+  mkdirSync(inside);
+  cpSync(own, join(inside, 'cli'), { recursive: true });
+  cpSync(join(own, 'package.json'), join(inside, 'package.json'));
+  symlinkSync(modules, join(inside, 'node_modules'));
+  return join(inside, 'cli/build/cli.js');
+}
+
+describe('the inspector', () => {
+  it('lists the tools and calls them', () => {
+    using place = temporaryFolder({ 'script.json': JSON.stringify({ runs: [{ steps: [{ text: 'seen by the inspector' }] }] }) });
+    const inspector = layOut(place.folder);
+    const inspect = (...args: string[]) => {
+      const env = { PATH: process.env.PATH, HOME: place.folder, RETINUE_MODEL: 'script/script.json' };
+      const command = [inspector, '--cli', process.execPath, bin, 'mcp', ...args];
+      const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: place.folder, env, encoding: 'utf8' });
+      expect([status, stderr]).toEqual([0, expect.not.stringContaining('ailed')]);
+      return JSON.parse(stdout);
+    };
+    expect(inspect('--method', 'tools/list').tools.map((tool: { name: string }) => tool.name)).toContain('delegate');
+    const args = ['--method', 'tools/call', '--tool-name', 'delegate', '--tool-arg', 'tasks=[{"task":"look"}]'];
+    expect(inspect(...args).content[0].text).toContain('seen by the inspector');
+  });
+});

@@ -1,0 +1,129 @@
+// Lines that no client should send: each is answered with an error, or with nothing where nobody waits, and the session lives.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { afterEach, describe, expect, it } from 'vitest';
+import { bin, temporaryFolder } from './support.ts';
+
+interface Raw {
+  child: ChildProcess;
+  write(line: string): void;
+  /** The next line of standard output, which has to be JSON. */
+  next(): Promise<{ id?: unknown; error?: { code: number; message: string }; result?: Record<string, unknown> }>;
+  left: Promise<number | null>;
+}
+
+const opened: { folder: { [Symbol.dispose](): void }; child: ChildProcess }[] = [];
+afterEach(() => {
+  for (const { folder, child } of opened.splice(0)) {
+    child.kill('SIGKILL');
+    folder[Symbol.dispose]();
+  }
+});
+
+function start(): Raw {
+  const folder = temporaryFolder({ 'script.json': JSON.stringify({ runs: [{ times: 'any', steps: [{ text: 'fine' }] }] }) });
+  const env = { PATH: process.env.PATH, HOME: folder.folder, RETINUE_MODEL: 'script/script.json' };
+  const child = spawn(process.execPath, [bin, 'mcp'], { cwd: folder.folder, env, stdio: ['pipe', 'pipe', 'ignore'] });
+  opened.push({ folder, child });
+  child.stdin.on('error', () => {});
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    child,
+    write: (line) => void child.stdin.write(`${line}\n`),
+    next: async () => JSON.parse((await lines.next()).value as string),
+    left: new Promise((resolve) => child.on('close', resolve)),
+  };
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 'first',
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
+};
+
+const abuses: [what: string, line: string, id: unknown, code: number, message: RegExp][] = [
+  ['bad JSON', '{"jsonrpc": "2.0", ', null, -32700, /not JSON/],
+  ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', null, -32600, /batches/],
+  ['an empty batch', '[]', null, -32600, /batches/],
+  ['a number', '7', null, -32600, /jsonrpc/],
+  ['another version', '{"jsonrpc":"1.0","id":4,"method":"ping"}', 4, -32600, /jsonrpc/],
+  ['no method', '{"jsonrpc":"2.0","id":5}', 5, -32600, /method/],
+  ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', null, -32600, /id/],
+  ['an unknown method', '{"jsonrpc":"2.0","id":6,"method":"tools/guess"}', 6, -32601, /tools\/guess/],
+  ['params that are null', '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":null}', 7, -32602, /params/],
+  ['params that are a list', '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":[]}', 8, -32602, /params/],
+  ['no params', '{"jsonrpc":"2.0","id":9,"method":"tools/call"}', 9, -32602, /name/],
+  ['no name', '{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"arguments":{}}}', 10, -32602, /name/],
+  ['a name that is no text', '{"jsonrpc":"2.0","id":11,"method":"tools/call","params":{"name":{}}}', 11, -32602, /name/],
+  ['an unknown tool', '{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"__proto__"}}', 12, -32602, /unknown tool/],
+];
+
+describe('the session', () => {
+  it('answers abuse with errors and lives on', async () => {
+    const raw = start();
+    raw.write(JSON.stringify(initialize));
+    expect((await raw.next()).result).toMatchObject({ serverInfo: { name: 'retinue' } });
+    raw.write('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+    for (const [what, line, id, code, message] of abuses) {
+      raw.write(line);
+      const answer = await raw.next();
+      expect([what, answer.id, answer.error?.code, answer.error?.message]).toEqual([what, id, code, expect.stringMatching(message)]);
+    }
+    // Nothing of this has an answer.
+    for (const line of [
+      '',
+      '   ',
+      '{"jsonrpc":"2.0","method":"notifications/nothing"}',
+      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}',
+      '{"jsonrpc":"2.0","method":"notifications/cancelled"}',
+      '{"jsonrpc":"2.0","id":77,"result":{}}',
+    ])
+      raw.write(line);
+    raw.write('{"jsonrpc":"2.0","id":20,"method":"ping"}\r');
+    expect(await raw.next()).toEqual({ jsonrpc: '2.0', id: 20, result: {} });
+  });
+
+  it('reads messages in pieces, and arguments that are no object or nested without end as refusals', async () => {
+    const raw = start();
+    const call = (id: number, args: string) =>
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"delegate","arguments":${args}}}`;
+    const line = call(1, '{"tasks":[{"task":"größe"}]}');
+    const bytes = Buffer.from(`${line}\n`);
+    for (let at = 0; at < bytes.length; at += 7) raw.child.stdin?.write(bytes.subarray(at, at + 7));
+    const content = (text: RegExp) => ({ content: [{ type: 'text', text: expect.stringMatching(text) }] });
+    expect((await raw.next()).result).toMatchObject(content(/fine/));
+    raw.write(call(2, '[1]'));
+    expect((await raw.next()).result).toMatchObject({ isError: true, ...content(/have to be an object/) });
+    raw.write(call(3, `{"tasks":${'['.repeat(50_000)}${']'.repeat(50_000)}}`));
+    expect((await raw.next()).result).toMatchObject({ isError: true, ...content(/nested deeper/) });
+    raw.write('{"jsonrpc":"2.0","id":4,"method":"ping"}');
+    expect(await raw.next()).toMatchObject({ id: 4, result: {} });
+  });
+
+  it('closes at a line without end, and says why', async () => {
+    const raw = start();
+    const part = Buffer.alloc(1024 * 1024, 'x');
+    for (let n = 0; n < 17; n++) raw.child.stdin?.write(part);
+    expect(await raw.next()).toMatchObject({ id: null, error: { message: expect.stringMatching(/longer than 16777216 bytes/) } });
+    expect(await raw.left).toBe(0);
+  });
+
+  it('answers what was sent before the end of its input', async () => {
+    const raw = start();
+    raw.child.stdin?.end(`${JSON.stringify(initialize)}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`);
+    expect(await raw.next()).toMatchObject({ id: 'first' });
+    expect(((await raw.next()).result as { tools: object[] }).tools).toHaveLength(5);
+    expect(await raw.left).toBe(0);
+  });
+
+  it('waits for no roots of a client that has left', async () => {
+    const raw = start();
+    const params = { ...initialize.params, capabilities: { roots: {} } };
+    raw.child.stdin?.end(`${JSON.stringify({ ...initialize, params })}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n`);
+    let answer = await raw.next();
+    while (answer.id !== 2) answer = await raw.next();
+    expect((answer.result as { tools: object[] }).tools).toHaveLength(5);
+    expect(await raw.left).toBe(0);
+  });
+});
