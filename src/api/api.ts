@@ -92,6 +92,12 @@ export interface Api extends Proofs {
    * and with `unknown_dialect` where it is another dialect's.
    */
   resume(rootId: string): Promise<Handle[]>;
+  /** Holds live runs back at their next step; resolves when that is in the journal. `already`: it has ended, or nobody drives it. */
+  pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
+  /** Lets a paused run of a living process go on. */
+  release(id: string): Promise<void>;
+  /** Leaves what this process drives for another one to go on with. */
+  drain(reason: string): Promise<void>;
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;
   /** Steers a live run of any process; a finished one is asked a follow-up by a new run of this process. */
   message(id: string, text: string): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;

@@ -92,7 +92,28 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return outcomes;
   }
 
-  async function order(row: RunRow, kind: 'cancel' | 'message', text: string): Promise<void> {
+  async function pauseOne(id: string, reason: string): Promise<{ runId: string; result: 'paused' | 'already' }> {
+    const row = await rowOf(id);
+    const { runId } = row;
+    const holder = isLive(row.status) ? (await store.holders([row.rootId])).get(row.rootId) : null;
+    if (row.status === 'paused' || !holder?.alive) return { runId, result: 'already' };
+    const before = (await store.facts({ runId })).at(-1)?.position;
+    const own = running ? (await running).live(runId) : null;
+    if (own) own.pause(reason);
+    else await order(row, 'pause', reason);
+    return { runId, result: (await untilFact(row, 'run.paused', before)) === 'there' ? 'paused' : 'already' };
+  }
+
+  async function release(id: string): Promise<void> {
+    const row = await rowOf(id);
+    const own = running ? (await running).live(row.runId) : null;
+    const before = (await store.facts({ runId: row.runId })).at(-1)?.position;
+    if (own) own.resume('the user');
+    else await order(row, 'resume', '');
+    await untilFact(row, 'run.resumed', before);
+  }
+
+  async function order(row: RunRow, kind: 'cancel' | 'message' | 'pause' | 'resume', text: string): Promise<void> {
     await store.order({ id: ids.orderId(), runId: row.runId, rootId: row.rootId, kind, text, at: isoOf(clock.now()) });
   }
 
@@ -102,7 +123,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
    */
   async function untilFact(
     row: RunRow,
-    type: 'cancel.asked' | 'message.received',
+    type: 'cancel.asked' | 'message.received' | 'run.paused' | 'run.resumed',
     after: string | undefined,
   ): Promise<'there' | 'ended' | 'gone'> {
     const look = new AbortController();
@@ -206,6 +227,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     wait,
     interrupted,
     resume,
+    pause: (given, reason) => Promise.all(given.map((id) => pauseOne(id, reason))),
+    release,
+    drain: async (reason) => (running ? (await running).drain(reason) : undefined),
     cancel: (given, reason) => Promise.all(given.map((id) => cancelOne(id, reason))),
     async message(id, text) {
       const row = await rowOf(id);

@@ -1,4 +1,5 @@
 import type { Api, Handle } from '../api/api.ts';
+import { isRetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { clean, cleanJson, cleanLine } from './clean.ts';
 import { ended } from './describe.ts';
@@ -16,33 +17,68 @@ export interface Manner {
 
 /**
  * Starts a run, shows it until it has ended, prints its outcome and gives the exit code; null where `start` started none.
- * Ctrl-C cancels the tree; a second one leaves at once.
+ * Ctrl-C cancels the tree; a request to leave pauses it for another process. A second one leaves at once.
  */
 export async function attend(io: Io, api: Api, manner: Manner & { start(): Promise<Handle | null> }): Promise<number | null> {
   const progress = progressFor(io, manner);
   let handle: Handle | null = null;
   let stopped: Stop | null = null;
+  let endWait = () => {};
+  const stop = (why: Stop) => {
+    if (why !== 'terminate') return handle && cancel(handle, why, progress);
+    endWait = leaveInTime(io);
+    void api.drain(leavingText).catch(() => {});
+  };
   const release = io.onInterrupt((why) => {
-    if (stopped !== null && why === 'interrupt') io.exitNow(130);
+    if (stopped !== null && why !== 'closed') io.exitNow(leftBy(why));
     if (stopped === null && why === 'interrupt') progress.note('retinue: cancelling; Ctrl-C again leaves at once\n');
     const first = stopped === null;
     stopped ??= why;
-    if (first && handle) cancel(handle, why, progress);
+    if (first) stop(why);
   });
   const unwatch = api.watch(progress.event);
   let outcome: Outcome | null = null;
   try {
     handle = await manner.start();
     if (handle === null) return null;
-    if (stopped !== null) cancel(handle, stopped, progress);
-    outcome = await handle.outcome;
+    if (stopped !== null) stop(stopped);
+    outcome = await unlessPaused(handle.outcome);
   } finally {
+    endWait();
     unwatch();
     release();
     progress.end(outcome);
   }
+  if (outcome === null) {
+    io.err(`retinue: run ${shortId((handle as Handle).id)} is paused; \`retinue resume\` goes on with it\n`);
+    return leftBy('terminate');
+  }
   print(io, outcome, manner);
   return stopped === 'interrupt' ? 130 : exitCodes[outcome.status];
+}
+
+export const leavingText = 'the process that drove it was told to leave';
+/** As long as a process may take to leave. */
+const leaveMs = 10_000;
+
+/** What is not done by then is left as it is: its facts are there. */
+export function leaveInTime(io: Io): () => void {
+  return io.every(leaveMs, () => io.exitNow(leftBy('terminate')));
+}
+
+/** As shells tell of a process that a signal ended. */
+export function leftBy(why: Stop): number {
+  return why === 'terminate' ? 143 : 130;
+}
+
+/** The outcome; null where the run was paused instead. */
+export async function unlessPaused(outcome: Promise<Outcome>): Promise<Outcome | null> {
+  try {
+    return await outcome;
+  } catch (error) {
+    if (isRetinueError(error) && error.code === 'paused') return null;
+    throw error;
+  }
 }
 
 function cancel(handle: Handle, why: Stop, progress: Progress): void {

@@ -5,8 +5,8 @@ import type { Memories } from '../ports/notes.ts';
 import type { Explanation } from './explanation.ts';
 import type { Settings, SettingsFlags, TrustItem } from './settings.ts';
 
-/** `interrupt`: Ctrl-C or a request to terminate. `closed`: nobody reads standard output any more. */
-export type Stop = 'interrupt' | 'closed';
+/** `interrupt`: Ctrl-C. `terminate`: the process is to leave (SIGTERM, the terminal is gone). `closed`: nobody reads standard output any more. */
+export type Stop = 'interrupt' | 'terminate' | 'closed';
 
 /** A demonstration: what it shows and runs on. `db` is null where the workspace's own database serves. */
 export interface Demo {

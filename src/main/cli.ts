@@ -118,8 +118,11 @@ function stopper(): Pick<Io, 'onInterrupt'> {
   const tell = (why: Stop) => {
     for (const handler of [...handlers]) handler(why);
   };
-  const interrupted = () => tell('interrupt');
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const signals: [NodeJS.Signals, () => void][] = [
+    ['SIGINT', () => tell('interrupt')],
+    ['SIGTERM', () => tell('terminate')],
+    ['SIGHUP', () => tell('terminate')],
+  ];
   process.stderr.on('error', () => {});
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (closed) return;
@@ -130,11 +133,11 @@ function stopper(): Pick<Io, 'onInterrupt'> {
   });
   return {
     onInterrupt(handler) {
-      if (handlers.size === 0) for (const signal of signals) process.on(signal, interrupted);
+      if (handlers.size === 0) for (const [signal, heard] of signals) process.on(signal, heard);
       handlers.add(handler);
       return () => {
         handlers.delete(handler);
-        if (handlers.size === 0) for (const signal of signals) process.off(signal, interrupted);
+        if (handlers.size === 0) for (const [signal, heard] of signals) process.off(signal, heard);
       };
     },
   };

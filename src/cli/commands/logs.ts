@@ -6,7 +6,7 @@ import { createDescriber } from '../describe.ts';
 import type { Args } from '../flags.ts';
 import { paint, shortId } from '../format.ts';
 import { goneText, lookForGone } from '../gone.ts';
-import type { Io } from '../io.ts';
+import type { Io, Stop } from '../io.ts';
 import { factJson, factLine, printJson } from '../json.ts';
 import { groundFlags, withApi } from '../session.ts';
 import { cut, pad } from '../width.ts';
@@ -39,7 +39,7 @@ interface Follow {
 
 async function follow(io: Io, api: Api, { id, tree, line }: Follow): Promise<number> {
   const stop = new AbortController();
-  let ended: 'interrupt' | 'closed' | 'gone' | null = null;
+  let ended: Stop | 'gone' | null = null;
   let after: string | undefined;
   const end = (why: typeof ended) => {
     ended ??= why;
@@ -59,7 +59,7 @@ async function follow(io: Io, api: Api, { id, tree, line }: Follow): Promise<num
     unlook();
     release();
   }
-  if (ended !== 'gone') return ended === 'interrupt' ? 130 : 0;
+  if (ended !== 'gone') return ended === null || ended === 'closed' ? 0 : 130;
   for (const fact of await api.logs(id, { tree, ...(after === undefined ? {} : { after }) })) await print(fact);
   io.err(`retinue: ${shortId(id)} ${goneText}\n`);
   return 0;

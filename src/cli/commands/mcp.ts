@@ -29,7 +29,7 @@ async function serve(args: Args, io: Io): Promise<number> {
   const said = sayingOnce(io);
   const stop = new AbortController();
   const ends: (() => void)[] = [];
-  ends.push(io.onInterrupt((why) => (stop.signal.aborted ? why === 'interrupt' && io.exitNow(130) : stop.abort())));
+  ends.push(io.onInterrupt((why) => (stop.signal.aborted ? why !== 'closed' && io.exitNow(130) : stop.abort())));
   try {
     await io.serveMcp({
       dialect,

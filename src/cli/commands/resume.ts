@@ -1,11 +1,12 @@
 import type { Api, Handle, Interrupted } from '../../api/api.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
+import { leaveInTime, leavingText, leftBy, unlessPaused } from '../attend.ts';
 import { cleanLine } from '../clean.ts';
 import { ended } from '../describe.ts';
 import type { Args } from '../flags.ts';
 import { paint, shortId, statusStyle } from '../format.ts';
-import type { Io } from '../io.ts';
+import type { Io, Stop } from '../io.ts';
 import { outcomeJson, printJson } from '../json.ts';
 import { progressFor } from '../progress.ts';
 import { groundFlags, withApi } from '../session.ts';
@@ -16,8 +17,17 @@ export async function run(args: Args, io: Io): Promise<number> {
   const found = await withApi(io, { flags, drive: false }, async (api) => {
     const all = await api.interrupted();
     if (args.words.length === 0) return all;
-    const roots = await Promise.all(args.words.map(async (word) => (await api.show(word)).rootId));
-    return chosen(io, all, roots);
+    const asked = await Promise.all(args.words.map((word) => api.show(word)));
+    const held = asked.filter((each) => each.status === 'paused' && !all.some((tree) => tree.rootId === each.rootId));
+    for (const { runId } of held) {
+      await api.release(runId);
+      io.err(`retinue: ${shortId(runId)} goes on where it is\n`);
+    }
+    return chosen(
+      io,
+      all,
+      asked.filter((each) => !held.includes(each)).map((each) => each.rootId),
+    );
   });
   if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
   const outcomes: Outcome[] = [];
@@ -44,10 +54,15 @@ function chosen(io: Io, all: Interrupted[], roots: string[]): Interrupted[] {
 async function resumeAll(io: Io, api: Api, { ids, args }: { ids: string[]; args: Args }): Promise<{ outcomes: Outcome[]; code: number }> {
   const progress = progressFor(io, { stream: false, plain: args.has('plain') });
   const handles: Handle[] = [];
-  let stopped = false;
-  const release = io.onInterrupt(() => {
-    if (stopped) io.exitNow(130);
-    stopped = true;
+  let stopped: Stop | null = null;
+  let endWait = () => {};
+  const release = io.onInterrupt((why) => {
+    if (stopped !== null) io.exitNow(leftBy(why));
+    stopped = why;
+    if (why === 'terminate') {
+      endWait = leaveInTime(io);
+      return void api.drain(leavingText).catch(() => {});
+    }
     progress.note('retinue: cancelling; Ctrl-C again leaves at once\n');
     for (const handle of handles) void handle.cancel('interrupted').catch(() => {});
   });
@@ -60,14 +75,19 @@ async function resumeAll(io: Io, api: Api, { ids, args }: { ids: string[]; args:
       if (root) handles.push(root);
       else code = 1;
     }
-    for (const handle of handles) outcomes.push(await handle.outcome);
+    for (const handle of handles) {
+      const outcome = await unlessPaused(handle.outcome);
+      if (outcome) outcomes.push(outcome);
+      else io.err(`retinue: run ${shortId(handle.id)} is paused again\n`);
+    }
   } finally {
+    endWait();
     unwatch();
     release();
     progress.end(null);
   }
   for (const outcome of outcomes) if (!args.has('json')) io.out(`${line(outcome, io.colour.out)}\n`);
-  return { outcomes, code: stopped ? 130 : code };
+  return { outcomes, code: stopped ? leftBy(stopped) : code };
 }
 
 async function take(io: Io, api: Api, id: string): Promise<Handle | null> {

@@ -18,6 +18,19 @@ export const steerCommands: Command[] = [
     load: () => import('../commands/resume.ts'),
   },
   {
+    name: 'pause',
+    group: 'steer',
+    usage: 'ID… [--reason TEXT] [flags]',
+    summary: 'hold runs back at their next step, without a slot',
+    about:
+      'Returns when the pause is in the journal: tool calls at work are finished first. `retinue resume ID` lets a run go on, and so does a message to it. Its deadline goes on.',
+    flags: [{ name: 'reason', value: 'TEXT', help: 'kept in the facts' }, json, ...ground],
+    words: { min: 1, max: many },
+    examples: [['retinue pause last', 'look at what it did, then `retinue resume last`']],
+    exits: 'work',
+    load: () => import('../commands/pause.ts'),
+  },
+  {
     name: 'cancel',
     group: 'steer',
     usage: 'ID… [--reason TEXT] [flags]',

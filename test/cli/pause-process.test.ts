@@ -1,0 +1,105 @@
+// Holding runs back and leaving them to another process, with the real program.
+import { describe, expect, it } from 'vitest';
+import type { RunView } from '../../src/api/api.ts';
+import type { StoredFact } from '../../src/contract/fact.ts';
+import { createPlace, type Place } from './support-process.ts';
+
+const look = { calls: [{ tool: 'list', args: { path: '.' } }] };
+const slowly = (text: string) => ({ delayMs: 1500, text });
+
+async function facts(place: Place, holds: (found: StoredFact[]) => boolean): Promise<StoredFact[]> {
+  return place.until<StoredFact[]>(['logs', 'last', '--tree'], holds);
+}
+
+const count = (found: StoredFact[], type: string) => found.filter((fact) => fact.type === type).length;
+
+describe('pause', () => {
+  it('holds a run of another process back; resume lets it go on', async () => {
+    using place = createPlace({ runs: [{ steps: [look, { ...look, delayMs: 1000 }, { text: 'done' }] }] });
+    const running = place.start('run', 'go');
+    await facts(place, (found) => count(found, 'model.asked') === 2);
+    expect(await place.run('pause', 'last', '--reason', 'to look')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^\w{8} is paused/),
+    });
+    const [row] = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
+    expect(row?.status).toBe('paused');
+    expect((await place.run('pause', 'last')).out).toMatch(/was paused already/);
+    expect(await place.run('resume', 'last')).toMatchObject({ code: 0, err: expect.stringContaining('goes on where it is') });
+    expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
+    const types = (await facts(place, () => true)).map(({ type }) => type);
+    expect(types.filter((type) => type === 'run.paused' || type === 'run.resumed')).toEqual(['run.paused', 'run.resumed']);
+    expect((await place.run('replay', 'last')).code).toBe(0);
+  });
+
+  it('ends with a message to the run', async () => {
+    using place = createPlace({
+      runs: [
+        {
+          steps: [
+            { ...look, delayMs: 1000 },
+            { expect: { prompt: 'go on' }, text: 'done' },
+          ],
+        },
+      ],
+    });
+    const running = place.start('run', 'go');
+    await facts(place, (found) => count(found, 'model.asked') === 1);
+    await place.run('pause', 'last');
+    await place.run('message', 'last', 'go on');
+    expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
+  });
+
+  it('of a run that is cancelled ends it', async () => {
+    using place = createPlace({ runs: [{ steps: [{ ...look, delayMs: 1000 }, { text: 'done' }] }] });
+    const running = place.start('run', 'go');
+    await facts(place, (found) => count(found, 'model.asked') === 1);
+    await place.run('pause', 'last');
+    await place.run('cancel', 'last');
+    expect((await running.finished).code).toBe(130);
+  });
+});
+
+describe('a process that is told to leave', () => {
+  const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
+  const script = {
+    runs: [
+      {
+        when: { agent: 'general' },
+        steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { expect: { prompt: 'b done' }, text: 'all done' }],
+      },
+      { when: { label: 'a' }, steps: [look, slowly('a done')] },
+      { when: { label: 'b' }, steps: [look, slowly('b done')] },
+    ],
+  };
+
+  it.each(['SIGTERM', 'SIGHUP'] as const)('by %s pauses its tree, and another one goes on with it', async (signal) => {
+    using place = createPlace(script);
+    const running = place.start('run', 'go');
+    await facts(place, (found) => count(found, 'model.asked') === 5);
+    running.process.kill(signal);
+    expect(await running.finished).toMatchObject({ code: 143, err: expect.stringContaining('`retinue resume` goes on with it') });
+    const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
+    expect(rows.map(({ status }) => status)).toEqual(['paused', 'paused', 'paused']);
+    expect((await place.run('resume')).code).toBe(0);
+    const found = await facts(place, (all) => count(all, 'run.ended') === 3);
+    expect([count(found, 'child.created'), count(found, 'child.ended'), count(found, 'model.answered')]).toEqual([2, 2, 6]);
+    expect((await place.run('replay', 'last')).code).toBe(0);
+    expect((await place.run('verify')).code).toBe(0);
+  });
+
+  it('leaves at once at a second signal, and nothing is lost', async () => {
+    using place = createPlace({
+      runs: [{ steps: [{ calls: [{ tool: 'bash', args: { command: 'trap "" TERM; sleep 30; sleep 30' } }] }, { text: 'done' }] }],
+    });
+    const running = place.start('run', '--allow', 'bash', 'go');
+    await facts(place, (found) => count(found, 'tool.asked') === 1);
+    running.process.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    running.process.kill('SIGTERM');
+    expect((await running.finished).code).toBe(143);
+    expect(await place.run('resume')).toMatchObject({ code: 0 });
+    const found = await facts(place, (all) => count(all, 'run.ended') === 1);
+    expect(found.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'unknown' } });
+  });
+});
