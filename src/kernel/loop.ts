@@ -226,7 +226,7 @@ async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false
   const late = retryAfterMs !== null && env.deadline !== null && env.clock.monotonic() + retryAfterMs >= env.deadline;
   const retry = !attempt.aborted && !late && (shorter.length > 0 || (error.retryable && tries < maxAttempts));
   // A provider that says when it will take calls again is worth waiting for, without a slot and for everybody to see.
-  const patient = limited && retryAfterMs !== null && !late && !attempt.aborted && (!retry || retryAfterMs >= longWaitMs);
+  const patient = limited && retryAfterMs !== null && retryAfterMs >= longWaitMs && !late && !attempt.aborted;
   const fallback = retry || attempt.aborted || !error.retryable ? null : await env.fallBack();
   const again = retry || patient || fallback !== null;
   const costUsd = attempt.usage && env.handle.price ? env.handle.price(attempt.usage) : null;
