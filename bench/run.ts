@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { network } from './network.ts';
+import { factsPerSecond, processStarts } from './process.ts';
 import { withRuntime } from './support.ts';
 
 setFlagsFromString('--expose-gc');
@@ -96,3 +97,7 @@ line('the same loops over node:http', `${net.httpMs.toFixed(0)} ms`, '—', true
 line('the same delegated, every fact in SQLite', `${net.retinueMs.toFixed(0)} ms`, '—', true);
 line('delegated against bare', `${net.ratio.toFixed(2)} ×`, '≤ 2 ×', net.ratio <= 2);
 line('`retinue run` to its first model request', `${net.firstRequestMs.toFixed(0)} ms`, '≤ 300 ms', net.firstRequestMs <= 300);
+const starts = median(await processStarts(9));
+line('from `delegate` to the first request of a child process', `${starts.toFixed(0)} ms`, '≤ 250 ms', starts <= 250);
+const replayed = await factsPerSecond();
+line('replay', `${replayed.toFixed(0)} facts/s`, '≥ 20000/s', replayed >= 20_000);

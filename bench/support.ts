@@ -13,6 +13,7 @@ import { createRedact } from '../src/main/secrets.ts';
 import { systemClock, systemIds } from '../src/main/system.ts';
 import { createModelCaller } from '../src/models/call.ts';
 import { builtInRuleset } from '../src/parts/policy.ts';
+import type { Host } from '../src/ports/host.ts';
 import type { Models } from '../src/ports/model.ts';
 import type { Store } from '../src/ports/store.ts';
 import type { AnyTool } from '../src/ports/tool.ts';
@@ -59,7 +60,7 @@ const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, m
 export async function withRuntime<T>(
   kind: 'memory' | 'sqlite',
   use: (runtime: Runtime, store: Store) => Promise<T>,
-  given: { models?: Models; model?: string; slots?: number } = {},
+  given: { models?: Models; model?: string; slots?: number; delegatedHost?: Host } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const store = kind === 'memory' ? createMemoryStore() : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal' });
@@ -78,6 +79,7 @@ export async function withRuntime<T>(
     redact: createRedact({}),
     models: given.models ?? { resolve: async () => handle },
     ...(given.slots === undefined ? {} : { slots: given.slots }),
+    delegatedHost: given.delegatedHost,
     settings: {
       workspace: folder,
       model: given.model ?? 'bench/bench',

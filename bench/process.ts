@@ -1,0 +1,63 @@
+// From `delegate` to the first model request of a child in a process of its own, and what a replay and a resume cost.
+import { resolve } from 'node:path';
+import { createProcessHost } from '../src/hosts/process.ts';
+import { pinnedOf } from '../src/kernel/history.ts';
+import { replayRun } from '../src/kernel/replay.ts';
+import { createGuard } from '../src/system/guard.ts';
+import { withRuntime } from './support.ts';
+
+/** Each in milliseconds, one after the other. */
+export async function processStarts(rounds: number): Promise<number[]> {
+  const command = [process.execPath, resolve(import.meta.dirname, '../bin/retinue.js'), '--child-run'];
+  const delegatedHost = createProcessHost({ command, env: process.env, marks: createGuard().marks });
+  return withRuntime(
+    'sqlite',
+    async (runtime) => {
+      const times: number[] = [];
+      const client = await runtime.client();
+      for (let round = 0; round < rounds; round++) {
+        const began = performance.now();
+        const asked = new Promise<void>((done) => {
+          const end = runtime.listen((event) => {
+            if (event.type !== 'model.asked') return;
+            end();
+            done();
+          });
+        });
+        const run = await client.delegate({ task: 'say done', agent: 'explore' });
+        await asked;
+        times.push(performance.now() - began);
+        await run.outcome;
+      }
+      await client.close();
+      return times;
+    },
+    { delegatedHost },
+  );
+}
+
+/** Facts replayed in a second, over the journals of 200 runs. */
+export async function factsPerSecond(): Promise<number> {
+  return withRuntime('memory', async (runtime, store) => {
+    const client = await runtime.client();
+    for (let n = 0; n < 200; n++) await (await client.delegate({ task: `say done ${n}`, agent: 'explore' })).outcome;
+    await client.close();
+    const rows = await store.runs({});
+    const journals = await Promise.all(
+      rows.map(async ({ runId }) => {
+        const facts = await store.facts({ runId });
+        const started = facts.find((fact) => fact.type === 'run.started');
+        return { facts, pinned: started?.data.system ? await pinnedOf(runId, started.data, store) : null };
+      }),
+    );
+    let facts = 0;
+    const began = performance.now();
+    for (let round = 0; round < 20; round++)
+      for (const journal of journals) {
+        const { difference } = replayRun(journal.facts, journal.pinned);
+        if (difference) throw new Error(JSON.stringify(difference));
+        facts += journal.facts.length;
+      }
+    return facts / ((performance.now() - began) / 1000);
+  });
+}
