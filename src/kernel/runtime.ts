@@ -23,17 +23,17 @@ import type { AnyTool } from '../ports/tool.ts';
 import type { Workspaces } from '../ports/workspace.ts';
 import { admit, bothChecks, type Ground, parseBrief } from './admit.ts';
 import { type ClientOptions, placeClient, recordClient } from './client.ts';
+import { endClient, endWithChildren } from './client-end.ts';
 import { createDelegation, type Desk } from './delegate.ts';
-import { executeRun, pausedBy } from './execute.ts';
-import { completed } from './fold.ts';
+import { executeRun } from './execute.ts';
 import { checkContinuable } from './history.ts';
 import { createJournal } from './journal.ts';
-import { endingOf, type LiveRun, type StopCause } from './live.ts';
+import type { LiveRun } from './live.ts';
 import { heedOrders } from './orders.ts';
 import { createdParts, placeRun, viewOf } from './place.ts';
 import { recall } from './recall.ts';
 import { reviveTree, stopAsRecorded, takenUp } from './revive.ts';
-import { type RunGround, settleRun, suspendRun } from './run.ts';
+import type { RunGround } from './run.ts';
 import { createSteering, letGo } from './steer.ts';
 
 export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools' | 'setup'> {
@@ -219,14 +219,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     runs.set(run.id, run);
     run.parent?.children.add(run);
     try {
-      await journal.record(
-        run.rootId,
-        createdParts(
-          run,
-          { call: call && { index: call.index, turn: call.turn }, n: call?.n ?? 0, dialect, host: hostOf(run).name },
-          journal,
-        ),
-      );
+      const at = call && { index: call.index, turn: call.turn };
+      await journal.record(run.rootId, createdParts(run, { call: at, n: call?.n ?? 0, dialect, host: hostOf(run).name }, journal));
     } catch (error) {
       runs.delete(run.id);
       journal.forget(run.id);
@@ -257,18 +251,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     assertOpen(null);
     const run = placeClient(ids.runId(), given, { settings, setup, scheduler });
     runs.set(run.id, run);
-    const end = async ({ gone = false } = {}) => {
-      // What a native client delegated can be gone on with; the other contracts end it, as their sources do.
-      if (gone && !setup.endsWithClient && run.children.size > 0)
-        run.stop({ code: 'paused', message: 'the client that delegated it went away' });
-      if (pausedBy(run) !== null) {
-        await suspendRun(run, pausedBy(run) as string, runGround);
-        return run.ended;
-      }
-      const below = gone ? { below: { code: 'client_gone' as const, message: 'the client that delegated it went away' } } : {};
-      await settleRun(run, run.signal.aborted ? endingOf(run.signal.reason as StopCause) : completed, { ...runGround, ...below });
-      return run.ended;
-    };
+    const end = ({ gone = false } = {}) => endClient(run, { gone }, { setup, ground: runGround });
     run.signal.addEventListener('abort', () => void end().catch(() => {}), { once: true });
     await recordClient(run.id, given, { settings, setup, journal, dialect, host: 'inline' });
     return {
@@ -283,8 +266,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     assertOpen(null);
     const claim = await store.claim(owner, rootId);
     if (!claim.ok) return { ok: false, pid: claim.pid };
-    const known = new Set(runs.keys());
-    const revived = known.has(rootId) ? [] : await reviveTree(rootId, { store, journal, scheduler, admission: ground });
+    const here = runs.get(rootId);
+    if (here) return { ok: true, handles: [handleOf(here)] };
+    const revived = await reviveTree(rootId, { store, journal, scheduler, admission: ground });
+    if (revived.length === 0) return { ok: true, handles: [] };
     for (const run of revived) runs.set(run.id, run);
     await journal.record(
       rootId,
@@ -292,16 +277,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     );
     for (const run of revived) stopAsRecorded(run, { state: journal.state(run.id), now: clock.now() });
     for (const run of revived.filter((each) => each.admitted)) void executeRun(run, hostOf(run), runGround);
-    for (const client of revived.filter((each) => !each.admitted)) void closeWithChildren(client);
+    for (const client of revived.filter((each) => !each.admitted)) void endWithChildren(client, { setup, ground: runGround });
     return { ok: true, handles: revived.map(handleOf) };
-  }
-
-  /** Nobody stands behind a client that is gone: what its contract lets go on does so, and then it has ended. */
-  async function closeWithChildren(client: LiveRun): Promise<void> {
-    const gone: StopCause = { code: 'client_gone', message: 'the client that delegated it went away' };
-    if (setup.endsWithClient) for (const child of client.children) child.stop(gone);
-    await Promise.allSettled([...client.children].map((child) => child.ended));
-    await settleRun(client, completed, runGround);
   }
 
   return {
