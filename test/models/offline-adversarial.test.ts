@@ -317,11 +317,12 @@ describe('outputs that make no sense', () => {
   test('the largest outputs that tools give are read at once', () => {
     const paths = many(1000, (index) => `a/d${index % 50}/file${index}.ts`);
     const found = paths.map((path, index) => `${path}:1:import x from '../d0/file${index}'; // TODO and more`).join('\n');
-    const start = performance.now();
+    const start = process.cpuUsage();
     const { calls } = converse(taskOf({ folders: ['a'], files: false }), offered.slice(0, 4), (tool) =>
       tool === 'glob' ? paths.join('\n') : tool === 'grep' ? found : '     1\tx',
     );
     expect(calls.length).toBeGreaterThan(60);
-    expect(performance.now() - start).toBeLessThan(3000);
+    // The work of this process alone: others may be at work on the machine.
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(3000);
   });
 });
