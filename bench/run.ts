@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { network } from './network.ts';
 import { factsPerSecond, processStarts } from './process.ts';
+import { resumeMs } from './resume.ts';
 import { withRuntime } from './support.ts';
 
 setFlagsFromString('--expose-gc');
@@ -101,3 +102,5 @@ const starts = median(await processStarts(9));
 line('from `delegate` to the first request of a child process', `${starts.toFixed(0)} ms`, '≤ 250 ms', starts <= 250);
 const replayed = await factsPerSecond();
 line('replay', `${replayed.toFixed(0)} facts/s`, '≥ 20000/s', replayed >= 20_000);
+const resumed = median([await resumeMs(), await resumeMs(), await resumeMs()]) - version;
+line('resume of a run of 200 turns to its next request, less the start', `${resumed.toFixed(0)} ms`, '≤ 200 ms', resumed <= 200);
