@@ -14,34 +14,43 @@ import { groundFlags, withApi } from '../session.ts';
 /** Goes on with what earlier processes left unfinished, and waits for it. */
 export async function run(args: Args, io: Io): Promise<number> {
   const flags = groundFlags(args);
-  const found = await withApi(io, { flags, drive: false }, async (api) => {
-    const all = await api.interrupted();
-    if (args.words.length === 0) return all;
-    const asked = await Promise.all(args.words.map((word) => api.show(word)));
-    const held = asked.filter((each) => each.status === 'paused' && !all.some((tree) => tree.rootId === each.rootId));
-    for (const { runId } of held) {
-      await api.release(runId);
-      io.err(`retinue: ${shortId(runId)} goes on where it is\n`);
-    }
-    return chosen(
-      io,
-      all,
-      asked.filter((each) => !held.includes(each)).map((each) => each.rootId),
-    );
-  });
-  if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
   const outcomes: Outcome[] = [];
   let code = 0;
-  for (const dialect of new Set(found.map((tree) => tree.dialect))) {
-    const ids = found.filter((tree) => tree.dialect === dialect).map((tree) => tree.rootId);
-    const part = await withApi(io, { flags, drive: true, dialect, agents: { chosen: undefined } }, (api) =>
-      resumeAll(io, api, { ids, args }),
-    );
+  const resume = async (api: Api, trees: Interrupted[]) => {
+    const part = await resumeAll(io, api, { ids: trees.map((tree) => tree.rootId), args });
     outcomes.push(...part.outcomes);
     code ||= part.code;
+  };
+  const agents = { chosen: undefined };
+  const others = await withApi(io, { flags, drive: true, agents }, async (api) => {
+    const found = await wanted(args, io, api);
+    if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
+    const own = found.filter((tree) => tree.dialect === api.dialect.name);
+    if (own.length > 0) await resume(api, own);
+    return found.filter((tree) => !own.includes(tree));
+  });
+  for (const dialect of new Set(others.map((tree) => tree.dialect))) {
+    const trees = others.filter((tree) => tree.dialect === dialect);
+    await withApi(io, { flags, drive: true, dialect, agents }, (api) => resume(api, trees));
   }
   if (args.has('json')) printJson(io, outcomes.map(outcomeJson));
   return code;
+}
+
+async function wanted(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
+  const all = await api.interrupted();
+  if (args.words.length === 0) return all;
+  const asked = await Promise.all(args.words.map((word) => api.show(word)));
+  const held = asked.filter((each) => each.status === 'paused' && !all.some((tree) => tree.rootId === each.rootId));
+  for (const { runId } of held) {
+    await api.release(runId);
+    io.err(`retinue: ${shortId(runId)} goes on where it is\n`);
+  }
+  return chosen(
+    io,
+    all,
+    asked.filter((each) => !held.includes(each)).map((each) => each.rootId),
+  );
 }
 
 function chosen(io: Io, all: Interrupted[], roots: string[]): Interrupted[] {
