@@ -150,7 +150,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   let closed = false;
 
   function loseAll(error: RetinueError): void {
-    for (const run of runs.values()) if (run.parent === null) loseTree(run.id, error);
+    for (const run of runs.values()) if (run.parent === null) journal.abandon(run.id, error);
   }
 
   function loseTree(rootId: string, error: RetinueError): void {
@@ -228,13 +228,18 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         ),
       );
     } catch (error) {
-      runs.delete(run.id);
-      journal.forget(run.id);
-      run.parent?.children.delete(run);
-      run.unlink();
-      run.settle.reject(error);
+      unplace(run, error);
       throw error;
     }
+  }
+
+  /** Takes a run back whose first facts could not be written: nothing of it was done. */
+  function unplace(run: LiveRun, error: unknown): void {
+    runs.delete(run.id);
+    journal.forget(run.id);
+    run.parent?.children.delete(run);
+    run.unlink();
+    run.settle.reject(error);
   }
 
   function handleOf(run: LiveRun): RunHandle {
@@ -286,10 +291,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const known = new Set(runs.keys());
     const revived = known.has(rootId) ? [] : await reviveTree(rootId, { store, journal, scheduler, admission: ground });
     for (const run of revived) runs.set(run.id, run);
-    await journal.record(
-      rootId,
-      revived.map((run) => takenUp(journal.state(run.id), by)),
-    );
+    try {
+      assertOpen(null);
+      await journal.record(
+        rootId,
+        revived.map((run) => takenUp(journal.state(run.id), by)),
+      );
+    } catch (error) {
+      for (const run of revived) unplace(run, error);
+      throw error;
+    }
     for (const run of revived) stopAsRecorded(run, { state: journal.state(run.id), now: clock.now() });
     for (const run of revived.filter((each) => each.admitted)) void executeRun(run, hostOf(run), runGround);
     for (const client of revived.filter((each) => !each.admitted)) void closeWithChildren(client);

@@ -37,7 +37,7 @@ const maxVirtualMs = 12 * 3_600_000;
 
 const anyAgent = { name: 'any', description: '', prompt: 'You work.', source: 'simulation' };
 
-export async function simulate(seed: number): Promise<Simulated> {
+export async function simulate(seed: number, tell: (line: string) => void = () => {}): Promise<Simulated> {
   const chance = createChance(seed);
   const plan = createPlan(chance.fork());
   const clock = createHandClock();
@@ -72,6 +72,7 @@ export async function simulate(seed: number): Promise<Simulated> {
     if (stored?.type !== 'run.ended' || canonical(stored.data.outcome) !== canonical(outcome))
       faults.push(`an acknowledged outcome is lost: ${outcome.runId} ${outcome.status}`);
   }
+  for (const { runId, seq, at, type, data } of facts) tell(`${at} ${runId.slice(-4)} ${seq} ${type} ${JSON.stringify(data).slice(0, 240)}`);
   const rows = await world.store.runs({});
   const statuses: Record<string, number> = {};
   for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
