@@ -144,7 +144,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     redact: options.redact,
     gone: (run) => void runs.delete(run.id),
   };
-  const endOrders = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message, pause, resume: letGo });
+  const heeding = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message, pause, resume: letGo });
   const dialect = options.dialect.name;
   const hostOf = (run: LiveRun) => (run.depth > 0 ? (options.delegatedHost ?? options.host) : options.host);
   let closed = false;
@@ -304,6 +304,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     for (const run of revived) stopAsRecorded(run, { state: journal.state(run.id), now: clock.now() });
     for (const run of revived.filter((each) => each.admitted)) void executeRun(run, hostOf(run), runGround);
     for (const client of revived.filter((each) => !each.admitted)) void closeWithChildren(client);
+    void heeding.look();
     return { ok: true, handles: revived.map(handleOf) };
   }
 
@@ -337,7 +338,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const roots = [...runs.values()].filter((run) => run.parent === null);
       await Promise.allSettled(roots.map((run) => cancel(run, 'the process is closing', 'the runtime').then(() => run.ended)));
       await toolSource?.close();
-      endOrders();
+      heeding.end();
       await journal.settled();
       await store.release(owner);
     },

@@ -3,7 +3,9 @@
 import { parseArgs } from 'node:util';
 import { printSimulated, simulateMany } from './many.ts';
 
-const { values } = parseArgs({ options: { seed: { type: 'string' }, runs: { type: 'string' }, from: { type: 'string' }, facts: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: { seed: { type: 'string' }, runs: { type: 'string' }, from: { type: 'string' }, facts: { type: 'boolean' } },
+});
 const one = values.seed === undefined ? null : Number(values.seed);
 const result = await simulateMany({
   from: one ?? Number(values.from ?? 1),

@@ -7,7 +7,15 @@ export interface ManySimulated extends Omit<Simulated, 'faults'> {
 }
 
 /** Seed after seed from `from` on, until there were so many runs. */
-export async function simulateMany({ from, runs, tell }: { from: number; runs: number; tell?: (line: string) => void }): Promise<ManySimulated> {
+export async function simulateMany({
+  from,
+  runs,
+  tell,
+}: {
+  from: number;
+  runs: number;
+  tell?: (line: string) => void;
+}): Promise<ManySimulated> {
   const begun = performance.now();
   const sum: ManySimulated = { seeds: 0, runs: 0, facts: 0, crashes: 0, statuses: {}, failed: [], ms: 0 };
   for (let seed = from; sum.runs < runs; seed++) {

@@ -45,7 +45,7 @@ export async function simulate(seed: number, tell: (line: string) => void = () =
   const outside: Outside = { effects: new Map(), answers: new Map() };
   const faults: string[] = [];
   const world: World = {
-    ...{ plan, clock, chance, outside, acknowledged: [], lives: [], crashes: 0, stats: null },
+    ...{ plan, clock, chance, outside, acknowledged: [], lives: [], crashes: 0, stats: null, given: new Map(), takenUpAt: 0 },
     ids: idsOf(chance.fork()),
     fault: (what) => void faults.push(what),
     store: createMemoryStore({ clock, memory }),
@@ -73,6 +73,11 @@ export async function simulate(seed: number, tell: (line: string) => void = () =
       faults.push(`an acknowledged outcome is lost: ${outcome.runId} ${outcome.status}`);
   }
   for (const { runId, seq, at, type, data } of facts) tell(`${at} ${runId.slice(-4)} ${seq} ${type} ${JSON.stringify(data).slice(0, 240)}`);
+  for (const [id, at] of world.given) {
+    const kind = memory.orders.get(id)?.kind;
+    // A pause that came too late for its run stays until somebody looks again.
+    if (at < world.takenUpAt && (kind === 'cancel' || kind === 'message')) faults.push(`nobody looked at the ${kind} that waited`);
+  }
   const rows = await world.store.runs({});
   const statuses: Record<string, number> = {};
   for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
@@ -93,6 +98,9 @@ interface World {
   lives: Life[];
   crashes: number;
   stats: Runtime['stats'] | null;
+  /** When each order was given, and when the last process took everything up. */
+  given: Map<string, number>;
+  takenUpAt: number;
 }
 
 /** Process after process until everything has ended. */
@@ -107,6 +115,7 @@ async function story(world: World): Promise<void> {
     const fate = last || (n > 1 && chance.hit(0.3)) ? null : { kind, at: chance.int(1, chance.pick([12, 60, 250])) };
     const life = createLife({ clock, chance: chance.fork(), weather: stormy && !last ? rough : calm, fate });
     world.lives.push(life);
+    if (n > 1 && life.weather === calm) world.takenUpAt = clock.monotonic();
     const ended = await live(world, life, n === 1);
     if (chance.hit(0.15)) clock.jump(chance.int(-3_600_000, 3_600_000));
     if (!(await store.runs({ live: true })).length && ended) break;
@@ -132,7 +141,6 @@ async function live(world: World, life: Life, first: boolean): Promise<boolean> 
   const end = await Promise.race([work, life.over]);
   if (end === 'kill' || end === 'stop') {
     await store.release(runtime.owner);
-    if (end === 'stop') life.clock.defer(() => {});
     return false;
   }
   if (end !== true) await runtime.drain('the process ends');
@@ -161,10 +169,13 @@ async function goOn(runtime: Runtime, store: Store): Promise<RunHandle[]> {
 }
 
 /** Orders from outside at random moments: messages, cancels, pauses and their ends. */
-function steer({ store, clock, ids }: World, chance: Chance): { end(): void } {
+function steer({ store, clock, ids, given }: World, chance: Chance): { end(): void } {
   let over = false;
-  const give = async (kind: 'message' | 'cancel' | 'pause' | 'resume', runId: string, rootId: string) =>
-    store.order({ id: ids.orderId(), runId, rootId, kind, text: `order ${ids.orderId()}`, at: isoOf(clock.now()) });
+  const give = async (kind: 'message' | 'cancel' | 'pause' | 'resume', runId: string, rootId: string) => {
+    const id = ids.orderId();
+    given.set(id, clock.monotonic());
+    await store.order({ id, runId, rootId, kind, text: `order ${id}`, at: isoOf(clock.now()) });
+  };
   const act = async () => {
     const rows = (await store.runs({ order: 'oldest' })).filter((row) => isLive(row.status));
     if (over) return;
