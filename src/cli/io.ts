@@ -21,6 +21,21 @@ export interface Demo {
   found(): Promise<{ here: string[]; next: string | null }>;
 }
 
+/** What was counted of a tree that was killed in the middle and gone on with. */
+export interface CrashDemo {
+  db: string;
+  runs: number;
+  openAtKill: number;
+  completed: number;
+  /** `asked`: by the model's own record. `repeated`: asked again although the answer was in the journal. */
+  model: { asked: number; answered: number; openAtKill: number; repeated: number };
+  /** `repeated`: took effect more than once. */
+  tools: { finished: number; unknown: number; repeated: number };
+  facts: number;
+  /** What of the journal does not hold. */
+  faults: string[];
+}
+
 /** One thing that `doctor` looked at. `broken`: nothing works until it is put right. */
 export interface Check {
   name: string;
@@ -139,6 +154,8 @@ export interface Io {
   };
   /** Rejects with `usage` for a name that there is none of. */
   demo(name: string): Promise<Demo>;
+  /** Kills real processes of this program; `say` is told how it goes. */
+  crashDemo(say: (text: string) => void): Promise<CrashDemo>;
   /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */
   explain(settings: Settings, name: string): Promise<Explanation>;
   /** `drive`: the command may write. Without it there need be no database. */

@@ -48,6 +48,8 @@ export interface Journal {
   note(rootId: string, part: Part): void;
   /** Lets go of a run that has ended. */
   forget(runId: string): void;
+  /** The tree is another process's now: it takes no further facts, and what is not written yet never will be. */
+  abandon(rootId: string, error: RetinueError): void;
   listen(listener: (event: Fact | Delta) => void): () => void;
   emit(delta: Delta): void;
   /** When everything recorded so far is durable or lost. */
@@ -166,11 +168,14 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
   }
 
   function lose(batch: Batch, error: RetinueError): void {
-    const { rootId } = batch.unit;
-    const first = !dead.has(rootId);
-    dead.set(rootId, dead.get(rootId) ?? error);
     batch.done.reject(error);
     // What was recorded while the commit failed builds on facts that are not there.
+    abandon(batch.unit.rootId, error);
+  }
+
+  function abandon(rootId: string, error: RetinueError): void {
+    const first = !dead.has(rootId);
+    dead.set(rootId, dead.get(rootId) ?? error);
     pending.get(rootId)?.done.reject(error);
     pending.delete(rootId);
     if (first) lost(rootId, error);
@@ -196,6 +201,7 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     record,
     note: (rootId, part) => void record(rootId, [part]).catch(() => {}),
     forget: (runId) => void states.delete(runId),
+    abandon,
     listen(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

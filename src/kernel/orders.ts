@@ -21,8 +21,14 @@ export interface OrderDesk {
 
 const from = 'the user';
 
-/** Looks for orders whenever the store says that something may have come. The returned function ends it. */
-export function heedOrders(desk: OrderDesk): () => void {
+export interface Heed {
+  /** Looks now: orders may have waited for whoever takes a tree up. */
+  look(): Promise<void>;
+  end(): void;
+}
+
+/** Looks for orders whenever the store says that something may have come. */
+export function heedOrders(desk: OrderDesk): Heed {
   let looking = false;
   let again = false;
 
@@ -47,7 +53,7 @@ export function heedOrders(desk: OrderDesk): () => void {
     }
   }
 
-  return desk.store.watch(() => void look());
+  return { look, end: desk.store.watch(() => void look()) };
 }
 
 async function obey(order: Order, desk: OrderDesk): Promise<void> {
@@ -57,6 +63,12 @@ async function obey(order: Order, desk: OrderDesk): Promise<void> {
   if (open && !run.closing && order.kind === 'message') return desk.message(run, order.text, from, [order.id]);
   // Consumed with the fact that the run writes when it comes to it.
   if (open && order.kind === 'pause' && !run.hold?.isRecorded) return desk.pause(run, order.text, [order.id]);
-  if (open && order.kind === 'resume' && run.hold) return desk.resume(run, from, [order.id]);
+  if (open && order.kind === 'resume' && run.hold?.isRecorded) return desk.resume(run, from, [order.id]);
+  if (open && order.kind === 'resume' && run.hold) {
+    // Nothing is written of the pause yet: both are over without a fact.
+    const both = [...run.hold.consumed, order.id];
+    desk.resume(run, from, []);
+    return desk.store.dropOrders(desk.owner, both);
+  }
   await desk.store.dropOrders(desk.owner, [order.id]);
 }

@@ -144,13 +144,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     redact: options.redact,
     gone: (run) => void runs.delete(run.id),
   };
-  const endOrders = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message, pause, resume: letGo });
+  const heeding = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message, pause, resume: letGo });
   const dialect = options.dialect.name;
   const hostOf = (run: LiveRun) => (run.depth > 0 ? (options.delegatedHost ?? options.host) : options.host);
   let closed = false;
 
   function loseAll(error: RetinueError): void {
-    for (const run of runs.values()) if (run.parent === null) loseTree(run.id, error);
+    for (const run of runs.values()) if (run.parent === null) journal.abandon(run.id, error);
   }
 
   function loseTree(rootId: string, error: RetinueError): void {
@@ -222,13 +222,18 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const at = call && { index: call.index, turn: call.turn };
       await journal.record(run.rootId, createdParts(run, { call: at, n: call?.n ?? 0, dialect, host: hostOf(run).name }, journal));
     } catch (error) {
-      runs.delete(run.id);
-      journal.forget(run.id);
-      run.parent?.children.delete(run);
-      run.unlink();
-      run.settle.reject(error);
+      unplace(run, error);
       throw error;
     }
+  }
+
+  /** Takes a run back whose first facts could not be written: nothing of it was done. */
+  function unplace(run: LiveRun, error: unknown): void {
+    runs.delete(run.id);
+    journal.forget(run.id);
+    run.parent?.children.delete(run);
+    run.unlink();
+    run.settle.reject(error);
   }
 
   function handleOf(run: LiveRun): RunHandle {
@@ -271,13 +276,20 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const revived = await reviveTree(rootId, { store, journal, scheduler, admission: ground });
     if (revived.length === 0) return { ok: true, handles: [] };
     for (const run of revived) runs.set(run.id, run);
-    await journal.record(
-      rootId,
-      revived.map((run) => takenUp(journal.state(run.id), by)),
-    );
+    try {
+      assertOpen(null);
+      await journal.record(
+        rootId,
+        revived.map((run) => takenUp(journal.state(run.id), by)),
+      );
+    } catch (error) {
+      for (const run of revived) unplace(run, error);
+      throw error;
+    }
     for (const run of revived) stopAsRecorded(run, { state: journal.state(run.id), now: clock.now() });
     for (const run of revived.filter((each) => each.admitted)) void executeRun(run, hostOf(run), runGround);
     for (const client of revived.filter((each) => !each.admitted)) void endWithChildren(client, { setup, ground: runGround });
+    void heeding.look();
     return { ok: true, handles: revived.map(handleOf) };
   }
 
@@ -303,7 +315,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const roots = [...runs.values()].filter((run) => run.parent === null);
       await Promise.allSettled(roots.map((run) => cancel(run, 'the process is closing', 'the runtime').then(() => run.ended)));
       await toolSource?.close();
-      endOrders();
+      heeding.end();
       await journal.settled();
       await store.release(owner);
     },

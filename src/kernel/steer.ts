@@ -21,10 +21,13 @@ export function createSteering(journal: Journal): Steering {
       await durable;
     },
     async message(run, text, from, consumed = []) {
-      // Whoever is told something goes on with it.
+      // Whoever is told something goes on with it; a pause that is not written yet is over before it began.
+      const paused = run.hold && !run.hold.isRecorded ? run.hold.consumed : [];
       if (run.hold) letGo(run, from);
       const data = { from: from.toWellFormed(), text: text.toWellFormed() };
-      const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'message.received', data }] }], { consumed });
+      const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'message.received', data }] }], {
+        consumed: [...consumed, ...paused],
+      });
       run.notify();
       await durable;
     },

@@ -85,6 +85,7 @@ function createIo(root: string, version: string): Io {
       apply: async (installation) => (await installer()).applyInstall(installation),
     },
     demo: async (name) => (await import('./demo.ts')).demoOf(name, { root, ...surroundings }),
+    crashDemo: async (say) => (await import('./demo-crash.ts')).crashDemo({ root, env }, say),
     explain: async (settings, name) => (await import('./compose.ts')).explain(settings, name),
     memories: async (settings, options) => (await import('./compose.ts')).openMemories(settings, options),
     trust: {

@@ -9,7 +9,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
 import { foreignTools } from '../dialects/settings.ts';
-import { createRuntime, type Runtime } from '../kernel/runtime.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from '../kernel/runtime.ts';
 import { modelAdvice } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
 import { createModels, type Provider } from '../models/models.ts';
@@ -33,6 +33,7 @@ import { builtInTools, directories, type SearchBackend } from '../tools/index.ts
 import { compileSchema } from '../tools/json-schema.ts';
 import { createMcp } from '../tools/mcp/index.ts';
 import { catalogOf } from './agents.ts';
+import { armedCrash } from './crash.ts';
 import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
 import { hostsFor } from './hosts.ts';
@@ -44,7 +45,10 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const { path } = settings.db;
   const durability = settings.durability.value;
   // A command that only reads makes no database where there is none: it finds nothing.
-  const store = drive || existsSync(path) ? await openSqliteStore({ path, durability }) : createMemoryStore();
+  const crash = armedCrash(process.env) ?? undefined;
+  const armed = crash && (await import('../testing/crash.ts'));
+  const opened = drive || existsSync(path) ? await openSqliteStore({ path, durability, crash }) : createMemoryStore();
+  const store = armed && crash ? armed.crashingStore(opened, crash) : opened;
   const catalog = catalogOf(settings);
   const guard = createGuard();
   const notes = once(() => openNotes({ path, durability }));
@@ -52,7 +56,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   function runtime(): Promise<Runtime> {
     const redact = redactOf(settings, catalog);
     const { workspace, mcpServers: servers } = settings;
-    return createRuntime({
+    const options: RuntimeOptions = {
       store,
       clock: systemClock,
       ids: systemIds,
@@ -68,7 +72,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
       redact,
       toolSource: createMcp({ servers, workspace, env: process.env, clock: systemClock, redact, marks: guard.marks }),
       dialect,
-      ...hostsFor({ asked: host, usual: dialect.setup?.host }, guard),
+      ...hostsFor({ asked: host, usual: dialect.setup?.host }, guard, crash),
       workspaces: directories,
       memories: lazyNotes(notes).memories,
       models: withPrices(createModels({ providers: providers(settings) }), settings.prices),
@@ -78,7 +82,8 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         limits: settings.limits.config,
         rulesets: rulesets(settings, dialect),
       },
-    });
+    };
+    return createRuntime(armed && crash ? armed.crashingRuntime(options, crash) : options);
   }
 
   const known = catalogFor(dialect, catalog);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inlineHost } from '../hosts/inline.ts';
 import { createProcessHost } from '../hosts/process.ts';
+import type { Crash } from '../ports/crash.ts';
 import type { Host } from '../ports/host.ts';
 import type { Guard } from '../system/guard.ts';
 import { childWord } from './child-word.ts';
@@ -15,14 +16,15 @@ export type HostName = (typeof hostNames)[number];
 export function hostsFor(
   names: { asked: HostName | undefined; usual: HostName | undefined },
   guard: Guard,
+  crash?: Crash,
 ): { host: Host; delegatedHost: Host } {
-  const make = (name: HostName | undefined) => (name === 'process' ? processHost(guard) : inlineHost);
+  const make = (name: HostName | undefined) => (name === 'process' ? processHost(guard, crash) : inlineHost);
   return { host: make(names.asked), delegatedHost: make(names.asked ?? names.usual) };
 }
 
-function processHost(guard: Guard): Host {
+function processHost(guard: Guard, crash: Crash | undefined): Host {
   const command = [process.execPath, join(packageRoot(), 'bin', 'retinue.js'), childWord];
-  return createProcessHost({ command, env: process.env, marks: guard.marks });
+  return createProcessHost({ command, env: process.env, marks: guard.marks, crash });
 }
 
 /** The folder of package.json: one up from dist/, two up from src/main/. */

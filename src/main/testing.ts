@@ -6,6 +6,7 @@ import { systemClock } from './system.ts';
 
 export { createMemoryStore } from '../stores/memory.ts';
 export { createHandClock, type HandClock } from '../testing/hand-clock.ts';
+export { checkInvariants, type InvariantName, type InvariantOptions, invariantNames, type Violation } from '../testing/invariants.ts';
 export {
   type Fault,
   type ProviderRequest,

@@ -170,6 +170,9 @@ export function world(play: Play = {}): World {
       plan: async () => Promise.reject(new Error('no plan')),
       apply: async () => null,
     },
+    crashDemo: async () => {
+      throw new Error('no processes here');
+    },
     demo: async () => ({
       about: 'a demonstration',
       task: 'Survey this folder',

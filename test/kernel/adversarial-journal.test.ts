@@ -21,6 +21,8 @@ const family = [
   { when: { label: 'c' }, steps: [{ text: 'quick' }] },
 ];
 
+const excuses = { ended: 'a tree that is lost takes no further facts; another process goes on with it' };
+
 async function lossAt(append: number, fault: Fault) {
   const clock = createHandClock();
   let failed: string | null = null;
@@ -39,7 +41,7 @@ async function lossAt(append: number, fault: Fault) {
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   });
   const scripts = { main: { runs: family }, other: { runs: [{ steps: [{ delayMs: 500, text: 'fine' }] }] } };
-  const world = await createWorld({ clock, store, tools: [nap], agents: [anyAgent], scripts });
+  const world = await createWorld({ clock, store, tools: [nap], agents: [anyAgent], scripts, excuses });
   const other = await world.runtime.start({ task: 'other', agent: 'any', model: 'script/other' });
   const outcome = world.runtime.start({ task: 'work', agent: 'any', limits: { timeoutMs: 100 } }).then((run) => run.outcome);
   const ending = outcome.then(
@@ -103,7 +105,12 @@ describe('a store that fails', () => {
 
   it('takes a client along that is delegating, and its close does not wait for ever', async () => {
     const store = faultyStore((unit) => (unit.facts.some((fact) => fact.type === 'child.created') ? 'fenced' : null));
-    const world = await createWorld({ clock: createHandClock(), store, script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } });
+    const world = await createWorld({
+      clock: createHandClock(),
+      store,
+      script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] },
+      excuses,
+    });
     const client = await world.runtime.client();
     await expect(client.delegate({ task: 'x' })).rejects.toMatchObject({ code: 'fenced' });
     await expect(client.close()).rejects.toMatchObject({ code: 'fenced' });
@@ -128,7 +135,7 @@ describe('an order that cannot be obeyed', () => {
     const store = faultyStore(({ rootId, facts }) =>
       rootId === one && facts.some(({ type }) => type === 'cancel.asked') ? 'fenced' : null,
     );
-    const world = await createWorld({ clock, store, script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } });
+    const world = await createWorld({ clock, store, script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] }, excuses });
     const runs = [await world.runtime.start({ task: 'a' }), await world.runtime.start({ task: 'b' })];
     const at = '2026-01-01T00:00:00.000Z';
     await Promise.all(runs.map(({ id }) => store.order({ id: `order ${id}`, runId: id, rootId: id, kind: 'cancel', text: 'enough', at })));

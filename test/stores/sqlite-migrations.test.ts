@@ -34,7 +34,7 @@ describe('a migration', () => {
     using db = new DatabaseSync(directory.db);
     expect(tables(db)).toEqual(['whole']);
     expect(userVersion(db)).toBe(first + 1);
-    migrate(db, directory.db, steps);
+    migrate(db, directory.db, { steps });
     expect(tables(db)).toEqual(['half', 'whole']);
     expect(userVersion(db)).toBe(first + 2);
   });
@@ -42,7 +42,7 @@ describe('a migration', () => {
   it('refuses a database that became newer meanwhile', async () => {
     await (await openSqliteStore({ path: directory.db })).close();
     using db = new DatabaseSync(directory.db);
-    migrate(db, directory.db, steps);
+    migrate(db, directory.db, { steps });
     expect(() => migrate(db, directory.db)).toThrow(expect.objectContaining({ code: 'store_newer' }));
     expect(db.isTransaction).toBe(false);
     expect(userVersion(db)).toBe(first + 2);

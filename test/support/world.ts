@@ -11,8 +11,6 @@ import type { Ruleset } from '../../src/contract/grant.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
 import { native } from '../../src/dialects/native.ts';
 import { inlineHost } from '../../src/hosts/inline.ts';
-import { pinnedOf } from '../../src/kernel/history.ts';
-import { replayRun } from '../../src/kernel/replay.ts';
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/kernel/runtime.ts';
 import { createRedact } from '../../src/main/secrets.ts';
 import { systemClock } from '../../src/main/system.ts';
@@ -28,7 +26,7 @@ import type { AnyTool } from '../../src/ports/tool.ts';
 import type { Workspaces } from '../../src/ports/workspace.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
-
+import { checkInvariants, type InvariantOptions } from '../../src/testing/invariants.ts';
 import { tools as builtInTools, directories } from '../../src/tools/index.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
 
@@ -47,6 +45,8 @@ export interface WorldOptions {
   memories?: Memories;
   settings?: Partial<RuntimeOptions['settings']>;
   options?: Partial<RuntimeOptions>;
+  /** Invariants that what this world leaves behind need not keep, each with the reason. */
+  excuses?: InvariantOptions['excuses'];
 }
 
 export interface World {
@@ -72,16 +72,6 @@ function memoryFiles(files: Record<string, string>): Workspaces {
       return text === undefined ? { ok: false, reason: 'does not exist' } : { ok: true, text, truncated: false };
     },
   };
-}
-
-/** Every journal that a test leaves behind replays to the same requests and the same outcome (invariant 9). */
-async function replayAll(store: Store): Promise<void> {
-  for (const row of await store.runs({})) {
-    const facts = await store.facts({ runId: row.runId });
-    const started = facts.find((fact) => fact.type === 'run.started');
-    const pinned = started?.data.system ? await pinnedOf(row.runId, started.data, store) : null;
-    expect(replayRun(facts, pinned).difference, `replay of run ${row.runId}`).toBeNull();
-  }
 }
 
 export async function createWorld(given: WorldOptions = {}): Promise<World> {
@@ -140,7 +130,8 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     types: (runId) => facts.filter((fact) => runId === undefined || fact.runId === runId).map((fact) => fact.type),
     async [Symbol.asyncDispose]() {
       await runtime.close();
-      await replayAll(store);
+      const excuses = given.excuses ?? {};
+      expect(await checkInvariants(store, { stats: runtime.stats(), excuses }), 'the invariants of what is left behind').toEqual([]);
       await store.close();
       rmSync(workspace, { recursive: true, force: true });
     },

@@ -1,13 +1,16 @@
 import { attend } from '../attend.ts';
 import type { Args } from '../flags.ts';
 import type { Demo, Io } from '../io.ts';
+import { printJson } from '../json.ts';
 import { withApi } from '../session.ts';
 import { mannerOf } from './run.ts';
 
 /** A run without a key or network, and then what this machine has for a real one. */
 export async function run(args: Args, io: Io): Promise<number> {
   const manner = mannerOf(args);
-  const demo = await io.demo(args.words[0] ?? 'survey');
+  const name = args.words[0] ?? 'survey';
+  if (name === 'crash') return crash(args, io);
+  const demo = await io.demo(name);
   const flags = { workspace: demo.workspace, model: demo.model, db: demo.db ?? undefined, limits: {}, rules: [] };
   return withApi(io, { flags, drive: true, agents: { chosen: undefined } }, async (api, settings) => {
     io.err(`retinue: ${demo.about}\n`);
@@ -16,6 +19,27 @@ export async function run(args: Args, io: Io): Promise<number> {
     io.err(await closing(demo, settings.db.path));
     return code ?? 0;
   });
+}
+
+/** Exit code 0 when nothing was repeated, nothing is missing and every run came to its end. */
+async function crash(args: Args, io: Io): Promise<number> {
+  io.err('retinue: a tree of six on a scripted model is killed with -9 in the middle; processes, database, tools and the kill are real\n');
+  const found = await io.crashDemo((text) => io.err(`retinue: ${text}`));
+  const { model, tools, faults, facts, runs, completed, openAtKill } = found;
+  if (args.has('json')) printJson(io, found);
+  else
+    io.out(
+      [
+        `model calls  ${model.answered} answered, ${model.repeated} repeated (asked ${model.asked} times: ${model.openAtKill} had no answer yet when the process was killed)`,
+        `tool calls   ${tools.finished} finished, ${tools.repeated} repeated (${tools.unknown} cut off in the middle and told to the model as unknown)`,
+        `journal      ${facts} facts, checked and replayed, ${faults.length} faults`,
+        ...faults.map((fault) => `  ${fault}`),
+        '',
+      ].join('\n'),
+    );
+  io.err(`\nThe facts of these runs: retinue logs last --tree --db ${quoted(found.db)}\n`);
+  const whole = openAtKill > 0 && completed === runs;
+  return whole && model.repeated + tools.repeated + faults.length === 0 ? 0 : 1;
 }
 
 async function closing(demo: Demo, db: string): Promise<string> {

@@ -65,12 +65,15 @@ export const runCommands: Command[] = [
     group: 'run',
     usage: '[NAME] [flags]',
     summary: 'watch a survey of this folder: one child for each part of it, without a key or network',
-    about: 'NAME: survey (default), or fan-out, where a scripted model delegates to four children over the files of Retinue itself.',
+    about:
+      'NAME: survey (default); fan-out, where a scripted model delegates to four children over the files of Retinue itself; crash, where a tree of six is ' +
+      'killed with -9 in the middle and gone on with.',
     flags: [json, plain],
     words: { min: 0, max: 1 },
     examples: [
       ['retinue demo', 'live lines of the survey, and then its report'],
       ['retinue demo fan-out', 'live lines of five runs'],
+      ['retinue demo crash', 'how many model and tool calls a kill -9 repeats: 0'],
     ],
     exits: 'outcome',
     load: () => import('../commands/demo.ts'),

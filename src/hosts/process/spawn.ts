@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { RetinueError } from '../../contract/error.ts';
+import type { Crash } from '../../ports/crash.ts';
 import { dieWithParent } from '../../system/die-with-parent.ts';
 import { endAll, graceMs } from '../../system/leftovers.ts';
 import { channelFd } from './protocol.ts';
@@ -14,6 +15,8 @@ export interface ProcessOptions {
   env: Record<string, string | undefined>;
   /** See `Guard`. */
   marks(): Record<string, string>;
+  /** Nothing in production. */
+  crash?: Crash | undefined;
 }
 
 export interface RunProcess {
@@ -33,6 +36,7 @@ const placeName = 'RETINUE_PLACE';
 
 /** Rejects with `crashed` where the system does not start it. */
 export async function startProcess(options: ProcessOptions): Promise<RunProcess> {
+  options.crash?.('before process.spawn');
   const place = randomBytes(16).toString('hex');
   const env: Record<string, string> = { ...options.marks(), [placeName]: place };
   for (const name of passed) if (options.env[name]) env[name] = options.env[name];
@@ -52,13 +56,16 @@ export async function startProcess(options: ProcessOptions): Promise<RunProcess>
     child.once('error', (error) => reject(notStarted(error)));
   });
   const pid = child.pid as number;
+  options.crash?.('after process.spawn');
   let isKilled = false;
   return {
     channel: child.stdio[channelFd] as Duplex,
     exit,
     lastWords,
     async end() {
+      options.crash?.('before process.reap');
       await endAll({ pid, mark: `${placeName}=${place}` }, isKilled ? 0 : graceMs);
+      options.crash?.('after process.reap');
       for (const stream of child.stdio) stream?.destroy();
     },
     kill() {

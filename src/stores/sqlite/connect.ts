@@ -7,7 +7,7 @@ import { storeError } from './errors.ts';
 import { inspect } from './inspect.ts';
 import { applicationId, migrate, migrations } from './migrations.ts';
 import { createDatabase, enableLog, refuseLinked } from './new-database.ts';
-import type { Timing } from './options.ts';
+import type { Conditions } from './options.ts';
 import { patiently } from './retry.ts';
 
 export const oldestSqlite = '3.51.3';
@@ -16,7 +16,7 @@ export const oldestSqlite = '3.51.3';
 const backstopPages = 16_384;
 
 /** Opens the database at the path, made or brought up to date where needed. Rejects with the errors of the port. */
-export async function connect(path: string, durability: 'normal' | 'full', timing: Timing): Promise<DatabaseSync> {
+export async function connect(path: string, durability: 'normal' | 'full', timing: Conditions): Promise<DatabaseSync> {
   assertSqlite();
   try {
     return await patiently(() => attempt(path, durability, timing), timing.giveUp);
@@ -25,16 +25,16 @@ export async function connect(path: string, durability: 'normal' | 'full', timin
   }
 }
 
-function attempt(path: string, durability: 'normal' | 'full', timing: Timing): DatabaseSync {
+function attempt(path: string, durability: 'normal' | 'full', timing: Conditions): DatabaseSync {
   if (inspect(path, migrations.length) === 'absent') {
-    createDatabase(path);
+    createDatabase(path, { crash: timing.crash });
     inspect(path, migrations.length);
   }
   const db = new DatabaseSync(existing(path), { timeout: timing.busy, enableForeignKeyConstraints: false });
   try {
     const found = db.prepare('PRAGMA application_id').get()?.application_id;
     if (found !== applicationId) throw new RetinueError('store_corrupt', `The database ${path} was replaced by another file.`);
-    migrate(db, path);
+    migrate(db, path, { crash: timing.crash });
     enableLog(db, path);
     db.exec(
       `PRAGMA synchronous = ${durability}; PRAGMA wal_autocheckpoint = ${backstopPages}; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16000`,

@@ -21,7 +21,8 @@ const sinceBoot = () => Number(process.hrtime.bigint() / 1_000_000n);
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { durability = 'normal', now = sinceBoot, warn = () => {} } = options;
   const path = placeOf(options.path);
-  const timing = { ...defaultTiming, ...options.timing };
+  const { crash } = options;
+  const timing = { ...defaultTiming, ...options.timing, crash };
   const db = await connect(path, durability, timing);
   const statements = createStatements(db);
   const kysely = createKysely(statements);
@@ -98,7 +99,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       writer.close();
       leases.close();
       await endBell();
+      crash?.('before checkpoint');
       await checkpointer.close();
+      crash?.('after checkpoint');
       db.close();
     },
   };

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { RetinueError } from '../../contract/error.ts';
+import type { Crash } from '../../ports/crash.ts';
 
 /** Marks a file as ours, in the header field that SQLite keeps for this: "Rtnu". */
 export const applicationId = 0x52746e75;
@@ -68,6 +69,11 @@ const first = `
 
 export const migrations: readonly Migration[] = [(db) => db.exec(first)];
 
+export interface MigrateOptions {
+  steps?: readonly Migration[];
+  crash?: Crash | undefined;
+}
+
 export function userVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version);
 }
@@ -76,7 +82,7 @@ export function userVersion(db: DatabaseSync): number {
  * Brings the database up to date, each step in one transaction with its number, so that a kill between or inside steps
  * leaves whole steps only. Others may migrate at the same time: the number is read again under the write lock.
  */
-export function migrate(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
+export function migrate(db: DatabaseSync, path: string, { steps = migrations, crash }: MigrateOptions = {}): void {
   while (userVersion(db) !== steps.length) {
     db.exec('BEGIN IMMEDIATE');
     try {
@@ -84,8 +90,10 @@ export function migrate(db: DatabaseSync, path: string, steps: readonly Migratio
       if (version > steps.length) throw newerError(path, version, steps.length);
       const step = steps[version];
       if (step !== undefined) {
+        crash?.('before migration.step');
         step(db);
         db.exec(`PRAGMA user_version = ${version + 1}`);
+        crash?.('after migration.step');
       }
       db.exec('COMMIT');
     } catch (error) {

@@ -3,13 +3,13 @@ import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, mkdirSync, openS
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RetinueError } from '../../contract/error.ts';
-import { applicationId, type Migration, migrate, migrations } from './migrations.ts';
+import { applicationId, type MigrateOptions, migrate } from './migrations.ts';
 
 /**
  * Makes the database beside its place and then gives it its name, so that nobody ever sees half of one. Where another
  * process was faster, its database stays.
  */
-export function createDatabase(path: string, steps: readonly Migration[] = migrations): void {
+export function createDatabase(path: string, options: MigrateOptions = {}): void {
   const directory = dirname(path);
   makeDirectory(directory, path);
   const draft = join(directory, `.${basename(path)}.${randomBytes(4).toString('hex')}`);
@@ -17,7 +17,7 @@ export function createDatabase(path: string, steps: readonly Migration[] = migra
     const db = new DatabaseSync(draft);
     try {
       db.exec(`PRAGMA application_id = ${applicationId}`);
-      migrate(db, path, steps);
+      migrate(db, path, options);
       enableLog(db, path);
     } finally {
       db.close();

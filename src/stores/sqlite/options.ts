@@ -1,3 +1,5 @@
+import type { Crash } from '../../ports/crash.ts';
+
 /** Spans of time in milliseconds; tests shorten them. */
 export interface Timing {
   /** How long SQLite itself may wait for a lock: the event loop stands still meanwhile. */
@@ -26,4 +28,11 @@ export interface SqliteOptions {
   timing?: Partial<Timing>;
   /** Told when the write-ahead log keeps growing because a reader holds an old snapshot. */
   warn?: (message: string) => void;
+  /** Nothing in production. */
+  crash?: Crash | undefined;
+}
+
+/** What the parts of a store are told of its circumstances. */
+export interface Conditions extends Timing {
+  crash?: Crash | undefined;
 }

@@ -3,7 +3,7 @@
 // that overtook an earlier one would leave a gap in its run.
 import type { DatabaseSync } from 'node:sqlite';
 import { closedError, isBusy, storeError } from './errors.ts';
-import type { Timing } from './options.ts';
+import type { Conditions } from './options.ts';
 import { pause } from './retry.ts';
 
 export interface Writer {
@@ -21,7 +21,7 @@ interface Job {
   end: number;
 }
 
-export function createWriter(db: DatabaseSync, path: string, timing: Timing): Writer {
+export function createWriter(db: DatabaseSync, path: string, timing: Conditions): Writer {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const waiting: Job[] = [];
@@ -33,7 +33,9 @@ export function createWriter(db: DatabaseSync, path: string, timing: Timing): Wr
     begin.run();
     try {
       const result = body();
+      timing.crash?.('before commit');
       commit.run();
+      timing.crash?.('after commit');
       return result;
     } catch (error) {
       if (db.isTransaction) db.exec('ROLLBACK');

@@ -50,12 +50,14 @@ const calls: Record<string, (...words: never[]) => unknown> = {
   },
   /** Makes the database, and is killed while doing so. */
   create: () =>
-    createDatabase(path, [
-      (db) => {
-        db.exec('CREATE TABLE half (x)');
-        process.kill(process.pid, 'SIGKILL');
-      },
-    ]),
+    createDatabase(path, {
+      steps: [
+        (db) => {
+          db.exec('CREATE TABLE half (x)');
+          process.kill(process.pid, 'SIGKILL');
+        },
+      ],
+    }),
   /** Brings the database to a version that fails after its first half: by a signal, or by an error. */
   migrate: (how: 'SIGKILL' | 'error') => {
     lock = new DatabaseSync(path, { timeout: 5_000 });
@@ -64,7 +66,7 @@ const calls: Record<string, (...words: never[]) => unknown> = {
       if (how === 'error') throw new Error('broken step');
       process.kill(process.pid, how);
     };
-    migrate(lock, path, [...migrations, (db) => db.exec('CREATE TABLE whole (x)'), half]);
+    migrate(lock, path, { steps: [...migrations, (db) => db.exec('CREATE TABLE whole (x)'), half] });
   },
   unlock: () => lock.exec('ROLLBACK'),
   close: () => store.close(),

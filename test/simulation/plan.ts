@@ -1,0 +1,104 @@
+// What the runs of a simulated tree will do: a random tree of briefs, and for each run the answers of its model. An answer depends on the
+// conversation alone, so that a model that is asked again says the same.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { ContentPart } from '../../src/contract/content.ts';
+import type { LimitsGiven } from '../../src/contract/limits.ts';
+import { unknownText } from '../../src/kernel/tool-call.ts';
+import type { Chance } from './chance.ts';
+
+export type Call = { tool: string; args: object };
+
+export interface PlannedRun {
+  task: string;
+  /** One answer after the other; the last one has no calls. */
+  steps: { text: string; calls: (Call | Follow)[] }[];
+}
+
+/** A call about a child that an earlier call started: its id is in the conversation by then. */
+type Follow = { tool: 'delegate_wait' | 'delegate_cancel' | 'delegate_message'; nth: number };
+
+export interface Plan {
+  roots: { task: string; limits: LimitsGiven }[];
+  runs: Map<string, PlannedRun>;
+  price: boolean;
+}
+
+const maxRuns = 12;
+const maxDepth = 3;
+
+export function createPlan(chance: Chance): Plan {
+  const runs = new Map<string, PlannedRun>();
+  let made = 0;
+  let effects = 0;
+
+  function run(depth: number): PlannedRun {
+    const planned: PlannedRun = { task: `task ${++made} of the plan.`, steps: [] };
+    runs.set(planned.task, planned);
+    const turns = chance.int(0, 3);
+    for (let turn = 0; turn < turns; turn++) planned.steps.push({ text: chance.hit(0.5) ? `I go on (${turn}).` : '', calls: calls(depth) });
+    planned.steps.push({ text: chance.hit(0.03) ? '' : `${planned.task} is done.`, calls: [] });
+    return planned;
+  }
+
+  function calls(depth: number): (Call | Follow)[] {
+    return Array.from({ length: chance.int(1, 3) }, () => {
+      if (depth < maxDepth && made < maxRuns && chance.hit(depth === 0 ? 0.6 : 0.3)) return delegation(depth);
+      if (chance.hit(0.2))
+        return { tool: chance.pick(['delegate_wait', 'delegate_cancel', 'delegate_message'] as const), nth: chance.int(0, 3) };
+      return { tool: chance.pick(['strike', 'strike', 'put', 'look']), args: { n: ++effects } };
+    });
+  }
+
+  function delegation(depth: number): Call {
+    const tasks = [];
+    const wanted = chance.int(1, 4);
+    for (let i = 0; i < wanted && made < maxRuns; i++) tasks.push({ task: run(depth + 1).task, agent: 'any' });
+    const wait = chance.pick([undefined, undefined, 0, 1]);
+    return { tool: 'delegate', args: { tasks, ...(wait === undefined ? {} : { wait_seconds: wait }) } };
+  }
+
+  const roots = Array.from({ length: chance.hit(0.25) ? 2 : 1 }, () => ({ task: run(0).task, limits: limits(chance) }));
+  return { roots, runs, price: chance.hit(0.5) };
+}
+
+function limits(chance: Chance): LimitsGiven {
+  return {
+    maxDepth,
+    ...(chance.hit(0.15) ? { timeoutMs: chance.int(50, 5000) } : {}),
+    ...(chance.hit(0.15) ? { maxTokens: chance.int(2000, 20_000) } : {}),
+    ...(chance.hit(0.1) ? { maxTurns: chance.int(1, 3) } : {}),
+    ...(chance.hit(0.1) ? { maxConcurrent: chance.int(1, 2) } : {}),
+  };
+}
+
+/** What the model of the run says to this request. */
+export function answerTo(plan: Plan, task: string, { prompt, toolChoice }: LanguageModelV4CallOptions): ContentPart[] {
+  if (toolChoice?.type === 'none') return [{ type: 'text', text: 'That is as far as I came.' }];
+  const run = plan.runs.get(task);
+  const said = prompt.filter((message) => message.role === 'assistant').length;
+  const heard = JSON.stringify(prompt.slice(prompt.findLastIndex((message) => message.role === 'assistant') + 1));
+  // A call whose end is not known is made again, once, as a model would that has looked.
+  const last = prompt.findLast((message) => message.role === 'assistant');
+  const cut =
+    heard.includes(unknownText.slice(0, 40)) && last?.role === 'assistant' ? last.content.find((part) => part.type === 'tool-call') : null;
+  if (cut?.type === 'tool-call' && cut.toolName === 'strike')
+    return [{ type: 'tool-call', callId: `again ${said}`, tool: 'strike', input: JSON.stringify(cut.input) }];
+  const step = run?.steps[said];
+  if (!step) return [{ type: 'text', text: `${task} has nothing more to do.` }];
+  const ids = [...new Set(Array.from(JSON.stringify(prompt).matchAll(/\brun ([0-9a-f]{16})\b/g), (match) => match[1] as string))];
+  const calls = step.calls.flatMap((call) => (call ? (('nth' in call ? follow(call, ids) : call) ?? []) : []));
+  const text: ContentPart[] = step.text === '' ? [] : [{ type: 'text', text: step.text }];
+  return [
+    ...text,
+    ...calls.map(
+      (call, i): ContentPart => ({ type: 'tool-call', callId: `${said}.${i}`, tool: call.tool, input: JSON.stringify(call.args) }),
+    ),
+  ];
+}
+
+function follow({ tool, nth }: Follow, ids: string[]): Call | null {
+  const id = ids[nth % Math.max(1, ids.length)];
+  if (tool === 'delegate_wait') return { tool, args: { seconds: 2 } };
+  if (id === undefined) return null;
+  return tool === 'delegate_cancel' ? { tool, args: { ids: [id] } } : { tool, args: { id, text: `a word about ${nth}` } };
+}

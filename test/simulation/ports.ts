@@ -1,0 +1,147 @@
+// Store, model, tools and host of a simulated process.
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { z } from 'zod';
+import type { Usage } from '../../src/contract/content.ts';
+import { RetinueError } from '../../src/contract/error.ts';
+import { inlineHost } from '../../src/hosts/inline.ts';
+import type { Host } from '../../src/ports/host.ts';
+import type { CallResult, ModelCaller, Models, ModelUser } from '../../src/ports/model.ts';
+import type { Store } from '../../src/ports/store.ts';
+import type { AnyTool } from '../../src/ports/tool.ts';
+import type { Memory } from '../../src/stores/memory/memory.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { busy, type Life } from './life.ts';
+import { answerTo, type Plan } from './plan.ts';
+
+/** A store at the shared memory as this process sees it. Fails before or after the deed, is late, and hears everything twice. */
+export function storeOf(memory: Memory, life: Life, fault: (what: string) => void): Store {
+  const store = createMemoryStore({ clock: life.clock, memory });
+  const slow = async <T>(read: () => Promise<T>): Promise<T> => {
+    await life.point();
+    if (life.fails('store')) throw busy();
+    const value = await read();
+    await life.point();
+    return value;
+  };
+  return {
+    async append(owner, units) {
+      await life.point();
+      if (life.fails('store')) throw busy();
+      const results = await store.append(owner, units);
+      // The same once more, as after a lost answer: nothing of it may be taken.
+      if (life.chance.hit(0.1)) {
+        const again = await store.append(
+          owner,
+          units.filter((unit) => unit.facts.length > 0),
+        );
+        if (again.some((result) => result.ok)) fault('the store took the same facts twice');
+      }
+      await life.point();
+      return results;
+    },
+    facts: (query) => slow(() => store.facts(query)),
+    run: (id) => slow(() => store.run(id)),
+    runs: (query) => slow(() => store.runs(query)),
+    runByKey: (parentId, key) => slow(() => store.runByKey(parentId, key)),
+    blob: (hash) => slow(() => store.blob(hash)),
+    order: (order) => slow(() => store.order(order)),
+    orders: (owner) => slow(() => store.orders(owner)),
+    dropOrders: (owner, ids) => slow(() => store.dropOrders(owner, ids)),
+    open: () => store.open(),
+    release: (owner) => store.release(owner),
+    claim: (owner, rootId) => slow(() => store.claim(owner, rootId)),
+    holders: (ids) => store.holders(ids),
+    watch: (changed) =>
+      store.watch(() => {
+        changed();
+        if (life.chance.hit(0.2)) changed();
+      }),
+    close: () => store.close(),
+  };
+}
+
+/** What happened outside, which no journal can take back: how often each effect took place, and each question was answered. */
+export interface Outside {
+  effects: Map<number, number>;
+  answers: Map<string, number>;
+}
+
+export function toolsOf(life: Life, { effects }: Outside): AnyTool[] {
+  const tool = (name: string, more: Partial<AnyTool>): AnyTool => ({
+    name,
+    description: name,
+    input: z.strictObject({ n: z.number() }),
+    readOnly: false,
+    idempotent: false,
+    subjects: () => [],
+    async execute({ n }: { n: number }, { signal }) {
+      await life.point();
+      if (life.fails('tool')) throw new Error('broke before');
+      if (life.fails('tool')) await life.sleep(life.chance.int(0, 4000), life.chance.hit(0.5) ? signal : undefined);
+      if (signal.aborted) return { output: 'stopped', isError: true };
+      effects.set(n, (effects.get(n) ?? 0) + 1);
+      await life.point();
+      if (life.fails('tool')) throw new Error('broke after');
+      return { output: `${name} ${n}` };
+    },
+    ...more,
+  });
+  return [tool('strike', {}), tool('put', { idempotent: true }), tool('look', { idempotent: true, readOnly: true })];
+}
+
+export function modelsOf(plan: Plan): Models {
+  return {
+    resolve: async (id, user) => ({
+      id,
+      lane: 'simulated',
+      model: { user } as unknown as LanguageModelV4,
+      contextWindow: null,
+      maxOutputTokens: null,
+      price: plan.price ? (usage: Usage) => (usage.input + usage.output) / 1e6 : null,
+    }),
+  };
+}
+
+export function callerOf(plan: Plan, life: Life, { answers }: Outside): ModelCaller {
+  const failed = (code: 'provider' | 'rate_limited', limited: boolean, retryAfterMs: number | null): CallResult => ({
+    ok: false,
+    failure: { error: { code, message: 'the provider is not well', retryable: true }, limited, retryAfterMs },
+    text: '',
+    usage: null,
+    aborted: false,
+  });
+  return async ({ model, options, requestBytes, idleMs, signal, onFirst }) => {
+    const { runId, task } = (model as unknown as { user: ModelUser }).user;
+    const stopped = (): CallResult => ({ ...failed('provider', false, null), aborted: true }) as CallResult;
+    await life.point();
+    if (signal.aborted) return stopped();
+    if (life.fails('model')) return failed('provider', false, null);
+    if (life.fails('model')) return failed('rate_limited', true, life.chance.pick([null, 500, 120_000]));
+    if (life.fails('model')) {
+      await life.sleep(idleMs, signal);
+      return signal.aborted ? stopped() : failed('provider', false, null);
+    }
+    onFirst();
+    await life.point();
+    if (signal.aborted) return stopped();
+    const content = answerTo(plan, task, options);
+    const question = `${runId} ${options.prompt.filter((message) => message.role === 'assistant').length}`;
+    answers.set(question, (answers.get(question) ?? 0) + 1);
+    const usage = { input: Math.ceil(requestBytes / 3), output: life.chance.int(10, 900), cached: 0, reasoning: 0, estimated: false };
+    const calls = content.some((part) => part.type === 'tool-call');
+    return { ok: true, answer: { content, finish: calls ? 'tool-calls' : 'stop', usage, dropped: 0 } };
+  };
+}
+
+export function hostOf(life: Life): Host {
+  return {
+    name: 'inline',
+    async execute(work, signal) {
+      await life.point();
+      if (life.fails('host')) throw new RetinueError('crashed', 'the place of the run broke down before it began');
+      await inlineHost.execute(work, signal);
+      await life.point();
+      if (life.fails('host')) throw new RetinueError('crashed', 'the place of the run broke down at its end');
+    },
+  };
+}

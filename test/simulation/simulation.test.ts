@@ -1,0 +1,23 @@
+// The same kernel in a world where everything fails: as many seeds as come to 2,000 runs. More: `npm run simulate -- --runs N`.
+import { describe, expect, it } from 'vitest';
+import { printSimulated, simulateMany } from './many.ts';
+import { simulate } from './simulate.ts';
+
+describe('the simulation', () => {
+  it('ends every run of every tree, and keeps the invariants', { timeout: 170_000 }, async () => {
+    const result = await simulateMany({ from: 1, runs: 2000 });
+    expect(result.failed, printSimulated(result)).toEqual([]);
+    expect(result.runs).toBeGreaterThanOrEqual(2000);
+    expect(result.crashes).toBeGreaterThan(200);
+    expect(Object.keys(result.statuses).sort()).toEqual(['cancelled', 'completed', 'exhausted', 'failed', 'timed_out']);
+  });
+
+  it('takes the same way for the same seed', async () => {
+    const journal = async () => {
+      const lines: string[] = [];
+      await simulate(7, (line) => void lines.push(line));
+      return lines;
+    };
+    expect(await journal()).toEqual(await journal());
+  });
+});

@@ -1,0 +1,51 @@
+// The journal against what happened outside: lines in files, and questions that the model heard.
+import type { FactOf, StoredFact } from '../../src/contract/fact.ts';
+import { msOf } from '../../src/kernel/journal.ts';
+import type { Heard } from './tree.ts';
+
+/** Both sides read the same clock of the machine; facts are dated to the millisecond. */
+const toleranceMs = 3;
+
+/** Nothing that was once in the journal is gone or changed. */
+export function prefixFaults(seen: StoredFact[][], facts: StoredFact[]): string[] {
+  const hashes = facts.map((fact) => fact.hash);
+  return seen.flatMap((earlier, i) => {
+    const lost = earlier.findIndex((fact, at) => hashes[at] !== fact.hash);
+    return lost === -1 ? [] : [`fact ${earlier[lost]?.seq} of ${earlier[lost]?.runId}, there after process ${i + 1}, is lost`];
+  });
+}
+
+/** A call that finished took place once, and before it finished; no call took place twice. */
+export function effectFaults(facts: StoredFact[], effects: Map<string, number[]>): string[] {
+  const faults: string[] = [];
+  for (const asked of facts) {
+    if (asked.type !== 'tool.asked' || asked.data.tool !== 'bash') continue;
+    const name = /effects\/(\S+)/.exec(JSON.stringify(asked.data.arguments))?.[1]?.replace(/"}$/, '') ?? '';
+    const times = effects.get(name) ?? [];
+    const result = facts.find(
+      (fact) =>
+        fact.type === 'tool.finished' &&
+        fact.runId === asked.runId &&
+        fact.data.turn === asked.data.turn &&
+        fact.data.index === asked.data.index,
+    ) as FactOf<'tool.finished'> | undefined;
+    const status = result?.data.status ?? 'none';
+    if (times.length > 1) faults.push(`the effect ${name} took place ${times.length} times (${status})`);
+    if (status === 'ok' && times.length !== 1) faults.push(`the effect ${name} finished and took place ${times.length} times`);
+    if (status !== 'ok' && status !== 'unknown') faults.push(`the effect ${name} has the result ${status}: ${result?.data.output}`);
+    if (result && status === 'ok' && times.some((at) => at > msOf(result.at) + toleranceMs))
+      faults.push(`the effect ${name} took place after it had finished`);
+  }
+  return faults;
+}
+
+/** No question was asked again after its answer was in the journal. */
+export function questionFaults(facts: StoredFact[], heard: Heard[]): string[] {
+  const tasks = new Map(facts.flatMap((fact) => (fact.type === 'run.created' ? [[fact.data.brief.task, fact.runId]] : [])));
+  return heard.flatMap(({ task, answers, at }) => {
+    const runId = tasks.get(task);
+    const answered = facts.find((fact) => fact.type === 'model.answered' && fact.runId === runId && fact.data.turn === answers + 1);
+    if (!answered || at <= msOf(answered.at) + toleranceMs) return [];
+    return [`${task} was asked for answer ${answers + 1} although it was in the journal`];
+  });
+}

@@ -1,0 +1,84 @@
+// One database in a folder of its own, and real processes of the real program on it.
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { StoredFact } from '../../src/contract/fact.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+
+const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
+
+export interface Exit {
+  code: number | null;
+  killed: boolean;
+  out: string;
+  err: string;
+}
+
+export interface TorturePlace {
+  folder: string;
+  /** Runs a command; `point`: armed, `afterMs`: killed after so long. */
+  run(args: string[], death?: { point?: string; afterMs?: number }): Promise<Exit>;
+  read<T>(look: (store: Store) => Promise<T>): Promise<T>;
+  facts(): Promise<StoredFact[]>;
+  /** The moments at which each effect took place. */
+  effects(): Map<string, number[]>;
+  remove(): void;
+}
+
+export function createTorturePlace(url: string): TorturePlace {
+  const folder = mkdtempSync(join(tmpdir(), 'retinue-torture-'));
+  mkdirSync(join(folder, 'effects'));
+  mkdirSync(join(folder, 'notes'));
+  const db = join(folder, '.retinue', 'retinue.db');
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: folder, NO_COLOR: '1' },
+    ...{ RETINUE_MODEL: 'openai-compatible/torture', RETINUE_BASE_URL: url, RETINUE_API_KEY: 'none' },
+  };
+
+  async function read<T>(look: (store: Store) => Promise<T>): Promise<T> {
+    const store = await openSqliteStore({ path: db });
+    try {
+      return await look(store);
+    } finally {
+      await store.close();
+    }
+  }
+
+  return {
+    folder,
+    run: (args, { point, afterMs } = {}) =>
+      new Promise((done) => {
+        const armed = point === undefined ? env : { ...env, RETINUE_CRASH: point };
+        const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env: armed, stdio: ['ignore', 'pipe', 'pipe'] });
+        const timer = afterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), afterMs);
+        let out = '';
+        let err = '';
+        child.stdout.setEncoding('utf8').on('data', (text) => {
+          out += text;
+        });
+        child.stderr.setEncoding('utf8').on('data', (text) => {
+          err += text;
+        });
+        child.on('exit', (code, signal) => {
+          clearTimeout(timer);
+          // What a killed process had started may still hold its pipes: they are not waited for.
+          const finish = () => done({ code, killed: signal === 'SIGKILL', out, err });
+          if (signal === 'SIGKILL') finish();
+          else child.on('close', finish);
+        });
+      }),
+    read,
+    facts: () => read((store) => store.facts({})),
+    effects() {
+      const times = (name: string) =>
+        readFileSync(join(folder, 'effects', name), 'utf8')
+          .trim()
+          .split('\n')
+          .map(Number);
+      return new Map(readdirSync(join(folder, 'effects')).map((name) => [name, times(name)]));
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}

@@ -1,0 +1,136 @@
+// Torture: a real process is killed with -9 at an armed point or at a random moment, another one resumes and is killed in turn, until one is left in
+// peace and brings everything to its end. Then the database, the effects in the files and the model's own records are held against each other.
+import { randomBytes } from 'node:crypto';
+import type { StoredFact } from '../../src/contract/fact.ts';
+import { crashPoints } from '../../src/ports/crash.ts';
+import { checkInvariants } from '../../src/testing/invariants.ts';
+import { type Chance, createChance } from '../simulation/chance.ts';
+import { effectFaults, prefixFaults, questionFaults } from './check.ts';
+import { createTorturePlace, type TorturePlace } from './place.ts';
+import { rootTask, startTreeModel, type TreeModel } from './tree.ts';
+
+export interface Tortured {
+  databases: number;
+  kills: number;
+  /** How often each armed point was the last of a process; `at random` for the others. */
+  at: Map<string, number>;
+  unknown: number;
+  ms: number;
+  failed: { seed: number; faults: string[] }[];
+}
+
+const killsPerDatabase = 6;
+
+/** Database after database, `jobs` at a time, until there were so many kills. */
+export async function torture({ seed, kills, jobs = 2 }: { seed: number; kills: number; jobs?: number }): Promise<Tortured> {
+  const begun = performance.now();
+  const sum: Tortured = { databases: 0, kills: 0, at: new Map(), unknown: 0, ms: 0, failed: [] };
+  const model = await startTreeModel(createChance(seed));
+  let next = seed;
+  const work = async () => {
+    while (sum.kills < kills) await tortureOne(next++, model, sum);
+  };
+  try {
+    await Promise.all(Array.from({ length: jobs }, work));
+  } finally {
+    await model.close();
+  }
+  return { ...sum, ms: Math.round(performance.now() - begun) };
+}
+
+async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promise<void> {
+  const chance = createChance(seed);
+  const place = createTorturePlace(model.url);
+  const name = randomBytes(4).toString('hex');
+  const faults: string[] = [];
+  const acknowledged: string[] = [];
+  try {
+    const seen = await killAndResume(place, { chance, name, sum, faults, acknowledged });
+    const facts = await place.facts();
+    faults.push(...(await endFaults(place, facts)), ...prefixFaults(seen, facts));
+    const heard = model.heard.filter((question) => question.task.startsWith(`Torture ${name}/`));
+    faults.push(...effectFaults(facts, place.effects()), ...questionFaults(facts, heard));
+    for (const text of acknowledged) faults.push(...acknowledgedFaults(text, facts));
+    sum.unknown += facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
+    if (chance.hit(0.15)) faults.push(...(await commandFaults(place)));
+  } catch (error) {
+    faults.push(`the torture broke: ${error instanceof Error ? error.stack : error}`);
+  }
+  sum.databases++;
+  if (faults.length > 0) sum.failed.push({ seed, faults: [...faults, `the database is left in ${place.folder}`] });
+  else place.remove();
+}
+
+interface Course {
+  chance: Chance;
+  name: string;
+  sum: Tortured;
+  faults: string[];
+  acknowledged: string[];
+}
+
+/** What was in the journal after each kill. */
+async function killAndResume(place: TorturePlace, { chance, name, sum, faults, acknowledged }: Course): Promise<StoredFact[][]> {
+  const seen: StoredFact[][] = [];
+  const host = chance.hit(0.25) ? ['--host', 'process'] : [];
+  for (let attempt = 0; ; attempt++) {
+    const before = seen.at(-1) ?? [];
+    const begun = before.length > 0;
+    const peace = attempt >= killsPerDatabase;
+    const armed = chance.hit(0.65) ? armedPoint(chance, { begun, processes: host.length > 0 }) : undefined;
+    const death = peace ? {} : { ...(armed ? { point: armed } : {}), afterMs: armed ? 20_000 : chance.int(150, 1500) };
+    const args = begun ? ['resume', '--json'] : ['run', '--json', '--allow', 'bash', ...host, rootTask(name)];
+    const { code, killed, out, err } = await place.run(args, death);
+    if (killed) {
+      sum.kills++;
+      const where = armed ? armed.replace(/:\d+$/, '') : 'at random';
+      sum.at.set(where, (sum.at.get(where) ?? 0) + 1);
+    } else if (code !== 0) faults.push(`${args[0]} ended with ${code}: ${err.slice(-500)}`);
+    if (out.trim() !== '' && !killed) acknowledged.push(out);
+    const facts = await place.facts();
+    seen.push(facts);
+    const broken = await place.read((store) => checkInvariants(store, { excuses: { ended: 'it was killed', told: 'it was killed' } }));
+    faults.push(...broken.map(({ invariant, runId, what }) => `after kill ${sum.kills} (${armed}): ${invariant} ${runId} ${what}`));
+    const root = facts.find((fact) => fact.type === 'run.created' && fact.data.parentId === null);
+    if (root && facts.some((fact) => fact.type === 'run.ended' && fact.runId === root.runId)) return seen;
+    if (attempt > killsPerDatabase + 2) {
+      faults.push('it does not come to its end');
+      return seen;
+    }
+  }
+}
+
+/** Mostly a point that this process will come to; those at the end of it come to their turn less often, because a tree dies there only once. */
+function armedPoint(chance: Chance, { begun, processes }: { begun: boolean; processes: boolean }): string {
+  const start = begun ? /run\.resumed|claim|resume\./ : /migration|run\.created|run\.started|child\.created/;
+  const wanted = chance.pick([start, /model/, /tool|artifact/, /child/, /commit|open|host/, processes ? /process/ : /tool/, /./]);
+  const point = chance.pick(crashPoints.filter((name) => wanted.test(name)));
+  return `${point}:${chance.int(1, chance.pick([1, 2, 4]))}`;
+}
+
+async function endFaults(place: TorturePlace, facts: StoredFact[]): Promise<string[]> {
+  const violations = await place.read((store) => checkInvariants(store));
+  const faults = violations.map(({ invariant, runId, what }) => `${invariant}: ${runId} ${what}`);
+  const runs = facts.filter((fact) => fact.type === 'run.created').length;
+  if (runs !== 5) faults.push(`the tree has ${runs} runs, not 5`);
+  for (const fact of facts)
+    if (fact.type === 'run.ended' && !fact.data.outcome.success)
+      faults.push(`run ${fact.runId} ended ${fact.data.outcome.status}: ${fact.data.outcome.error?.message}`);
+  return faults;
+}
+
+/** What a process has said on standard output is in the journal, the same. */
+function acknowledgedFaults(text: string, facts: StoredFact[]): string[] {
+  const said = [JSON.parse(text)].flat() as { runId: string; status: string; summary: string }[];
+  return said.flatMap(({ runId, status, summary }) => {
+    const end = facts.find((fact) => fact.type === 'run.ended' && fact.runId === runId);
+    const same = end?.type === 'run.ended' && end.data.outcome.status === status && end.data.outcome.summary === summary;
+    return same ? [] : [`the outcome of ${runId} was acknowledged and is not in the journal`];
+  });
+}
+
+/** The commands say the same as the checks here. */
+async function commandFaults(place: TorturePlace): Promise<string[]> {
+  const results = [await place.run(['verify']), await place.run(['replay', 'last'])];
+  return results.flatMap(({ code, out, err }) => (code === 0 ? [] : [`verify or replay: ${out}${err}`]));
+}

@@ -1,0 +1,57 @@
+// The tree that is killed: a root and four children, each with tools whose effects are lines in files. The model is a real HTTP server in the
+// process of the torture, so it outlives whoever is killed and knows what it was asked, and when.
+import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
+import type { Chance } from '../simulation/chance.ts';
+
+const children = ['a', 'b', 'c', 'd'];
+
+/** A question as the model heard it: whose, how many answers it had before, and when. */
+export interface Heard {
+  task: string;
+  answers: number;
+  at: number;
+}
+
+export interface TreeModel {
+  url: string;
+  heard: Heard[];
+  close(): Promise<void>;
+}
+
+export const rootTask = (place: string) => `Torture ${place}/root`;
+
+export async function startTreeModel(chance: Chance): Promise<TreeModel> {
+  const heard: Heard[] = [];
+  const server = await startProviderServer({
+    answer: (request) => {
+      const question = questionOf(request);
+      heard.push({ ...question, at: Date.now() });
+      if (chance.hit(0.04)) return { fault: { kind: 'status', status: 503, retryAfterMs: 10 } };
+      return { ...stepFor(question), delayMs: chance.int(1, 40), usage: { input: 100, output: 20 } };
+    },
+  });
+  return { url: server.url, heard, close: server.close };
+}
+
+function questionOf({ body }: ProviderRequest): Omit<Heard, 'at'> {
+  const messages = body.messages as { role: string; content: unknown }[];
+  const first = JSON.stringify(messages.find((message) => message.role === 'user')?.content ?? '');
+  return { task: /Torture \w+\/\w+/.exec(first)?.[0] ?? '', answers: messages.filter((message) => message.role === 'assistant').length };
+}
+
+function stepFor({ task, answers }: Omit<Heard, 'at'>): ProviderStep {
+  const [place = '', name = ''] = task.replace('Torture ', '').split('/');
+  const effect = (n: number) => ({ tool: 'bash', args: { command: `date +%s%3N >> effects/${name}-${n}` } });
+  const list = { tool: 'list', args: { path: '.' } };
+  if (name === 'root') {
+    const tasks = children.map((child) => ({ task: `Torture ${place}/${child}`, label: child }));
+    if (answers === 0) return { calls: [effect(1)] };
+    if (answers === 1) return { calls: [{ tool: 'delegate', args: { tasks } }, list] };
+    if (answers === 2) return { calls: [effect(2)] };
+  } else {
+    if (answers === 0) return { calls: [effect(1), list] };
+    if (answers === 1) return { calls: [effect(2), effect(3)] };
+    if (answers === 2) return { calls: [{ tool: 'write', args: { path: `notes/${name}.txt`, content: `by ${name}\n` } }] };
+  }
+  return { text: `${name} is done.` };
+}
