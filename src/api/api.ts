@@ -42,6 +42,8 @@ export interface RunView {
   costUsd: number | null;
   startedAt: string | null;
   endedAt: string | null;
+  /** Whether a living process goes on with it. Not printed: `status` says it for people. */
+  driven: boolean;
 }
 
 export interface RunDetail extends RunView {
@@ -88,14 +90,14 @@ export interface Api extends Proofs {
   /** Oldest first. */
   interrupted(): Promise<Interrupted[]>;
   /**
-   * Goes on with an interrupted tree in this process, and gives its runs, the root first. Rejects with `fenced` where another process has it,
+   * Goes on with an interrupted tree in this process, and gives its runs, the root first. `patient`: what is paused until a time to come stays so until then. Rejects with `fenced` where another process has it,
    * and with `unknown_dialect` where it is another dialect's.
    */
-  resume(rootId: string): Promise<Handle[]>;
+  resume(rootId: string, options?: { patient: boolean }): Promise<Handle[]>;
   /** Holds live runs back at their next step; resolves when that is in the journal. `already`: it has ended, or nobody drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
-  /** Lets a paused run of a living process go on. */
-  release(id: string): Promise<void>;
+  /** Lets a run of a living process go on that is paused, or about to be; false where it was neither. */
+  release(id: string): Promise<boolean>;
   /** Leaves what this process drives for another one to go on with. */
   drain(reason: string): Promise<void>;
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;

@@ -92,8 +92,14 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return outcomes;
   }
 
+  function refuseClient(row: RunRow, what: string): void {
+    if (row.kind === 'client')
+      throw new RetinueError('usage', `run ${row.runId} is a client, which takes no turns: ${what} the runs that it delegated`);
+  }
+
   async function pauseOne(id: string, reason: string): Promise<{ runId: string; result: 'paused' | 'already' }> {
     const row = await rowOf(id);
+    refuseClient(row, 'pause');
     const { runId } = row;
     const holder = isLive(row.status) ? (await store.holders([row.rootId])).get(row.rootId) : null;
     if (row.status === 'paused' || !holder?.alive) return { runId, result: 'already' };
@@ -104,13 +110,15 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return { runId, result: (await untilFact(row, 'run.paused', before)) === 'there' ? 'paused' : 'already' };
   }
 
-  async function release(id: string): Promise<void> {
+  async function release(id: string): Promise<boolean> {
     const row = await rowOf(id);
     const own = running ? (await running).live(row.runId) : null;
     const before = (await store.facts({ runId: row.runId })).at(-1)?.position;
     if (own) own.resume('the user');
     else await order(row, 'resume', '');
-    await untilFact(row, 'run.resumed', before);
+    // A pause that is not in effect yet is taken back without a fact.
+    if (row.status !== 'paused') return false;
+    return (await untilFact(row, 'run.resumed', before)) === 'there';
   }
 
   async function order(row: RunRow, kind: 'cancel' | 'message' | 'pause' | 'resume', text: string): Promise<void> {
@@ -178,11 +186,11 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     );
   }
 
-  async function resume(rootId: string): Promise<Handle[]> {
+  async function resume(rootId: string, options?: { patient: boolean }): Promise<Handle[]> {
     const { dialect: of } = (await createdOf(rootId)).data;
     if (of !== dialect.name)
       throw new RetinueError('unknown_dialect', `run ${rootId} was delegated with the dialect ${of}, and this is ${dialect.name}`);
-    const resumed = await (await drive()).resume(rootId, 'retinue resume');
+    const resumed = await (await drive()).resume(rootId, 'retinue resume', options);
     if (!resumed.ok) throw new RetinueError('fenced', `run ${rootId} is driven by process ${resumed.pid}`);
     return resumed.handles;
   }
@@ -233,6 +241,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     cancel: (given, reason) => Promise.all(given.map((id) => cancelOne(id, reason))),
     async message(id, text) {
       const row = await rowOf(id);
+      refuseClient(row, 'send messages to');
       if (!isLive(row.status))
         return { kind: 'continued', handle: await (await drive()).start(followUp(await loadState(row.runId, store), text)) };
       const own: RunHandle | null = running ? (await running).live(row.runId) : null;
@@ -276,6 +285,7 @@ function viewOf(row: RunRow, interrupted: boolean): RunView {
     label,
     agent,
     status: interrupted && row.status !== 'paused' ? 'interrupted' : row.status,
+    driven: isLive(row.status) && !interrupted,
     turns,
     tokens,
     costUsd,

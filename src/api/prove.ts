@@ -2,7 +2,7 @@
 import type { RunRow } from '../contract/run.ts';
 import { pinnedOf } from '../kernel/history.ts';
 import { type Replayed, replayRun } from '../kernel/replay.ts';
-import { type Broken, verifyTree } from '../kernel/verify.ts';
+import { type Broken, blobsOf, type Chain, verifyTree } from '../kernel/verify.ts';
 import type { Store } from '../ports/store.ts';
 import { findRun } from './find.ts';
 import { descent } from './follow.ts';
@@ -30,7 +30,13 @@ export function createProofs(store: Store): Proofs {
 
   async function verifyOne(rootId: string): Promise<Verified> {
     const rows = await store.runs({ rootId, order: 'oldest' });
-    const chains = await Promise.all(rows.map(async (row) => ({ row, facts: await store.facts({ runId: row.runId }) })));
+    const chains: Chain[] = [];
+    for (const row of rows) {
+      const facts = await store.facts({ runId: row.runId });
+      const blobs = new Map<string, string | null>();
+      for (const { hash } of blobsOf(facts)) if (!blobs.has(hash)) blobs.set(hash, await store.blob(hash));
+      chains.push({ row, facts, blobs });
+    }
     return { trees: 1, runs: rows.length, facts: chains.reduce((sum, { facts }) => sum + facts.length, 0), broken: verifyTree(chains) };
   }
 

@@ -7,7 +7,7 @@ export const goneText =
 const everyMs = 2000;
 
 /**
- * A run whose process is gone never ends, so nobody should wait for it. Looks now and again, and calls `gone` once when one of
+ * A run whose process is gone, also one that it left paused, never ends by itself, so nobody should wait for it. Looks now and again, and calls `gone` once when one of
  * the runs (with `any`: every one) is such a run. The returned function ends the looking.
  */
 export function lookForGone(io: Io, api: Api, watched: { ids: string[]; any: boolean; gone(): void }): () => void {
@@ -18,7 +18,7 @@ export function lookForGone(io: Io, api: Api, watched: { ids: string[]; any: boo
     looking = true;
     try {
       const runs = await Promise.all(watched.ids.map((id) => api.show(id)));
-      const gone = runs.map((run) => run.status === 'interrupted');
+      const gone = runs.map((run) => run.outcome === null && !run.driven);
       if (over || !(watched.any ? gone.every(Boolean) : gone.some(Boolean))) return;
       end();
       watched.gone();

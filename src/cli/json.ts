@@ -20,12 +20,12 @@ export function factJson({ runId, seq, at, v, type, data, hash }: Fact, activity
   return { runId, seq, at, v, type, data, hash, ...(activity && { activity }) };
 }
 
-export function viewJson(run: RunView): RunView {
+export function viewJson(run: RunView): Omit<RunView, 'driven'> {
   const { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt } = run;
   return { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt };
 }
 
-export function detailJson(run: RunDetail): RunDetail {
+export function detailJson(run: RunDetail): object {
   return {
     ...viewJson(run),
     brief: run.brief,

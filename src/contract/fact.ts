@@ -29,6 +29,8 @@ export const factData = {
     rootId: RunId,
     depth: z.int(),
     agent: z.string().nullable(),
+    /** The agent as it was defined then, as a blob: a run that was queued when its process died starts with it. */
+    definition: Hash.nullable().optional(),
     model: z.string().nullable(),
     dialect: z.string(),
     host: z.string(),

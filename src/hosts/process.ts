@@ -38,7 +38,9 @@ async function serve(session: RemoteSession, signal: AbortSignal, options: Proce
     endGrace ??= setTimeout(() => child.kill(), graceMs);
   };
   const heart = watchHeart(child, () => say({ type: 'ping' }), options.heartbeatMs ?? defaultHeartbeatMs, breakOff);
-  const endStop = onStop(signal, child, () => say({ type: 'stop' }));
+  const endStop = onStop(signal, child, () =>
+    say({ type: 'stop', paused: (signal.reason as { code?: string } | undefined)?.code === 'paused' }),
+  );
   child.channel.on('error', () => {});
   readLines(
     child.channel,

@@ -13,6 +13,7 @@ import type { Catalog } from '../ports/catalog.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
 import type { ModelHandle, Models, ModelUser } from '../ports/model.ts';
 import type { Check, SchemaCompiler } from '../ports/schema.ts';
+import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { SourcedTools, ToolSource } from '../ports/tool-source.ts';
 
@@ -112,6 +113,17 @@ export function parseBrief(input: unknown): Brief {
     );
   }
   throw new RetinueError(issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief', `${path || 'the brief'}: ${issue.message}`);
+}
+
+/** The brief without own secrets in it, wherever they stand: it becomes a fact (invariant 11). */
+export function withoutSecrets(brief: Brief, redact: Redact): Brief {
+  const clean = (value: unknown): unknown => {
+    if (typeof value === 'string') return redact(value, false);
+    if (Array.isArray(value)) return value.map(clean);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, clean(item)]));
+  };
+  return clean(brief) as Brief;
 }
 
 /** Keys in the order of canonical JSON: the brief stands in a fact. */

@@ -1,6 +1,6 @@
 // Delegation as a tool holds it, and the tools of a dialect made of it. The desk behind it is the runtime's one door for briefs.
 import type { Brief } from '../contract/brief.ts';
-import { isRetinueError } from '../contract/error.ts';
+import { isRetinueError, RetinueError } from '../contract/error.ts';
 import { defaultLimits } from '../contract/limits.ts';
 import type { Deadlines } from '../parts/deadlines.ts';
 import { notYours } from '../parts/dialect.ts';
@@ -21,6 +21,8 @@ export interface Desk {
   live(runId: string): LiveRun | null;
   /** A run that a client of another time delegated. */
   recall(runId: string): Promise<ChildView | null>;
+  /** Ends such a run where no living process drives it. */
+  endEarlier(runId: string, reason: string): Promise<void>;
   journal: Journal;
   store: Store;
   deadlines: Deadlines;
@@ -62,6 +64,8 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
 
   const isOpen = (id: string) => desk.journal.state(run.id).children.get(id)?.outcome === null;
 
+  const recall = async (id: string) => (run.admitted ? null : desk.recall(id));
+
   return {
     call: call ? `${run.id}/${call.turn}.${call.index}` : run.id,
     maxOutputBytes,
@@ -87,11 +91,12 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
       signal?.removeEventListener('abort', end);
     },
     view,
-    recall: async (id) => (run.admitted ? null : desk.recall(id)),
+    recall,
     children: () => [...desk.journal.state(run.id).children.keys()].flatMap((id) => view(id) ?? []),
     async message(id, text) {
-      const known = view(id);
+      const known = view(id) ?? (await recall(id));
       if (!known) return { ok: false, error: notYours(id).info };
+      if (!known.outcome && !desk.live(id)) return { ok: false, error: elsewhere(id).info };
       const child = desk.live(id);
       if (child && !child.closing) {
         await desk.message(child, text, by);
@@ -101,7 +106,7 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
       return start({ ...followUp(await loadState(id, desk.store), text), background: true });
     },
     async read(id, part, page) {
-      if (!desk.journal.state(run.id).children.has(id)) return null;
+      if (!desk.journal.state(run.id).children.has(id) && !(await recall(id))) return null;
       await desk.journal.settled();
       return slice(await readPart(id, part, desk.store), page, maxOutputBytes);
     },
@@ -109,9 +114,15 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
       const live = ids.map(desk.live).filter((child) => child !== null && child.parent === run);
       await Promise.all(live.map((child) => desk.cancel(child as LiveRun, reason ?? 'cancelled by the run that delegated it', by)));
       await Promise.allSettled(live.map((child) => (child as LiveRun).ended));
+      const others = ids.filter((id) => !view(id));
+      if (!run.admitted) for (const id of others) await desk.endEarlier(id, reason ?? 'cancelled by a later client');
     },
     agents: () => desk.catalog.list().map(({ name, description }) => ({ name, description })),
   };
+}
+
+function elsewhere(id: string): RetinueError {
+  return new RetinueError('parent_ended', `run ${id} is not at work here: \`retinue resume ${id}\` goes on with it`);
 }
 
 async function readPart(id: string, part: ReadPart, store: Store): Promise<string> {

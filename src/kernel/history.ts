@@ -3,6 +3,7 @@ import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
+import { sha256 } from '../parts/canonical.ts';
 import { type Pinned, toMessages } from '../parts/conversation.ts';
 import { formatRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
@@ -20,6 +21,8 @@ export async function pinnedOf(runId: string, started: FactData['run.started'], 
   const text = async (hash: string | null) => {
     const found = hash === null ? '' : await store.blob(hash);
     if (found === null) throw new RetinueError('store_corrupt', `a text that run ${runId} pinned is gone (${hash})`);
+    if (hash !== null && sha256(found) !== hash)
+      throw new RetinueError('store_corrupt', `a text that run ${runId} pinned was changed (${hash})`);
     return found;
   };
   const [system, tools, history] = await Promise.all([text(started.system), text(started.tools), text(started.history)]);

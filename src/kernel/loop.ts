@@ -103,7 +103,7 @@ export async function heldBack(env: LoopEnv): Promise<void> {
   const { reason, resumeAt, consumed } = hold;
   const record = (draft: Draft, orders: string[]) =>
     void env.journal.record(rootOf(state), [{ runId: state.runId, drafts: [draft] }], { consumed: orders }).catch(() => {});
-  record({ type: 'run.paused', data: { reason, resumeAt } }, consumed);
+  if (!hold.isRecorded) record({ type: 'run.paused', data: { reason, resumeAt } }, consumed);
   hold.isRecorded = true;
   const due = resumeAt === null ? null : clock.monotonic() + msOf(resumeAt) - clock.now();
   const endTimer = due === null ? () => {} : deadlines.at(due, () => pause.release('the time that was given', []));

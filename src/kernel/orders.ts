@@ -58,6 +58,8 @@ export function heedOrders(desk: OrderDesk): Heed {
 
 async function obey(order: Order, desk: OrderDesk): Promise<void> {
   const run = desk.live(order.runId);
+  // A client takes no steps: there is nothing to hold back and nobody to tell.
+  if (run && !run.admitted && order.kind !== 'cancel') return desk.store.dropOrders(desk.owner, [order.id]);
   const open = run !== null && !desk.journal.state(run.id).ended;
   if (open && order.kind === 'cancel') return desk.cancel(run, order.text, from, [order.id]);
   if (open && !run.closing && order.kind === 'message') return desk.message(run, order.text, from, [order.id]);

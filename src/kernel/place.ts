@@ -1,6 +1,8 @@
 // The place of a new run in its tree: what it takes over from its parent, and the facts that say so.
 
+import type { Agent } from '../contract/agent.ts';
 import { createBudget } from '../parts/budget.ts';
+import { canonical, sha256 } from '../parts/canonical.ts';
 import { passedOn } from '../parts/limits.ts';
 import type { Scheduler } from '../parts/schedule.ts';
 import { createSlotKeeper } from '../parts/slot.ts';
@@ -52,6 +54,18 @@ export function placeRun({ id, rootId, parent, view, family, admitted }: Place, 
   );
 }
 
+const definitions = new WeakMap<Agent, { text: string; hash: string }>();
+
+/** An agent's definition as it is pinned. */
+export function definitionOf(agent: Agent): { text: string; hash: string } {
+  const known = definitions.get(agent);
+  if (known) return known;
+  const text = canonical(agent);
+  const made = { text, hash: sha256(text) };
+  definitions.set(agent, made);
+  return made;
+}
+
 export interface Origin {
   call: { turn: number; index: number } | null;
   /** The brief's place among those of the call. */
@@ -64,7 +78,8 @@ export interface Origin {
 export function createdParts(run: LiveRun, { call, n, dialect, host }: Origin, journal: Journal): Part[] {
   const { brief, agent, grant, handle, notices } = run.admitted as Admitted;
   const { id, rootId, parent, depth } = run;
-  const shared = { agent: agent.name, brief, depth, dialect, grant, host, kind: 'agent' as const, model: handle.id, notices };
+  const definition = definitionOf(agent).hash;
+  const shared = { agent: agent.name, brief, definition, depth, dialect, grant, host, kind: 'agent' as const, model: handle.id, notices };
   const data = { ...shared, parentCall: call, parentId: parent?.id ?? null, rootId };
   const own: Part = { runId: id, drafts: [{ type: 'run.created', data }] };
   if (!parent) return [own];

@@ -12,8 +12,9 @@ import type { CallAt, RemoteSession, StepKind } from '../ports/host.ts';
 import type { Store } from '../ports/store.ts';
 import { nextStep } from './decide.ts';
 import type { Ending } from './fold.ts';
+import type { StopCause } from './live.ts';
 import { executionOf, finishCall, heldBack, isParallel, type LoopEnv, takeStep } from './loop.ts';
-import { Attempted, execute, told } from './tool-call.ts';
+import { Attempted, execute, told, unknownText } from './tool-call.ts';
 
 /** The ending that the run came to, or null when it was stopped from outside. Rejects when the place broke down. */
 export async function remoteLoop(
@@ -30,6 +31,8 @@ export async function remoteLoop(
   const here = new Set<Promise<void>>();
   /** The calls of the open tools step, each with what it waits for. */
   let open = new Map<CallState, PromiseWithResolvers<void>>();
+  /** Calls that are being made here, or whose result is here: none is made or taken twice. */
+  const inHand = new Set<CallState>();
   /** What the place says of its calls follows the step at once, and may be here before that was looked at. */
   let looking: Promise<void> = Promise.resolve();
   let changes: Promise<void> = Promise.resolve();
@@ -74,7 +77,9 @@ export async function remoteLoop(
 
   function find(at: CallAt, portable: boolean): CallState {
     const call = [...open.keys()].find((each) => each.turn === at.turn && each.index === at.index);
-    if (!call || call.finished || isPortable(call.tool) !== portable) throw broken('call', `${at.turn}.${at.index} is not open to it`);
+    if (!call || call.finished || inHand.has(call) || isPortable(call.tool) !== portable)
+      throw broken('call', `${at.turn}.${at.index} is not open to it`);
+    inHand.add(call);
     return call;
   }
 
@@ -131,7 +136,9 @@ export async function remoteLoop(
       const call = find(at, true);
       const parsed = Attempted.safeParse(given);
       if (!parsed.success) throw broken(pathOf(parsed.error), 'it is no result of a tool');
-      finish(call, parsed.data as Attempted);
+      // Which children a result tells is for the supervisor's own tools to say.
+      const { told: _, ...result } = parsed.data.result;
+      finish(call, { status: parsed.data.status, result } as Attempted);
     },
   };
 
@@ -145,14 +152,18 @@ export async function remoteLoop(
     signal.removeEventListener('abort', onAbort);
     over.abort(signal.reason ?? new Error('its process has ended'));
     await Promise.allSettled(here);
-    const output = signal.aborted
-      ? 'the run was stopped while this call was at work'
-      : 'the process that made this call ended before it was done';
-    for (const call of [...open.keys()]) finish(call, { status: signal.aborted ? 'cancelled' : 'unknown', result: { output } });
+    for (const call of [...open.keys()]) finish(call, cutOff(signal));
     done.resolve();
     endFacts();
   }
   return ending === 'none' ? null : ending;
+}
+
+/** What becomes of a call that its place did not finish. */
+function cutOff(signal: AbortSignal): Attempted {
+  if (!signal.aborted) return { status: 'unknown', result: { output: `${unknownText} (Its process has ended.)` } };
+  if ((signal.reason as StopCause).code === 'paused') return { status: 'unknown', result: { output: unknownText } };
+  return { status: 'cancelled', result: { output: 'the run was stopped while this call was at work' } };
 }
 
 function broken(path: string, why: string): RetinueError {

@@ -4,9 +4,11 @@
 // V1. Rights and limits are those of the facts; a changed configuration neither widens nor narrows a run that goes on.
 // V2. What was spent is charged to the run and to everything above it before the first new call.
 // V3. Deadlines are moments on the wall clock: time without a process counts.
-import type { Agent } from '../contract/agent.ts';
+import { Agent } from '../contract/agent.ts';
+import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import { createBudget } from '../parts/budget.ts';
+import { sha256 } from '../parts/canonical.ts';
 import type { Scheduler } from '../parts/schedule.ts';
 import { createSlotKeeper } from '../parts/slot.ts';
 import type { Store } from '../ports/store.ts';
@@ -48,13 +50,17 @@ export async function reviveTree(rootId: string, ground: ReviveGround): Promise<
 }
 
 /** The facts with which a run goes on: a call that was cut off has an unknown end, unless making it again does no harm (invariant 3). */
-export function takenUp(state: RunState, by: string): Part {
+export function takenUp(run: LiveRun, state: RunState, { by, until }: { by: string; until: number | null }): Part {
   const cut = state.calls.filter((call) => !call.finished && !call.idempotent);
   const unknown = cut.map(({ turn, index }): Draft => {
     const told = { taint: [], told: [], truncated: null };
     return { type: 'tool.finished', data: { index, output: unknownText, status: 'unknown', turn, ...told } };
   });
-  return { runId: state.runId, drafts: [{ type: 'run.resumed', data: { by } }, ...unknown] };
+  const { resumeAt = null, reason = '' } = state.paused ?? {};
+  const waits = until !== null && resumeAt !== null && msOf(resumeAt) > until;
+  // Its pause goes on as it was recorded.
+  if (waits) run.hold = { reason, resumeAt, consumed: [], isRecorded: true };
+  return { runId: state.runId, drafts: waits ? unknown : [{ type: 'run.resumed', data: { by } }, ...unknown] };
 }
 
 /** What was asked for before the interruption still holds. */
@@ -77,14 +83,22 @@ async function readmit(state: RunState, ground: ReviveGround): Promise<Admitted 
   const { catalog, models, compileSchema } = ground.admission;
   const { brief, grant, kind, agent: name, model, rootId, notices } = state.created.data;
   if (kind === 'client' || name === null || model === null) return null;
-  // Its prompt and tools are pinned: a definition that is gone since is not needed.
-  const agent: Agent = catalog.get(name) ?? { name, description: '', prompt: '', source: 'facts' };
+  const agent = (await definedThen(state, ground.store)) ?? catalog.get(name) ?? { name, description: '', prompt: '', source: 'facts' };
   const listed = brief.model === undefined && Array.isArray(agent.model) ? agent.model : [];
   const current = state.fallback?.model ?? model;
   const handle = await models.resolve(current, userOf({ runId: state.runId, rootId }, brief, name, grant.workspace));
   const check = brief.result?.schema ? await compileSchema(brief.result.schema) : null;
   const { tools } = (await withSource(brief, agent, ground.admission)).ground;
   return { brief, agent, handle, fallbacks: listed.slice(listed.indexOf(current) + 1), grant, tools, notices, check };
+}
+
+/** The agent as it was when the run was created, whatever has become of its file since. */
+async function definedThen(state: RunState, store: Store): Promise<Agent | null> {
+  const hash = state.created.data.definition ?? null;
+  const text = hash === null ? null : await store.blob(hash);
+  if (hash !== null && (text === null || sha256(text) !== hash))
+    throw new RetinueError('store_corrupt', `the definition of the agent of run ${state.runId} is gone or was changed (${hash})`);
+  return text === null ? null : Agent.parse(JSON.parse(text));
 }
 
 interface Place {

@@ -62,7 +62,8 @@ export async function suspendRun(run: LiveRun, message: string, ground: Pick<Run
   const paused = { type: 'run.paused' as const, data: { reason: message, resumeAt: null } };
   let error: unknown = new RetinueError('paused', `run ${run.id} was paused: ${message}`, { retryable: true });
   try {
-    await ground.journal.record(run.rootId, [{ runId: run.id, drafts: [paused] }]);
+    // One that is paused already stays paused for its own reason, until its own time.
+    if (!ground.journal.state(run.id).paused) await ground.journal.record(run.rootId, [{ runId: run.id, drafts: [paused] }]);
   } catch (lost) {
     error = lost;
   }

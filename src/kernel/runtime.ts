@@ -21,7 +21,7 @@ import type { Redact } from '../ports/secrets.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { Workspaces } from '../ports/workspace.ts';
-import { admit, bothChecks, type Ground, parseBrief } from './admit.ts';
+import { admit, bothChecks, type Ground, parseBrief, withoutSecrets } from './admit.ts';
 import { type ClientOptions, placeClient, recordClient } from './client.ts';
 import { endClient, endWithChildren } from './client-end.ts';
 import { createDelegation, type Desk } from './delegate.ts';
@@ -30,8 +30,8 @@ import { checkContinuable } from './history.ts';
 import { createJournal } from './journal.ts';
 import type { LiveRun } from './live.ts';
 import { heedOrders } from './orders.ts';
-import { createdParts, placeRun, viewOf } from './place.ts';
-import { recall } from './recall.ts';
+import { createdParts, definitionOf, placeRun, viewOf } from './place.ts';
+import { endEarlier, recall } from './recall.ts';
 import { reviveTree, stopAsRecorded, takenUp } from './revive.ts';
 import type { RunGround } from './run.ts';
 import { createSteering, letGo } from './steer.ts';
@@ -45,6 +45,8 @@ export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools'
   /** Where runs execute; what is delegated on `delegatedHost`, where that is given. */
   host: Host;
   delegatedHost?: Host | undefined;
+  /** The host of a name that a run was created with, for one that goes on; null where there is none here. */
+  hostNamed?: ((name: string) => Host | null) | undefined;
   callModel: ModelCaller;
   redact: Redact;
   workspaces: Workspaces;
@@ -89,7 +91,8 @@ export interface Runtime {
   start(brief: unknown, options?: StartOptions): Promise<RunHandle>;
   client(options?: ClientOptions): Promise<Client>;
   /** Goes on with a tree that no living process drives: every run of it from its last fact. */
-  resume(rootId: string, by: string): Promise<Resumed>;
+  /** `patient`: what is paused until a time that is still to come stays so until then. */
+  resume(rootId: string, by: string, options?: { patient: boolean }): Promise<Resumed>;
   live(runId: string): RunHandle | null;
   listen(listener: (event: Fact | Delta) => void): () => void;
   /** Slots and timers in use: both 0 when nothing runs. */
@@ -111,18 +114,20 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const deadlines = createDeadlines(clock);
   const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
   const journal = createJournal({ store, owner, clock, lost: loseTree });
-  const { cancel, message, pause } = createSteering(journal);
+  const { cancel, message, pause } = createSteering(journal, options.redact);
   const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
   const delegating = dialectTools(options.dialect, catalog);
   const tools = new Map([...options.tools, ...delegating].map((tool) => [tool.name, tool]));
   const delegationTools = delegating.map((tool) => tool.name);
   const ground: Ground = { settings, catalog, models, compileSchema, tools, toolSource, setup, delegationTools };
+  const earlier = { store, clock, endsWithClient: setup.endsWithClient ?? false };
   const desk: Desk = {
     start,
     message,
     cancel,
     live: (id) => runs.get(id) ?? null,
-    recall: (id) => recall(id, { store, owner, clock, endsWithClient: setup.endsWithClient ?? false }),
+    recall: (id) => recall(id, earlier),
+    endEarlier: (id, reason) => endEarlier(id, reason, earlier),
     journal,
     store,
     deadlines,
@@ -160,7 +165,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   type Call = { turn: number; index: number; n: number } | null;
 
   async function start(input: unknown, parent: LiveRun | null, call: Call, more: StartOptions = {}): Promise<LiveRun> {
-    const brief = parseBrief(input);
+    const brief = withoutSecrets(parseBrief(input), options.redact);
     if (brief.idempotencyKey === undefined) return begin(brief, parent, call, more);
     const key = JSON.stringify([parent?.id ?? null, brief.idempotencyKey]);
     const made = starting.get(key) ?? begin(brief, parent, call, more).finally(() => starting.delete(key));
@@ -220,7 +225,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     run.parent?.children.add(run);
     try {
       const at = call && { index: call.index, turn: call.turn };
-      await journal.record(run.rootId, createdParts(run, { call: at, n: call?.n ?? 0, dialect, host: hostOf(run).name }, journal));
+      const parts = createdParts(run, { call: at, n: call?.n ?? 0, dialect, host: hostOf(run).name }, journal);
+      const blobs = run.admitted ? [definitionOf(run.admitted.agent).text] : [];
+      await journal.record(run.rootId, parts, { blobs });
     } catch (error) {
       unplace(run, error);
       throw error;
@@ -267,7 +274,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
   }
 
-  async function resume(rootId: string, by: string): Promise<Resumed> {
+  async function resume(rootId: string, by: string, { patient = false } = {}): Promise<Resumed> {
     assertOpen(null);
     const claim = await store.claim(owner, rootId);
     if (!claim.ok) return { ok: false, pid: claim.pid };
@@ -280,14 +287,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       assertOpen(null);
       await journal.record(
         rootId,
-        revived.map((run) => takenUp(journal.state(run.id), by)),
+        revived.map((run) => takenUp(run, journal.state(run.id), { by, until: patient ? clock.now() : null })),
       );
     } catch (error) {
       for (const run of revived) unplace(run, error);
       throw error;
     }
     for (const run of revived) stopAsRecorded(run, { state: journal.state(run.id), now: clock.now() });
-    for (const run of revived.filter((each) => each.admitted)) void executeRun(run, hostOf(run), runGround);
+    for (const run of revived.filter((each) => each.admitted))
+      void executeRun(run, options.hostNamed?.(journal.state(run.id).created.data.host) ?? hostOf(run), runGround);
     for (const client of revived.filter((each) => !each.admitted)) void endWithChildren(client, { setup, ground: runGround });
     void heeding.look();
     return { ok: true, handles: revived.map(handleOf) };

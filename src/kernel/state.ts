@@ -29,7 +29,8 @@ export interface RunState {
   started: FactOf<'run.started'> | null;
   ended: FactOf<'run.ended'> | null;
   cancel: FactData['cancel.asked'] | null;
-  paused: boolean;
+  /** Why it takes no steps, and until when. */
+  paused: FactData['run.paused'] | null;
   entries: Entry[];
   inbox: InboxItem[];
   /** The model call that is open, and how often it has been tried. */
@@ -74,7 +75,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     started: null,
     ended: null,
     cancel: null,
-    paused: false,
+    paused: null,
     entries: [],
     inbox: [],
     asked: null,
@@ -213,11 +214,11 @@ const reducers: Reducers = {
   },
   'approval.asked': nothing,
   'approval.answered': nothing,
-  'run.paused': (state) => {
-    state.paused = true;
+  'run.paused': (state, data) => {
+    state.paused = data;
   },
   'run.resumed': (state) => {
-    state.paused = false;
+    state.paused = null;
   },
   'run.ended': (state, _data, fact) => {
     state.ended = fact;

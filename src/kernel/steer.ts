@@ -1,5 +1,6 @@
 // What can be said to a live run from outside: stop, pause, go on, a message. Each becomes a fact; the orders that asked for it are consumed
 // with that fact.
+import type { Redact } from '../ports/secrets.ts';
 import type { Journal } from './journal.ts';
 import type { LiveRun } from './live.ts';
 
@@ -11,11 +12,13 @@ export interface Steering {
   pause(run: LiveRun, reason: string, consumed?: string[]): void;
 }
 
-export function createSteering(journal: Journal): Steering {
+/** What people write is a fact like everything else: own secrets are taken out of it first (invariant 11). */
+export function createSteering(journal: Journal, redact: Redact): Steering {
+  const clean = (text: string) => redact(text.toWellFormed(), false);
   return {
     async cancel(run, reason, by, consumed = []) {
       if (journal.state(run.id).ended) return;
-      const asked = { by: by.toWellFormed(), code: 'cancelled' as const, reason: reason.toWellFormed() };
+      const asked = { by: by.toWellFormed(), code: 'cancelled' as const, reason: clean(reason) };
       const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'cancel.asked', data: asked }] }], { consumed });
       run.stop({ code: 'cancelled', message: asked.reason });
       await durable;
@@ -24,7 +27,7 @@ export function createSteering(journal: Journal): Steering {
       // Whoever is told something goes on with it; a pause that is not written yet is over before it began.
       const paused = run.hold && !run.hold.isRecorded ? run.hold.consumed : [];
       if (run.hold) letGo(run, from);
-      const data = { from: from.toWellFormed(), text: text.toWellFormed() };
+      const data = { from: from.toWellFormed(), text: clean(text) };
       const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'message.received', data }] }], {
         consumed: [...consumed, ...paused],
       });
@@ -32,7 +35,7 @@ export function createSteering(journal: Journal): Steering {
       await durable;
     },
     pause(run, reason, consumed = []) {
-      run.hold ??= { reason, resumeAt: null, consumed: [], isRecorded: false };
+      run.hold ??= { reason: clean(reason), resumeAt: null, consumed: [], isRecorded: false };
       for (const id of consumed) if (!run.hold.consumed.includes(id)) run.hold.consumed.push(id);
       run.notify();
     },

@@ -26,7 +26,7 @@ export async function serveRun(): Promise<void> {
 
   function take(message: ToChild): void {
     if (message.type === 'ping') writeLine(channel, { type: 'pong' });
-    else if (message.type === 'stop') stop.abort(new Error('the run was stopped'));
+    else if (message.type === 'stop') stop.abort({ code: message.paused ? 'paused' : 'cancelled' });
     else if (message.type === 'start') start = message.start;
     else if (message.type === 'reply') replies.get(message.id)?.(message.value);
     else {

@@ -17,9 +17,10 @@ export function hostsFor(
   names: { asked: HostName | undefined; usual: HostName | undefined },
   guard: Guard,
   crash?: Crash,
-): { host: Host; delegatedHost: Host } {
+): { host: Host; delegatedHost: Host; hostNamed(name: string): Host | null } {
   const make = (name: HostName | undefined) => (name === 'process' ? processHost(guard, crash) : inlineHost);
-  return { host: make(names.asked), delegatedHost: make(names.asked ?? names.usual) };
+  const hostNamed = (name: string) => (hostNames.includes(name as HostName) ? make(name as HostName) : null);
+  return { host: make(names.asked), delegatedHost: make(names.asked ?? names.usual), hostNamed };
 }
 
 function processHost(guard: Guard, crash: Crash | undefined): Host {

@@ -7,7 +7,7 @@ const runKeys = 'runId parentId rootId depth kind label agent status turns token
 const keys = (value: object) => Object.keys(value).join(' ');
 
 describe('ps', () => {
-  const runs = [view({ runId: childId, parentId: rootId, label: 'a\x1b[2Jb', status: 'interrupted' }), view()];
+  const runs = [view({ runId: childId, parentId: rootId, label: 'a\x1b[2Jb', status: 'interrupted', driven: false }), view()];
 
   it('--json is an array of runs as they come, keys in order', async () => {
     const { code, stdout, io } = await run(['ps', '--all', '--json'], { api: { ps: async () => runs.map((r) => ({ extra: 1, ...r })) } });
@@ -45,7 +45,9 @@ describe('show', () => {
     const { code, stdout, io } = await run(['show', 'last', '--json'], { api: { show: async () => one } });
     const printed = JSON.parse(stdout);
     expect(keys(printed)).toBe(`${runKeys} brief grant outcome children`);
-    expect(printed).toEqual(one);
+    const { driven: _, ...shown } = one;
+    const children = one.children.map(({ driven: _own, ...child }) => child);
+    expect(printed).toEqual({ ...shown, children });
     expect([code, call(io, 'find'), call(io, 'show')]).toEqual([0, ['last'], [rootId]]);
   });
 
@@ -120,7 +122,9 @@ describe('logs', () => {
     };
     const logs = async (_: string, options?: { after?: string }) =>
       options?.after === facts[0]!.position ? facts.slice(1, 2) : facts.slice(0, 2);
-    const result = await run(['logs', 'last', '-f'], { api: { follow, logs, show: async () => detail({ status: 'interrupted' }) } });
+    const result = await run(['logs', 'last', '-f'], {
+      api: { follow, logs, show: async () => detail({ status: 'interrupted', driven: false }) },
+    });
     expect(result.stdout.trimEnd().split('\n')).toHaveLength(2);
     expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('the process that drove it is gone') });
   });
@@ -167,7 +171,7 @@ describe('wait', () => {
 
   it('does not wait for a run whose process is gone', async () => {
     const { code, stderr } = await run(['wait', 'a'], {
-      api: { wait: untilAborted('nulls'), show: async () => detail({ status: 'interrupted' }) },
+      api: { wait: untilAborted('nulls'), show: async () => detail({ status: 'interrupted', driven: false }) },
     });
     expect([code, stderr]).toEqual([1, expect.stringContaining('a0000000 will not end by itself')]);
   });

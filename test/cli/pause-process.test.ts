@@ -15,7 +15,7 @@ const count = (found: StoredFact[], type: string) => found.filter((fact) => fact
 
 describe('pause', () => {
   it('holds a run of another process back; resume lets it go on', async () => {
-    using place = createPlace({ runs: [{ steps: [look, { ...look, delayMs: 1000 }, { text: 'done' }] }] });
+    using place = createPlace({ runs: [{ steps: [look, { ...look, delayMs: 4000 }, { text: 'done' }] }] });
     const running = place.start('run', 'go');
     await facts(place, (found) => count(found, 'model.asked') === 2);
     expect(await place.run('pause', 'last', '--reason', 'to look')).toMatchObject({
@@ -37,7 +37,7 @@ describe('pause', () => {
       runs: [
         {
           steps: [
-            { ...look, delayMs: 1000 },
+            { ...look, delayMs: 4000 },
             { expect: { prompt: 'go on' }, text: 'done' },
           ],
         },
@@ -51,7 +51,7 @@ describe('pause', () => {
   });
 
   it('of a run that is cancelled ends it', async () => {
-    using place = createPlace({ runs: [{ steps: [{ ...look, delayMs: 1000 }, { text: 'done' }] }] });
+    using place = createPlace({ runs: [{ steps: [{ ...look, delayMs: 4000 }, { text: 'done' }] }] });
     const running = place.start('run', 'go');
     await facts(place, (found) => count(found, 'model.asked') === 1);
     await place.run('pause', 'last');

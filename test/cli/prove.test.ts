@@ -54,4 +54,18 @@ describe('proofs', () => {
     const { code, out } = await place.run('verify');
     expect([code, out]).toEqual([1, expect.stringMatching(/broken [0-9a-f]{16} fact \d+: fact \d+ is missing/)]);
   });
+
+  it('a changed prompt and a changed row are found', async () => {
+    using place = createPlace(script);
+    await place.run('run', 'go');
+    const db = new DatabaseSync(join(place.folder, '.retinue', 'retinue.db'));
+    db.exec(`UPDATE blobs SET text = text || ' '`);
+    expect(await place.run('verify')).toMatchObject({ code: 1, out: expect.stringContaining('a text that it points to was changed') });
+    expect(await place.run('replay', 'last')).toMatchObject({ code: 1, err: expect.stringContaining('was changed') });
+    db.exec(`UPDATE blobs SET text = substr(text, 1, length(text) - 1)`);
+    expect((await place.run('verify')).code).toBe(0);
+    db.exec(`UPDATE runs SET row = replace(row, '"completed"', '"failed"')`);
+    db.close();
+    expect(await place.run('verify')).toMatchObject({ code: 1, out: expect.stringContaining('its row says something else') });
+  });
 });

@@ -1,4 +1,6 @@
 // The real program killed with -9 in the middle of a tree, and gone on with by another one.
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
@@ -65,5 +67,23 @@ describe('after kill -9', () => {
     await killed(place);
     const { err } = await place.run('run', '--agent', 'explore', '--label', 'a', 'again');
     expect(err).toContain('1 interrupted run of an earlier process: `retinue resume` goes on with it');
+  });
+
+  it('a tree that cannot be gone on with is told, and leaves the others alone', async () => {
+    using place = createPlace(script, { RETINUE_MODEL: '' });
+    for (const name of ['good', 'bad'])
+      writeFileSync(join(place.folder, `${name}.json`), JSON.stringify({ runs: [{ steps: [{ delayMs: 5000, text: name }] }] }));
+    const both = ['good', 'bad'].map((name) => place.start('run', '--model', `script/${name}.json`, '--label', name, 'go'));
+    await place.until<RunView[]>(['ps'], (rows) => rows.filter(({ status }) => status === 'running').length === 2);
+    for (const running of both) running.process.kill('SIGKILL');
+    await Promise.all(both.map((running) => running.finished));
+    rmSync(join(place.folder, 'bad.json'));
+    writeFileSync(join(place.folder, 'good.json'), JSON.stringify({ runs: [{ steps: [{ text: 'good' }] }] }));
+    const { code, out, err } = await place.run('resume', '--json');
+    expect([code, (JSON.parse(out) as Outcome[]).map(({ summary }) => summary)]).toEqual([1, ['good']]);
+    expect(err).toContain('bad.json');
+    const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
+    expect(rows.map(({ label, status }) => [label, status])).toEqual([['bad', 'interrupted']]);
+    expect((await place.run('wait', 'last', '--timeout', '15s')).code).toBeLessThanOrEqual(1);
   });
 });

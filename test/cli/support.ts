@@ -62,7 +62,7 @@ export function outcome(status: OutcomeStatus = 'completed', more: Partial<Outco
 export function view(more: Partial<RunView> = {}): RunView {
   return {
     ...{ runId: rootId, parentId: null, rootId, depth: 0, kind: 'agent', label: null, agent: 'general', status: 'running', turns: 1 },
-    ...{ tokens: { input: 10, output: 5, cached: 0, reasoning: 0 }, costUsd: null, startedAt: at(0), endedAt: null },
+    ...{ tokens: { input: 10, output: 5, cached: 0, reasoning: 0 }, costUsd: null, startedAt: at(0), endedAt: null, driven: true },
     ...more,
   } as RunView;
 }

@@ -1,5 +1,6 @@
 // Processes that are not what they should be: nothing they say or fail to say bends a run.
 import { describe, expect, it } from 'vitest';
+import { tool } from '../support/adversary.ts';
 import { impostor, processWorld } from './support.ts';
 
 const channel = `import { Socket } from 'node:net'; const pipe = new Socket({ fd: 3, readable: true, writable: true });
@@ -87,5 +88,21 @@ describe('a process that', () => {
     const outcome = await (await world.runtime.start({ task: 'x' })).outcome;
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'invalid_reply' } });
     expect(JSON.stringify(world.facts)).not.toContain('forged');
+  });
+
+  it('has one call made twice: refused, and the tool is used once', async () => {
+    let used = 0;
+    const pay = tool('pay', async () => ({ output: `paid ${++used}` }), { idempotent: false });
+    const source = `${channel} let text = ''; let step = 0;
+      pipe.on('data', (chunk) => { text += chunk;
+        if (step === 0 && text.includes('run.started')) { step = 1; say({ type: 'step', id: 1, kind: 'ask', seq: 2 }); }
+        if (step === 1 && text.includes('"id":1')) { step = 2; say({ type: 'step', id: 2, kind: 'tools', seq: 99 });
+          for (const id of [3, 4]) say({ type: 'call', id, at: { turn: 1, index: 0 } }); } });`;
+    const script = { runs: [{ times: 'any', steps: [{ calls: [{ tool: 'pay', args: {} }] }] }] };
+    const agents = [{ name: 'all', description: '', prompt: '', source: 'test' }];
+    await using world = await processWorld({ script, agents, tools: [pay], host: { command: impostor(source) } });
+    const outcome = await (await world.runtime.start({ task: 'x', agent: 'all' })).outcome;
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'invalid_reply' } });
+    expect([used, world.types().filter((type) => type === 'tool.finished').length]).toEqual([1, 1]);
   });
 });

@@ -1,7 +1,7 @@
 // A tree goes on from its facts in another runtime (invariant 3). The first one is not closed: it stands for a process that was stopped and
 // wakes up later, and nothing of what it does then may count.
 import { describe, expect, it } from 'vitest';
-import type { Fact } from '../../src/contract/fact.ts';
+import type { Fact, FactOf } from '../../src/contract/fact.ts';
 import { systemClock } from '../../src/main/system.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -173,5 +173,48 @@ describe('a run that goes on', () => {
     const both = await Promise.all([second.runtime.resume(run.id, 'one'), third.runtime.resume(run.id, 'two')]);
     expect(both.map(({ ok }) => ok).sort()).toEqual([false, true]);
     for (const each of both) if (each.ok) expect((await each.handles[0]?.outcome)?.status).toBe('completed');
+  });
+
+  it('that was queued starts with the agent as it was defined then', async () => {
+    const store = createMemoryStore();
+    const spy = { name: 'spy', description: '', prompt: 'You are the spy.', source: 'test', tools: [] };
+    const options = { script: { runs: [{ times: 'any' as const, steps: [{ hang: 'start' }] }] }, store, options: { slots: 1 } };
+    const first = await createWorld({ ...options, agents: [spy] });
+    await first.runtime.start({ task: 'x', agent: 'spy' });
+    const queued = await first.runtime.start({ task: 'y', agent: 'spy' });
+    const script = { runs: [{ times: 'any' as const, steps: [{ text: 'here' }] }] };
+    await using second = await next(store, first, { script, agents: [{ ...spy, prompt: 'You are somebody else.' }] });
+    for (const row of await store.runs({ roots: true })) await second.runtime.resume(row.runId, 'a test');
+    await until(second, (facts) => facts.filter((fact) => fact.type === 'run.ended').length === 2);
+    const [started] = await store.facts({ runId: queued.id, types: ['run.started'] });
+    expect(await store.blob((started as FactOf<'run.started'>).data.system as string)).toContain('You are the spy.');
+  });
+
+  it('that is paused until a time to come waits for it, unless somebody asks for it now', async () => {
+    const store = createMemoryStore();
+    const limited = { error: { status: 429, message: 'quota', retryAfterMs: 120_000 } };
+    const script = { runs: [{ times: 'any' as const, steps: [limited, { text: 'here' }] }] };
+    const first = await createWorld({ script, store });
+    const run = await first.runtime.start({ task: 'x' });
+    await until(first, (facts) => facts.some((fact) => fact.type === 'run.paused'));
+    await using second = await next(store, first, { script: { runs: [{ steps: [{ text: 'here' }] }] } });
+    const resumed = await second.runtime.resume(run.id, 'a test', { patient: true });
+    expect([resumed.ok, (await store.run(run.id))?.status]).toEqual([true, 'paused']);
+    if (resumed.ok) resumed.handles[0]?.resume('somebody');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed', summary: 'here' });
+    expect(second.types(run.id).filter((type) => type === 'run.paused')).toEqual([]);
+  });
+
+  it('does not start on texts that were changed', async () => {
+    const store = createMemoryStore();
+    const script = { runs: [{ steps: [{ hang: 'start' }] }] };
+    const first = await createWorld({ script, store });
+    const run = await first.runtime.start({ task: 'x' });
+    await until(first, (facts) => facts.some((fact) => fact.type === 'model.asked'));
+    const changed = { ...store, blob: async (hash: string) => `${await store.blob(hash)} and obey` };
+    await store.release(first.runtime.owner);
+    const second = await createWorld({ script, store: changed, settings: { workspace: first.workspace } });
+    await expect(second.runtime.resume(run.id, 'a test')).rejects.toMatchObject({ code: 'store_corrupt' });
+    await second.runtime.close();
   });
 });

@@ -8,106 +8,103 @@ import type { Args } from '../flags.ts';
 import { paint, shortId, statusStyle } from '../format.ts';
 import type { Io, Stop } from '../io.ts';
 import { outcomeJson, printJson } from '../json.ts';
-import { progressFor } from '../progress.ts';
+import { type Progress, progressFor } from '../progress.ts';
 import { groundFlags, withApi } from '../session.ts';
 
-/** Goes on with what earlier processes left unfinished, and waits for it. */
+/** Goes on with what earlier processes left unfinished, and waits for it. Exit code 0 when all of it has ended, whatever came out. */
 export async function run(args: Args, io: Io): Promise<number> {
   const flags = groundFlags(args);
-  const outcomes: Outcome[] = [];
-  let code = 0;
-  const resume = async (api: Api, trees: Interrupted[]) => {
-    const part = await resumeAll(io, api, { ids: trees.map((tree) => tree.rootId), args });
-    outcomes.push(...part.outcomes);
-    code ||= part.code;
-  };
   const agents = { chosen: undefined };
-  const others = await withApi(io, { flags, drive: true, agents }, async (api) => {
-    const found = await wanted(args, io, api);
-    if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
-    const own = found.filter((tree) => tree.dialect === api.dialect.name);
-    if (own.length > 0) await resume(api, own);
-    return found.filter((tree) => !own.includes(tree));
-  });
-  for (const dialect of new Set(others.map((tree) => tree.dialect))) {
-    const trees = others.filter((tree) => tree.dialect === dialect);
-    await withApi(io, { flags, drive: true, dialect, agents }, (api) => resume(api, trees));
+  const patient = args.words.length === 0;
+  const progress = progressFor(io, { stream: false, plain: args.has('plain') });
+  const party = createParty(io, progress);
+  try {
+    await withApi(io, { flags, drive: true, agents }, async (api) => {
+      const found = await wanted(args, io, api);
+      if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
+      const of = (dialect: string) => found.filter((tree) => tree.dialect === dialect);
+      const others = [...new Set(found.map((tree) => tree.dialect))].filter((dialect) => dialect !== api.dialect.name);
+      // All at once: the deadlines of one do not wait for another.
+      await Promise.all([
+        party.join(api, of(api.dialect.name), { patient }),
+        ...others.map((dialect) =>
+          withApi(io, { flags, drive: true, dialect, agents }, (other) => party.join(other, of(dialect), { patient })),
+        ),
+      ]);
+    });
+  } finally {
+    party.end();
   }
-  if (args.has('json')) printJson(io, outcomes.map(outcomeJson));
-  return code;
+  if (args.has('json')) printJson(io, party.outcomes.map(outcomeJson));
+  else for (const outcome of party.outcomes) io.out(`${line(outcome, io.colour.out)}\n`);
+  return party.code();
 }
 
 async function wanted(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
   const all = await api.interrupted();
   if (args.words.length === 0) return all;
   const asked = await Promise.all(args.words.map((word) => api.show(word)));
-  const held = asked.filter((each) => each.status === 'paused' && !all.some((tree) => tree.rootId === each.rootId));
-  for (const { runId } of held) {
-    await api.release(runId);
-    io.err(`retinue: ${shortId(runId)} goes on where it is\n`);
+  for (const { runId } of asked.filter((each) => each.driven && each.kind === 'agent')) {
+    io.err(`retinue: ${shortId(runId)} ${(await api.release(runId)) ? 'goes on where it is' : 'is at work'}\n`);
   }
-  return chosen(
-    io,
-    all,
-    asked.filter((each) => !held.includes(each)).map((each) => each.rootId),
-  );
+  const roots = new Set(asked.filter((each) => !each.driven && each.outcome === null).map((each) => each.rootId));
+  for (const each of asked.filter(({ outcome }) => outcome !== null)) io.err(`retinue: ${shortId(each.runId)} has ended\n`);
+  return all.filter((tree) => roots.has(tree.rootId));
 }
 
-function chosen(io: Io, all: Interrupted[], roots: string[]): Interrupted[] {
-  for (const root of roots.filter((id) => !all.some((tree) => tree.rootId === id)))
-    io.err(`retinue: ${shortId(root)} was not interrupted: it has ended, or a living process drives it\n`);
-  return all.filter((tree) => roots.includes(tree.rootId));
-}
-
-/** Exit code 0 when all of it has ended, whatever came out; 130 when it was interrupted, 1 where another process was faster. */
-async function resumeAll(io: Io, api: Api, { ids, args }: { ids: string[]; args: Args }): Promise<{ outcomes: Outcome[]; code: number }> {
-  const progress = progressFor(io, { stream: false, plain: args.has('plain') });
-  const handles: Handle[] = [];
+/** Trees that are gone on with together. One that cannot be taken up, or is lost, is told and leaves the others alone. */
+function createParty(io: Io, progress: Progress) {
+  const outcomes: Outcome[] = [];
+  const handles = new Set<Handle>();
+  const apis = new Set<Api>();
+  let code = 0;
   let stopped: Stop | null = null;
   let endWait = () => {};
+  const cancel = (handle: Handle) => void handle.cancel('interrupted').catch(() => {});
   const release = io.onInterrupt((why) => {
     if (stopped !== null) io.exitNow(leftBy(why));
     stopped = why;
     if (why === 'terminate') {
       endWait = leaveInTime(io);
-      return void api.drain(leavingText).catch(() => {});
+      for (const api of apis) void api.drain(leavingText).catch(() => {});
+      return;
     }
     progress.note('retinue: cancelling; Ctrl-C again leaves at once\n');
-    for (const handle of handles) void handle.cancel('interrupted').catch(() => {});
+    for (const handle of handles) cancel(handle);
   });
-  const unwatch = api.watch(progress.event);
-  let code = 0;
-  const outcomes: Outcome[] = [];
-  try {
-    for (const id of ids) {
-      const root = await take(io, api, id);
-      if (root) handles.push(root);
-      else code = 1;
-    }
-    for (const handle of handles) {
-      const outcome = await unlessPaused(handle.outcome);
-      if (outcome) outcomes.push(outcome);
-      else io.err(`retinue: run ${shortId(handle.id)} is paused again\n`);
-    }
-  } finally {
-    endWait();
-    unwatch();
-    release();
-    progress.end(null);
-  }
-  for (const outcome of outcomes) if (!args.has('json')) io.out(`${line(outcome, io.colour.out)}\n`);
-  return { outcomes, code: stopped ? leftBy(stopped) : code };
-}
 
-async function take(io: Io, api: Api, id: string): Promise<Handle | null> {
-  try {
-    const [root] = await api.resume(id);
-    return root ?? null;
-  } catch (error) {
-    if (!isRetinueError(error) || error.code !== 'fenced') throw error;
-    io.err(`retinue: ${cleanLine(error.message)}\n`);
-    return null;
+  async function one(api: Api, id: string, options: { patient: boolean }): Promise<void> {
+    try {
+      const [root] = await api.resume(id, options);
+      if (!root) return;
+      handles.add(root);
+      if (stopped === 'terminate') await api.drain(leavingText);
+      else if (stopped !== null) cancel(root);
+      const outcome = await unlessPaused(root.outcome);
+      if (outcome) outcomes.push(outcome);
+      else io.err(`retinue: run ${shortId(root.id)} is paused again\n`);
+    } catch (error) {
+      code = 1;
+      progress.note(`retinue: ${shortId(id)}: ${cleanLine(isRetinueError(error) ? error.message : String(error))}\n`);
+    }
   }
+
+  return {
+    outcomes,
+    async join(api: Api, trees: Interrupted[], options: { patient: boolean }): Promise<void> {
+      apis.add(api);
+      const unwatch = api.watch(progress.event);
+      await Promise.all(trees.map((tree) => one(api, tree.rootId, options)));
+      unwatch();
+      apis.delete(api);
+    },
+    end() {
+      endWait();
+      release();
+      progress.end(null);
+    },
+    code: () => (stopped ? leftBy(stopped) : code),
+  };
 }
 
 function line(outcome: Outcome, colour: boolean): string {

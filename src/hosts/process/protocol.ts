@@ -16,7 +16,8 @@ export type ToChild =
   | { type: 'fact'; fact: Fact }
   /** `value`: whether the run goes on, for a step. */
   | { type: 'reply'; id: number; value: 'go on' | 'over' }
-  | { type: 'stop' }
+  /** `paused`: another process goes on with the run. */
+  | { type: 'stop'; paused: boolean }
   | { type: 'ping' };
 
 export type FromChild =
