@@ -99,7 +99,7 @@ export async function startDialect(dialect: string, { answers = {}, held = [], c
   } satisfies DialectServer;
 }
 
-function placeFor(env: Record<string, string>, { config, files = {} }: Pick<Options, 'config' | 'files'>): Place {
+function placeFor(env: Record<string, string>, { config, files }: { config: object | undefined; files: Record<string, string> }): Place {
   const place = createPlace({ runs: [] }, env);
   if (config !== undefined) {
     const own = join(place.folder, '.config', 'retinue');
