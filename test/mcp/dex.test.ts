@@ -1,7 +1,7 @@
 // Dex over MCP: the real program, the official client, a provider that shows what each subagent was sent.
 import { describe, expect, it } from 'vitest';
 import { texts } from './support.ts';
-import { firstMessage, logsOf, messagesOf, only, shownOf, startDialect, systemOf, textOf, toolOf, toolsOf } from './support-dialect.ts';
+import { childrenOf, firstMessage, logsOf, messagesOf, only, startDialect, systemOf, textOf, toolOf, toolsOf } from './support-dialect.ts';
 
 const spawn = 'spawn_subagent';
 
@@ -185,7 +185,7 @@ it('Activity log tracks subagent lifecycle: the entries stand in the logs of the
     { type: 'subagent_complete', message: 'completed', metadata: { subagent_id: runId, success: 'true', iterations: '1' } },
   ]);
   expect((await server.place.run('logs', parentId)).out).toMatch(/ activity +subagent_spawn · spawned · subagent_id=\w{16} · hat=critic/);
-  expect((await shownOf(server.place, parentId)).children).toHaveLength(1);
+  expect(await childrenOf(server.place, parentId)).toHaveLength(1);
 });
 
 it('a client that gives up after its timeout loses nothing: the result stands in the next one', async () => {

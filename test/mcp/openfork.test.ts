@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { processEnded, texts } from './support.ts';
-import { alive, descendants, firstMessage, only, shownOf, startDialect, systemOf, toolOf, toolsOf } from './support-dialect.ts';
+import { alive, childrenOf, descendants, firstMessage, only, startDialect, systemOf, toolOf, toolsOf } from './support-dialect.ts';
 
 const ask = (prompt: string, more: object = {}) => ({ subagent_type: 'general', prompt, description: `to ${prompt}`, ...more });
 const idIn = (text: string) => /^- ID: ([0-9a-f]{16})$/m.exec(text)?.[1] as string;
@@ -90,7 +90,7 @@ describe('in the background', () => {
     expect(ended).toBe(`Status: completed\n${about}\n\n## Subagent Result (explore)\n\nTwelve endpoints.`);
     expect(only(await server.call('task_status', { id }))).toBe(ended);
     const { parentId } = await server.shown('scan');
-    expect((await shownOf(server.place, parentId)).children).toMatchObject([
+    expect(await childrenOf(server.place, parentId)).toMatchObject([
       { runId: id, agent: 'openfork/explore', status: 'completed', label: 'to scan' },
     ]);
   });
@@ -179,8 +179,22 @@ it('Cleanup: a client that closes ends its subagents and their commands; the row
   await server.client.close();
   await processEnded(pid);
   expect(below.filter((each) => alive(each.pid))).toEqual([]);
-  const rows = (await server.runs()).map(({ status, outcome }) => [status, outcome?.terminated]);
+  const rows = (await server.runs()).map(({ outcome }) => [outcome?.status, outcome?.terminated]);
   expect(rows).toEqual(Array(2).fill(['cancelled', 'client_gone']));
+});
+
+it('a server killed with -9 leaves no command behind; the next one says that its subagents were cancelled', async () => {
+  const busy = { calls: [{ tool: 'bash', args: { command: 'echo $$ > pid; (setsid sleep 600 &); exec sleep 600' } }] };
+  await using server = await startDialect('openfork', { answers: { busy }, args: ['--allow', 'bash'] });
+  const id = idIn(only(await server.call('task', ask('busy', { run_in_background: true }))));
+  const file = join(server.place.folder, 'pid');
+  await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8').trim(), { timeout: 10_000 }).toMatch(/^\d+$/);
+  const below = descendants(server.pid());
+  process.kill(server.pid(), 'SIGKILL');
+  await processEnded(server.pid());
+  await expect.poll(() => below.filter((each) => alive(each.pid)), { timeout: 10_000 }).toEqual([]);
+  await using next = await server.again();
+  expect(only(await next.call('task_status', { id, wait: true }))).toMatch(/^Status: cancelled\n[\s\S]*went away/);
 });
 
 it('a client that gives up after its timeout loses nothing: the result stands in the next one, and is readable by its id', async () => {

@@ -30,24 +30,33 @@ export interface DialectServer extends Server {
   release(word: string): void;
   /** Another server on the same folder, with the same provider. */
   again(): Promise<Server>;
-  /** What was delegated, as `retinue show` has it, newest first; and the newest with this word in its task. */
-  runs(): Promise<Shown[]>;
-  shown(word: string): Promise<Shown>;
+  /** What was delegated, newest first, as the facts have it; and the newest with this word in its task. */
+  runs(): Promise<Delegated[]>;
+  shown(word: string): Promise<Delegated>;
   /** `retinue cancel` from another process. */
   cancelled(word: string): Promise<void>;
 }
 
-export interface Shown {
+export interface Delegated {
   runId: string;
   parentId: string;
   depth: number;
-  status: string;
-  agent: string;
-  label: string | null;
-  brief: { task: string; tags?: string[] } & Record<string, unknown>;
-  grant: { limits: Record<string, { value: number }>; tools: string[] };
-  outcome: ({ status: string; terminated: string | null; turns: number } & Record<string, unknown>) | null;
-  children: { runId: string; agent: string; status: string; label: string | null }[];
+  brief: { task: string; tags?: string[] };
+  grant: { limits: Record<string, { value: number }> };
+  outcome: { status: string; terminated: string | null } | null;
+}
+
+interface LoggedFact {
+  runId: string;
+  type: string;
+  data: Record<string, unknown>;
+  activity?: object;
+}
+
+function runsIn(facts: LoggedFact[]): Delegated[] {
+  const created = facts.filter(({ type, data }) => type === 'run.created' && data.kind !== 'client');
+  const outcomeOf = (id: string) => facts.find(({ runId, type }) => type === 'run.ended' && runId === id)?.data.outcome ?? null;
+  return created.map(({ runId, data }) => ({ runId, ...data, outcome: outcomeOf(runId) }) as Delegated).reverse();
 }
 
 export async function startDialect(dialect: string, { answers = {}, held = [], config, args = [], env = {}, files = {} }: Options = {}) {
@@ -69,8 +78,8 @@ export async function startDialect(dialect: string, { answers = {}, held = [], c
   // With the schemas at hand the client checks structured content against them.
   await server.client.listTools();
   const runs = async () => {
-    const all = JSON.parse((await place.run('ps', '--all', '--json')).out) as { runId: string; kind: string }[];
-    return Promise.all(all.flatMap(({ runId, kind }) => (kind === 'agent' ? [shownOf(place, runId)] : [])));
+    const { out } = await place.run('logs', 'last', '--tree', '--json');
+    return runsIn(JSON.parse(out));
   };
   const shown = async (word: string) => {
     const found = (await runs()).find(({ brief }) => brief.task.includes(word));
@@ -110,12 +119,16 @@ function placeFor(env: Record<string, string>, { config, files }: { config: obje
   return place;
 }
 
-export async function shownOf(place: Place, id: string): Promise<Shown> {
-  return JSON.parse((await place.run('show', id, '--json')).out) as Shown;
+/** Its children, as `retinue show` has them. */
+export async function childrenOf(
+  place: Place,
+  id: string,
+): Promise<{ runId: string; agent: string; status: string; label: string | null }[]> {
+  return JSON.parse((await place.run('show', id, '--json')).out).children;
 }
 
 /** The facts of a run as `retinue logs` has them. */
-export async function logsOf(place: Place, id: string): Promise<{ type: string; data: Record<string, unknown>; activity?: object }[]> {
+export async function logsOf(place: Place, id: string): Promise<LoggedFact[]> {
   return JSON.parse((await place.run('logs', id, '--json')).out);
 }
 

@@ -1,7 +1,7 @@
 // XZatoma over MCP: the real program, the official client; nesting, filters, several at once, and quotas for the tree.
 import { describe, expect, it } from 'vitest';
 import { texts } from './support.ts';
-import { jsonOf, messagesOf, only, shownOf, startDialect, textOf, toolOf, toolsOf } from './support-dialect.ts';
+import { childrenOf, jsonOf, messagesOf, only, startDialect, textOf, toolOf, toolsOf } from './support-dialect.ts';
 
 interface Result {
   success: boolean;
@@ -134,7 +134,7 @@ it('4: nesting to two levels; past the limit a call answers an error that names 
   await using server = await startDialect('xzatoma', { answers });
   const result = jsonOf<Result>(await server.call('subagent', ask('outer')));
   expect(result).toMatchObject({ success: true, output: 'outer done', metadata: { recursion_depth: '1' } });
-  expect((await server.runs()).map(({ depth, status }) => [depth, status])).toEqual([
+  expect((await server.runs()).map(({ depth, outcome }) => [depth, outcome?.status])).toEqual([
     [2, 'completed'],
     [1, 'completed'],
   ]);
@@ -280,7 +280,7 @@ it('a client that gives up after its timeout loses nothing: every task is done, 
   server.release('slow');
   const { parentId, runId } = await server.shown('slow');
   await expect
-    .poll(async () => (await shownOf(server.place, parentId)).children.map(({ status }) => status), { timeout: 15_000 })
+    .poll(async () => (await childrenOf(server.place, parentId)).map(({ status }) => status), { timeout: 15_000 })
     .toEqual(['completed', 'completed']);
   const next = await server.call('subagent', ask('quick'));
   expect(next.structuredContent).toMatchObject({ success: true, output: 'quick' });
