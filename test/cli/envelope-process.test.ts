@@ -13,9 +13,9 @@ const enveloped = (more: Partial<RxRequest> = {}) => JSON.stringify(requestEnvel
 async function send(
   place: Place,
   input: string,
-  { args = [], signal }: { args?: string[]; signal?: Promise<void> } = {},
+  { args = [], model = 'script/script.json', signal }: { args?: string[]; model?: string; signal?: Promise<void> } = {},
 ): Promise<{ code: number | null; out: string; err: string }> {
-  const env = { PATH: process.env.PATH, HOME: place.folder, RETINUE_MODEL: 'script/script.json' };
+  const env = { PATH: process.env.PATH, HOME: place.folder, RETINUE_MODEL: model };
   const child = spawn(process.execPath, [bin, 'subagent', '--envelope', ...args], { cwd: place.folder, env });
   let [out, err] = ['', ''];
   child.stdout.on('data', (text) => {
@@ -131,6 +131,18 @@ describe('what is refused is answered by a response envelope, with exit code 2',
     writeFileSync(join(place.folder, '.config', 'retinue', 'config.json'), JSON.stringify({ dialects: { rx: { enabled: false } } }));
     const { code, out } = await send(place, enveloped());
     expect([code, responseIn(out)]).toMatchObject([2, { correlation_id: 'call-7', response: { success: false, error: 'not enabled' } }]);
+  });
+
+  it('without a model, with the ways there are', async () => {
+    using place = createPlace(runs({ text: 'never' }));
+    const { code, out } = await send(place, enveloped(), { model: '' });
+    const { response, correlation_id } = responseIn(out);
+    expect([code, correlation_id, response.success, response.error]).toEqual([
+      2,
+      'call-7',
+      false,
+      expect.stringMatching(/^unknown_model: .*model/),
+    ]);
   });
 
   it('a task besides it is wrong usage', async () => {
