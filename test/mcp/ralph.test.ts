@@ -136,7 +136,7 @@ describe.runIf(process.platform === 'linux')('a process of its own', () => {
     await using server = await startDialect('ralph', {
       answers: { long },
       args: ['--allow', 'bash'],
-      config: { dialects: { ralph: { subagent_timeout: 3 } } },
+      config: { dialects: { ralph: { subagent_timeout: 4 } } },
     });
     const { subagent_id } = jsonOf<Spawned>(await server.call('subagent', { task: 'long' }));
     const told = jsonOf(await server.call('subagent_status', { subagent_id, wait: true }));
