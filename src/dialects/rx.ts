@@ -4,7 +4,7 @@ import type { Artifact } from '../contract/artifact.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { DelegationRequest, Dialect, DialectContext, DialectTool } from '../ports/dialect.ts';
-import { maxArtifacts, normalResponse, RxResponse, taskHash } from './rx/envelope.ts';
+import { failedResponse, maxArtifacts, normalResponse, RxResponse, taskHash } from './rx/envelope.ts';
 import { RxConfig, readSettings } from './settings.ts';
 import { delegateOne, given, readBrief } from './shared/brief.ts';
 import { oneLine } from './shared/one-line.ts';
@@ -66,9 +66,9 @@ function subagent(settings: typeof defaults): DialectTool<Input> {
     toRequest: (input, context) => requestOf(input, settings, context),
     fromReply(reply) {
       const child = onlyChild(reply);
-      if ('error' in child) return jsonResult(failure(refusal(child.error)), { isError: true });
+      if ('error' in child) return jsonResult(failedResponse(refusal(child.error)), { isError: true });
       const { row, outcome } = child.view;
-      if (outcome === null) return jsonResult(failure(`run ${row.runId} is still at work`));
+      if (outcome === null) return jsonResult(failedResponse(`run ${row.runId} is still at work`));
       return jsonResult(responseOf(outcome, settings.artifact_kinds), { runs: [row.runId] });
     },
   };
@@ -123,8 +123,4 @@ function errorOf({ status, error }: Outcome): string | null {
 
 function refusal({ code, message }: ErrorInfo): string {
   return code === 'invalid_brief' ? oneLine(message) : `${code}: ${oneLine(message)}`;
-}
-
-function failure(error: string): RxResponse {
-  return { success: false, summary: '', artifacts: [], error, duration_ms: 0 };
 }

@@ -32,10 +32,12 @@ async function serve(session: RemoteSession, signal: AbortSignal, options: Proce
     child.kill();
   };
   let isOver = false;
+  let isGone = false;
   let endGrace: NodeJS.Timeout | undefined;
   const over = () => {
     isOver = true;
-    endGrace ??= setTimeout(() => child.kill(), graceMs);
+    // A step that it waited for may end after it has: then there is nobody to be killed any more, and its number may be another's.
+    if (!isGone) endGrace ??= setTimeout(() => child.kill(), graceMs);
   };
   const heart = watchHeart(child, () => say({ type: 'ping' }), options.heartbeatMs ?? defaultHeartbeatMs, breakOff);
   const endStop = onStop(signal, child, () =>
@@ -60,6 +62,7 @@ async function serve(session: RemoteSession, signal: AbortSignal, options: Proce
     if (code === 0) throw new RetinueError('no_result', 'the process of the run ended without an outcome');
     throw new RetinueError('crashed', `the process of the run ended: ${by ?? `exit code ${code}`}${words(child.lastWords())}`);
   } finally {
+    isGone = true;
     heart.end();
     endStop();
     clearTimeout(endGrace);

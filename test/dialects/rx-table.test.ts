@@ -193,6 +193,16 @@ describe('the envelope', () => {
     expect(readEnvelope(JSON.stringify(envelope))).toEqual({ ok: true, envelope });
   });
 
+  test('a response that is too large is a validation error that fits', () => {
+    const artifacts = Array.from({ length: 64 }, () => ({ kind: 'note' as const, value: 'x'.repeat(4096) }));
+    const error = 'validation: response (has more than 131072 bytes)';
+    const made = responseEnvelope(asked, { ...answer, artifacts }, null);
+    expect(made.response).toEqual({ success: false, summary: 's', artifacts: [], error, duration_ms: 7 });
+    const huge = responseEnvelope(asked, { ...answer, summary: 'x'.repeat(maxResponseBytes) }, null);
+    expect(huge.response).toMatchObject({ success: false, summary: '', error });
+    for (const envelope of [made, huge]) expect(readEnvelope(JSON.stringify(envelope))).toEqual({ ok: true, envelope });
+  });
+
   const changed = (envelope: object, more: object) => JSON.stringify({ ...envelope, ...more });
   test.each([
     ['{', 'validation: envelope (is not JSON)'],

@@ -1,5 +1,5 @@
 // Runs in processes of their own: the real program as the child, real commands, real signals.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import type { RunRow } from '../../src/contract/run.ts';
 import { tool } from '../support/adversary.ts';
@@ -101,6 +101,20 @@ describe('a run in a process of its own', () => {
     expect(world.facts.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'unknown' } });
     await noneLeft(mark);
     expect((await sibling.outcome).status).toBe('completed');
+  });
+
+  it('killed: no timer is left to kill a process that is gone, whose number may be another’s by then', async () => {
+    const mark = nap();
+    await using world = await processWorld({ script: { runs: [{ steps: [bash(`echo $PPID > pid; sleep ${mark}`)] }] } });
+    const run = await world.runtime.start({ task: 'x' });
+    const pid = Number(await fileIn(world, 'pid'));
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    process.kill(pid, 'SIGKILL');
+    await run.outcome;
+    await noneLeft(mark);
+    const grace = timers.mock.calls.filter(([, ms]) => ms === 2000);
+    timers.mockRestore();
+    expect(grace).toEqual([]);
   });
 
   it('stopped with SIGSTOP: noticed within two heartbeats, killed, failed', async () => {

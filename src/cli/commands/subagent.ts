@@ -7,8 +7,9 @@ import type { Settings } from '../settings.ts';
 
 const defaultTimeoutSeconds = 300;
 
-/** One delegated task as a whole program: a fresh context, no delegation, one outcome as JSON. */
+/** One delegated task as a whole program: a fresh context, no delegation, one outcome as JSON. With --envelope it speaks rx's instead. */
 export async function run(args: Args, io: Io): Promise<number> {
+  if (args.has('envelope')) return (await import('../envelope.ts')).runEnvelope(args, io);
   const task = args.value('task')?.trim() ?? '';
   if (task === '') throw new RetinueError('usage', 'a task is missing; write `retinue subagent --task "what to do"`');
   const context = args.value('context');

@@ -46,17 +46,21 @@ export const runCommands: Command[] = [
   {
     name: 'subagent',
     group: 'run',
-    usage: '--task TEXT [--context TEXT] [flags]',
+    usage: '--task TEXT [--context TEXT] | --envelope [flags]',
     summary: 'do one delegated task and print its outcome as JSON',
     about:
-      'For programs that start a child by themselves: a fresh context, no delegation, one outcome on standard output and progress on standard error. `retinue --subagent --task TEXT` is the same. The task has 5 minutes unless --timeout or `dialects.ralph.subagent_timeout` says otherwise.',
+      'For programs that start a child by themselves: a fresh context, no delegation, one outcome on standard output and progress on standard error. `retinue --subagent --task TEXT` is the same. The task has 5 minutes unless --timeout or `dialects.ralph.subagent_timeout` says otherwise. With --envelope the task comes as one request envelope of the dialect rx on standard input, within the bounds of `dialects.rx`, and one response envelope goes to standard output; what is refused is such a response too, with exit code 2.',
     flags: [
       { name: 'task', value: 'TEXT', help: 'what is to be done' },
+      { name: 'envelope', help: 'read a request envelope of rx from standard input, and write its response' },
       ...runFlags.filter(({ name }) => subagentFlags.includes(name)),
       ...ground,
     ],
     words: { min: 0, max: 0 },
-    examples: [['retinue subagent --task "count the tests" --context "they are in test/" | jq -r .summary', 'its report']],
+    examples: [
+      ['retinue subagent --task "count the tests" --context "they are in test/" | jq -r .summary', 'its report'],
+      ['retinue subagent --envelope < request.json | jq .response', 'as rx has it'],
+    ],
     exits: 'outcome',
     load: () => import('../commands/subagent.ts'),
   },

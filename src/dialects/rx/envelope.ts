@@ -61,19 +61,37 @@ export function requestEnvelope(correlationId: string, request: RxRequest): RxRe
   return { version: envelopeVersion, correlation_id: correlationId, request: normalRequest(request), task_hash: taskHash(request.task) };
 }
 
+/** A response that is larger than an envelope may be loses its artifacts, and its summary where that is too large, and says so as a validation error. */
 export function responseEnvelope(
   asked: Pick<RxRequestEnvelope, 'correlation_id' | 'task_hash'>,
   response: RxResponse,
   startedAt: string | null,
 ): RxResponseEnvelope {
-  return {
+  const envelope = (answer: RxResponse): RxResponseEnvelope => ({
     version: envelopeVersion,
     correlation_id: asked.correlation_id,
-    response: normalResponse(response),
+    response: normalResponse(answer),
     task_hash: asked.task_hash,
     started_at: startedAt,
-    duration_ms: response.duration_ms,
-  };
+    duration_ms: answer.duration_ms,
+  });
+  const { error } = refused('response', `has more than ${maxResponseBytes} bytes`);
+  const cut = { ...response, success: false, artifacts: [], error };
+  const fits = (made: RxResponseEnvelope) => Buffer.byteLength(JSON.stringify(made)) <= maxResponseBytes;
+  return [response, cut].map(envelope).find(fits) ?? envelope({ ...cut, summary: '' });
+}
+
+/** The answer to what was no request: with its id and its task as far as they could be read. */
+export function refusedEnvelope(text: string, error: string): RxResponseEnvelope {
+  const given = asObject(Buffer.byteLength(text) <= maxRequestBytes ? jsonOf(text) : null);
+  const id = head.correlation_id.safeParse(given.correlation_id);
+  const { task } = asObject(given.request);
+  const asked = { correlation_id: id.success ? id.data : 'unknown', task_hash: taskHash(typeof task === 'string' ? task : '') };
+  return responseEnvelope(asked, failedResponse(error), null);
+}
+
+export function failedResponse(error: string): RxResponse {
+  return { success: false, summary: '', artifacts: [], error, duration_ms: 0 };
 }
 
 export type EnvelopeRead<T> = { ok: true; envelope: T } | { ok: false; error: string };
@@ -82,12 +100,8 @@ export type EnvelopeRead<T> = { ok: true; envelope: T } | { ok: false; error: st
 export function readEnvelope(text: string): EnvelopeRead<RxRequestEnvelope | RxResponseEnvelope> {
   const bytes = Buffer.byteLength(text);
   if (bytes > maxRequestBytes) return refused('envelope', `has more than ${maxRequestBytes} bytes`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return refused('envelope', 'is not JSON');
-  }
+  const value = jsonOf(text);
+  if (value === undefined) return refused('envelope', 'is not JSON');
   const answers = typeof value === 'object' && value !== null && 'response' in value;
   if (answers && bytes > maxResponseBytes) return refused('envelope', `has more than ${maxResponseBytes} bytes`);
   const parsed = (answers ? ResponseEnvelope : RequestEnvelope).safeParse(value);
@@ -100,6 +114,27 @@ export function readEnvelope(text: string): EnvelopeRead<RxRequestEnvelope | RxR
   if ('request' in envelope && envelope.task_hash !== taskHash(envelope.request.task))
     return refused('task_hash', 'is not that of the task');
   return { ok: true, envelope };
+}
+
+/** The same for one who expects a request. */
+export function readRequest(text: string): EnvelopeRead<RxRequestEnvelope> {
+  const read = readEnvelope(text);
+  if (!read.ok) return read;
+  const { envelope } = read;
+  return 'request' in envelope ? { ok: true, envelope } : refused('request', 'is missing: this is a response');
+}
+
+/** Undefined where it is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function refused(path: string, why: string): { ok: false; error: string } {
