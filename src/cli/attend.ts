@@ -13,11 +13,13 @@ export interface Manner {
   json: boolean;
   stream: boolean;
   plain: boolean;
+  /** A request to leave cancels the tree too: for a run that nobody would go on with. */
+  endsWithProcess?: boolean;
 }
 
 /**
  * Starts a run, shows it until it has ended, prints its outcome and gives the exit code; null where `start` started none.
- * Ctrl-C cancels the tree; a request to leave pauses it for another process. A second one leaves at once.
+ * Ctrl-C cancels the tree; a request to leave pauses it for another process, unless it ends with this one. A second one leaves at once.
  */
 export async function attend(io: Io, api: Api, manner: Manner & { start(): Promise<Handle | null> }): Promise<number | null> {
   const progress = progressFor(io, manner);
@@ -25,8 +27,9 @@ export async function attend(io: Io, api: Api, manner: Manner & { start(): Promi
   let stopped: Stop | null = null;
   let endWait = () => {};
   const stop = (why: Stop) => {
-    if (why !== 'terminate') return handle && cancel(handle, why, progress);
-    endWait = leaveInTime(io);
+    endWait();
+    if (why === 'terminate') endWait = leaveInTime(io);
+    if (why !== 'terminate' || manner.endsWithProcess) return handle && cancel(handle, why, progress);
     void api.drain(leavingText).catch(() => {});
   };
   const release = io.onInterrupt((why) => {
@@ -54,7 +57,12 @@ export async function attend(io: Io, api: Api, manner: Manner & { start(): Promi
     return leftBy('terminate');
   }
   print(io, outcome, manner);
-  return stopped === 'interrupt' ? 130 : exitCodes[outcome.status];
+  return codeFor(outcome, stopped);
+}
+
+function codeFor({ status }: Outcome, stopped: Stop | null): number {
+  if (stopped === 'interrupt' || (stopped === 'terminate' && status === 'cancelled')) return leftBy(stopped);
+  return exitCodes[status];
 }
 
 export const leavingText = 'the process that drove it was told to leave';
@@ -81,8 +89,10 @@ export async function unlessPaused(outcome: Promise<Outcome>): Promise<Outcome |
   }
 }
 
+const cancelTexts: Record<Stop, string> = { interrupt: 'interrupted', terminate: leavingText, closed: 'output closed' };
+
 function cancel(handle: Handle, why: Stop, progress: Progress): void {
-  handle.cancel(why === 'interrupt' ? 'interrupted' : 'output closed').catch((error: unknown) => {
+  handle.cancel(cancelTexts[why]).catch((error: unknown) => {
     progress.note(`retinue: could not cancel: ${cleanLine(String((error as Error)?.message ?? error))}\n`);
   });
 }

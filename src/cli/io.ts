@@ -101,6 +101,8 @@ export interface McpInstallation {
   exists: boolean;
   /** What is added, as it would stand in a file of its own. */
   snippet: string;
+  /** Keys of our entry that go, because they are for another transport. */
+  removed: string[];
   /** Whether the file has all of it already. */
   same: boolean;
   /** What it was made from, and what is to be written. */

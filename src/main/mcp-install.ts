@@ -7,7 +7,7 @@ import type { McpInstallation, McpInstallRequest } from '../cli/io.ts';
 import { RetinueError } from '../contract/error.ts';
 import { directory, readBytes } from './config/files.ts';
 import type { Env } from './config/places.ts';
-import { type Client, clients, type ServerCommand } from './mcp-install/clients.ts';
+import { type Client, clients, type Merged, type ServerCommand } from './mcp-install/clients.ts';
 import { mergeJson } from './mcp-install/json.ts';
 import { mergeToml } from './mcp-install/toml.ts';
 
@@ -29,14 +29,14 @@ export function planInstall(request: McpInstallRequest, ground: InstallGround): 
   if (bytes !== null && bytes.length > maxBytes) throw new RetinueError('invalid_config', `${file} is larger than ${maxBytes} bytes`);
   const before = bytes === null ? '' : textOf(file, bytes);
   const command = commandOf(request.flags, ground);
-  const after = merge(client, file, before, command);
+  const { text: after, removed } = merge(client, file, before, command);
   return {
-    ...{ client: request.client, file, exists: bytes !== null, before, after, same: after === before },
-    snippet: merge(client, file, '', command),
+    ...{ client: request.client, file, exists: bytes !== null, before, after, removed, same: after === before },
+    snippet: merge(client, file, '', command).text,
   };
 }
 
-function merge(client: Client, file: string, text: string, command: ServerCommand): string {
+function merge(client: Client, file: string, text: string, command: ServerCommand): Merged {
   return client.format === 'toml' ? mergeToml(file, text, command) : mergeJson(file, text, client.entry(command));
 }
 

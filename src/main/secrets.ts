@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { Agent } from '../contract/agent.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Redact } from '../ports/secrets.ts';
 
 const secretName = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;
 const minLength = 8;
+/** What every command sees anyway; taken out, paths in results would lead nowhere. */
+const openName = /^(PATH|HOME|LANG|TERM|TMPDIR|USER|LOGNAME|SHELL|PWD)$/;
 
 // Shapes that are hardly ever anything else than a credential.
 const shapes = new RegExp(
@@ -30,9 +34,9 @@ export interface KnownSecrets {
 export function createRedact(env: Record<string, string | undefined>, known: Partial<KnownSecrets> = {}): Redact {
   const { names = [], values = [] } = known;
   const own = Object.entries(env)
-    .filter(([name, value]) => (secretName.test(name) || names.includes(name)) && value !== undefined && value.length >= minLength)
+    .filter(([name, value]) => (secretName.test(name) || (names.includes(name) && !isOpen(name, value))) && isLong(value))
     .map(([name, value]) => ({ name, value: value as string }))
-    .concat(values.filter((value) => value.length >= minLength).map((value) => ({ name: 'of an MCP server', value })))
+    .concat(values.filter(isLong).map((value) => ({ name: 'of an MCP server', value })))
     .sort((a, b) => b.value.length - a.value.length);
   return (text, alsoShapes) => {
     let clean = text;
@@ -41,19 +45,35 @@ export function createRedact(env: Record<string, string | undefined>, known: Par
   };
 }
 
-const secretHeader = /auth|cookie|key|token|secret/i;
+function isLong(value: string | undefined): boolean {
+  return value !== undefined && value.length >= minLength;
+}
 
-/** The secrets in definitions of MCP servers: headers and variables whose names say so. */
+/** A file or a folder of this machine is no secret, whatever the variable is for. */
+function isOpen(name: string, value: string | undefined): boolean {
+  return openName.test(name) || (value !== undefined && isAbsolute(value) && existsSync(value));
+}
+
+const secretHeader = /auth|cookie|key|token|secret/i;
+const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)[^}]*\}/g;
+
+/**
+ * The secrets in definitions of MCP servers: every variable that they name, for a server can give back what it was given, and what stands
+ * in headers and variables whose names say so.
+ */
 export function serverSecrets(servers: McpServer[]): KnownSecrets {
   const texts = servers.flatMap(({ env = {}, headers = {} }) => [
     ...Object.entries(env).flatMap(([name, text]) => (secretName.test(name) ? [text] : [])),
     ...Object.entries(headers).flatMap(([name, text]) => (secretHeader.test(name) ? [text] : [])),
   ]);
-  const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)[^}]*\}/g;
-  const names = texts.flatMap((text) => [...text.matchAll(reference)].map(([, name]) => name as string));
-  const from = servers.flatMap(({ headersFrom = {} }) => Object.values(headersFrom));
   // `Bearer …`: what follows is the secret.
-  return { names: [...names, ...from], values: texts.flatMap((text) => text.replace(reference, ' ').split(' ')) };
+  return { names: servers.flatMap(variablesOf), values: texts.flatMap((text) => text.replace(reference, ' ').split(' ')) };
+}
+
+function variablesOf({ args = [], env = {}, envFrom = [], url = '', headers = {}, headersFrom = {} }: McpServer): string[] {
+  const texts = [...args, ...Object.values(env), url, ...Object.values(headers)];
+  const referred = texts.flatMap((text) => [...text.matchAll(reference)].map(([, name]) => name as string));
+  return [...referred, ...envFrom, ...Object.values(headersFrom)];
 }
 
 /** The configured servers, and those that agents bring along. */

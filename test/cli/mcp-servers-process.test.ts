@@ -37,6 +37,14 @@ describe('a server of the user', () => {
     expect(env?.output).not.toMatch(/ANTHROPIC|canary/);
   });
 
+  it('that gives back a variable which it was given does not get it into a fact', async () => {
+    const route = { ROUTE: 'canary-in-env-from' };
+    using place = createPlace(calls({ tool: 'mcp__demo__env', args: {} }), route);
+    write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn('plain', { envFrom: ['ROUTE'] }) } });
+    await place.run('run', 'go');
+    expect(await results(place)).toMatchObject([{ status: 'ok', output: expect.stringContaining('"ROUTE":"[secret ROUTE]"') }]);
+  });
+
   it('that fails is a notice, and the run goes on', async () => {
     using place = createPlace(calls());
     write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn('exit') } });

@@ -5,7 +5,7 @@ import { program } from '../../src/cli/program.ts';
 import { call, Left, run, world } from './support.ts';
 
 const plan: McpInstallation = {
-  ...{ client: 'cursor', file: '/home/u/.cursor/mcp.json', exists: true, same: false },
+  ...{ client: 'cursor', file: '/home/u/.cursor/mcp.json', exists: true, removed: [], same: false },
   ...{ snippet: '{ "entry": 1 }\n', before: '{}', after: '{ "entry": 1 }' },
 };
 

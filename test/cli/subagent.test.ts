@@ -25,6 +25,18 @@ describe.each(words)('retinue %s', (...word) => {
     expect([code, JSON.parse(out).status]).toEqual([1, 'failed']);
   });
 
+  it.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)('told to leave by %s, cancels the run and prints its outcome', async (signal) => {
+    using place = createPlace({ runs: [{ steps: [{ hang: 'start' }] }] });
+    const running = place.start(...word, '--task', 'x');
+    await place.until<{ type: string }[]>(['logs', 'last'], (facts) => facts.some(({ type }) => type === 'model.asked'));
+    running.process.kill(signal);
+    const { code, out } = await running.finished;
+    expect([code, JSON.parse(out)]).toEqual([
+      signal === 'SIGINT' ? 130 : 143,
+      expect.objectContaining({ status: 'cancelled', success: false }),
+    ]);
+  });
+
   it('wants a task', async () => {
     using place = createPlace({ runs: [] });
     expect(await place.run(...word)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--task') });

@@ -185,4 +185,26 @@ describe('secrets of definitions', () => {
     const text = redact('canary-env-value production canary-header canary-from-variable a-name-of-a-person', false);
     expect(text).toBe('[secret of an MCP server] production [secret of an MCP server] [secret TOKEN_FOR_IT] [secret WHO]');
   });
+
+  it('are all variables that a definition names, but for short ones and what commands see anyway', () => {
+    const env = {
+      DATABASE: 'canary-in-env-from',
+      ROUTE: 'canary-in-args',
+      TENANT: 'canary-in-url',
+      ACCOUNT: 'canary-in-env',
+      MODE: 'fast',
+      HOME: '/home/somebody',
+      PROJECT: import.meta.dirname,
+      OTHER: 'not-named-anywhere',
+    };
+    const args = [`--route=\${ROUTE}`, `\${HOME}/x`, `\${PROJECT:-/tmp}`];
+    const servers = [
+      { command: 'x', args, env: { FOR: `\${ACCOUNT}` }, envFrom: ['DATABASE', 'MODE'] },
+      { url: `https://x/\${TENANT:-none}/mcp` },
+    ];
+    const redact = createRedact(env, serverSecrets(servers));
+    expect(redact(Object.values(env).join(' '), false)).toBe(
+      `[secret DATABASE] [secret ROUTE] [secret TENANT] [secret ACCOUNT] fast /home/somebody ${import.meta.dirname} not-named-anywhere`,
+    );
+  });
 });

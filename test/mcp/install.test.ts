@@ -120,6 +120,29 @@ describe('a file that is there', () => {
     expect(readFileSync(file, 'utf8')).toContain('\n\t\t"retinue": {');
   });
 
+  it.each(['cursor', 'claude-code'] as const)(
+    'loses what our own entry of %s had for another transport, and says so first',
+    async (client) => {
+      using at = place();
+      const entry = { type: 'http', url: 'http://x/', env: { KEY: 'value' }, headers: { a: 'b' } };
+      const text = `{\n  "mcpServers": {\n    // ours\n    "retinue": ${JSON.stringify(entry)},\n    "other": { "url": "http://y/" }\n  }\n}\n`;
+      const file = put(at, files[client][0], text);
+      const removed = ['type', 'url', 'headers'].filter((key) => key !== 'type' || client === 'cursor');
+      const said = `for a server at an address: ${removed.map((key) => `\`mcpServers.retinue.${key}\``).join(', ')}\n`;
+      expect((await install(at, client)).out).toContain(said);
+      expect((await install(at, client, '--yes')).out).toContain(said);
+      const after = readFileSync(file, 'utf8');
+      expect(after).toContain('// ours');
+      expect(JSON.parse(after.replace('// ours', ''))).toEqual({
+        mcpServers: {
+          retinue: { ...(client === 'cursor' ? {} : { type: 'stdio' }), env: { KEY: 'value' }, ...server },
+          other: { url: 'http://y/' },
+        },
+      });
+      expect((await install(at, client, '--yes')).err).toContain('has it already');
+    },
+  );
+
   it('of opencode may have its servers one level deeper', async () => {
     using at = place();
     const file = put(at, files.opencode[0], '{"mcp": {"servers": {"other": {"type": "local", "command": ["x"]}}}}');
@@ -148,6 +171,8 @@ describe('a file that is there', () => {
     ['is not UTF-8', 'cursor', 'latin', /not UTF-8/],
     ['has a string without an end', 'codex', 'a = "x\n', /line 1 of it is not understood/],
     ['has the server inline', 'codex', 'mcp_servers = { retinue = { command = "x" } }\n', /in a form that is not changed/],
+    ['has the server in a list', 'codex', '[[mcp_servers.retinue]]\ncommand = "x"\n', /`\[\[mcp_servers\.retinue\]\]`, a list of tables/],
+    ['has servers in a list', 'codex', '[[mcp_servers]]\nname = "x"\n', /`\[\[mcp_servers\]\]`, a list of tables/],
     ['has the server with dots', 'codex', 'mcp_servers.retinue.command = "x"\n', /in a form that is not changed/],
   ];
   it.each(broken)('that %s (%#) is left alone', async (_, client, text, why) => {
@@ -208,5 +233,42 @@ describe('TOML', () => {
       `${others}\n\n${['[mcp_servers."retinue"] # mine', `args = [${args}]`, 'tool_timeout_sec = 5', `command = ${JSON.stringify(server.command)} # this`, '', '[mcp_servers.retinue.env]', 'KEY = "v"', ''].join('\r\n')}`,
     );
     expect((await install(at, 'codex', '--yes', '--model', 'a"b\\c/d')).err).toContain('has it already');
+  });
+
+  it('loses what our table had for another transport, and says so first', async () => {
+    using at = place();
+    const before = [
+      '[mcp_servers.retinue] # mine',
+      'url = "http://x/" # old',
+      '  http_headers.a = "b"',
+      'enabled = true',
+      '',
+      '[mcp_servers.retinue.env_http_headers]',
+      'X = """',
+      'Y"""',
+      '# about the next one',
+      '[mcp_servers.other]',
+      'url = "http://y/"',
+      '',
+    ];
+    const file = put(at, files.codex[0], before.join('\n'));
+    const { out } = await install(at, 'codex', '--yes');
+    const removed = ['url', 'http_headers', 'env_http_headers'].map((key) => `\`mcp_servers.retinue.${key}\``);
+    expect(out).toContain(`This goes out of it, because it is for a server at an address: ${removed.join(', ')}\n`);
+    const args = server.args.map((each) => JSON.stringify(each)).join(', ');
+    expect(readFileSync(file, 'utf8')).toBe(
+      [
+        '[mcp_servers.retinue]',
+        `command = ${JSON.stringify(server.command)}`,
+        `args = [${args}] # mine`,
+        'enabled = true',
+        '',
+        '# about the next one',
+        '[mcp_servers.other]',
+        'url = "http://y/"',
+        '',
+      ].join('\n'),
+    );
+    expect((await install(at, 'codex', '--yes')).err).toContain('has it already');
   });
 });

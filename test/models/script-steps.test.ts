@@ -49,6 +49,14 @@ describe('which steps a run gets', () => {
     expect(handle.finished?.(root)).toBeNull();
   });
 
+  test.each([
+    ['is its first message', 't'],
+    ['stands in its first message', '# Task\n\nt\n\n# Context\n\nnone'],
+  ])('a run whose task %s goes on where it was, although the task occurs later too', async (_, first) => {
+    const handle = await models(steps({ text: 'one' }, { text: 'two' }, { text: 'three' }))({ task: 't' });
+    expect(await say(handle, { prompt: prompt(first, 'one', 'what next?', 'two', 'to the end') })).toBe('three');
+  });
+
   test('a run that goes on with another conversation begins at its first step', async () => {
     const handle = await models(steps({ text: 'first' }))({ task: 'and now?' });
     expect(await say(handle, { prompt: prompt('earlier', 'answer', 'and now?') })).toBe('first');

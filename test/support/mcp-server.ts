@@ -1,4 +1,5 @@
 // A real MCP server for tests, in a process of its own: `node mcp-server.ts MODE`. Modes other than `plain` are faults.
+import { writeSync } from 'node:fs';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, type CallToolResult, ListToolsRequestSchema, type Tool } from '@modelcontextprotocol/sdk/types.js';
@@ -33,6 +34,22 @@ export const plainTools: Tool[] = [
   { name: 'grow', description: 'Gets one more tool.', inputSchema: none },
   { name: 'delete_all', description: 'Deletes.', inputSchema: { type: 'object', properties: { path: { type: 'string' } } } },
 ];
+
+/** What it does instead of answering `hang`. */
+let onHang: () => Promise<CallToolResult> | null = () => null;
+
+/** Writes until it is ended, and reads nothing meanwhile. */
+function pour(message: object): never {
+  const line = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  for (let from = 0; ; from %= line.length) {
+    try {
+      from += writeSync(1, line, from);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') process.exit(0);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}
 
 /** The low-level server, so that faults can be sent that the comfortable one would refuse. */
 export function createServer(tools: Tool[], pageSize = 1000): Server {
@@ -73,12 +90,15 @@ export function createServer(tools: Tool[], pageSize = 1000): Server {
       case 'control':
         return text('a\u001b[31mred\u0000\u200b\u202e\r\nb');
       case 'hang':
-        return new Promise((resolve) => {
-          signal.addEventListener('abort', () => {
-            cancelled++;
-            resolve(text('late'));
-          });
-        });
+        return (
+          onHang() ??
+          new Promise((resolve) => {
+            signal.addEventListener('abort', () => {
+              cancelled++;
+              resolve(text('late'));
+            });
+          })
+        );
       case 'cancelled':
         return text(String(cancelled));
       case 'die':
@@ -140,8 +160,17 @@ async function serve(mode: string): Promise<void> {
     process.stdout.write('Welcome to the server!\n{"not": "a message"}\n\u0000\u0001[1,2\n\n{"jsonrpc":"2.0","id":99999,"result":{}}\n');
     setInterval(() => process.stdout.write('still here\n'), 5);
   }
+  if (mode === 'asking') onHang = () => pour({ id: 'again', method: 'ping' });
+  if (mode === 'telling') onHang = () => pour({ method: 'notifications/tools/list_changed' });
+  if (mode === 'shouting') onHang = () => pour({ method: 'notifications/message', params: { data: 'x'.repeat(8_000_000) } });
   const many = Array.from({ length: 1000 }, (_, i): Tool => ({ name: `tool_${i}`, description: `Number ${i}.`, inputSchema: none }));
   const server = createServer(mode === 'many' ? many : mode === 'hostile' ? hostile : plainTools, mode === 'many' ? 100 : 1000);
+  if (mode === 'curious') {
+    onHang = async () => {
+      for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 300 }, () => server.ping()));
+      return text('all answered');
+    };
+  }
   if (mode === 'stubborn') process.on('SIGTERM', () => {});
   if (mode === 'stubborn') setInterval(() => {}, 1000);
   await server.connect(new StdioServerTransport());

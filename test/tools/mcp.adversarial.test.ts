@@ -107,6 +107,22 @@ test('a line of 50 MB ends the connection, not the run, and is not kept', async 
   expect(after).toMatchObject({ status: 'ok' });
 });
 
+test.each([
+  ['asks without end and never reads', 'asking', 'it asks and does not read the answers: 1000 wait for it'],
+  ['tells without end what nobody asked for', 'telling', 'it says too much that nobody asked for'],
+  ['tells much without end that nobody asked for', 'shouting', 'it says too much that nobody asked for'],
+])('%s: the connection ends, not the run', async (_, mode, why) => {
+  await using made = await createMcpWorld({ servers: { demo: serverIn(mode) } });
+  const [flood, after] = await made.play([{ tool: 'mcp__demo__hang' }, echo]);
+  expect(flood).toMatchObject({ status: 'error', output: expect.stringContaining(why) });
+  expect(after).toMatchObject({ status: 'ok' });
+});
+
+test('a server that reads is answered as much as it asks', async () => {
+  await using made = await createMcpWorld({ servers: { demo: serverIn('curious') } });
+  expect(await made.play([{ tool: 'mcp__demo__hang' }])).toMatchObject([{ status: 'ok', output: 'all answered' }]);
+});
+
 test('much text is cut as other tools’ is', async () => {
   await using made = await createMcpWorld({ servers: { demo: serverIn() } });
   const [long] = await made.play([{ tool: 'mcp__demo__long' }]);

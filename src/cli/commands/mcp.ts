@@ -67,8 +67,10 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   const apart = ['print', 'project', 'yes', 'workspace'];
   const flags = args.given.filter(({ name }) => !apart.includes(name)).flatMap(({ name, value }) => [`--${name}`, value]);
   const plan = await io.mcpInstall.plan({ client, flags, project: args.has('project'), workspace: settings.workspace });
+  const removed = plan.removed.map((key) => `\`${cleanLine(key)}\``).join(', ');
+  const going = removed === '' ? '' : `This goes out of it, because it is for a server at an address: ${removed}\n`;
   if (args.has('print')) {
-    io.err(`${cleanLine(plan.file)}:\n`);
+    io.err(`${cleanLine(plan.file)}:\n${going}`);
     io.out(plan.snippet);
     return 0;
   }
@@ -76,7 +78,7 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
     io.err(`retinue: ${cleanLine(plan.file)} has it already\n`);
     return 0;
   }
-  io.out(`${plan.exists ? 'This goes into' : 'This would be the new file'} ${cleanLine(plan.file)}:\n\n${plan.snippet}\n`);
+  io.out(`${plan.exists ? 'This goes into' : 'This would be the new file'} ${cleanLine(plan.file)}:\n\n${plan.snippet}\n${going}`);
   if (!args.has('yes') && !(await agreed(io))) {
     io.err('retinue: nothing was changed\n');
     return 1;

@@ -22,7 +22,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   });
   return withApi(io, { flags, drive: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
     const start = () => api.start(brief(settings));
-    return (await attend(io, api, { json: true, stream: false, plain: true, start })) ?? 0;
+    return (await attend(io, api, { json: true, stream: false, plain: true, endsWithProcess: true, start })) ?? 0;
   });
 }
 

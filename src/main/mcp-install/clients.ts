@@ -27,6 +27,13 @@ export type Client = { user(env: Env): string; project(workspace: string): strin
   | { format: 'toml' }
 );
 
+/** A file's text with our server in it, and what had to go for that. */
+export interface Merged {
+  text: string;
+  /** Keys of our own entry, as a person writes them. */
+  removed: string[];
+}
+
 export const serverName = 'retinue';
 
 /** A variable that names a folder counts where it does so absolutely. */

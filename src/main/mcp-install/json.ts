@@ -4,25 +4,35 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Node, ParseError } from 'jsonc-parser';
 import { RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
-import { type JsonEntry, serverName } from './clients.ts';
+import { type JsonEntry, type Merged, serverName } from './clients.ts';
 
 type Objects = Record<string, Json>;
 
-export function mergeJson(file: string, text: string, entry: JsonEntry): string {
+/** What an entry has for a server that is reached by an address; a client that finds both may take either. */
+const remote = ['url', 'serverUrl', 'headers', 'headersHelper', 'oauth', 'auth'];
+
+export function mergeJson(file: string, text: string, entry: JsonEntry): Merged {
   const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
   const body = text.slice(bom.length);
-  if (body.trim() === '') return `${bom}${JSON.stringify(fresh(entry), null, 2)}\n`;
+  if (body.trim() === '') return { text: `${bom}${JSON.stringify(fresh(entry), null, 2)}\n`, removed: [] };
   const before = parsed(file, body);
   const path = [...placeOf(file, before, entry), serverName];
   const there = objectAt(file, before, path);
   const wanted = { ...(there === null ? { ...entry.always, ...entry.first } : entry.always) };
   const changes =
     there === null ? [{ path, value: wanted as Json }] : Object.entries(wanted).map(([key, value]) => ({ path: [...path, key], value }));
-  const after = changes.reduce((made, change) => put(made, change.path, change.value), body);
+  const gone = Object.keys(there ?? {}).filter((key) => isRemote(key, there as Objects, entry));
+  const filled = changes.reduce((made, change) => put(made, change.path, change.value), body);
+  const after = gone.reduce((made, key) => set(made, [...path, key], undefined), filled);
+  const kept = Object.fromEntries(Object.entries(there ?? {}).filter(([key]) => !gone.includes(key)));
   // What was asked for, and not a key more or less: a file with the same key twice, say, comes out otherwise.
-  if (!isDeepStrictEqual(parsed(file, after), placed(before, path, { ...there, ...wanted })))
+  if (!isDeepStrictEqual(parsed(file, after), placed(before, path, { ...kept, ...wanted })))
     throw refused(file, 'it could not be changed without changing something else in it');
-  return bom + after;
+  return { text: bom + after, removed: gone.map((key) => [...path, key].join('.')) };
+}
+
+function isRemote(key: string, there: Objects, { always }: JsonEntry): boolean {
+  return remote.includes(key) || (key === 'type' && always.type === undefined && there.type !== 'stdio');
 }
 
 /** A server of that name would have a type. */
@@ -86,7 +96,8 @@ function append(text: string, object: Node, key: string, value: Json): string | 
   return `${text.slice(0, end)}${comma ? '' : ','}${text.slice(end, line)}${entry}${text.slice(line)}`;
 }
 
-function set(text: string, path: string[], value: Json): string {
+/** `undefined` takes it away. */
+function set(text: string, path: string[], value: Json | undefined): string {
   const { modify, applyEdits } = jsonc();
   const indent = indentOf(text);
   const formattingOptions = {

@@ -1,21 +1,28 @@
 // A server in a TOML file, as text: only our own table is touched. The file is split into statements, no further than needed to know
 // where each begins and ends; what is not understood is refused.
 import { RetinueError } from '../../contract/error.ts';
-import { type ServerCommand, serverName } from './clients.ts';
+import { type Merged, type ServerCommand, serverName } from './clients.ts';
 
 const parent = 'mcp_servers';
+/** What a table has for a server that is reached by an address. */
+const remote = ['url', 'bearer_token', 'bearer_token_env_var', 'http_headers', 'env_http_headers', 'scopes', 'oauth_resource'];
 
 /** A table's header or a key with its value; `text` is without the line break and what stands before the key. */
 interface Statement {
   start: number;
   end: number;
+  /** Of its line or lines, with the blanks before it and the comment and line break behind it. */
+  line: { start: number; end: number };
   header: boolean;
+  /** `[[…]]`: one of a list of tables. */
+  listed: boolean;
   /** The dotted name, split. */
   name: string[];
 }
 
-export function mergeToml(file: string, text: string, { command, args }: ServerCommand): string {
+export function mergeToml(file: string, text: string, { command, args }: ServerCommand): Merged {
   const statements = split(file, text);
+  refuseLists(file, statements);
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const wanted = { command: quote(command), args: `[${args.map(quote).join(', ')}]` };
   const own = statements.findIndex(({ header, name }) => header && name.join('\0') === `${parent}\0${serverName}`);
@@ -24,7 +31,7 @@ export function mergeToml(file: string, text: string, { command, args }: ServerC
     const first = { ...wanted, startup_timeout_sec: '60', tool_timeout_sec: '1800' };
     const lines = [`[${parent}.${serverName}]`, ...Object.entries(first).map(([key, value]) => `${key} = ${value}`)];
     const gap = text === '' ? '' : `${text.endsWith('\n') ? '' : eol}${eol}`;
-    return `${text}${gap}${lines.join(eol)}${eol}`;
+    return { text: `${text}${gap}${lines.join(eol)}${eol}`, removed: [] };
   }
   const next = statements.findIndex(({ header }, index) => header && index > own);
   const inside = statements.slice(own + 1, next < 0 ? statements.length : next);
@@ -33,14 +40,35 @@ export function mergeToml(file: string, text: string, { command, args }: ServerC
     const after = statements[own] as Statement;
     return there ? { ...there, text: `${key} = ${value}` } : { start: after.end, end: after.end, text: `${eol}${key} = ${value}` };
   });
+  const gone = remoteIn(statements);
+  const cuts = gone.map(({ line }) => ({ ...line, text: '' }));
   // From the end, so that places before stay where they are; of two at the same place the later is put in first.
-  return edits
+  const merged = [...edits, ...cuts]
     .reverse()
     .sort((a, b) => b.start - a.start)
     .reduce(
       (all, { start, end, text: put }) => (same(all.slice(start, end), put) ? all : all.slice(0, start) + put + all.slice(end)),
       text,
     );
+  return { text: merged, removed: [...new Set(gone.map(({ key }) => `${parent}.${serverName}.${key}`))] };
+}
+
+/** In our table, or in a table of their own below it. */
+function remoteIn(statements: Statement[]): { line: Statement['line']; key: string }[] {
+  let table: string[] = [];
+  return statements.flatMap(({ header, name, line }) => {
+    if (header) table = name;
+    const [first, second, key] = header ? name : [...table, ...name];
+    return first === parent && second === serverName && key !== undefined && remote.includes(key) ? [{ line, key }] : [];
+  });
+}
+
+/** Our server is one table, and so is what it stands in. */
+function refuseLists(file: string, statements: Statement[]): void {
+  const found = statements.find(({ listed, name }) => listed && [parent, `${parent}.${serverName}`].includes(name.join('.')));
+  if (!found) return;
+  const path = found.name.join('.');
+  throw refused(file, `it has \`[[${path}]]\`, a list of tables, where clients want one table, \`[${path}]\``);
 }
 
 /** The same setting written with other blanks is left as it is. */
@@ -82,16 +110,18 @@ function split(file: string, text: string): Statement[] {
     if (name === null) throw wrong();
     at += found[0].length;
     if (!header) {
-      const end = endOfValue(text, at);
-      if (end === null || end === at) throw wrong();
-      at = end;
+      const value = endOfValue(text, at);
+      if (value === null || value === at) throw wrong();
+      at = value;
     }
-    statements.push({ start, end: at, header, name });
+    const end = at;
     const rest = /[ \t]*(#[^\n]*)?(\r?\n|$)/y;
     rest.lastIndex = at;
     const tail = rest.exec(text);
     if (!tail) throw wrong();
     at += tail[0].length;
+    const line = { start: text.lastIndexOf('\n', start) + 1, end: at };
+    statements.push({ start, end, line, header, listed: found.groups.open === '[[', name });
   }
   return statements;
 }

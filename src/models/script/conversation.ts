@@ -12,13 +12,16 @@ export function lastHeard(prompt: Prompt): string {
   return heard.map(textOf).join('\n');
 }
 
-/**
- * How many answers of this run are in the prompt. They are counted from the message with the run's task, because a run that
- * goes on with another's conversation has that one's answers before it.
- */
+/** How many answers of this run are in the prompt. A run that goes on with another's conversation has that one's answers before its own. */
 export function answersOf(prompt: Prompt, user: ModelUser): number {
-  const first = prompt.findLastIndex((message) => message.role === 'user' && textOf(message).includes(user.task));
-  return prompt.slice(first + 1).filter((message) => message.role === 'assistant' && message.content.length > 0).length;
+  const own = prompt.slice(firstOf(prompt, user.task) + 1);
+  return own.filter((message) => message.role === 'assistant' && message.content.length > 0).length;
+}
+
+/** The run's own first message is its task, or has it among other things; a short task may well occur in what was said later. */
+function firstOf(prompt: Prompt, task: string): number {
+  const exact = prompt.findLastIndex((message) => message.role === 'user' && textOf(message) === task);
+  return exact >= 0 ? exact : prompt.findIndex((message) => message.role === 'user' && textOf(message).includes(task));
 }
 
 /** Ids of runs that the conversation names (`run ` and 16 hex digits), each once, in the order of their first mention. */

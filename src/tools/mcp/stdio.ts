@@ -9,6 +9,7 @@ import { remember } from '../shell/at-exit.ts';
 import { launch } from './launch.ts';
 import { lineReader } from './lines.ts';
 import type { Target } from './settle.ts';
+import { createUnasked } from './unasked.ts';
 import { maxMessageBytes, type Wire } from './wire.ts';
 
 /**
@@ -18,10 +19,13 @@ import { maxMessageBytes, type Wire } from './wire.ts';
  *    system kills it when this process dies without doing that.
  * 2. It is over when its first process has ended, even if another still holds its pipes.
  * 3. Its standard error is always read; of it the last 4 KiB are kept. Lines on standard output that are no messages are passed over.
- * 4. A message of more than 16 MiB ends the connection; so do more than 32 MiB that it does not take from us.
+ * 4. A message of more than 16 MiB ends the connection; so do more than 32 MiB that it does not take from us, more than 1,000 answers to its own
+ *    requests that it does not take, and more than 10,000 lines or 64 MiB that nobody asked for (1,000 and 8 MiB more each second). Its output is
+ *    never held back instead: one that writes a long answer before it reads on would wait for us as we for it.
  */
 const keptErrorBytes = 4096;
 const maxUnsentBytes = 32 * 1024 * 1024;
+const maxUnsentAnswers = 1000;
 /** After the end of its first process its last messages may still be in the pipe. */
 const drainMs = 250;
 /** How long it has to end by itself once its input is closed. */
@@ -36,6 +40,8 @@ export function stdioWire(target: Extract<Target, { kind: 'command' }>, parse: (
   let isOpen = false;
   let why: string | null = null;
   let words = Buffer.alloc(0);
+  let unsentAnswers = 0;
+  const unasked = createUnasked(() => performance.now());
 
   const transport: Transport = {
     async start() {
@@ -72,17 +78,37 @@ export function stdioWire(target: Extract<Target, { kind: 'command' }>, parse: (
       const stdin = child?.stdin;
       if (!isOpen || !stdin?.writable) throw new Error('it takes no more messages');
       if (stdin.writableLength > maxUnsentBytes) return cut('it does not read what is sent to it');
-      stdin.write(`${JSON.stringify(message)}\n`);
+      const isAnswer = !('method' in message);
+      // What the pipe takes at once is not waiting, although that is told only later.
+      if (isAnswer && unsentAnswers >= maxUnsentAnswers && stdin.writableLength > 0)
+        return cut(`it asks and does not read the answers: ${maxUnsentAnswers} wait for it`);
+      unasked.sent(message);
+      if (isAnswer) unsentAnswers++;
+      stdin.write(`${JSON.stringify(message)}\n`, () => {
+        if (isAnswer) unsentAnswers--;
+      });
     },
     close: end,
   };
 
   function hear(line: Buffer): void {
     if (!isOpen) return;
+    const message = messageIn(line);
+    const isTooMuch = unasked.isTooMuch(message, line.length);
+    if (isTooMuch) cut('it says too much that nobody asked for');
+    if (isTooMuch || message === null) return;
     try {
-      transport.onmessage?.(parse(JSON.parse(line.toString('utf8'))));
+      transport.onmessage?.(message);
     } catch {
-      // No message, or none that anybody waits for.
+      // None that anybody waits for.
+    }
+  }
+
+  function messageIn(line: Buffer): JSONRPCMessage | null {
+    try {
+      return parse(JSON.parse(line.toString('utf8')));
+    } catch {
+      return null;
     }
   }
 
