@@ -49,3 +49,12 @@ export function questionFaults(facts: StoredFact[], heard: Heard[]): string[] {
     return [`${task} was asked for answer ${answers + 1} although it was in the journal`];
   });
 }
+
+/** What a command said to have been heard was heard once; nothing was heard twice. */
+export function messageFaults(facts: StoredFact[], messages: Map<string, boolean>): string[] {
+  return [...messages].flatMap(([text, acknowledged]) => {
+    const times = facts.filter((fact) => fact.type === 'message.received' && fact.data.text === text).length;
+    if (times > 1) return [`the message "${text}" was heard ${times} times`];
+    return acknowledged && times === 0 ? [`the message "${text}" was acknowledged and is not in the journal`] : [];
+  });
+}

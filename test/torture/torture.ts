@@ -5,7 +5,7 @@ import type { StoredFact } from '../../src/contract/fact.ts';
 import { crashPoints } from '../../src/ports/crash.ts';
 import { checkInvariants } from '../../src/testing/invariants.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
-import { effectFaults, prefixFaults, questionFaults } from './check.ts';
+import { effectFaults, messageFaults, prefixFaults, questionFaults } from './check.ts';
 import { createTorturePlace, type TorturePlace } from './place.ts';
 import { rootTask, startTreeModel, type TreeModel } from './tree.ts';
 
@@ -44,12 +44,14 @@ async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promis
   const name = randomBytes(4).toString('hex');
   const faults: string[] = [];
   const acknowledged: string[] = [];
+  const messages = new Map<string, boolean>();
   try {
-    const seen = await killAndResume(place, { chance, name, sum, faults, acknowledged });
+    const seen = await killAndResume(place, { chance, name, sum, faults, acknowledged, messages });
+    if ((await place.read((store) => store.runs({ live: true }))).length > 0) await place.run(['resume']);
     const facts = await place.facts();
     faults.push(...(await endFaults(place, facts)), ...prefixFaults(seen, facts));
     const heard = model.heard.filter((question) => question.task.startsWith(`Torture ${name}/`));
-    faults.push(...effectFaults(facts, place.effects()), ...questionFaults(facts, heard));
+    faults.push(...effectFaults(facts, place.effects()), ...questionFaults(facts, heard), ...messageFaults(facts, messages));
     for (const text of acknowledged) faults.push(...acknowledgedFaults(text, facts));
     sum.unknown += facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
     if (chance.hit(0.15)) faults.push(...(await commandFaults(place)));
@@ -61,16 +63,36 @@ async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promis
   else place.remove();
 }
 
+function tally(sum: Tortured, armed: string | undefined): void {
+  sum.kills++;
+  const where = armed ? armed.replace(/:\d+$/, '') : 'at random';
+  sum.at.set(where, (sum.at.get(where) ?? 0) + 1);
+}
+
+/** Another process tells the root something, and may itself be killed over it. */
+async function steer(
+  place: TorturePlace,
+  { chance, text, messages, sum }: Pick<Course, 'chance' | 'messages' | 'sum'> & { text: string },
+): Promise<void> {
+  const armed = chance.hit(0.4) ? chance.pick(['before order.give:1', 'after order.give:1', 'after commit:1']) : undefined;
+  await new Promise((resolve) => setTimeout(resolve, chance.int(0, 500)));
+  const { code, killed } = await place.run(['message', 'last', text], { ...(armed ? { point: armed } : {}), afterMs: 10_000 });
+  if (killed) tally(sum, armed);
+  messages.set(text, code === 0);
+}
+
 interface Course {
   chance: Chance;
   name: string;
   sum: Tortured;
   faults: string[];
   acknowledged: string[];
+  /** What the root was told from outside, and whether that was acknowledged. */
+  messages: Map<string, boolean>;
 }
 
 /** What was in the journal after each kill. */
-async function killAndResume(place: TorturePlace, { chance, name, sum, faults, acknowledged }: Course): Promise<StoredFact[][]> {
+async function killAndResume(place: TorturePlace, { chance, name, sum, faults, acknowledged, messages }: Course): Promise<StoredFact[][]> {
   const seen: StoredFact[][] = [];
   const host = chance.hit(0.25) ? ['--host', 'process'] : [];
   for (let attempt = 0; ; attempt++) {
@@ -80,12 +102,11 @@ async function killAndResume(place: TorturePlace, { chance, name, sum, faults, a
     const armed = chance.hit(0.65) ? armedPoint(chance, { begun, processes: host.length > 0 }) : undefined;
     const death = peace ? {} : { ...(armed ? { point: armed } : {}), afterMs: armed ? 20_000 : chance.int(150, 1500) };
     const args = begun ? ['resume', '--json'] : ['run', '--json', '--allow', 'bash', ...host, rootTask(name)];
+    const companion = begun && !peace && chance.hit(0.25) ? steer(place, { chance, text: `word ${attempt}`, messages, sum }) : null;
     const { code, killed, out, err } = await place.run(args, death);
-    if (killed) {
-      sum.kills++;
-      const where = armed ? armed.replace(/:\d+$/, '') : 'at random';
-      sum.at.set(where, (sum.at.get(where) ?? 0) + 1);
-    } else if (code !== 0) faults.push(`${args[0]} ended with ${code}: ${err.slice(-500)}`);
+    await companion;
+    if (killed) tally(sum, armed);
+    else if (code !== 0) faults.push(`${args[0]} ended with ${code}: ${err.slice(-500)}`);
     if (out.trim() !== '' && !killed) acknowledged.push(out);
     const facts = await place.facts();
     seen.push(facts);
@@ -111,7 +132,8 @@ function armedPoint(chance: Chance, { begun, processes }: { begun: boolean; proc
 async function endFaults(place: TorturePlace, facts: StoredFact[]): Promise<string[]> {
   const violations = await place.read((store) => checkInvariants(store));
   const faults = violations.map(({ invariant, runId, what }) => `${invariant}: ${runId} ${what}`);
-  const runs = facts.filter((fact) => fact.type === 'run.created').length;
+  // A word that came after the root's end is a run of its own that goes on with it.
+  const runs = facts.filter((fact) => fact.type === 'run.created' && fact.data.brief.continues === undefined).length;
   if (runs !== 5) faults.push(`the tree has ${runs} runs, not 5`);
   for (const fact of facts)
     if (fact.type === 'run.ended' && !fact.data.outcome.success)

@@ -1,0 +1,107 @@
+// Faults around taking a tree up and losing it, which the simulation found.
+import { describe, expect, it } from 'vitest';
+import { RetinueError } from '../../src/contract/error.ts';
+import type { Order } from '../../src/contract/order.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { idle, settled } from '../support/adversary.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const hanging = { script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } };
+const excuses = { ended: 'a tree that is lost takes no further facts; another process goes on with it' };
+
+const order = (kind: Order['kind'], runId: string, text = kind as string): Order => ({
+  ...{ id: `${kind} ${text}`, runId, rootId: runId, kind, text },
+  at: '2026-01-01T00:00:00.000Z',
+});
+
+async function asked(world: World): Promise<void> {
+  await expect.poll(() => world.types().includes('model.asked'), { timeout: 5000 }).toBe(true);
+}
+
+/** A tree whose process is gone. */
+async function interrupted(store: Store): Promise<{ id: string; workspace: string }> {
+  const first = await createWorld({ ...hanging, store });
+  const { id } = await first.runtime.start({ task: 'x' });
+  await asked(first);
+  await store.release(first.runtime.owner);
+  return { id, workspace: first.workspace };
+}
+
+describe('taking a tree up', () => {
+  it('that cannot be recorded leaves nothing of it, and the runtime ends', async () => {
+    const memory = createMemoryStore();
+    const { id, workspace } = await interrupted(memory);
+    const store: Store = {
+      ...memory,
+      append: async (owner, units) => {
+        if (units.some((unit) => unit.facts.some((fact) => fact.type === 'run.resumed'))) throw new RetinueError('store_io', 'no room');
+        return memory.append(owner, units);
+      },
+    };
+    await using world = await createWorld({ ...hanging, store, settings: { workspace }, excuses });
+    await expect(world.runtime.resume(id, 'a test')).rejects.toMatchObject({ code: 'store_io' });
+    expect(world.runtime.stats()).toEqual(idle);
+    await world.runtime.drain('the test ends');
+  });
+
+  it('obeys an order that waited for whoever would take it up', async () => {
+    const memory = createMemoryStore();
+    const { id, workspace } = await interrupted(memory);
+    await memory.order(order('cancel', id, 'enough'));
+    await settled();
+    await using world = await createWorld({ ...hanging, store: memory, settings: { workspace } });
+    const resumed = await world.runtime.resume(id, 'a test');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
+  });
+});
+
+describe('a pause', () => {
+  it.each(['resume', 'message'] as const)('that a %s overtakes before it is written leaves no order behind', async (kind) => {
+    const store = createMemoryStore();
+    await using world = await createWorld({ ...hanging, store });
+    const run = await world.runtime.start({ task: 'x' });
+    await asked(world);
+    await store.order(order('pause', run.id));
+    await settled();
+    await store.order(order(kind, run.id));
+    await settled();
+    expect(await store.orders(world.runtime.owner)).toEqual([]);
+    expect(world.types(run.id)).not.toContain('run.paused');
+  });
+});
+
+describe('a process that was taken over', () => {
+  it('and hears of it while facts are on their way breaks nothing else', async () => {
+    const memory = createMemoryStore();
+    const gate = Promise.withResolvers<void>();
+    let slow = false;
+    let fenced = false;
+    const store: Store = {
+      ...memory,
+      append: async (owner, units) => {
+        const results = await memory.append(owner, units);
+        if (slow) await gate.promise;
+        return results;
+      },
+      orders: async (owner) => {
+        if (fenced) throw new RetinueError('fenced', 'taken over');
+        return memory.orders(owner);
+      },
+    };
+    await using world = await createWorld({ ...hanging, store, excuses });
+    const run = await world.runtime.start({ task: 'x' });
+    await asked(world);
+    slow = true;
+    const sent = [run.send('one')];
+    await settled();
+    sent.push(run.send('two'));
+    fenced = true;
+    await memory.order(order('message', run.id));
+    await expect(run.outcome).rejects.toMatchObject({ code: 'fenced' });
+    slow = false;
+    gate.resolve();
+    expect((await Promise.allSettled(sent)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(world.runtime.stats()).toEqual(idle);
+  });
+});
