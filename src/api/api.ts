@@ -6,6 +6,7 @@ import type { Grant } from '../contract/grant.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
+import type { Fork } from '../kernel/fork.ts';
 import type { Client, StartOptions } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { EventOptions } from './events.ts';
@@ -95,6 +96,8 @@ export interface Api extends Proofs {
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;
   /** Steers a live run of any process; a finished one is asked a follow-up by a new run of this process. */
   message(id: string, text: string): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;
+  /** A new run of this process from a recorded turn of another; rejects with `not_continuable` where that turn is not there or not over. */
+  fork(id: string, fork: Fork): Promise<Handle>;
   agents(): Agent[];
   /** Facts and deltas of a run, for a reader in this process; ends with the run. */
   events(id: string, options?: EventOptions): AsyncIterable<StoredFact | Delta>;

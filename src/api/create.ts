@@ -4,6 +4,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
+import { forkOf } from '../kernel/fork.ts';
 import { followUp, loadState } from '../kernel/history.ts';
 import { isoOf } from '../kernel/journal.ts';
 import { endOrphan } from '../kernel/orphan.ts';
@@ -229,6 +230,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       if (heard === 'gone') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it could hear the message`);
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it could hear the message; send it again to ask a follow-up`);
     },
+    fork: async (id, fork) => (await drive()).start(await forkOf((await rowOf(id)).runId, fork, store)),
     agents: (): Agent[] => catalog.list(),
     watch(listener) {
       listeners.add(listener);
