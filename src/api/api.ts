@@ -11,6 +11,7 @@ import type { Client, StartOptions } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { EventOptions } from './events.ts';
 import type { Proofs } from './prove.ts';
+import type { Transfer } from './transfer.ts';
 
 /** What happens live in this process: facts once they are durable, and deltas. */
 export type LiveEvent = Fact | Delta;
@@ -71,7 +72,7 @@ export interface Interrupted {
 }
 
 /** The one surface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
-export interface Api extends Proofs {
+export interface Api extends Proofs, Transfer {
   /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
   start(brief: unknown, options?: StartOptions): Promise<Handle>;
   /** What to say to whoever wants this done where there is no model to do it; null where there is one. */

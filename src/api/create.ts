@@ -19,6 +19,7 @@ import { runEvents } from './events.ts';
 import { findRun } from './find.ts';
 import { changes, descent, followFacts } from './follow.ts';
 import { createProofs } from './prove.ts';
+import { createTransfer } from './transfer.ts';
 
 /** How often a command that waits for another process looks whether that is still there. */
 const ownerCheckMs = 1000;
@@ -187,6 +188,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     advise: advise ?? (async () => null),
     dialect,
     ...createProofs(store),
+    ...createTransfer(store),
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
       yield* runEvents(await rowOf(id), options, { store, listeners });

@@ -141,6 +141,8 @@ export function world(play: Play = {}): World {
     },
     readStdin: async () => '',
     readFile: async () => '{}',
+    async *lines() {},
+    output: async () => ({ write: async (text) => made.out(text), end: async () => {}, drop: async () => {} }),
     findFile: async (_, path) => path,
     onInterrupt(handler) {
       handlers.add(handler);

@@ -27,4 +27,41 @@ export const proveCommands: Command[] = [
     exits: 'work',
     load: () => import('../commands/verify.ts'),
   },
+  {
+    name: 'export',
+    group: 'prove',
+    usage: 'ID [--output FILE] [flags]',
+    summary: 'write the tree of a run as one JSON Lines file',
+    about:
+      'The root of the run and everything below it: a header, the texts that facts point to, and the facts as they are stored, so that their hashes hold elsewhere. To standard output unless --output names a file that is not there yet. What the runs read and said is in it; secrets were taken out before they were stored.',
+    flags: [
+      { name: 'output', short: 'o', value: 'FILE', help: 'a new file instead of standard output' },
+      { name: 'live', help: 'what is there now of a tree that a process still drives' },
+      json,
+      ...ground,
+    ],
+    words: { min: 1, max: 1 },
+    examples: [
+      ['retinue export last -o run.jsonl', 'for another machine, or to keep'],
+      ['retinue export last | gzip > run.jsonl.gz', ''],
+    ],
+    exits: 'work',
+    load: () => import('../commands/export.ts'),
+  },
+  {
+    name: 'import',
+    group: 'prove',
+    usage: 'FILE|- [flags]',
+    summary: 'read an exported tree into this workspace’s database',
+    about:
+      'Every line is checked against its schema, every text and fact against its hash, and the whole against the header, before anything is written; then all of it is, or nothing. The same tree again changes nothing. A run that is here already with other facts is refused. `verify`, `replay`, `show` and `logs` work on it as on any other.',
+    flags: [json, ...ground],
+    words: { min: 1, max: 1 },
+    examples: [
+      ['retinue import run.jsonl', ''],
+      ['ssh host retinue -C work export last | retinue import -', 'from another machine'],
+    ],
+    exits: 'work',
+    load: () => import('../commands/import.ts'),
+  },
 ];
