@@ -1,7 +1,7 @@
 import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
-import type { Fact, StoredFact } from '../contract/fact.ts';
+import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
@@ -9,6 +9,7 @@ import type { RunRow, RunStatus } from '../contract/run.ts';
 import type { Fork } from '../kernel/fork.ts';
 import type { Client, StartOptions } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
+import type { Erasing } from './erase.ts';
 import type { EventOptions } from './events.ts';
 import type { Proofs } from './prove.ts';
 import type { Transfer } from './transfer.ts';
@@ -46,10 +47,13 @@ export interface RunView {
   endedAt: string | null;
 }
 
+/** `brief`, `grant` and `outcome` are null where the run was erased, and `outcome` while it lives. */
 export interface RunDetail extends RunView {
-  brief: Brief;
-  grant: Grant;
+  brief: Brief | null;
+  grant: Grant | null;
   outcome: Outcome | null;
+  /** When what it said was erased, where it was. */
+  erasedAt?: string;
   children: RunView[];
 }
 
@@ -72,7 +76,7 @@ export interface Interrupted {
 }
 
 /** The one surface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
-export interface Api extends Proofs, Transfer {
+export interface Api extends Proofs, Transfer, Erasing {
   /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
   start(brief: unknown, options?: StartOptions): Promise<Handle>;
   /** What to say to whoever wants this done where there is no model to do it; null where there is one. */
@@ -81,11 +85,11 @@ export interface Api extends Proofs, Transfer {
   find(id: string): Promise<string>;
   ps(options: { all: boolean }): Promise<RunView[]>;
   show(id: string): Promise<RunDetail>;
-  /** `tree`: with everything below the run. `after`: from the fact behind the one at this position. */
-  logs(id: string, options?: { tree?: boolean; after?: string }): Promise<StoredFact[]>;
+  /** `tree`: with everything below the run. `after`: from the fact behind the one at this position. Of an erased run what is left. */
+  logs(id: string, options?: { tree?: boolean; after?: string }): Promise<(StoredFact | ErasedFact)[]>;
   /** Facts as they come, from the first; ends when the run has ended. Sees runs of other processes too. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
-  /** Resolves when all (or any) have ended; with `any`, runs not ended are null. */
+  /** Rejects with `erased` where an outcome is gone. Resolves when all (or any) have ended; with `any`, runs not ended are null. */
   wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
   /** Oldest first. */
   interrupted(): Promise<Interrupted[]>;

@@ -5,7 +5,7 @@ import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
 import { forkOf } from '../kernel/fork.ts';
-import { followUp, loadState } from '../kernel/history.ts';
+import { assertKept, followUp, loadState } from '../kernel/history.ts';
 import { isoOf } from '../kernel/journal.ts';
 import { endOrphan } from '../kernel/orphan.ts';
 import type { RunHandle, Runtime } from '../kernel/runtime.ts';
@@ -15,6 +15,7 @@ import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
 import type { Api, Cancelled, Handle, Interrupted, RunDetail, RunView } from './api.ts';
+import { createErasing, type Forget, leftOf } from './erase.ts';
 import { runEvents } from './events.ts';
 import { findRun } from './find.ts';
 import { changes, descent, followFacts } from './follow.ts';
@@ -33,9 +34,11 @@ export interface ApiOptions {
   /** Made at the first run that this process drives. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
+  /** Takes away what is kept of an erased tree outside the store. */
+  forget?: Forget;
 }
 
-export function createApi({ store, clock, ids, catalog, dialect, runtime, advise }: ApiOptions): Api {
+export function createApi({ store, clock, ids, catalog, dialect, runtime, advise, forget }: ApiOptions): Api {
   let running: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
 
@@ -71,15 +74,17 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   async function show(id: string): Promise<RunDetail> {
     const row = await rowOf(id);
     const facts = await store.facts({ runId: row.runId, types: ['run.ended'] });
-    const created = await createdOf(row.runId);
+    const created = row.erasedAt === undefined ? (await createdOf(row.runId)).data : null;
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const [view] = await views([row]);
     const children = await views(await store.runs({ parentId: row.runId, order: 'oldest' }));
-    return { ...(view as RunView), brief: created.data.brief, grant: created.data.grant, outcome: ended?.data.outcome ?? null, children };
+    const said = { brief: created?.brief ?? null, grant: created?.grant ?? null, outcome: ended?.data.outcome ?? null };
+    return { ...(view as RunView), ...said, ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }), children };
   }
 
   async function outcomeOf(runId: string): Promise<Outcome | null> {
     const [fact] = await store.facts({ runId, types: ['run.ended'] });
+    if (!fact) assertKept((await store.run(runId)) as RunRow);
     return fact?.type === 'run.ended' ? fact.data.outcome : null;
   }
 
@@ -189,6 +194,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     dialect,
     ...createProofs(store),
     ...createTransfer(store),
+    ...createErasing(store, { now: () => isoOf(clock.now()), ...(forget ? { forget } : {}) }),
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
       yield* runEvents(await rowOf(id), options, { store, listeners });
@@ -198,6 +204,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     show,
     async logs(id, options = {}) {
       const row = await rowOf(id);
+      if (row.erasedAt !== undefined) return leftOf(row, options.tree ?? false, store);
       const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
       const facts = (await store.facts(scope)).filter(descent(row.runId));
       return facts.slice(facts.findIndex((fact) => fact.position === options.after) + 1);

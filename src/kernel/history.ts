@@ -2,17 +2,31 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
-import type { FactData } from '../contract/fact.ts';
+import type { Fact, FactData } from '../contract/fact.ts';
+import type { RunRow } from '../contract/run.ts';
 import { type Pinned, toMessages } from '../parts/conversation.ts';
 import { formatRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
 import { foldFacts, initialState, type RunState, reduce } from './state.ts';
 
-/** The state of a run as its stored facts say. Rejects with `unknown_run`. */
+/** The state of a run as its stored facts say. Rejects with `unknown_run` or `erased`. */
 export async function loadState(runId: string, store: Store): Promise<RunState> {
+  return foldFacts(await factsOf(runId, store));
+}
+
+async function factsOf(runId: string, store: Store): Promise<Fact[]> {
   const facts = await store.facts({ runId });
-  if (facts.length === 0) throw new RetinueError('unknown_run', `there is no run ${runId}`);
-  return foldFacts(facts);
+  if (facts.length > 0) return facts;
+  const row = await store.run(runId);
+  if (!row) throw new RetinueError('unknown_run', `there is no run ${runId}`);
+  assertKept(row);
+  return facts;
+}
+
+/** Throws `erased` for a run whose facts say nothing any more. */
+export function assertKept({ runId, erasedAt }: RunRow): void {
+  if (erasedAt === undefined) return;
+  throw new RetinueError('erased', `run ${runId} was erased on ${erasedAt}: of what it said only the hashes are kept`);
 }
 
 /** Everything that requests of a started run are made of besides its facts. Rejects with `store_corrupt` where a text is gone. */
@@ -42,6 +56,7 @@ export async function checkContinuable({ continues, continuesAt }: Brief, store:
   }
   const row = await store.run(continues);
   if (!row) throw new RetinueError('unknown_run', `there is no run ${continues}`);
+  assertKept(row);
   if (continuesAt !== undefined) {
     await stateAt(continues, continuesAt, store);
     return;
@@ -55,7 +70,7 @@ function notContinuable(runId: string): RetinueError {
 
 /** The state as it was when everything that a turn asked for had come back. Rejects where there is no such turn, or it is not over yet. */
 async function stateAt(runId: string, turn: number, store: Store): Promise<RunState> {
-  const [first, ...rest] = await store.facts({ runId });
+  const [first, ...rest] = await factsOf(runId, store);
   if (first?.type !== 'run.created') throw new RetinueError('unknown_run', `there is no run ${runId}`);
   const state = initialState(first);
   let over = false;

@@ -13,11 +13,11 @@ export interface RecallGround extends OrphanGround {
   endsWithClient: boolean;
 }
 
-/** Null for a run that no client delegated. */
+/** Null for a run that no client delegated, and for one that was erased. */
 export async function recall(runId: string, ground: RecallGround): Promise<ChildView | null> {
   const { store } = ground;
   const row = await store.run(runId);
-  if (!row || row.parentId === null || (await store.run(row.parentId))?.kind !== 'client') return null;
+  if (!row || row.erasedAt !== undefined || row.parentId === null || (await store.run(row.parentId))?.kind !== 'client') return null;
   if (isLive(row.status) && ground.endsWithClient) {
     const holder = (await store.holders([row.rootId])).get(row.rootId);
     const why = { reason: 'the client that delegated it went away', by: 'the runtime', code: 'client_gone' as const };

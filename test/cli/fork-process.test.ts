@@ -3,10 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import type { RunDetail } from '../../src/api/api.ts';
+import type { RunDetail as Detail } from '../../src/api/api.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
+import type { Grant } from '../../src/contract/grant.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { createPlace, type Place } from './support-process.ts';
+
+type RunDetail = Detail & { grant: Grant };
 
 const look = (path: string) => ({ calls: [{ tool: 'read', args: { path } }] });
 const script = {

@@ -1,4 +1,4 @@
-import { type Command, ground, json } from '../command.ts';
+import { type Command, ground, json, many } from '../command.ts';
 
 export const proveCommands: Command[] = [
   {
@@ -63,5 +63,35 @@ export const proveCommands: Command[] = [
     ],
     exits: 'work',
     load: () => import('../commands/import.ts'),
+  },
+  {
+    name: 'rm',
+    group: 'prove',
+    usage: 'ID… [--yes] [flags]',
+    summary: 'erase what ended runs said, and keep the hashes',
+    about:
+      'ID is a root: it is erased with everything below it, and so are the texts that only it pointed to, its scratchpad and its log. Of each fact its number, moment, type and hash stay, so that `verify` still holds. A tree that has not ended is refused; cancel it first. There is no way back.',
+    flags: [{ name: 'yes', short: 'y', help: 'do not ask; needed where there is no terminal' }, json, ...ground],
+    words: { min: 1, max: many },
+    examples: [['retinue rm 7f3a', 'asks first']],
+    exits: 'work',
+    load: () => import('../commands/rm.ts'),
+  },
+  {
+    name: 'gc',
+    group: 'prove',
+    usage: '--older-than AGE [--dry-run] [flags]',
+    summary: 'erase what runs said that ended long ago',
+    about: 'Does what `rm` does, without asking, with every tree that ended longer ago than AGE (`12h`, `30d`, `8w`).',
+    flags: [
+      { name: 'older-than', value: 'AGE', help: 'how long ago they ended, at least' },
+      { name: 'dry-run', help: 'only print what it would free' },
+      json,
+      ...ground,
+    ],
+    words: { min: 0, max: 0 },
+    examples: [['retinue gc --older-than 30d --dry-run', 'look first']],
+    exits: 'work',
+    load: () => import('../commands/gc.ts'),
   },
 ];
