@@ -1,15 +1,18 @@
 import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
-import type { Fact, StoredFact } from '../contract/fact.ts';
+import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
+import type { Fork } from '../kernel/fork.ts';
 import type { Client, StartOptions } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
+import type { Erasing } from './erase.ts';
 import type { EventOptions } from './events.ts';
 import type { Proofs } from './prove.ts';
+import type { Transfer } from './transfer.ts';
 
 /** What happens live in this process: facts once they are durable, and deltas. */
 export type LiveEvent = Fact | Delta;
@@ -46,10 +49,13 @@ export interface RunView {
   driven: boolean;
 }
 
+/** `brief`, `grant` and `outcome` are null where the run was erased, and `outcome` while it lives. */
 export interface RunDetail extends RunView {
-  brief: Brief;
-  grant: Grant;
+  brief: Brief | null;
+  grant: Grant | null;
   outcome: Outcome | null;
+  /** When what it said was erased, where it was. */
+  erasedAt?: string;
   children: RunView[];
 }
 
@@ -72,7 +78,7 @@ export interface Interrupted {
 }
 
 /** The one surface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
-export interface Api extends Proofs {
+export interface Api extends Proofs, Transfer, Erasing {
   /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
   start(brief: unknown, options?: StartOptions): Promise<Handle>;
   /** What to say to whoever wants this done where there is no model to do it; null where there is one. */
@@ -81,11 +87,11 @@ export interface Api extends Proofs {
   find(id: string): Promise<string>;
   ps(options: { all: boolean }): Promise<RunView[]>;
   show(id: string): Promise<RunDetail>;
-  /** `tree`: with everything below the run. `after`: from the fact behind the one at this position. */
-  logs(id: string, options?: { tree?: boolean; after?: string }): Promise<StoredFact[]>;
+  /** `tree`: with everything below the run. `after`: from the fact behind the one at this position. Of an erased run what is left. */
+  logs(id: string, options?: { tree?: boolean; after?: string }): Promise<(StoredFact | ErasedFact)[]>;
   /** Facts as they come, from the first; ends when the run has ended. Sees runs of other processes too. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
-  /** Resolves when all (or any) have ended; with `any`, runs not ended are null. */
+  /** Rejects with `erased` where an outcome is gone. Resolves when all (or any) have ended; with `any`, runs not ended are null. */
   wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
   /** Oldest first. */
   interrupted(): Promise<Interrupted[]>;
@@ -103,6 +109,8 @@ export interface Api extends Proofs {
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;
   /** Steers a live run of any process; a finished one is asked a follow-up by a new run of this process. */
   message(id: string, text: string): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;
+  /** A new run of this process from a recorded turn of another; rejects with `not_continuable` where that turn is not there or not over. */
+  fork(id: string, fork: Fork): Promise<Handle>;
   agents(): Agent[];
   /** Facts and deltas of a run, for a reader in this process; ends with the run. */
   events(id: string, options?: EventOptions): AsyncIterable<StoredFact | Delta>;

@@ -4,7 +4,8 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
-import { followUp, loadState } from '../kernel/history.ts';
+import { forkOf } from '../kernel/fork.ts';
+import { assertKept, followUp, loadState } from '../kernel/history.ts';
 import { isoOf } from '../kernel/journal.ts';
 import { endOrphan } from '../kernel/orphan.ts';
 import type { RunHandle, Runtime } from '../kernel/runtime.ts';
@@ -14,10 +15,12 @@ import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
 import type { Api, Cancelled, Handle, Interrupted, RunDetail, RunView } from './api.ts';
+import { createErasing, type Forget, leftOf } from './erase.ts';
 import { runEvents } from './events.ts';
 import { findRun } from './find.ts';
 import { changes, descent, followFacts } from './follow.ts';
 import { createProofs } from './prove.ts';
+import { createTransfer } from './transfer.ts';
 
 /** How often a command that waits for another process looks whether that is still there. */
 const ownerCheckMs = 1000;
@@ -31,9 +34,11 @@ export interface ApiOptions {
   /** Made at the first run that this process drives. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
+  /** Takes away what is kept of an erased tree outside the store. */
+  forget?: Forget;
 }
 
-export function createApi({ store, clock, ids, catalog, dialect, runtime, advise }: ApiOptions): Api {
+export function createApi({ store, clock, ids, catalog, dialect, runtime, advise, forget }: ApiOptions): Api {
   let running: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
 
@@ -69,15 +74,17 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   async function show(id: string): Promise<RunDetail> {
     const row = await rowOf(id);
     const facts = await store.facts({ runId: row.runId, types: ['run.ended'] });
-    const created = await createdOf(row.runId);
+    const created = row.erasedAt === undefined ? (await createdOf(row.runId)).data : null;
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const [view] = await views([row]);
     const children = await views(await store.runs({ parentId: row.runId, order: 'oldest' }));
-    return { ...(view as RunView), brief: created.data.brief, grant: created.data.grant, outcome: ended?.data.outcome ?? null, children };
+    const said = { brief: created?.brief ?? null, grant: created?.grant ?? null, outcome: ended?.data.outcome ?? null };
+    return { ...(view as RunView), ...said, ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }), children };
   }
 
   async function outcomeOf(runId: string): Promise<Outcome | null> {
     const [fact] = await store.facts({ runId, types: ['run.ended'] });
+    if (!fact) assertKept((await store.run(runId)) as RunRow);
     return fact?.type === 'run.ended' ? fact.data.outcome : null;
   }
 
@@ -215,6 +222,8 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     advise: advise ?? (async () => null),
     dialect,
     ...createProofs(store),
+    ...createTransfer(store),
+    ...createErasing(store, { now: () => isoOf(clock.now()), ...(forget ? { forget } : {}) }),
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
       yield* runEvents(await rowOf(id), options, { store, listeners });
@@ -224,6 +233,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     show,
     async logs(id, options = {}) {
       const row = await rowOf(id);
+      if (row.erasedAt !== undefined) return leftOf(row, options.tree ?? false, store);
       const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
       const facts = (await store.facts(scope)).filter(descent(row.runId));
       return facts.slice(facts.findIndex((fact) => fact.position === options.after) + 1);
@@ -262,6 +272,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       if (heard === 'gone') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it could hear the message`);
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it could hear the message; send it again to ask a follow-up`);
     },
+    fork: async (id, fork) => (await drive()).start(await forkOf((await rowOf(id)).runId, fork, store)),
     agents: (): Agent[] => catalog.list(),
     watch(listener) {
       listeners.add(listener);

@@ -54,6 +54,8 @@ export async function* followFacts(
         seen ||= fact.position === options.after;
         if (fact.type === 'run.ended' && fact.runId === row.runId) return;
       }
+      // An erased run says nothing any more, not even that it has ended.
+      if (facts.length === 0 && (await source.store.run(row.runId))?.erasedAt !== undefined) return;
       if (facts.length < page) break;
     }
   }

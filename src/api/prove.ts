@@ -1,8 +1,10 @@
 // What can be proved of stored runs: that they replay, and that nothing of them was changed. Reads only.
 import type { RunRow } from '../contract/run.ts';
-import { pinnedOf } from '../kernel/history.ts';
+import { blobsOf } from '../kernel/blobs.ts';
+import { assertKept, pinnedOf } from '../kernel/history.ts';
 import { type Replayed, replayRun } from '../kernel/replay.ts';
-import { type Broken, blobsOf, type Chain, verifyTree } from '../kernel/verify.ts';
+import { type Broken, createTreeCheck } from '../kernel/verify.ts';
+import { sha256 } from '../parts/canonical.ts';
 import type { Store } from '../ports/store.ts';
 import { findRun } from './find.ts';
 import { descent } from './follow.ts';
@@ -11,14 +13,22 @@ export interface Verified {
   trees: number;
   runs: number;
   facts: number;
+  /** How many of these were erased: of them only numbers and places are checked. */
+  erased: number;
   broken: Broken[];
 }
 
 export interface Proofs {
-  /** A run and everything below it, the run first. */
+  /** A run and everything below it, the run first. Rejects with `erased` where there is nothing left to replay. */
   replay(id: string): Promise<Replayed[]>;
   /** All runs, or the tree of one. */
   verify(id?: string): Promise<Verified>;
+}
+
+/** What is wrong with a text that a fact points to by its hash. */
+function textFault(hash: string, text: string | null): string | null {
+  if (text === null) return 'a text that it points to is gone';
+  return sha256(text) === hash ? null : 'a text that it points to was changed';
 }
 
 export function createProofs(store: Store): Proofs {
@@ -30,19 +40,33 @@ export function createProofs(store: Store): Proofs {
 
   async function verifyOne(rootId: string): Promise<Verified> {
     const rows = await store.runs({ rootId, order: 'oldest' });
-    const chains: Chain[] = [];
-    for (const row of rows) {
-      const facts = await store.facts({ runId: row.runId });
-      const blobs = new Map<string, string | null>();
-      for (const { hash } of blobsOf(facts)) if (!blobs.has(hash)) blobs.set(hash, await store.blob(hash));
-      chains.push({ row, facts, blobs });
+    const check = createTreeCheck();
+    const texts: Broken[] = [];
+    const seen = new Map<string, string | null>();
+    let [facts, erased] = [0, 0];
+    for (const { runId } of rows) {
+      for (const fact of await store.trail(runId)) {
+        check.add(fact);
+        facts++;
+        if ('erased' in fact) erased++;
+        for (const hash of 'erased' in fact ? [] : blobsOf(fact)) {
+          const what = seen.has(hash) ? (seen.get(hash) ?? null) : textFault(hash, await store.blob(hash));
+          seen.set(hash, what);
+          if (what !== null) texts.push({ runId, seq: fact.seq, what });
+        }
+      }
     }
-    return { trees: 1, runs: rows.length, facts: chains.reduce((sum, { facts }) => sum + facts.length, 0), broken: verifyTree(chains) };
+    const chain = check.faults(rows);
+    const others = texts.filter(
+      ({ runId }, i) => texts.findIndex((each) => each.runId === runId) === i && chain.every((each) => each.runId !== runId),
+    );
+    return { trees: 1, runs: rows.length, facts, erased, broken: [...chain, ...others] };
   }
 
   return {
     async replay(id) {
       const row = await findRun(id, store);
+      assertKept(row);
       const created = await store.facts({ rootId: row.rootId, types: ['run.created'] });
       const below = new Set(created.filter(descent(row.runId)).map((fact) => fact.runId));
       const rows = (await store.runs({ rootId: row.rootId, order: 'oldest' })).filter(({ runId }) => below.has(runId));
@@ -55,12 +79,13 @@ export function createProofs(store: Store): Proofs {
         id === undefined
           ? (await store.runs({ roots: true, order: 'oldest' })).map((row) => row.runId)
           : [(await findRun(id, store)).rootId];
-      const all: Verified = { trees: 0, runs: 0, facts: 0, broken: [] };
+      const all: Verified = { trees: 0, runs: 0, facts: 0, erased: 0, broken: [] };
       for (const rootId of roots) {
         const one = await verifyOne(rootId);
         all.trees++;
         all.runs += one.runs;
         all.facts += one.facts;
+        all.erased += one.erased;
         all.broken.push(...one.broken);
       }
       return all;

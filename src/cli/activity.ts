@@ -19,7 +19,7 @@ export function createActivities(api: Pick<Api, 'show'>): (fact: Fact) => Promis
     if (!mapper) return null;
     if (fact.type !== 'child.created') return mapper(fact, null);
     const { brief, grant } = await api.show(fact.data.childId);
-    return mapper(fact, { brief, maxTurns: grant.limits.maxTurns.value });
+    return brief && grant && mapper(fact, { brief, maxTurns: grant.limits.maxTurns.value });
   };
 }
 

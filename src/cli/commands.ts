@@ -17,4 +17,4 @@ export const commands: Command[] = [
 ];
 
 /** Words that will be commands one day: a task of that one word would be a surprise. */
-export const reserved = ['top', 'fork', 'export', 'rm', 'gc', 'approve', 'refuse', 'policy', 'serve'];
+export const reserved = ['top', 'approve', 'refuse', 'policy', 'serve'];

@@ -82,6 +82,11 @@ export function cost(usd: number | null): string {
   return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
+export function bytes(value: number): string {
+  if (value < 1_000) return `${value} B`;
+  return value < 1_000_000 ? `${(value / 1_000).toFixed(1)} kB` : `${(value / 1_000_000).toFixed(1)} MB`;
+}
+
 export function plural(value: number, word: string): string {
   return `${value} ${word}${value === 1 ? '' : 's'}`;
 }

@@ -18,7 +18,7 @@ export function lookForGone(io: Io, api: Api, watched: { ids: string[]; any: boo
     looking = true;
     try {
       const runs = await Promise.all(watched.ids.map((id) => api.show(id)));
-      const gone = runs.map((run) => run.outcome === null && !run.driven);
+      const gone = runs.map((run) => run.endedAt === null && !run.driven);
       if (over || !(watched.any ? gone.every(Boolean) : gone.some(Boolean))) return;
       end();
       watched.gone();

@@ -119,6 +119,14 @@ export interface McpInstallRequest {
   workspace: string | undefined;
 }
 
+/** Where many lines go: a file, or standard output. Written piece by piece, as fast as it takes them. */
+export interface Output {
+  write(text: string): Promise<void>;
+  end(): Promise<void>;
+  /** Instead of `end`: a file that is not whole does not stay. */
+  drop(): Promise<void>;
+}
+
 /** The world as the command line sees it. `main/` makes it from the process, tests make it from memory. */
 export interface Io {
   version: string;
@@ -134,6 +142,10 @@ export interface Io {
   readStdin(): Promise<string>;
   /** Text of a file named on the command line. Rejects with `usage`, naming the file and the nearest there is. */
   readFile(path: string): Promise<string>;
+  /** Lines of a file named on the command line, or of standard input for `-`, bounded in length. Rejects with `usage`. */
+  lines(path: string): AsyncIterable<string>;
+  /** A new file, or standard output for null. Rejects with `usage` where the file is there already. */
+  output(path: string | null): Promise<Output>;
   /** The path of a file for a brief, as seen from the workspace. Rejects like `readFile`. */
   findFile(workspace: string, path: string): Promise<string>;
   /** While a handler is registered, the process is not ended by Ctrl-C. The returned function takes it away again. */

@@ -1,6 +1,6 @@
 // The shapes that `--json` prints, with their keys in a fixed order. Whatever a terminal could act on is escaped.
 import type { RunDetail, RunView } from '../api/api.ts';
-import type { Fact } from '../contract/fact.ts';
+import type { ErasedFact, Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { Activity } from '../ports/dialect.ts';
 import { cleanJson } from './clean.ts';
@@ -11,12 +11,15 @@ export function printJson(io: Io, value: unknown): void {
   io.out(`${cleanJson(value, io.outTTY ? 2 : undefined)}\n`);
 }
 
-export function factLine(fact: Fact, activity: Activity | null = null): string {
+export function factLine(fact: Fact | ErasedFact, activity: Activity | null = null): string {
   return `${cleanJson(factJson(fact, activity))}\n`;
 }
 
 /** Without the store's position, which is a cursor and no part of the fact; with the entry of its dialect's activity log, where it has one. */
-export function factJson({ runId, seq, at, v, type, data, hash }: Fact, activity: Activity | null = null): object {
+export function factJson(fact: Fact | ErasedFact, activity: Activity | null = null): object {
+  const { runId, seq, at, v, type, hash } = fact;
+  if ('erased' in fact) return { runId, seq, at, v, type, erased: true, hash };
+  const { data } = fact;
   return { runId, seq, at, v, type, data, hash, ...(activity && { activity }) };
 }
 
@@ -31,6 +34,7 @@ export function detailJson(run: RunDetail): object {
     brief: run.brief,
     grant: run.grant,
     outcome: run.outcome && outcomeJson(run.outcome),
+    ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),
     children: run.children.map(viewJson),
   };
 }

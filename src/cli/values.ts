@@ -17,6 +17,13 @@ export function durationFlag(flag: string, text: string): number {
   throw invalid(flag, text, 'is no duration from 1ms to 24d; write `90s`, `10m` or `1h` (a bare number is seconds)');
 }
 
+/** Milliseconds of an age, which may be longer than any timer: `12h`, `30d`, `8w`. */
+export function ageFlag(flag: string, text: string): number {
+  const match = /^(\d{1,6})(s|m|h|d|w)$/.exec(text.trim());
+  if (!match) throw invalid(flag, text, 'is no age; write `12h`, `30d` or `8w`');
+  return Number(match[1]) * (match[2] === 'w' ? 7 * 86_400_000 : (units[match[2] as string] as number));
+}
+
 export function wholeFlag(flag: string, text: string, range: { min: number; max: number }): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= range.min && value <= range.max) return value;

@@ -38,6 +38,8 @@ export const Brief = z.strictObject({
   inheritMemories: z.boolean().optional(),
   background: z.boolean().optional(),
   continues: RunId.optional(),
+  /** The turn of that run after which this one goes on another way; its end where it is absent. */
+  continuesAt: z.int().min(1).max(1_000_000).optional(),
   tags: z.array(z.string().max(200)).max(50).optional(),
   idempotencyKey: z.string().min(1).max(200).optional(),
 });

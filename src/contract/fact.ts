@@ -159,3 +159,6 @@ export type Draft = { [T in FactType]: { type: T; data: FactData[T] } }[FactType
 
 /** A fact in a store: `position` orders all facts of the store and is what a reader's cursor holds. */
 export type StoredFact = Fact & { position: string };
+
+/** What is left of a fact whose data was erased: its place in the chain. */
+export type ErasedFact = Omit<FactOf<FactType>, 'data'> & { erased: true; position: string };

@@ -32,5 +32,7 @@ export const RunRow = z.strictObject({
   idempotencyKey: z.string().nullable(),
   lastSeq: z.int(),
   lastHash: z.string(),
+  /** When the data of its facts was erased; absent while it is there. */
+  erasedAt: Instant.optional(),
 });
 export type RunRow = z.infer<typeof RunRow>;

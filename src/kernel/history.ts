@@ -2,18 +2,32 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
-import type { FactData } from '../contract/fact.ts';
+import type { Fact, FactData } from '../contract/fact.ts';
+import type { RunRow } from '../contract/run.ts';
 import { sha256 } from '../parts/canonical.ts';
 import { type Pinned, toMessages } from '../parts/conversation.ts';
 import { formatRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
-import { foldFacts, type RunState } from './state.ts';
+import { foldFacts, initialState, type RunState, reduce } from './state.ts';
 
-/** The state of a run as its stored facts say. Rejects with `unknown_run`. */
+/** The state of a run as its stored facts say. Rejects with `unknown_run` or `erased`. */
 export async function loadState(runId: string, store: Store): Promise<RunState> {
+  return foldFacts(await factsOf(runId, store));
+}
+
+async function factsOf(runId: string, store: Store): Promise<Fact[]> {
   const facts = await store.facts({ runId });
-  if (facts.length === 0) throw new RetinueError('unknown_run', `there is no run ${runId}`);
-  return foldFacts(facts);
+  if (facts.length > 0) return facts;
+  const row = await store.run(runId);
+  if (!row) throw new RetinueError('unknown_run', `there is no run ${runId}`);
+  assertKept(row);
+  return facts;
+}
+
+/** Throws `erased` for a run whose facts say nothing any more. */
+export function assertKept({ runId, erasedAt }: RunRow): void {
+  if (erasedAt === undefined) return;
+  throw new RetinueError('erased', `run ${runId} was erased on ${erasedAt}: of what it said only the hashes are kept`);
 }
 
 /** Everything that requests of a started run are made of besides its facts. Rejects with `store_corrupt` where a text is gone. */
@@ -36,21 +50,48 @@ export async function pinnedOf(runId: string, started: FactData['run.started'], 
   };
 }
 
-/** Whether a run can be gone on with. Rejects with `unknown_run` or `not_continuable`. */
-export async function checkContinuable(runId: string, store: Store): Promise<void> {
-  const row = await store.run(runId);
-  if (!row) throw new RetinueError('unknown_run', `there is no run ${runId}`);
-  if (row.endedAt === null || row.startedAt === null) throw notContinuable(runId);
+/** Whether the run that a brief goes on with, if it names one, can be gone on with. Rejects with `unknown_run` or `not_continuable`. */
+export async function checkContinuable({ continues, continuesAt }: Brief, store: Store): Promise<void> {
+  if (continues === undefined) {
+    if (continuesAt !== undefined)
+      throw new RetinueError('invalid_brief', 'continuesAt: it says where in a run to go on, and `continues` names none');
+    return;
+  }
+  const row = await store.run(continues);
+  if (!row) throw new RetinueError('unknown_run', `there is no run ${continues}`);
+  assertKept(row);
+  if (continuesAt !== undefined) {
+    await stateAt(continues, continuesAt, store);
+    return;
+  }
+  if (row.endedAt === null || row.startedAt === null) throw notContinuable(continues);
 }
 
 function notContinuable(runId: string): RetinueError {
   return new RetinueError('not_continuable', `run ${runId} has not ended, or was never started: it cannot be gone on with`);
 }
 
-/** The conversation of an ended run, without its system prompt. */
-export async function historyOf(runId: string, store: Store): Promise<LanguageModelV4Message[]> {
-  const state = await loadState(runId, store);
-  if (!state.ended || !state.started) throw notContinuable(runId);
+/** The state as it was when everything that a turn asked for had come back. Rejects where there is no such turn, or it is not over yet. */
+async function stateAt(runId: string, turn: number, store: Store): Promise<RunState> {
+  const [first, ...rest] = await factsOf(runId, store);
+  if (first?.type !== 'run.created') throw new RetinueError('unknown_run', `there is no run ${runId}`);
+  const state = initialState(first);
+  let over = false;
+  for (const fact of rest) {
+    over = fact.type === 'run.ended' || (fact.type === 'model.asked' && state.turns === turn);
+    if (over && state.turns === turn) break;
+    reduce(state, fact);
+  }
+  if (!state.started || state.created.data.kind === 'client') throw notContinuable(runId);
+  if (state.turns !== turn) throw new RetinueError('not_continuable', `run ${runId} has no turn ${turn}: its last is turn ${state.turns}`);
+  if (!over) throw new RetinueError('not_continuable', `turn ${turn} of run ${runId} is not over yet: it cannot be gone on with`);
+  return state;
+}
+
+/** The conversation of an ended run, or of a run up to and with a turn, without its system prompt. */
+export async function historyOf(runId: string, turn: number | null, store: Store): Promise<LanguageModelV4Message[]> {
+  const state = turn === null ? await loadState(runId, store) : await stateAt(runId, turn, store);
+  if ((turn === null && !state.ended) || !state.started) throw notContinuable(runId);
   const earlier =
     state.started.data.history === null
       ? []

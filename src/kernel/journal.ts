@@ -126,7 +126,8 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     });
     for (const text of options.blobs ?? []) {
       const hash = sha256(text);
-      if (!knownBlobs.has(hash)) unit.blobs.push({ hash, text });
+      // Of another tree's texts nothing is known: they may be erased with it.
+      if (!knownBlobs.has(`${rootId} ${hash}`)) unit.blobs.push({ hash, text });
     }
     unit.consumed.push(...(options.consumed ?? []));
     return batch.done.promise;
@@ -162,7 +163,7 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
 
   function committed(batch: Batch): void {
     if (knownBlobs.size > 10_000) knownBlobs.clear();
-    for (const { hash } of batch.unit.blobs) knownBlobs.add(hash);
+    for (const { hash } of batch.unit.blobs) knownBlobs.add(`${batch.unit.rootId} ${hash}`);
     for (const { text: _, ...fact } of batch.unit.facts) tell(fact as Fact);
     batch.done.resolve();
   }

@@ -11,11 +11,11 @@ export interface RecallGround extends Omit<OrphanGround, 'owner'> {
   endsWithClient: boolean;
 }
 
-/** Null for a run that no client delegated. */
+/** Null for a run that no client delegated, and for one that was erased. */
 export async function recall(runId: string, ground: RecallGround): Promise<ChildView | null> {
   const { store } = ground;
   const row = await store.run(runId);
-  if (!row || row.parentId === null || (await store.run(row.parentId))?.kind !== 'client') return null;
+  if (!row || row.erasedAt !== undefined || row.parentId === null || (await store.run(row.parentId))?.kind !== 'client') return null;
   const root = isLive(row.status) && ground.endsWithClient ? await store.run(row.rootId) : null;
   if (root) {
     const holder = (await store.holders([row.rootId])).get(row.rootId);

@@ -143,7 +143,7 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
   const [rawSystem, rawFirst, past] = await Promise.all([
     ground.contexts.system(agent, run.depth, grant.workspace),
     ground.contexts.first(brief, run.depth, grant.workspace),
-    brief.continues === undefined ? null : historyOf(brief.continues, ground.store),
+    brief.continues === undefined ? null : historyOf(brief.continues, brief.continuesAt ?? null, ground.store),
   ]);
   const system = ground.redact(rawSystem, true);
   const first = ground.redact(rawFirst, true);

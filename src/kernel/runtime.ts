@@ -176,7 +176,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function begin(brief: Brief, parent: LiveRun | null, call: Call, { check }: StartOptions): Promise<LiveRun> {
     const known = await sameKey(brief, parent);
     if (known) return known;
-    if (brief.continues !== undefined) await checkContinuable(brief.continues, store);
+    await checkContinuable(brief, store);
     assertOpen(parent);
     if (!scheduler.room())
       throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });

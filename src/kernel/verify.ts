@@ -1,10 +1,11 @@
-// The hash chain over stored facts: every fact is what was written, none is missing, and children are the ones that their parents name. Pure.
-import type { Fact } from '../contract/fact.ts';
+// The hash chain over facts: every fact is what was written, none is missing, and children are the ones that their parents name. Pure, and
+// fed fact by fact, so that a tree need not be in memory. Of a fact whose data was erased the hash is taken as given.
+import type { ErasedFact, Fact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
-import { canonical, factHash, sha256 } from '../parts/canonical.ts';
+import { canonical, factHash } from '../parts/canonical.ts';
 import { rowOf } from './fold.ts';
 import { genesis } from './journal.ts';
-import { foldFacts } from './state.ts';
+import { initialState, type RunState, reduce } from './state.ts';
 
 /** The first thing in a run that does not hold. */
 export interface Broken {
@@ -13,71 +14,91 @@ export interface Broken {
   what: string;
 }
 
-export interface Chain {
-  row: RunRow;
-  facts: Fact[];
-  /** Texts that its facts point to, as they are stored; null for one that is gone. Not looked at where it is absent. */
-  blobs?: Map<string, string | null>;
+export interface TreeCheck {
+  /** Facts of a run come in order; those of several runs may be mixed. Gives what this fact breaks. */
+  add(fact: Fact | ErasedFact): Broken | null;
+  /** The faults of all runs, at most one for each. `rows`: what the store says of them. */
+  faults(rows?: RunRow[]): Broken[];
 }
 
-/** The hashes of the texts that a run's facts point to. */
-export function blobsOf(facts: Fact[]): { hash: string; seq: number }[] {
-  return facts.flatMap((fact) => named(fact).flatMap((hash) => (hash === null ? [] : [{ hash, seq: fact.seq }])));
+interface Run {
+  seq: number;
+  first: string;
+  last: string;
+  /** A fact of it was erased: then all must be, by the word of its row. */
+  erased: number;
+  broken: Broken | null;
+  links: { seq: number; type: 'child.created' | 'child.ended'; childId: string; hash: string }[];
+  /** What its facts add up to; null once one was erased. */
+  state: RunState | null;
 }
 
-function named(fact: Fact): (string | null)[] {
-  if (fact.type === 'run.created') return [fact.data.definition ?? null];
-  if (fact.type === 'run.started') return [fact.data.system, fact.data.tools, fact.data.history];
-  return fact.type === 'artifact.recorded' ? [fact.data.blob] : [];
+export function createTreeCheck(): TreeCheck {
+  const runs = new Map<string, Run>();
+
+  function add(fact: Fact | ErasedFact): Broken | null {
+    const { runId } = fact;
+    const run = runs.get(runId) ?? { seq: 0, first: '', last: genesis, erased: 0, broken: null, links: [], state: null };
+    runs.set(runId, run);
+    const sound = run.broken === null;
+    run.broken ??= faultOf(fact, run);
+    // The hashes are those of the store, whatever is broken: a parent's links are held against them.
+    run.last = fact.hash;
+    if (fact.seq === 1) run.first = fact.hash;
+    if (run.broken) return sound ? run.broken : null;
+    run.seq++;
+    fold(run, fact);
+    if ('erased' in fact) run.erased = fact.seq;
+    else if (fact.type === 'child.created' || fact.type === 'child.ended') {
+      run.links.push({ seq: fact.seq, type: fact.type, childId: fact.data.childId, hash: fact.data.hash });
+    }
+    return null;
+  }
+
+  /** A root's last hash covers its tree: child.created and child.ended carry the child's first and last hash. */
+  function brokenLink(runId: string, { links }: Run): Broken | null {
+    for (const { seq, type, childId, hash } of links) {
+      const child = runs.get(childId);
+      if ((type === 'child.created' ? child?.first : child?.last) === hash) continue;
+      return { runId, seq, what: child ? `run ${childId} is not the one that it names (${type})` : `run ${childId} is gone` };
+    }
+    return null;
+  }
+
+  return {
+    add,
+    faults(rows) {
+      const broken = rows
+        ? rows.map((row) => against(row, runs.get(row.runId)) ?? brokenLink(row.runId, runs.get(row.runId) as Run))
+        : [...runs].map(([runId, run]) => run.broken ?? brokenLink(runId, run));
+      return broken.filter((each) => each !== null);
+    },
+  };
 }
 
-/** The faults of the runs of one tree, at most one for each. */
-export function verifyTree(chains: Chain[]): Broken[] {
-  const byId = new Map(chains.map((chain) => [chain.row.runId, chain]));
-  return chains.flatMap((chain) => verifyRun(chain) ?? verifyRow(chain) ?? verifyBlobs(chain) ?? verifyLinks(chain, byId) ?? []);
+function fold(run: Run, fact: Fact | ErasedFact): void {
+  if ('erased' in fact) run.state = null;
+  else if (run.state) reduce(run.state, fact);
+  else if (fact.type === 'run.created') run.state = initialState(fact);
 }
 
-function verifyRun({ row, facts }: Chain): Broken | null {
+function faultOf(fact: Fact | ErasedFact, { seq, last }: Run): Broken | null {
+  const { runId } = fact;
+  if (fact.seq !== seq + 1) return { runId, seq: seq + 1, what: `fact ${seq + 1} is missing` };
+  if ('erased' in fact || factHash(fact, canonical(fact.data), last) === fact.hash) return null;
+  return { runId, seq: fact.seq, what: `its content or the hash before it was changed (${fact.type})` };
+}
+
+/** The row is a fold of the facts; what does not fit it was taken away or added. */
+function against(row: RunRow, run: Run | undefined): Broken | null {
   const { runId } = row;
-  let prev = genesis;
-  for (const [i, fact] of facts.entries()) {
-    if (fact.seq !== i + 1) return { runId, seq: i + 1, what: `fact ${i + 1} is missing` };
-    if (fact.runId !== runId) return { runId, seq: fact.seq, what: 'it belongs to another run' };
-    const hash = factHash(fact, canonical(fact.data), prev);
-    if (hash !== fact.hash) return { runId, seq: fact.seq, what: `its content or the hash before it was changed (${fact.type})` };
-    prev = hash;
-  }
-  if (facts.length === 0) return { runId, seq: 1, what: 'it has no facts' };
-  if (row.lastSeq !== facts.length)
-    return { runId, seq: facts.length + 1, what: `its row says ${row.lastSeq} facts, and there are ${facts.length}` };
-  return row.lastHash === prev ? null : { runId, seq: facts.length, what: 'its row has another hash' };
-}
-
-/** Rows are folds of facts and nothing else. */
-function verifyRow({ row, facts }: Chain): Broken | null {
-  const same = canonical(rowOf(foldFacts(facts))) === canonical(row);
-  return same ? null : { runId: row.runId, seq: facts.length, what: 'its row says something else than its facts' };
-}
-
-function verifyBlobs({ row, facts, blobs }: Chain): Broken | null {
-  if (!blobs) return null;
-  for (const { hash, seq } of blobsOf(facts)) {
-    const text = blobs.get(hash) ?? null;
-    if (text === null) return { runId: row.runId, seq, what: 'a text that it points to is gone' };
-    if (sha256(text) !== hash) return { runId: row.runId, seq, what: 'a text that it points to was changed' };
-  }
-  return null;
-}
-
-/** A root's last hash covers its tree: child.created and child.ended carry the child's first and last hash. */
-function verifyLinks({ row, facts }: Chain, byId: Map<string, Chain>): Broken | null {
-  for (const fact of facts) {
-    if (fact.type !== 'child.created' && fact.type !== 'child.ended') continue;
-    const child = byId.get(fact.data.childId);
-    const hash = (fact.type === 'child.created' ? child?.facts[0] : child?.facts.at(-1))?.hash;
-    if (hash === fact.data.hash) continue;
-    const what = child ? `run ${fact.data.childId} is not the one that it names (${fact.type})` : `run ${fact.data.childId} is gone`;
-    return { runId: row.runId, seq: fact.seq, what };
-  }
+  if (!run) return { runId, seq: 1, what: 'it has no facts' };
+  if (run.broken) return run.broken;
+  if (row.lastSeq !== run.seq) return { runId, seq: run.seq + 1, what: `its row says ${row.lastSeq} facts, and there are ${run.seq}` };
+  if (row.lastHash !== run.last) return { runId, seq: run.seq, what: 'its row has another hash' };
+  if (run.erased > 0 && row.erasedAt === undefined)
+    return { runId, seq: run.erased, what: 'its data is gone, and the run was never erased' };
+  if (run.state && canonical(rowOf(run.state)) !== canonical(row))
+    return { runId, seq: run.seq, what: 'its row says something else than its facts' };
   return null;
 }

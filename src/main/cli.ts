@@ -68,6 +68,10 @@ function createIo(root: string, version: string): Io {
     rows: () => (stderr.isTTY ? stderr.rows : stdout.rows) || 24,
     readStdin,
     readFile: async (path) => (await files()).readNamed(surroundings.cwd, path, maxFileBytes),
+    async *lines(path) {
+      yield* (await import('./lines.ts')).readLines(surroundings.cwd, path);
+    },
+    output: async (path) => (await import('./lines.ts')).openOutput(surroundings.cwd, path),
     findFile: async (workspace, path) => (await files()).inWorkspace(workspace, surroundings.cwd, path),
     onInterrupt: stops.onInterrupt,
     exitNow: (code) => process.exit(code),

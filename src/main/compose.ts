@@ -1,5 +1,5 @@
 // The composition root: picks the adapters that a command stands on. Nothing here is kept between calls.
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import type { Api } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { Explanation } from '../cli/explanation.ts';
@@ -34,6 +34,7 @@ import { compileSchema } from '../tools/json-schema.ts';
 import { createMcp } from '../tools/mcp/index.ts';
 import { catalogOf } from './agents.ts';
 import { armedCrash } from './crash.ts';
+import { logFile } from './detach.ts';
 import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
 import { hostsFor } from './hosts.ts';
@@ -90,6 +91,10 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const api = createApi({
     ...{ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime },
     advise: (brief) => adviceFor(settings, brief, known),
+    async forget(rootId, runIds) {
+      await lazyNotes(notes).scratchpads.remove(rootId);
+      for (const runId of runIds) rmSync(logFile(settings.workspace, runId), { force: true });
+    },
   });
   return {
     ...api,
@@ -143,6 +148,7 @@ function lazyNotes(notes: () => Promise<Notes>): Notes {
     scratchpads: {
       append: async (...given) => (await notes()).scratchpads.append(...given),
       read: async (...given) => (await notes()).scratchpads.read(...given),
+      remove: async (...given) => (await notes()).scratchpads.remove(...given),
     },
   };
 }

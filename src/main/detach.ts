@@ -67,7 +67,7 @@ export async function detach(request: DetachRequest, place: Place): Promise<Deta
       const error = new RetinueError(code, message, { retryable });
       throw report.unopened ? new Unopened(error) : error;
     }
-    const named = join(folder, `${report.runId}.log`);
+    const named = logFile(workspace, report.runId);
     renameSync(draft, named);
     return { runId: report.runId, log: named };
   } catch (error) {
@@ -78,6 +78,11 @@ export async function detach(request: DetachRequest, place: Place): Promise<Deta
     child.unref();
     (child.stdio[reportFd] as Readable).destroy();
   }
+}
+
+/** Where the process of a detached run writes what it would have shown. */
+export function logFile(workspace: string, runId: string): string {
+  return join(workspace, '.retinue', 'logs', `${runId}.log`);
 }
 
 /** What the background process does: reads the request, drives the run, says what became of it. */

@@ -27,4 +27,6 @@ export interface Scratchpads {
   append(rootId: string, entry: Scratch): Promise<void>;
   /** In the order written. */
   read(rootId: string): Promise<Scratch[]>;
+  /** Takes all of a tree's away for good, when the tree is erased. */
+  remove(rootId: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { Fact, FactType, StoredFact } from '../contract/fact.ts';
+import type { ErasedFact, Fact, FactType, StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import type { RunRow } from '../contract/run.ts';
 
@@ -14,7 +14,8 @@ export type WrittenFact = Fact & { text: string };
 
 /**
  * What one tree appends, all or nothing. Facts are numbered and hashed already, in order, per run contiguous.
- * Rows are the folds of those facts. Blobs are content-addressed: writing one again changes nothing.
+ * Rows are the folds of those facts. Blobs are content-addressed: writing one again changes nothing. A tree keeps those it was given: its
+ * facts point to no others.
  */
 export interface Unit {
   rootId: string;
@@ -33,6 +34,9 @@ export type UnitResult = { ok: true } | { ok: false; reason: 'fenced' | 'conflic
 
 /** What became of asking for a tree. `previous`: the owner that lost it; null where nobody held it, or the caller itself. */
 export type Claim = { ok: true; previous: string | null } | { ok: false; owner: string; pid: number };
+
+/** What erasing took away: facts with data, and bytes of these and of texts that only they pointed to. `live`: a run has not ended. */
+export type Erasure = { ok: true; facts: number; bytes: number } | { ok: false; reason: 'live' | 'unknown' };
 
 export interface FactQuery {
   runId?: string;
@@ -63,7 +67,7 @@ export interface RunQuery {
  * Failure contract: every method rejects with a RetinueError: `store_busy` (retryable; the adapter has itself retried up to
  * 30 s), `store_io` (retryable where room or rights may come back), `store_corrupt`, `store_newer`. Expected refusals (fenced,
  * conflict, a tree held by a living owner) are values. After a rejection of `append` none of the batch's units is there.
- * No method blocks the event loop for more than some 25 ms.
+ * No method blocks the event loop for more than some 25 ms, but for `erase` and `reclaim`, which are for commands that do nothing else.
  */
 export interface Store {
   /**
@@ -72,12 +76,25 @@ export interface Store {
    */
   append(owner: Owner, units: Unit[]): Promise<UnitResult[]>;
 
+  /** Without those whose data was erased. */
   facts(query: FactQuery): Promise<StoredFact[]>;
+  /** All facts of a run in order, and of erased ones what is left. */
+  trail(runId: string): Promise<(StoredFact | ErasedFact)[]>;
   run(runId: string): Promise<RunRow | null>;
   runs(query: RunQuery): Promise<RunRow[]>;
   /** The run that the same parent (null: roots) created with this key. */
   runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
   blob(hash: string): Promise<string | null>;
+
+  /**
+   * Takes the data of all facts of an ended tree away for good, and its orders, labels, idempotency keys and the texts (blobs) that no other
+   * tree was given; numbers, moments, types and hashes stay, and rows say `erasedAt`. All or nothing. A tree that was erased before: nothing.
+   */
+  erase(rootId: string, at: string): Promise<Erasure>;
+  /** What erasing all these trees would take away. */
+  weigh(rootIds: string[]): Promise<{ facts: number; bytes: number }>;
+  /** Gives the room of what was erased back to the system, as far as that disturbs no other process. */
+  reclaim(): Promise<void>;
 
   /** Durable when it resolves; the owner of the tree is then woken. */
   order(order: Order): Promise<void>;

@@ -2,8 +2,9 @@ import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
-import { appendUnit, createMemory, isDriving, type Memory } from './memory/memory.ts';
-import { readFacts, readRuns, rowOf } from './memory/read.ts';
+import { eraseTree, weighTrees } from './memory/erase.ts';
+import { appendUnit, createMemory, createTree, isDriving, type Memory } from './memory/memory.ts';
+import { readFacts, readRuns, readTrail, rowOf } from './memory/read.ts';
 
 export interface MemoryStoreOptions {
   /** Wakes the watchers; a microtask where it is absent. */
@@ -55,6 +56,10 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
       assertOpen();
       return readFacts(memory, query);
     },
+    async trail(runId) {
+      assertOpen();
+      return readTrail(memory, runId);
+    },
     async run(runId) {
       assertOpen();
       return rowOf(memory.runs.get(runId));
@@ -70,6 +75,20 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
     async blob(hash) {
       assertOpen();
       return memory.blobs.get(hash) ?? null;
+    },
+
+    async erase(rootId, at) {
+      assertOpen();
+      const erasure = eraseTree(memory, rootId, at);
+      wakeOthers();
+      return erasure;
+    },
+    async weigh(rootIds) {
+      assertOpen();
+      return weighTrees(memory, rootIds);
+    },
+    async reclaim() {
+      assertOpen();
     },
 
     async order(order) {
@@ -108,7 +127,7 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
       if (!isDriving(memory, owner)) throw new RetinueError('fenced', 'Another process has taken over what this one drove.');
       const tree = memory.trees.get(rootId);
       if (tree === undefined) {
-        memory.trees.set(rootId, { owner: owner.id, facts: [], runs: [] });
+        memory.trees.set(rootId, createTree(owner));
         return { ok: true, previous: null };
       }
       if (tree.owner === owner.id) return { ok: true, previous: null };

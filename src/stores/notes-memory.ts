@@ -39,6 +39,9 @@ export function createMemoryNotes(): Notes {
       async read(rootId) {
         return (pads.get(rootId) ?? []).map((entry) => ({ ...entry }));
       },
+      async remove(rootId) {
+        pads.delete(rootId);
+      },
     },
   };
 }

@@ -59,6 +59,7 @@ export async function openNotes(options: NotesOptions): Promise<Notes & { close(
     put: db.prepare('INSERT INTO notes_memories (workspace, title, text, at) VALUES (?, ?, ?, ?)'),
     list: db.prepare('SELECT title, text, at FROM notes_memories WHERE workspace = ? ORDER BY n DESC'),
     append: db.prepare('INSERT INTO notes_scratch (root, run, text, at) VALUES (?, ?, ?, ?)'),
+    remove: db.prepare('DELETE FROM notes_scratch WHERE root = ?'),
     read: db.prepare('SELECT run AS runId, text, at FROM notes_scratch WHERE root = ? ORDER BY n'),
   };
 
@@ -90,6 +91,11 @@ export async function openNotes(options: NotesOptions): Promise<Notes & { close(
         const rows = await read(() => statements.read.all(rootId));
         return rows.map((row) => ({ ...row }) as unknown as Scratch);
       },
+      remove: (rootId) =>
+        writer.write(() => {
+          db.exec('PRAGMA secure_delete = ON');
+          statements.remove.run(rootId);
+        }),
     },
     async close() {
       if (closed) return;

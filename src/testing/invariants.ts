@@ -5,7 +5,7 @@ import { rowOf } from '../kernel/fold.ts';
 import { pinnedOf } from '../kernel/history.ts';
 import { replayRun } from '../kernel/replay.ts';
 import { foldFacts } from '../kernel/state.ts';
-import { verifyTree } from '../kernel/verify.ts';
+import { createTreeCheck } from '../kernel/verify.ts';
 import { canonical } from '../parts/canonical.ts';
 import type { Store } from '../ports/store.ts';
 import { budgetFaults } from './invariants/budget.ts';
@@ -58,11 +58,16 @@ function chainFaults(rows: RunRow[], journals: Journals): Violation[] {
   const trees = new Map<string, RunRow[]>();
   for (const row of rows) trees.set(row.rootId, [...(trees.get(row.rootId) ?? []), row]);
   for (const tree of trees.values())
-    for (const { runId, seq, what } of verifyTree(tree.map((row) => ({ row, facts: journals.get(row.runId) ?? [] }))))
-      faults.push({ invariant: 'chain', runId, what: `fact ${seq}: ${what}` });
+    for (const { runId, seq, what } of checked(tree, journals)) faults.push({ invariant: 'chain', runId, what: `fact ${seq}: ${what}` });
   for (const runId of journals.keys())
     if (!rows.some((row) => row.runId === runId)) faults.push({ invariant: 'chain', runId, what: 'it has facts and no row' });
   return faults;
+}
+
+function checked(tree: RunRow[], journals: Journals) {
+  const check = createTreeCheck();
+  for (const row of tree) for (const fact of journals.get(row.runId) ?? []) check.add(fact);
+  return check.faults(tree);
 }
 
 function idleFaults(stats: InvariantOptions['stats']): Violation[] {

@@ -2,6 +2,7 @@
 // It is one list of promises, so it stays in one file although it is long.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isRetinueError } from '../contract/error.ts';
+import type { StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { Owner, Store, Unit, WrittenFact } from '../ports/store.ts';
@@ -327,12 +328,85 @@ export function storeSuite(name: string, make: () => Promise<StoreHarness>): voi
       });
     });
 
+    describe('erasing', () => {
+      const text = (n: number) => ({ hash: hash(n), text: `text ${n}` });
+      const ended = { status: 'completed', label: 'secret', idempotencyKey: 'k', activity: 'read' } as const;
+      beforeEach(async () => {
+        const child = row(b, { parentId: a, rootId: a, depth: 1, status: 'failed' });
+        const tree = { facts: [...facts(a, 1), ...facts(b, 1), ...facts(a, 2)], rows: [row(a, { ...ended, lastSeq: 2 }), child] };
+        await store.append(owner, [unit(a, { ...tree, blobs: [text(1), text(2)] })]);
+        await store.append(owner, [{ ...created(c, { status: 'completed' }), blobs: [text(2), text(3)] }]);
+      });
+
+      it('takes data, labels, keys, orders and texts away, and keeps what the chain is made of', async () => {
+        await store.order(order(1, a));
+        const before = await store.trail(a);
+        const weight = await store.weigh([a]);
+        expect(weight).toEqual({ facts: 3, bytes: (await texts([a, b])) + 'text 1'.length });
+        expect(await store.erase(a, at)).toEqual({ ok: true, ...weight });
+        expect(await store.facts({ rootId: a })).toEqual([]);
+        expect(await store.facts({ types: ['message.received'] })).toEqual(await store.facts({ runId: c }));
+        const { data: _, ...head } = before[0] as StoredFact;
+        expect(await store.trail(a)).toEqual([{ ...head, erased: true }, expect.objectContaining({ seq: 2, erased: true })]);
+        expect(await store.trail(b)).toHaveLength(1);
+        expect(await store.run(a)).toEqual({
+          ...row(a, { ...ended, lastSeq: 2 }),
+          activity: null,
+          label: null,
+          idempotencyKey: null,
+          erasedAt: at,
+        });
+        expect(await ids({ rootId: a })).toEqual([b, a]);
+        expect(await store.runByKey(null, 'k')).toBeNull();
+        expect(await store.orders(owner)).toEqual([]);
+        expect([await store.blob(hash(1)), await store.blob(hash(2)), await store.blob(hash(3))]).toEqual([null, 'text 2', 'text 3']);
+        await store.reclaim();
+        expect(await (await harness.open()).trail(a)).toEqual(await store.trail(a));
+      });
+
+      it('takes a shared text away with the last tree that has it, and a later one can bring it again', async () => {
+        expect((await store.weigh([a, c])).bytes).toBe((await texts([a, b, c])) + 3 * 'text 1'.length);
+        await store.erase(a, at);
+        await store.erase(c, at);
+        expect(await store.blob(hash(2))).toBeNull();
+        expect(await store.append(owner, [{ ...created(id(13)), blobs: [text(2)] }])).toEqual([good]);
+        expect(await store.blob(hash(2))).toBe('text 2');
+        expect(await store.append(owner, [created(id(14), { idempotencyKey: 'k' })])).toEqual([good]);
+      });
+
+      it('is nothing the second time, and keeps the first moment', async () => {
+        await store.erase(a, at);
+        expect(await store.erase(a, '2027-01-01T00:00:00.000Z')).toEqual({ ok: true, facts: 0, bytes: 0 });
+        expect((await store.run(b))?.erasedAt).toBe(at);
+        expect(await store.weigh([a])).toEqual({ facts: 0, bytes: 0 });
+      });
+
+      it('refuses a tree with a live run, and one that is not there', async () => {
+        await store.append(owner, [unit(c, { facts: facts(id(15), 1), rows: [row(id(15), { parentId: c, rootId: c })] })]);
+        expect(await store.erase(c, at)).toEqual({ ok: false, reason: 'live' });
+        expect(await store.erase(id(99), at)).toEqual({ ok: false, reason: 'unknown' });
+        expect(await store.facts({ rootId: c })).toHaveLength(2);
+        expect(await store.blob(hash(3))).toBe('text 3');
+        expect(await store.weigh([id(99)])).toEqual({ facts: 0, bytes: 0 });
+        expect(await store.trail(id(99))).toEqual([]);
+      });
+
+      const texts = async (runIds: string[]) => {
+        const found = (await Promise.all(runIds.map((runId) => store.facts({ runId })))).flat();
+        return found.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0);
+      };
+    });
+
     it('rejects every call after it was closed, and closing again is no error', async () => {
       await store.close();
       await store.close();
       const calls: (() => Promise<unknown>)[] = [
         () => store.append(owner, [created(a)]),
         () => store.facts({}),
+        () => store.trail(a),
+        () => store.erase(a, at),
+        () => store.weigh([a]),
+        () => store.reclaim(),
         () => store.run(a),
         () => store.runs({}),
         () => store.runByKey(null, 'k'),

@@ -4,6 +4,7 @@ import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
 import type { Settings, SettingsFlags } from '../../src/cli/settings.ts';
 import type { Fact, FactData, FactType, StoredFact } from '../../src/contract/fact.ts';
+import type { Grant } from '../../src/contract/grant.ts';
 import { defaultLimits, type EffectiveLimits } from '../../src/contract/limits.ts';
 import type { Outcome, OutcomeStatus } from '../../src/contract/outcome.ts';
 import { native } from '../../src/dialects/native.ts';
@@ -37,7 +38,7 @@ export const limits = Object.fromEntries(
   Object.entries(defaultLimits).map(([name, value]) => [name, { value, from: 'default' }]),
 ) as EffectiveLimits;
 
-export const grant: RunDetail['grant'] = { workspace: '/w', rulesets: [], limits, notAfter: null, tools: ['read', 'grep'] };
+export const grant: Grant = { workspace: '/w', rulesets: [], limits, notAfter: null, tools: ['read', 'grep'] };
 
 export function created(
   options: { runId?: string; parentId?: string; label?: string; agent?: string; notices?: string[] } = {},
@@ -141,6 +142,8 @@ export function world(play: Play = {}): World {
     },
     readStdin: async () => '',
     readFile: async () => '{}',
+    async *lines() {},
+    output: async () => ({ write: async (text) => made.out(text), end: async () => {}, drop: async () => {} }),
     findFile: async (_, path) => path,
     onInterrupt(handler) {
       handlers.add(handler);

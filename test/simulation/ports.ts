@@ -24,6 +24,7 @@ export function storeOf(memory: Memory, life: Life, fault: (what: string) => voi
     return value;
   };
   return {
+    ...store,
     async append(owner, units) {
       await life.point();
       if (life.fails('store')) throw busy();

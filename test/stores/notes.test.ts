@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMemoryNotes, type Notes } from '../../src/stores/notes-memory.ts';
 import { openNotes } from '../../src/stores/notes-sqlite.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { migrations } from '../../src/stores/sqlite/migrations.ts';
 import { temporary } from './support/temporary.ts';
 
 const at = (n: number): string => new Date(n * 1000).toISOString();
@@ -77,6 +78,9 @@ describe.each([
     await scratchpads.append('other', { runId: 'x', text: 'y', at: at(2) });
     expect((await scratchpads.read('r')).map(({ text }) => text)).toEqual(Array.from({ length: 50 }, (_, n) => String(n)));
     expect(await scratchpads.read('other')).toEqual([{ runId: 'x', text: 'y', at: at(2) }]);
+    await scratchpads.remove('r');
+    await scratchpads.remove('r');
+    expect([await scratchpads.read('r'), (await scratchpads.read('other')).length]).toEqual([[], 1]);
   });
 });
 
@@ -92,7 +96,7 @@ describe('in the database of the store', () => {
     expect(await store.runs({})).toEqual([]);
     await Promise.all([notes.close(), again.close(), store.close()]);
     using db = new DatabaseSync(directory.db);
-    expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 });
+    expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: migrations.length });
     const later = await openNotes({ path: directory.db });
     expect(await later.memories.list('/w')).toHaveLength(1);
     await later.close();

@@ -1,5 +1,5 @@
 import type { Api } from '../../api/api.ts';
-import type { Fact } from '../../contract/fact.ts';
+import type { ErasedFact, Fact } from '../../contract/fact.ts';
 import type { Activity } from '../../ports/dialect.ts';
 import { activityText, createActivities } from '../activity.ts';
 import { createDescriber } from '../describe.ts';
@@ -19,8 +19,8 @@ export async function run(args: Args, io: Io): Promise<number> {
     const id = await api.find(word);
     const activity = createActivities(api);
     if (args.has('follow')) return follow(io, api, { id, tree, line: async (fact) => line(fact, await activity(fact)) });
-    const facts: { fact: Fact; entry: Activity | null }[] = [];
-    for (const fact of await api.logs(id, { tree })) facts.push({ fact, entry: await activity(fact) });
+    const facts: { fact: Fact | ErasedFact; entry: Activity | null }[] = [];
+    for (const fact of await api.logs(id, { tree })) facts.push({ fact, entry: 'erased' in fact ? null : await activity(fact) });
     if (json)
       printJson(
         io,
@@ -60,20 +60,22 @@ async function follow(io: Io, api: Api, { id, tree, line }: Follow): Promise<num
     release();
   }
   if (ended !== 'gone') return ended === null || ended === 'closed' ? 0 : 130;
-  for (const fact of await api.logs(id, { tree, ...(after === undefined ? {} : { after }) })) await print(fact);
+  const rest = await api.logs(id, { tree, ...(after === undefined ? {} : { after }) });
+  for (const fact of rest) if (!('erased' in fact)) await print(fact);
   io.err(`retinue: ${shortId(id)} ${goneText}\n`);
   return 0;
 }
 
 /** Time, run, type and words. On a terminal a line is cut to its width; in a pipe it is whole. */
-function lineWriter(io: Io): (fact: Fact, activity: Activity | null) => string {
+function lineWriter(io: Io): (fact: Fact | ErasedFact, activity: Activity | null) => string {
   const words = createDescriber();
   return (fact, activity) => {
+    if ('erased' in fact) return written(fact, fact.type, 'erased');
     const entry = activity === null ? '' : written(fact, 'activity', activityText(activity));
     return written(fact, fact.type, words(fact)) + entry;
   };
 
-  function written(fact: Fact, name: string, said: string): string {
+  function written(fact: Fact | ErasedFact, name: string, said: string): string {
     const head = `${fact.at.slice(11, 23)} ${shortId(fact.runId)} `;
     const type = pad(name, 17);
     const room = io.outTTY ? io.columns() - head.length - type.length - 1 : 2000;

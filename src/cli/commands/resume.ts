@@ -47,8 +47,8 @@ async function wanted(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
   for (const { runId } of asked.filter((each) => each.driven && each.kind === 'agent')) {
     io.err(`retinue: ${shortId(runId)} ${(await api.release(runId)) ? 'goes on where it is' : 'is at work'}\n`);
   }
-  const roots = new Set(asked.filter((each) => !each.driven && each.outcome === null).map((each) => each.rootId));
-  for (const each of asked.filter(({ outcome }) => outcome !== null)) io.err(`retinue: ${shortId(each.runId)} has ended\n`);
+  const roots = new Set(asked.filter((each) => !each.driven && each.endedAt === null).map((each) => each.rootId));
+  for (const each of asked.filter(({ endedAt }) => endedAt !== null)) io.err(`retinue: ${shortId(each.runId)} has ended\n`);
   return all.filter((tree) => roots.has(tree.rootId));
 }
 

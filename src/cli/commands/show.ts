@@ -1,4 +1,5 @@
 import type { RunDetail } from '../../api/api.ts';
+import type { Grant } from '../../contract/grant.ts';
 import { clean, cleanLine } from '../clean.ts';
 import { ended, limitsText } from '../describe.ts';
 import type { Args } from '../flags.ts';
@@ -31,10 +32,8 @@ function text(run: RunDetail, io: Io): string {
     ['cost', run.costUsd === null ? 'not known' : cost(run.costUsd)],
     ['started', run.startedAt ?? 'not yet'],
     ['ended', run.endedAt ?? ''],
-    ['workspace', run.grant.workspace],
-    ['limits', limitsText(run.grant.limits)],
-    ['tools', run.grant.tools.join(', ') || 'none'],
-    ['rules', run.grant.rulesets.map((set) => `${set.owner} (${set.rules.length})`).join(', ')],
+    ['erased', run.erasedAt === undefined ? '' : `${run.erasedAt}: of what it said only the hashes are kept`],
+    ...(run.grant === null ? [] : grantRows(run.grant)),
   ];
   const lines = rows
     .filter(([, value]) => value !== '')
@@ -45,9 +44,18 @@ function text(run: RunDetail, io: Io): string {
   const part = (title: string, body: string) => (body.trim() === '' ? [] : ['', paint(colour, 'bold', title), body.trimEnd()]);
   return `${[
     ...lines,
-    ...part('Task', clean(run.brief.task)),
+    ...part('Task', clean(run.brief?.task ?? '')),
     ...part('Summary', clean(run.outcome?.summary ?? '')),
     ...part('Artifacts', (run.outcome?.artifacts ?? []).map((a) => cleanLine(`${a.kind} ${a.title ?? a.value.slice(0, 200)}`)).join('\n')),
     ...part('Children', run.children.length === 0 ? '' : runTable(run.children, io)),
   ].join('\n')}\n`;
+}
+
+function grantRows({ workspace, limits, tools, rulesets }: Grant): [string, string][] {
+  return [
+    ['workspace', workspace],
+    ['limits', limitsText(limits)],
+    ['tools', tools.join(', ') || 'none'],
+    ['rules', rulesets.map((set) => `${set.owner} (${set.rules.length})`).join(', ')],
+  ];
 }

@@ -9,12 +9,13 @@ import { groundFlags, withApi } from '../session.ts';
 export async function run(args: Args, io: Io): Promise<number> {
   const [word] = args.words;
   const verified = await withApi(io, { flags: groundFlags(args), drive: false }, (api) => api.verify(word));
-  const { trees, runs, facts, broken } = verified;
+  const { trees, runs, facts, erased, broken } = verified;
   if (args.has('json')) printJson(io, verified);
   else {
     for (const { runId, seq, what } of broken)
       io.out(`${paint(io.colour.out, 'red', 'broken')} ${runId} fact ${seq}: ${cleanLine(what)}\n`);
-    const sum = `${count(facts)} facts of ${count(runs)} runs in ${count(trees)} trees`;
+    const gone = erased === 0 ? '' : ` (${count(erased)} erased)`;
+    const sum = `${count(facts)} facts${gone} of ${count(runs)} runs in ${count(trees)} trees`;
     io.out(broken.length === 0 ? `${paint(io.colour.out, 'green', 'intact')} ${sum}\n` : `${broken.length} broken, of ${sum}\n`);
   }
   return broken.length === 0 ? 0 : 1;

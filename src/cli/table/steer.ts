@@ -55,4 +55,27 @@ export const steerCommands: Command[] = [
     exits: 'work',
     load: () => import('../commands/message.ts'),
   },
+  {
+    name: 'fork',
+    group: 'steer',
+    usage: 'ID --at TURN [--model NAME] [TEXT…] [flags]',
+    summary: 'start a new run from a recorded turn of another one',
+    about:
+      'The new run has the conversation of the other up to and with that turn, the results of its tool calls as they were recorded, its agent, and no more rights or budget than it had. The words are what it is told next. It is shown like `run` and decides the exit code; the other run stays as it is.',
+    flags: [
+      { name: 'at', value: 'TURN', help: 'the last turn to keep; `retinue logs ID` shows them' },
+      { name: 'model', value: 'NAME', help: 'another model, as `provider/model`' },
+      { name: 'stream-json', help: 'print facts as JSON Lines on standard output as they come' },
+      json,
+      plain,
+      ...ground,
+    ],
+    words: { min: 1, max: many },
+    examples: [
+      ['retinue fork last --at 3 "try it without a cache"', 'the same three turns, then another way'],
+      ['retinue fork last --at 3 --model openai/gpt-5', 'what would another model have done?'],
+    ],
+    exits: 'outcome',
+    load: () => import('../commands/fork.ts'),
+  },
 ];

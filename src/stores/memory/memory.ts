@@ -4,6 +4,7 @@ import type { Order } from '../../contract/order.ts';
 import { isLive, type RunRow } from '../../contract/run.ts';
 import type { Owner, Unit, UnitResult, WrittenFact } from '../../ports/store.ts';
 
+/** An empty `text` is data that was erased. */
 export interface KeptFact extends Omit<WrittenFact, 'data'> {
   position: number;
 }
@@ -20,6 +21,8 @@ export interface KeptTree {
   owner: string;
   facts: KeptFact[];
   runs: KeptRun[];
+  /** Hashes of the blobs that it was given. */
+  pins: Set<string>;
 }
 
 export interface Memory {
@@ -55,6 +58,10 @@ export function createMemory(): Memory {
   };
 }
 
+export function createTree(owner: Owner): KeptTree {
+  return { owner: owner.id, facts: [], runs: [], pins: new Set() };
+}
+
 export function isDriving(memory: Memory, owner: Owner): boolean {
   return memory.owners.get(owner.id)?.fence === owner.fence;
 }
@@ -70,7 +77,7 @@ export function appendUnit(memory: Memory, owner: Owner, unit: Unit): UnitResult
   const reason = refusal(memory, unit);
   if (reason !== null) return { ok: false, reason };
   if (tree === undefined) {
-    tree = { owner: owner.id, facts: [], runs: [] };
+    tree = createTree(owner);
     memory.trees.set(unit.rootId, tree);
   }
   for (const fact of unit.facts) {
@@ -81,7 +88,10 @@ export function appendUnit(memory: Memory, owner: Owner, unit: Unit): UnitResult
     tree.facts.push(kept);
   }
   for (const row of unit.rows) setRow(memory, memory.runs.get(row.runId) ?? addRun(memory, row.runId, unit.rootId, tree), row);
-  for (const { hash, text } of unit.blobs) memory.blobs.set(hash, text);
+  for (const { hash, text } of unit.blobs) {
+    memory.blobs.set(hash, text);
+    tree.pins.add(hash);
+  }
   for (const id of unit.consumed) if (memory.orders.get(id)?.rootId === unit.rootId) memory.orders.delete(id);
   return { ok: true };
 }

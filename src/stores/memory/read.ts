@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { RetinueError } from '../../contract/error.ts';
-import type { StoredFact } from '../../contract/fact.ts';
+import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { isLive, type RunRow } from '../../contract/run.ts';
 import type { FactQuery, RunQuery } from '../../ports/store.ts';
 import { copyRow, type KeptFact, type KeptRun, type Memory } from './memory.ts';
@@ -19,14 +19,23 @@ export async function readFacts(memory: Memory, { runId, rootId, types, after, l
     if (found.length >= (limit ?? Number.POSITIVE_INFINITY)) break;
     const fact = kept[index] as KeptFact;
     if (wanted !== null && !wanted.has(fact.type)) continue;
-    const { text, position, ...head } = fact;
-    found.push({ ...head, data: JSON.parse(text), position: String(position) } as StoredFact);
+    if (fact.text === '') continue;
+    found.push(toFact(fact) as StoredFact);
     if (performance.now() >= end) {
       await turn();
       end = performance.now() + sliceMs;
     }
   }
   return found;
+}
+
+export function readTrail(memory: Memory, runId: string): (StoredFact | ErasedFact)[] {
+  return (memory.runs.get(runId)?.facts ?? []).map(toFact);
+}
+
+function toFact({ text, position, ...head }: KeptFact): StoredFact | ErasedFact {
+  if (text === '') return { ...head, erased: true, position: String(position) };
+  return { ...head, data: JSON.parse(text), position: String(position) } as StoredFact;
 }
 
 /** The narrowest list that holds the answer is searched. */

@@ -34,8 +34,9 @@ export function createAppender(db: DatabaseSync): Appender {
   const setSeq = db.prepare('UPDATE runs SET seq = ? WHERE n = ?');
   const addFact = db.prepare('INSERT INTO facts (run, seq, tree, at, v, type, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
   const addBlob = db.prepare('INSERT INTO blobs (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const pin = db.prepare('INSERT INTO pins (hash, tree) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const consume = db.prepare('DELETE FROM orders WHERE id = ? AND root = ?');
-  // Hashes of blobs that are there for certain. Nothing deletes blobs; whoever makes something do so must deal with this.
+  // Trees with hashes of blobs that they have for certain: a tree that is appended to has not ended, and only ended ones are erased.
   const known = new Set<string>();
 
   function apply(owner: Owner, units: Unit[]): UnitResult[] {
@@ -107,21 +108,25 @@ export function createAppender(db: DatabaseSync): Appender {
       const run = (places.get(fact.runId) as Place).n;
       addFact.run(run, fact.seq, tree, fact.at, fact.v, fact.type, fact.text, fact.hash);
     }
-    for (const { hash, text } of unit.blobs) if (!known.has(hash)) addBlob.run(hash, text);
+    for (const { hash, text } of unit.blobs) {
+      if (known.has(`${unit.rootId} ${hash}`)) continue;
+      addBlob.run(hash, text);
+      pin.run(hash, tree);
+    }
     for (const id of unit.consumed) consume.run(id, unit.rootId);
   }
 
   function committed(units: Unit[], results: UnitResult[]): void {
     for (const [index, unit] of units.entries()) {
       if (results[index]?.ok !== true) continue;
-      for (const { hash } of unit.blobs) remember(hash);
+      for (const { hash } of unit.blobs) remember(`${unit.rootId} ${hash}`);
     }
   }
 
   /** Sets keep the order of insertion: the first one is the longest unused. */
-  function remember(hash: string): void {
-    known.delete(hash);
-    known.add(hash);
+  function remember(name: string): void {
+    known.delete(name);
+    known.add(name);
     if (known.size > keptHashes) known.delete(known.values().next().value as string);
   }
 

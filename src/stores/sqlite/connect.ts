@@ -37,7 +37,7 @@ function attempt(path: string, durability: 'normal' | 'full', timing: Conditions
     migrate(db, path, { crash: timing.crash });
     enableLog(db, path);
     db.exec(
-      `PRAGMA synchronous = ${durability}; PRAGMA wal_autocheckpoint = ${backstopPages}; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16000`,
+      `PRAGMA secure_delete = FAST; PRAGMA synchronous = ${durability}; PRAGMA wal_autocheckpoint = ${backstopPages}; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16000`,
     );
     return db;
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Owner, Store, Unit } from '../../ports/store.ts';
 import { createAppender } from './append.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { connect, placeOf } from './connect.ts';
+import { createEraser } from './erase.ts';
 import { closedError, storeError } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { defaultTiming, type SqliteOptions } from './options.ts';
@@ -30,6 +31,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const appender = createAppender(db);
   const leases = createLeases(db, writer, { now, timing });
   const orders = createOrders(db, kysely, writer);
+  const eraser = createEraser(db, writer, { isHeld: leases.isHeld, timing });
   const queries = createQueries({ db: kysely, statements, path });
   const watch = createWatch(db, timing.poll);
   const checkpointer = createCheckpointer(path, warn);
@@ -60,10 +62,15 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       return results;
     },
     facts: (query) => read(() => queries.facts(query)),
+    trail: (runId) => read(() => queries.trail(runId)),
     run: (runId) => read(() => queries.run(runId)),
     runs: (query) => read(() => queries.runs(query)),
     runByKey: (parentId, key) => read(() => queries.runByKey(parentId, key)),
     blob: (hash) => read(() => queries.blob(hash)),
+
+    erase: (rootId, at) => eraser.erase(rootId, at),
+    weigh: (rootIds) => read(async () => eraser.weigh(rootIds)),
+    reclaim: () => read(() => eraser.reclaim()),
 
     async order(order: Order) {
       const socket = await orders.give(order);

@@ -67,7 +67,23 @@ const first = `
   ) WITHOUT ROWID;
 `;
 
-export const migrations: readonly Migration[] = [(db) => db.exec(first)];
+/** Which tree was given which blob, so that the last one to be erased takes it along. */
+const pins = `
+  CREATE TABLE pins (
+    hash TEXT NOT NULL,
+    tree INTEGER NOT NULL,
+    PRIMARY KEY (hash, tree)
+  ) WITHOUT ROWID;
+  CREATE INDEX pins_tree ON pins (tree);
+  INSERT INTO pins
+    SELECT DISTINCT blobs.hash, tree
+    FROM facts, json_each(CASE WHEN json_valid(facts.data) THEN facts.data ELSE '{}' END) AS field
+    JOIN blobs ON blobs.hash = field.value
+    WHERE (facts.type = 'run.started' AND field.key IN ('system', 'tools', 'history'))
+      OR (facts.type = 'artifact.recorded' AND field.key = 'blob');
+`;
+
+export const migrations: readonly Migration[] = [(db) => db.exec(first), (db) => db.exec(pins)];
 
 export interface MigrateOptions {
   steps?: readonly Migration[];

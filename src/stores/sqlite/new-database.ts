@@ -16,7 +16,8 @@ export function createDatabase(path: string, options: MigrateOptions = {}): void
   try {
     const db = new DatabaseSync(draft);
     try {
-      db.exec(`PRAGMA application_id = ${applicationId}`);
+      // Before the first page is written: room that is free can then be given back piece by piece.
+      db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = ${applicationId}`);
       migrate(db, path, options);
       enableLog(db, path);
     } finally {

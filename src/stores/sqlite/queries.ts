@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
-import type { StoredFact } from '../../contract/fact.ts';
+import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
 import type { FactQuery, RunQuery } from '../../ports/store.ts';
 import { readSlices } from './slices.ts';
@@ -9,6 +9,7 @@ import type { Tables } from './tables.ts';
 
 export interface Queries {
   facts(query: FactQuery): Promise<StoredFact[]>;
+  trail(runId: string): Promise<(StoredFact | ErasedFact)[]>;
   runs(query: RunQuery): Promise<RunRow[]>;
   run(runId: string): Promise<RunRow | null>;
   runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
@@ -36,6 +37,12 @@ export function createQueries({ db, statements, path }: Reading): Queries {
     }
   }
 
+  function toLeft(row: FactRow): StoredFact | ErasedFact {
+    const { runId, seq, at, v, type, hash, position } = row;
+    if (row.data !== '') return toFact(row);
+    return { runId, seq, at, v, type: type as ErasedFact['type'], hash, erased: true, position: String(position) };
+  }
+
   function toRun({ id, row }: { id: string; row: string | null }): RunRow {
     try {
       return JSON.parse(row as string) as RunRow;
@@ -57,6 +64,11 @@ export function createQueries({ db, statements, path }: Reading): Queries {
       const page = (cursor: number | null, limit: number) => select(cursor ?? start, limit);
       return readSlices(statements, page, (row) => [toFact(row as FactRow), (row as FactRow).position], query.limit);
     },
+    trail(runId) {
+      const select = factsQuery(db, { runId, erased: true });
+      const page = (cursor: number | null, limit: number) => select(cursor ?? 0, limit);
+      return readSlices(statements, page, (row) => [toLeft(row as FactRow), (row as FactRow).position]);
+    },
     runs(query) {
       type Row = { n: number; id: string; row: string };
       const page = runsQuery(db, query);
@@ -71,7 +83,7 @@ export function createQueries({ db, statements, path }: Reading): Queries {
 }
 
 /** The unary plus keeps SQLite from walking all facts after a position where the run's own index is the short way. */
-export function factsQuery(db: Kysely<Tables>, { runId, rootId, types }: FactQuery) {
+export function factsQuery(db: Kysely<Tables>, { runId, rootId, types, erased }: FactQuery & { erased?: boolean }) {
   return (after: number, limit: number): CompiledQuery => {
     let query = db
       .selectFrom('facts as f')
@@ -87,6 +99,7 @@ export function factsQuery(db: Kysely<Tables>, { runId, rootId, types }: FactQue
       const tree = db.selectFrom('trees').select('trees.n').where('trees.root', '=', rootId);
       query = runId === undefined ? query.where('f.tree', '=', tree) : query.where(sql`+f.tree`, '=', tree);
     }
+    if (erased !== true) query = query.where('f.data', '<>', '');
     if (types !== undefined) query = query.where('f.type', 'in', types);
     return query.compile();
   };

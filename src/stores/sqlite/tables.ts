@@ -16,6 +16,7 @@ export interface Tables {
   };
   facts: { position: number; run: number; seq: number; tree: number; at: string; v: number; type: string; data: string; hash: string };
   blobs: { hash: string; text: string };
+  pins: { hash: string; tree: number };
   orders: { n: number; id: string; root: string; text: string };
   owners: {
     id: string;

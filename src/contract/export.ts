@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { factTypes } from './fact.ts';
+import { Hash, Instant, RunId } from './ids.ts';
+
+/** Version of the export's form; readers refuse a later one. */
+export const exportVersion = 1;
+
+/** The first line of an export: whose tree it is, and what must come behind it. `lastHash` is the root's and covers the tree. */
+export const ExportHeader = z.strictObject({
+  format: z.literal('retinue-export'),
+  v: z.int(),
+  rootId: RunId,
+  runs: z.int().min(1),
+  facts: z.int().min(1),
+  lastHash: Hash,
+});
+export type ExportHeader = z.infer<typeof ExportHeader>;
+
+/** A text that facts point to, before all facts. */
+export const ExportBlob = z.strictObject({ blob: Hash, text: z.string() });
+export type ExportBlob = z.infer<typeof ExportBlob>;
+
+/** A fact as it is stored, in the order of the store; its data is checked by its type. */
+export const ExportFact = z.strictObject({
+  runId: RunId,
+  seq: z.int().min(1),
+  at: Instant,
+  v: z.int().min(1),
+  type: z.enum(factTypes),
+  data: z.unknown(),
+  hash: Hash,
+});
+export type ExportFact = z.infer<typeof ExportFact>;

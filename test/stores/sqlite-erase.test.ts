@@ -1,0 +1,72 @@
+// Erasing in a database that an earlier version made: its trees know their texts after the migration, and it is written anew to shrink.
+import { statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { applicationId, migrate, migrations } from '../../src/stores/sqlite/migrations.ts';
+import { temporary } from './support/temporary.ts';
+
+const at = '2026-01-02T03:04:05.678Z';
+const hash = (n: number) => String(n).repeat(64);
+const roots = ['a'.repeat(16), 'b'.repeat(16)];
+let directory: ReturnType<typeof temporary>;
+beforeEach(() => {
+  directory = temporary();
+});
+afterEach(() => directory.remove());
+
+/** Two ended trees in the first form of the tables; the texts 1 and 2 are the first tree's, 2 and 3 the second's, 4 is an artifact of the first. */
+function makeOld(): void {
+  const db = new DatabaseSync(directory.db);
+  db.exec(`PRAGMA application_id = ${applicationId}`);
+  migrate(db, directory.db, { steps: migrations.slice(0, 1) });
+  db.exec('PRAGMA journal_mode = WAL');
+  roots.forEach((root, i) => {
+    const row = JSON.stringify({ runId: root, parentId: null, rootId: root, status: 'completed', idempotencyKey: null, lastSeq: 3 });
+    db.prepare('INSERT INTO trees (n, root) VALUES (?, ?)').run(i + 1, root);
+    db.prepare('INSERT INTO runs (n, id, tree, live, seq, row) VALUES (?, ?, ?, 0, 3, ?)').run(i + 1, root, i + 1, row);
+    const started = JSON.stringify({ system: hash(i + 1), tools: hash(i + 2), history: null, model: hash(3) });
+    const artifact = JSON.stringify({ blob: i === 0 ? hash(4) : null });
+    const facts = [
+      ['run.started', started],
+      ['artifact.recorded', artifact],
+      ['message.received', JSON.stringify({ text: 'x'.repeat(200_000) })],
+    ];
+    facts.forEach(([type, data], n) => {
+      db.prepare('INSERT INTO facts (run, seq, tree, at, v, type, data, hash) VALUES (?, ?, ?, ?, 1, ?, ?, ?)').run(
+        i + 1,
+        n + 1,
+        i + 1,
+        at,
+        type as string,
+        data as string,
+        hash(9),
+      );
+    });
+  });
+  for (const n of [1, 2, 3, 4]) db.prepare('INSERT INTO blobs VALUES (?, ?)').run(hash(n), `text ${n}`);
+  db.close();
+}
+
+it('texts go with the last tree that has them, and the file shrinks once nobody drives runs', async () => {
+  makeOld();
+  const size = statSync(directory.db).size;
+  const store = await openSqliteStore({ path: directory.db });
+  const other = await openSqliteStore({ path: directory.db });
+  const there = async () => (await Promise.all([1, 2, 3, 4].map((n) => store.blob(hash(n))))).map((text) => text !== null);
+  const owner = await other.open();
+  expect(await store.erase(roots[0] as string, at)).toMatchObject({ ok: true, facts: 3 });
+  expect(await there()).toEqual([false, true, true, false]);
+  await store.reclaim();
+  const using = new DatabaseSync(directory.db);
+  expect(using.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 0 });
+  using.close();
+  await other.release(owner);
+  await store.erase(roots[1] as string, at);
+  expect(await there()).toEqual([false, false, false, false]);
+  await store.reclaim();
+  expect(await store.trail(roots[1] as string)).toHaveLength(3);
+  await other.close();
+  await store.close();
+  expect(statSync(directory.db).size).toBeLessThan(size / 3);
+});
