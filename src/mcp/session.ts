@@ -192,7 +192,14 @@ export function createSession(options: SessionOptions): Session {
       closed = true;
       const api = await opening?.catch(() => null);
       const made = await client?.catch(() => null);
-      await made?.close({ gone: true }).catch((error: unknown) => log(`could not end what was delegated: ${messageOf(error)}`));
+      let open = 0;
+      try {
+        // Afterwards its delegation is no longer there to be asked.
+        open = made ? openRuns(made.delegation).length : 0;
+        await made?.close({ gone: true });
+      } catch (error) {
+        log(notEnded(error, open));
+      }
       await api?.close();
     },
   };
@@ -208,6 +215,12 @@ async function adviceFor({ briefs }: DelegationRequest & { kind: 'delegate' }, a
     if (advice !== null) return advice;
   }
   return null;
+}
+
+/** What was paused instead is no failure: another process goes on with it. */
+function notEnded(error: unknown, open: number): string {
+  if (!isRetinueError(error) || error.code !== 'paused') return `could not end what was delegated: ${messageOf(error)}`;
+  return `${open} ${open === 1 ? 'run was' : 'runs were'} paused; \`retinue resume\` goes on with ${open === 1 ? 'it' : 'them'}`;
 }
 
 function messageOf(error: unknown): string {

@@ -21,16 +21,21 @@ async function busy(
   provider: Provider,
   marker: string,
   dialect = 'native',
-): Promise<{ child: ChildProcess; left: Promise<number | null> }> {
+): Promise<{ child: ChildProcess; left: Promise<number | null>; said(): string }> {
   const env = { PATH: process.env.PATH, HOME: place.folder, ...environment(provider) };
   const args = [bin, 'mcp', '--allow', 'bash', '--dialect', dialect];
-  const child = spawn(process.execPath, args, { cwd: place.folder, env, stdio: ['pipe', 'pipe', 'ignore'] });
-  const left = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  const child = spawn(process.execPath, args, { cwd: place.folder, env, stdio: 'pipe' });
+  let errors = '';
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const heard = new Promise((resolve) => child.stderr.once('close', resolve));
+  const left = new Promise<number | null>((resolve) => child.on('exit', (code) => void heard.then(() => resolve(code))));
   child.stdin.on('error', () => {});
   const params = asks[dialect]?.(`shell ${marker}`);
   child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`);
   await until(() => commands(marker).length > 0);
-  return { child, left };
+  return { child, left, said: () => errors };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -87,10 +92,12 @@ const linux = process.platform === 'linux';
 describe.runIf(linux)('the server', () => {
   it.each(ways)('ends in time when %s, and pauses what native tools delegated: another process goes on with it', async (_, go) => {
     const { place, provider, marker, close } = await ground((time) => `test -e again && exit; touch again; sleep ${time}`);
-    const { child, left } = await busy(place, provider, marker);
+    const { child, left, said } = await busy(place, provider, marker);
     go(child);
     // It leaves with 1 where it was not done after 5 s.
     expect(await left).toBe(0);
+    expect(said()).toContain('retinue: 1 run was paused; `retinue resume` goes on with it\n');
+    expect(said()).not.toContain('could not end');
     expect(commands(marker)).toEqual([]);
     expect(await views(place)).toEqual(['agent paused', 'client paused']);
     expect(await place.run('resume')).toMatchObject({ code: 0 });
