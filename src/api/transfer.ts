@@ -33,9 +33,10 @@ export interface Transfer {
   export(id: string, options: { live: boolean }): Promise<Exported>;
   /**
    * Takes a tree in, all or nothing; nobody drives it then. Rejects with `invalid_import` where a line is wrong, and where a run is here
-   * already with other facts.
+   * already with other facts. A tree that has not ended carries rights that somebody else wrote, and could be gone on with: it is taken in
+   * only where `unfinished` says that this is meant.
    */
-  import(lines: AsyncIterable<string>): Promise<Imported>;
+  import(lines: AsyncIterable<string>, options?: { unfinished: boolean }): Promise<Imported>;
 }
 
 const page = 500;
@@ -112,7 +113,7 @@ export function createTransfer(store: Store): Transfer {
       }
       return { header, lines: linesOf(rootId, last, blobs) };
     },
-    async import(lines) {
+    async import(lines, { unfinished: taken = false } = { unfinished: false }) {
       const reader = createImportReader();
       for await (const line of lines) reader.line(line);
       const { header, unit } = reader.end();
@@ -120,6 +121,10 @@ export function createTransfer(store: Store): Transfer {
       const unfinished = unit.rows.filter((row) => isLive(row.status)).length;
       const imported = { rootId, runs, facts, lastHash, unfinished };
       if (await isHere(unit)) return { ...imported, result: 'already' };
+      if (unfinished > 0 && !taken)
+        throw conflict(
+          `${unfinished} of its runs have not ended, and whoever resumes them does so with the rights that the file records; --unfinished takes it in all the same`,
+        );
       if (await write(unit)) return { ...imported, result: 'imported' };
       // Another process may have been first with the same.
       if (await isHere(unit)) return { ...imported, result: 'already' };

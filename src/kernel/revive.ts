@@ -82,6 +82,9 @@ function familyOf(runId: string, rows: { runId: string; parentId: string | null 
 async function readmit(state: RunState, ground: ReviveGround): Promise<Admitted | null> {
   const { catalog, models, compileSchema } = ground.admission;
   const { brief, grant, kind, agent: name, model, rootId, notices } = state.created.data;
+  // Its rights were given for one folder, and facts may have come from elsewhere.
+  if (grant.workspace !== ground.admission.settings.workspace)
+    throw new RetinueError('usage', `run ${state.runId} belongs to the workspace ${grant.workspace}: resume it there (-C)`);
   if (kind === 'client' || name === null || model === null) return null;
   const agent = (await definedThen(state, ground.store)) ?? catalog.get(name) ?? { name, description: '', prompt: '', source: 'facts' };
   const listed = brief.model === undefined && Array.isArray(agent.model) ? agent.model : [];

@@ -72,18 +72,22 @@ describe('export and import', () => {
     expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('in 1 trees') });
   });
 
-  it('an unfinished tree is imported as it is and can be resumed there', { timeout: 30_000 }, async () => {
+  it('an unfinished tree is imported only when that is meant, and resumed only in its own workspace', { timeout: 30_000 }, async () => {
     using from = createPlace(slow);
     using to = createPlace({ runs: [] });
     await cut(from);
     expect((await from.run('export', 'last', '-o', file(from))).code).toBe(0);
-    const { code, err } = await to.run('import', file(from));
+    expect(await to.run('import', file(from))).toMatchObject({ code: 1, err: expect.stringContaining('--unfinished') });
+    expect(await json<RunView[]>(to, 'ps')).toEqual([]);
+    const { code, err } = await to.run('import', '--unfinished', file(from));
     expect([code, err]).toEqual([0, expect.stringContaining('2 runs of it have not ended')]);
     expect((await json<RunView[]>(to, 'ps')).map(({ status }) => status)).toEqual(['interrupted', 'interrupted']);
     const before = await facts(to);
     // It goes on in the workspace that was recorded, where the model is another one now.
     writeFileSync(join(from.folder, 'script.json'), JSON.stringify(quick));
-    const [outcome] = await json<Outcome[]>(to, 'resume');
+    expect(await to.run('resume')).toMatchObject({ code: 1, err: expect.stringContaining('belongs to the workspace') });
+    const db = join(to.folder, '.retinue', 'retinue.db');
+    const [outcome] = await json<Outcome[]>(to, 'resume', '-C', from.folder, '--db', db);
     expect(outcome).toMatchObject({ status: 'completed', summary: 'all done' });
     const after = await facts(to);
     expect(after.slice(0, before.length)).toEqual(before);

@@ -9,7 +9,9 @@ import { groundFlags, withApi } from '../session.ts';
 export async function run(args: Args, io: Io): Promise<number> {
   const [file] = args.words as [string];
   const lines = io.lines(file);
-  const imported = await withApi(io, { flags: groundFlags(args), drive: true }, (api) => api.import(lines));
+  const imported = await withApi(io, { flags: groundFlags(args), drive: true }, (api) =>
+    api.import(lines, { unfinished: args.has('unfinished') }),
+  );
   if (args.has('json')) printJson(io, shape(imported));
   else {
     const { rootId, runs, facts, result } = imported;

@@ -55,7 +55,11 @@ export const proveCommands: Command[] = [
     summary: 'read an exported tree into this workspace’s database',
     about:
       'Every line is checked against its schema, every text and fact against its hash, and the whole against the header, before anything is written; then all of it is, or nothing. The same tree again changes nothing. A run that is here already with other facts is refused. `verify`, `replay`, `show` and `logs` work on it as on any other.',
-    flags: [json, ...ground],
+    flags: [
+      { name: 'unfinished', help: 'also a tree that has not ended: resumed, it has the rights that the file records' },
+      json,
+      ...ground,
+    ],
     words: { min: 1, max: 1 },
     examples: [
       ['retinue import run.jsonl', ''],
