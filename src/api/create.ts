@@ -1,10 +1,11 @@
 import type { Agent } from '../contract/agent.ts';
+import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
-import { forkOf } from '../kernel/fork.ts';
+import { asRoot, forkOf } from '../kernel/fork.ts';
 import { assertKept, followUp, loadState } from '../kernel/history.ts';
 import { isoOf } from '../kernel/journal.ts';
 import { endOrphan } from '../kernel/orphan.ts';
@@ -102,6 +103,11 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   function refuseClient(row: RunRow, what: string): void {
     if (row.kind === 'client')
       throw new RetinueError('usage', `run ${row.runId} is a client, which takes no turns: ${what} the runs that it delegated`);
+  }
+
+  /** A child that is asked a follow-up by its owner has no more rights or budget than it had under its parents. */
+  async function goingOn(row: RunRow, text: string): Promise<Brief> {
+    return row.parentId === null ? followUp(await loadState(row.runId, store), text) : asRoot(row.runId, { task: text }, store);
   }
 
   async function pauseOne(id: string, reason: string): Promise<{ runId: string; result: 'paused' | 'already' }> {
@@ -252,8 +258,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     async message(id, text) {
       const row = await rowOf(id);
       refuseClient(row, 'send messages to');
-      if (!isLive(row.status))
-        return { kind: 'continued', handle: await (await drive()).start(followUp(await loadState(row.runId, store), text)) };
+      if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(await goingOn(row, text)) };
       const own: RunHandle | null = running ? (await running).live(row.runId) : null;
       if (own) {
         await own.send(text, 'the user');

@@ -14,7 +14,12 @@ export interface Fork {
 }
 
 /** Rejects with `unknown_run`; whether the turn is there is admission's to say. */
-export async function forkOf(runId: string, { turn, task, model }: Fork, store: Store): Promise<Brief> {
+export async function forkOf(runId: string, { turn, ...more }: Fork, store: Store): Promise<Brief> {
+  return { ...(await asRoot(runId, more, store)), continuesAt: turn };
+}
+
+/** A brief that goes on with a run as a new root. */
+export async function asRoot(runId: string, { task, model }: Omit<Fork, 'turn'>, store: Store): Promise<Brief> {
   const state = await loadState(runId, store);
   const { grant, model: own } = state.created.data;
   const above = await ancestors(state, store);
@@ -23,7 +28,6 @@ export async function forkOf(runId: string, { turn, task, model }: Fork, store: 
   const asked = model ?? brief.model ?? own;
   return {
     ...brief,
-    continuesAt: turn,
     limits: { ...brief.limits, ...limitsOf(state) },
     // What was offered is what all rulesets above the run left of its tools; a root's own brief says the same again.
     ...(above.length === 0 ? {} : { tools: { allow: grant.tools } }),

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import type { RunView } from '../../src/api/api.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import { createPlace } from './support-process.ts';
 
@@ -245,6 +246,24 @@ describe('a second process', () => {
     run.process.kill('SIGCONT');
     expect((await run.finished).code).not.toBe(0);
   }, 60_000);
+
+  it('gives a child that is asked a follow-up no more rights than it had under its parent', async () => {
+    const write = { calls: [{ tool: 'write', args: { path: 'w.txt', content: 'x' } }] };
+    using place = createPlace({
+      runs: [
+        {
+          when: { agent: 'explore' },
+          times: 'any',
+          steps: [{ calls: [{ tool: 'delegate', args: { tasks: [{ task: 'a', agent: 'general' }] } }] }, { text: 'done' }],
+        },
+        { when: { agent: 'general' }, times: 'any', steps: [write, { expect: { prompt: 'denied' }, text: 'not allowed' }] },
+      ],
+    });
+    expect((await place.run('run', '--agent', 'explore', 'go')).code).toBe(0);
+    const [child] = JSON.parse((await place.run('ps', '--all', '--json')).out) as RunView[];
+    expect(child?.agent).toBe('general');
+    expect(await place.run('message', child?.runId ?? '', 'and now?')).toMatchObject({ code: 0, out: 'not allowed\n' });
+  });
 
   it('keeps limits and denies when it asks a follow-up', async () => {
     using place = createPlace({ runs: [{ times: 'any', steps: [{ text: 'ok' }] }] });

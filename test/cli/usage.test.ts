@@ -34,7 +34,7 @@ describe('wrong usage is exit code 2 and says what is right', () => {
     [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?.*retinue run "shwo …"/],
     [['pss'], /unknown command `pss`; did you mean `ps`\?/],
     [['cancle'], /did you mean `cancel`\?/],
-    [['pause'], /`pause` is not in this version/],
+    [['top'], /`top` is not in this version/],
     [['help', 'log'], /unknown command `log`; did you mean `logs`\?/],
     [['run', 'task', '--max-turns', '0'], /--max-turns: `0` is no whole number from 1 to 500/],
     [['run', 'task', '--max-turns', '-1'], /--max-turns: `-1` is no whole number/],
