@@ -122,7 +122,7 @@ export function limitsText(limits: Grant['limits']): string {
   return join(
     text('maxTurns', (n) => plural(n, 'turn'), 'any number of turns'),
     text('timeoutMs', duration, 'no deadline'),
-    text('maxTokens', (n) => `${n.toLocaleString('en-US')} tokens`, 'any number of tokens'),
+    text('maxTokens', (n) => `${grouped(n)} tokens`, 'any number of tokens'),
     text('maxCostUsd', (n) => `$${n}`, 'no limit on cost'),
   );
 }
@@ -145,4 +145,9 @@ function quote(text: string): string {
 
 function join(...parts: string[]): string {
   return parts.filter((part) => part !== '').join(' · ');
+}
+
+/** With a comma between thousands; the machine's own means for that take 20 ms to load. */
+function grouped(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -1,6 +1,5 @@
 import { type LookupAddress, lookup } from 'node:dns';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { codeOf, type Refusal, refuse } from '../refusal.ts';
 
@@ -23,7 +22,8 @@ export async function get({ url, headers, allows, signal }: Get): Promise<Got> {
   signal.throwIfAborted();
   const host = hostOf(url);
   if (isIP(host) !== 0 && !allows(host)) return refuse(notPublic(host, host));
-  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  // Loaded at the first use: a start that fetches nothing need not wait for it.
+  const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const options = { agent: false as const, headers, lookup: checked(allows), signal };
