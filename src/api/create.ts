@@ -134,18 +134,21 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return (await untilFact(row, 'run.resumed', before)) === 'there';
   }
 
-  async function order(row: RunRow, kind: 'cancel' | 'message' | 'pause' | 'resume', text: string): Promise<void> {
-    await store.order({ id: ids.orderId(), runId: row.runId, rootId: row.rootId, kind, text, at: isoOf(clock.now()) });
+  async function order(row: RunRow, kind: 'cancel' | 'message' | 'pause' | 'resume', text: string): Promise<string> {
+    const id = ids.orderId();
+    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, text, at: isoOf(clock.now()) });
+    return id;
   }
 
   /**
-   * Waits until the run has a fact of the type. `ended`: it ended without one. `gone`: the process that should have heard the order drives
+   * Waits until the run has a fact of the type, for a message the one that answers this order. `ended`: it ended without one. `gone`: the process that should have heard the order drives
    * nothing any more; that makes no sign, so it is looked at once a second.
    */
   async function untilFact(
     row: RunRow,
     type: 'cancel.asked' | 'message.received' | 'run.paused' | 'run.resumed',
     after: string | undefined,
+    order?: string,
   ): Promise<'there' | 'ended' | 'gone'> {
     const look = new AbortController();
     let gone = false;
@@ -160,7 +163,8 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     try {
       for await (const _ of changes({ store, listeners, signal: look.signal })) {
         const facts = await store.facts({ runId: row.runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
-        if (facts.length > 0) return facts.some((fact) => fact.type === type) ? 'there' : 'ended';
+        if (facts.some((fact) => fact.type === type && (fact.type !== 'message.received' || fact.data.order === order))) return 'there';
+        if (facts.some((fact) => fact.type === 'run.ended')) return 'ended';
       }
       return 'gone';
     } finally {
@@ -271,8 +275,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
           `run ${row.runId} was interrupted: the process that drove it is gone, so nobody can hear the message`,
         );
       const before = (await store.facts({ runId: row.runId })).at(-1)?.position;
-      await order(row, 'message', text);
-      const heard = await untilFact(row, 'message.received', before);
+      const heard = await untilFact(row, 'message.received', before, await order(row, 'message', text));
       if (heard === 'there') return { kind: 'sent' };
       if (heard === 'gone') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it could hear the message`);
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it could hear the message; send it again to ask a follow-up`);

@@ -117,7 +117,8 @@ export const factData = {
     n: z.int().optional(),
   }),
   'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome }),
-  'message.received': z.strictObject({ from: z.string(), text: z.string() }),
+  /** `order`: the one from another process that it answers. */
+  'message.received': z.strictObject({ from: z.string(), text: z.string(), order: z.string().optional() }),
   /** `blob`: where the whole text is, when the artifact only says that there is one. */
   'artifact.recorded': z.strictObject({ ...call, artifact: Artifact, blob: Hash.nullable() }),
   /** Results of old tool calls that the model no longer sees in full. */

@@ -199,7 +199,7 @@ const reducers: Reducers = {
     addTokens(state.tokens, outcome.tokens);
     state.costUsd = addCost(state.costUsd, outcome.costUsd);
   },
-  'message.received': (state, data) => void state.inbox.push({ kind: 'message', ...data }),
+  'message.received': (state, { from, text }) => void state.inbox.push({ kind: 'message', from, text }),
   'artifact.recorded': (state, data) => void state.artifacts.push(data.artifact),
   'context.pruned': (state, data) => {
     for (const { turn, index } of data.calls) {

@@ -7,7 +7,8 @@ import type { LiveRun } from './live.ts';
 export interface Steering {
   /** Resolves when it is in the journal. */
   cancel(run: LiveRun, reason: string, by: string, consumed?: string[]): Promise<void>;
-  message(run: LiveRun, text: string, from: string, consumed?: string[]): Promise<void>;
+  /** `order`: the one from another process that brought it. */
+  message(run: LiveRun, text: string, from: string, order?: string): Promise<void>;
   /** Takes effect at the run's next step. */
   pause(run: LiveRun, reason: string, consumed?: string[]): void;
 }
@@ -23,13 +24,13 @@ export function createSteering(journal: Journal, redact: Redact): Steering {
       run.stop({ code: 'cancelled', message: asked.reason });
       await durable;
     },
-    async message(run, text, from, consumed = []) {
+    async message(run, text, from, order) {
       // Whoever is told something goes on with it; a pause that is not written yet is over before it began.
       const paused = run.hold && !run.hold.isRecorded ? run.hold.consumed : [];
       if (run.hold) letGo(run, from);
-      const data = { from: from.toWellFormed(), text: clean(text) };
+      const data = { from: from.toWellFormed(), text: clean(text), ...(order === undefined ? {} : { order }) };
       const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'message.received', data }] }], {
-        consumed: [...consumed, ...paused],
+        consumed: order === undefined ? paused : [order, ...paused],
       });
       run.notify();
       await durable;

@@ -53,7 +53,12 @@ export function questionFaults(facts: StoredFact[], heard: Heard[]): string[] {
 /** What a command said to have been heard was heard once; nothing was heard twice. */
 export function messageFaults(facts: StoredFact[], messages: Map<string, boolean>): string[] {
   return [...messages].flatMap(([text, acknowledged]) => {
-    const times = facts.filter((fact) => fact.type === 'message.received' && fact.data.text === text).length;
+    // A word to a root that has ended is the task of a run that goes on with it.
+    const times = facts.filter(
+      (fact) =>
+        (fact.type === 'message.received' && fact.data.text === text) ||
+        (fact.type === 'run.created' && fact.data.brief.continues !== undefined && fact.data.brief.task === text),
+    ).length;
     if (times > 1) return [`the message "${text}" was heard ${times} times`];
     return acknowledged && times === 0 ? [`the message "${text}" was acknowledged and is not in the journal`] : [];
   });

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { builtInAgents } from '../../src/agents/built-in.ts';
+import { createCatalog } from '../../src/agents/catalog.ts';
+import { createApi } from '../../src/api/create.ts';
+import { native } from '../../src/dialects/native.ts';
+import { systemClock, systemIds } from '../../src/main/system.ts';
+import { createWorld } from '../support/world.ts';
+
+it("takes only its own fact for an acknowledgement: another sender's message at the same time is none", async () => {
+  await using world = await createWorld({ script: { runs: [{ when: { agent: 'general' }, steps: [{ delayMs: 60_000, text: 'late' }] }] } });
+  const run = await world.runtime.start({ task: 'work' });
+  // Somebody else's message is heard, and the run ends before it comes to this one.
+  const store = {
+    ...world.store,
+    order: async () => {
+      await run.send('theirs', 'somebody');
+      await run.cancel('enough', 'somebody');
+      await run.outcome;
+    },
+  };
+  const api = createApi({
+    store,
+    clock: systemClock,
+    ids: systemIds,
+    catalog: createCatalog(builtInAgents),
+    dialect: native,
+    runtime: () => Promise.reject(new Error('it drives nothing')),
+  });
+  await expect(api.message(run.id, 'mine')).rejects.toMatchObject({ code: 'parent_ended' });
+});
