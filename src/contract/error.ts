@@ -34,6 +34,7 @@ export const errorCodes = {
   auth: 'the provider refused the credentials',
   context_length: "the conversation no longer fits the model's window",
   bad_request: 'the provider refused the request as malformed',
+  denied: 'what the call would do cannot be told, so no rule may allow it',
   script: 'the scripted model met a call it has no step for, or ended with steps left over',
   // limits and orders
   max_turns: 'the turn limit was met',

@@ -26,8 +26,16 @@ export const Ruleset = z.strictObject({
 });
 export type Ruleset = z.infer<typeof Ruleset>;
 
-/** How a call was decided, by which rule and whose. `rule` is null where the owner's list has no match. */
-export const Decision = z.strictObject({ action: RuleAction, rule: z.string().nullable(), owner: z.string() });
+/**
+ * How a call was decided, by which rule and whose. `rule` is null where the owner's list has no match. `about`: which part of the call it
+ * was about, where there are several.
+ */
+export const Decision = z.strictObject({
+  action: RuleAction,
+  rule: z.string().nullable(),
+  owner: z.string(),
+  about: z.string().optional(),
+});
 export type Decision = z.infer<typeof Decision>;
 
 /** What a run may do. A child's grant is never wider than its parent's. */

@@ -24,7 +24,7 @@ import { isoOf, type Journal, msOf } from './journal.ts';
 import type { Hold, StopCause } from './live.ts';
 import { prunable, pruneFor } from './prune.ts';
 import { callParts, pendingOf, type RunState } from './state.ts';
-import { type Executed, type Execution, examine, execute, type ToolEnv } from './tool-call.ts';
+import { type Executed, type Execution, examine, execute, prepared, type ToolEnv } from './tool-call.ts';
 
 const maxAttempts = 6;
 /** What an answer is reckoned at before it is there. */
@@ -205,6 +205,7 @@ async function answered(env: LoopEnv, answer: Extract<CallResult, { ok: true }>[
   // The last word and the summary are words: calls in them are not made.
   const words = purpose === 'turn' ? answer.content : answer.content.filter((part) => part.type !== 'tool-call');
   const content = words.map((part) => withoutSecrets(part, env.tools.redact));
+  if (purpose === 'turn') await prepared(content, env.tools);
   const calls = purpose === 'turn' ? examine(content, turn, state, env.tools) : [];
   const costUsd = handle.price ? handle.price(answer.usage) : null;
   const dropped = purpose === 'turn' ? answer.dropped : 0;

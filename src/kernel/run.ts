@@ -108,6 +108,7 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
       tools: {
         tools,
         offered: grant.tools,
+        agent: agent.name,
         rulesets: () => run.rulesets,
         workspace: grant.workspace,
         toolTimeoutMs: grant.limits.toolTimeoutMs.value as number,

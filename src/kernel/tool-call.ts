@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { Artifact } from '../contract/artifact.ts';
 import type { ContentPart } from '../contract/content.ts';
+import { isRetinueError } from '../contract/error.ts';
 import type { Draft, FactData } from '../contract/fact.ts';
 import type { Decision, Ruleset } from '../contract/grant.ts';
 import { RunId } from '../contract/ids.ts';
@@ -21,7 +22,8 @@ import { cutMiddle } from '../parts/text.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
 import type { Redact } from '../ports/secrets.ts';
-import type { AnyTool, ToolResult } from '../ports/tool.ts';
+import type { Subject } from '../ports/subject.ts';
+import type { AnyTool, Rights, ToolResult } from '../ports/tool.ts';
 import { repeatRefused } from './decide.ts';
 import { callKey, callParts, countRepeats, maxRecent, type RunState } from './state.ts';
 
@@ -33,6 +35,7 @@ const graceMs = 3000;
 export interface ToolEnv {
   tools: ReadonlyMap<string, AnyTool>;
   offered: readonly string[];
+  agent: string;
   /** The rulesets of the run and all its ancestors. */
   rulesets(): Ruleset[];
   workspace: string;
@@ -54,6 +57,19 @@ type Verdict = {
 };
 
 const kernels: Decision = { action: 'allow', owner: 'kernel', rule: null };
+
+/** Resolves when the tools that an answer calls can say what a call touches. One that never can has its calls refused when it is asked. */
+export async function prepared(content: ContentPart[], { tools }: ToolEnv): Promise<void> {
+  const called = new Set(callParts(content).map((part) => part.tool));
+  await Promise.all(
+    [...called].map((name) =>
+      tools
+        .get(name)
+        ?.prepare?.()
+        .catch(() => {}),
+    ),
+  );
+}
 
 /** The calls of an answer as facts. Ids that stand twice are made different in place, because providers refuse them when sent back. */
 export function examine(content: ContentPart[], turn: number, state: RunState, env: ToolEnv): Draft[] {
@@ -100,6 +116,7 @@ function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv):
   const tool = env.tools.get(part.tool);
   if (!tool) return reject(parsed.value, 'unknown', unknown('tool', part.tool, [...env.offered]));
   const read = readCall(tool, parsed.value, env);
+  if ('denied' in read) return deny(parsed.value, tool, read.denied);
   if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
   const decision = decide(env.rulesets(), { tool: part.tool, subjects: read.subjects });
   const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, rejected: null };
@@ -110,14 +127,20 @@ function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv):
 }
 
 /** What the call touches, or what is wrong with it. A tool that cannot say it has no call made: no rule could be held against it. */
-function readCall(tool: AnyTool, args: Json, env: ToolEnv): { subjects: string[] } | { problem: string } {
+function readCall(tool: AnyTool, args: Json, env: ToolEnv): { subjects: Subject[] } | { problem: string } | { denied: string } {
   try {
     const input = tool.input.safeParse(args);
     if (input.success) return { subjects: tool.subjects(input.data, { workspace: env.workspace }) };
     return { problem: namedProblems(input.error, tool.input, args) };
   } catch (error) {
-    return { problem: messageOf(error) };
+    return isRetinueError(error) && error.code === 'denied' ? { denied: error.message } : { problem: messageOf(error) };
   }
+}
+
+/** No rule is asked: what the call does cannot be told. */
+function deny(args: Json, { name, idempotent }: AnyTool, why: string): Verdict {
+  const rejected = { why: 'denied' as const, status: 'denied' as const, say: `denied: ${why}` };
+  return { args, decision: { action: 'deny', owner: name, rule: null }, idempotent, rejected };
 }
 
 function judgeResult(value: Json, check: (value: Json) => string | null): Verdict {
@@ -136,8 +159,9 @@ function reject(args: Json, why: Rejected, say: string): Verdict {
   return { args, decision: kernels, idempotent: true, rejected: { why, status: 'error', say } };
 }
 
-function denial(tool: string, { action, rule, owner }: Decision): string {
-  const by = rule === null ? `no rule of the owner allows it` : `rule \`${rule}\` of ${owner}`;
+function denial(tool: string, { action, rule, owner, about }: Decision): string {
+  const what = about === undefined ? '' : `\`${about}\`: `;
+  const by = `${what}${rule === null ? `no rule of the owner allows it` : `rule \`${rule}\` of ${owner}`}`;
   return action === 'ask' ? `denied: ${tool} needs an approval, and nobody can be asked (${by})` : `denied: ${tool} is not allowed (${by})`;
 }
 
@@ -201,6 +225,7 @@ export async function attempt(call: Pick<CallState, 'tool' | 'arguments'>, x: Ex
       workspace: x.env.workspace,
       signal: stop.signal,
       memo: x.env.memo,
+      rights: rightsOf(x.env),
       delegation: x.delegation,
     };
     const work = (async () => resultOf(await tool.execute(tool.input.parse(structuredClone(call.arguments)), context)))();
@@ -219,6 +244,10 @@ export async function attempt(call: Pick<CallState, 'tool' | 'arguments'>, x: Ex
     endTimer();
     x.signal.removeEventListener('abort', onAbort);
   }
+}
+
+function rightsOf({ agent, offered, rulesets }: ToolEnv): Rights {
+  return { agent, tools: offered, decide: (tool, subjects) => decide(rulesets(), { tool, subjects }) };
 }
 
 /** What a tool gives becomes facts, so it is looked at first: a tool that gives something else has failed. */

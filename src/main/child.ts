@@ -82,7 +82,10 @@ function toolsOf(start: Start, signal: AbortSignal) {
       runId,
       rootId: runId,
       // Rights were decided where the call was recorded, and secrets are taken out where its result is.
-      env: { tools, offered: start.portable, rulesets: () => [], workspace, toolTimeoutMs, checkResult: null, redact: String, memo },
+      env: {
+        ...{ tools, offered: start.portable, agent: '', rulesets: () => [], workspace },
+        ...{ toolTimeoutMs, checkResult: null, redact: String, memo },
+      },
       signal,
       deadlines,
       now: () => systemClock.monotonic(),

@@ -5,12 +5,14 @@
  *  1. In a ruleset the last match wins. Rulesets are never joined: each answers alone and the strictest answer holds.
  *  2. So a further ruleset, or one more deny anywhere, never allows what was not allowed without it.
  *  3. Every owner's ruleset must allow; where it says nothing, or there is none, the answer is deny.
- *  4. A call needs all its subjects allowed. A rule with a pattern says nothing about a call without subjects.
+ *  4. A call needs all its subjects allowed. A rule with a pattern says nothing about a call without subjects. What is unsafe is allowed by
+ *     no ordinary pattern; an alias can deny and ask, never allow.
  *  5. A tool that is not offered would be denied whatever its subjects.
  *  6. Matching takes no more than pattern times subject steps, and no pattern is longer than 1,000 characters.
  */
 import { RetinueError } from '../contract/error.ts';
 import { type Decision, type Rule, RuleAction, type Ruleset } from '../contract/grant.ts';
+import { type Subject, unsafePrefix } from '../ports/subject.ts';
 import { clip, unknown } from './nearest.ts';
 
 const strictness = { allow: 0, ask: 1, deny: 2 };
@@ -83,34 +85,65 @@ function wildcard(pattern: string, text: string): boolean {
   return p === pattern.length;
 }
 
+/** The rule of a ruleset that holds for a subject: the last that speaks of it. */
+function ruleFor(rules: readonly Rule[], tool: string, subject: Subject | null): Rule | undefined {
+  if (subject === null || typeof subject === 'string') return rules.findLast((rule) => matches(rule, tool, subject));
+  const { text, unsafe, alias, tool: other = tool } = subject;
+  if (alias) {
+    const rule = rules.findLast((each) => (each.pattern !== null || other !== tool) && matches(each, other, text));
+    return rule?.action === 'allow' ? undefined : rule;
+  }
+  if (unsafe === undefined) return ruleFor(rules, tool, text);
+  return rules.findLast((rule) => {
+    const { action, pattern } = rule;
+    const named = matches(rule, tool, `${unsafePrefix}${text}`);
+    if (action !== 'allow') return named || matches(rule, tool, text);
+    return named && (pattern === null || pattern === '*' || pattern.startsWith(unsafePrefix));
+  });
+}
+
+/** As decisions and people name it. */
+export function subjectText(subject: Subject): string {
+  if (typeof subject === 'string') return subject;
+  const { text, unsafe, tool } = subject;
+  return `${tool === undefined ? '' : `${tool}:`}${unsafe === undefined ? '' : unsafePrefix}${text}`;
+}
+
 /** The strictest answer of all rulesets about all subjects; of equal ones the first is named. */
-export function decide(rulesets: readonly Ruleset[], call: { tool: string; subjects: readonly string[] }): Decision {
+export function decide(rulesets: readonly Ruleset[], call: { tool: string; subjects: readonly Subject[] }): Decision {
   const silent: Decision = { action: 'deny', owner: builtIn, rule: null };
   if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return silent;
   const subjects = call.subjects.length === 0 ? [null] : call.subjects;
   let strictest: Decision | null = null;
   for (const { kind, owner, rules } of rulesets) {
     for (const subject of subjects) {
-      const rule = rules.findLast((candidate) => matches(candidate, call.tool, subject));
-      if (rule === undefined && kind === 'narrowing') continue;
-      const answer = rule === undefined ? silent : { action: rule.action, owner: rule.from ?? owner, rule: formatRule(rule) };
-      if (strictest === null || strictness[answer.action] > strictness[strictest.action]) strictest = answer;
+      const rule = ruleFor(rules, call.tool, subject);
+      if (rule === undefined && (kind === 'narrowing' || isAlias(subject))) continue;
+      const answer: Decision =
+        rule === undefined ? { ...silent } : { action: rule.action, owner: rule.from ?? owner, rule: formatRule(rule) };
+      if (strictest !== null && strictness[answer.action] <= strictness[strictest.action]) continue;
+      if (subject !== null && (subjects.length > 1 || typeof subject !== 'string')) answer.about = subjectText(subject);
+      strictest = answer;
     }
   }
   return strictest ?? silent;
 }
 
+function isAlias(subject: Subject | null): boolean {
+  return typeof subject === 'object' && subject?.alias === true;
+}
+
 /** Lists of tools as a ruleset that narrows. `allow` absent: all but the denied ones; empty: none. Null: nothing to say. */
 export function toolRuleset(owner: string, allow: readonly string[] | undefined, deny: readonly string[]): Ruleset | null {
   if (allow === undefined && deny.length === 0) return null;
-  const allowed = allow === undefined ? [] : [denyAll, ...allow.map(ruleFor('allow'))];
-  return { kind: 'narrowing', owner, rules: [...allowed, ...deny.map(ruleFor('deny'))] };
+  const allowed = allow === undefined ? [] : [denyAll, ...allow.map(ruleOn('allow'))];
+  return { kind: 'narrowing', owner, rules: [...allowed, ...deny.map(ruleOn('deny'))] };
 }
 
 /** An agent's list of MCP servers as a ruleset that narrows: of tools of servers, only those of these. */
 export function serverRuleset(owner: string, servers: readonly string[]): Ruleset {
-  const allowed = servers.map((server) => ruleFor('allow')(`mcp__${server}__*`));
-  return { kind: 'narrowing', owner, rules: [ruleFor('deny')('mcp__*'), ...allowed] };
+  const allowed = servers.map((server) => ruleOn('allow')(`mcp__${server}__*`));
+  return { kind: 'narrowing', owner, rules: [ruleOn('deny')('mcp__*'), ...allowed] };
 }
 
 /** The tools that a model gets to see: without those that some ruleset denies whatever the call (invariant 5). */
@@ -132,9 +165,9 @@ export function builtInRuleset(delegationTools: readonly string[], ownTools: rea
   const reading = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch'];
   const keeping = ['todo', 'memory', 'scratchpad', 'write', 'edit'];
   const allowed = [...reading, ...keeping, ...delegationTools, ...ownTools, 'mcp__*'];
-  return { kind: 'owner', owner: builtIn, rules: [...allowed.map(ruleFor('allow')), ruleFor('ask')('bash')] };
+  return { kind: 'owner', owner: builtIn, rules: [...allowed.map(ruleOn('allow')), ruleOn('ask')('bash')] };
 }
 
-function ruleFor(action: RuleAction): (tool: string) => Rule {
+function ruleOn(action: RuleAction): (tool: string) => Rule {
   return (tool) => ({ action, pattern: null, tool });
 }

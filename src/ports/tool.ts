@@ -1,7 +1,18 @@
 import type { z } from 'zod';
 import type { Artifact } from '../contract/artifact.ts';
+import type { Decision } from '../contract/grant.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Delegation } from './delegation.ts';
+import type { Subject } from './subject.ts';
+
+/** What the run of a call may do besides that call, at this moment. */
+export interface Rights {
+  agent: string;
+  /** Names of the tools that the run is offered. */
+  tools: readonly string[];
+  /** By the rules of the run and of all above it. Also for what is no tool of a model: `network` and `git` of a shell. */
+  decide(tool: string, subjects: Subject[]): Decision;
+}
 
 /** What a tool gets besides its arguments. */
 export interface ToolContext {
@@ -13,6 +24,7 @@ export interface ToolContext {
   signal: AbortSignal;
   /** What the tools of this run remember of it (such as what was last read); gone when the run ends. */
   memo: Map<string, string>;
+  rights: Rights;
   /** For the tools of a dialect only. */
   delegation: Delegation;
 }
@@ -47,8 +59,13 @@ export interface Tool<I = unknown> {
   /** Shorter than the limit `toolTimeoutMs`, or null for a tool that keeps its own time (it waits for children). */
   timeoutMs?: number | null;
   maxOutputBytes?: number;
-  /** What rules match against, besides the tool's name: a path, a command, an address. A call needs all of them allowed. */
-  subjects(input: I, context: { workspace: string }): string[];
+  /** Resolves when `subjects` can be asked; called before it. What it rejects with refuses the call. */
+  prepare?(): Promise<void>;
+  /**
+   * What rules match against, besides the tool's name. Throws RetinueError `denied` for a call that no rule may allow, anything else for one
+   * that it cannot read.
+   */
+  subjects(input: I, context: { workspace: string }): Subject[];
   execute(input: I, context: ToolContext): Promise<ToolResult>;
 }
 
