@@ -55,8 +55,8 @@ async function serve(session: RemoteSession, signal: AbortSignal, options: Proce
   );
   try {
     const { runId, workspace, toolTimeoutMs, portable } = session;
-    say({ type: 'start', start: { runId, workspace, toolTimeoutMs, portable } });
     await session.facts((fact) => say({ type: 'fact', fact }));
+    say({ type: 'start', start: { runId, workspace, toolTimeoutMs, portable } });
     const { code, signal: by } = await Promise.race([child.exit, broken.promise]);
     if (isOver || signal.aborted) return;
     if (code === 0) throw new RetinueError('no_result', 'the process of the run ended without an outcome');

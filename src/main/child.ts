@@ -15,7 +15,6 @@ export async function serveRun(): Promise<void> {
   const stop = new AbortController();
   const replies = new Map<number, (value: 'go on' | 'over') => void>();
   const begun = Promise.withResolvers<{ start: Start; state: RunState }>();
-  let start: Start | null = null;
   let state: RunState | null = null;
   let asked = 0;
 
@@ -27,13 +26,12 @@ export async function serveRun(): Promise<void> {
   function take(message: ToChild): void {
     if (message.type === 'ping') writeLine(channel, { type: 'pong' });
     else if (message.type === 'stop') stop.abort({ code: message.paused ? 'paused' : 'cancelled' });
-    else if (message.type === 'start') start = message.start;
+    else if (message.type === 'start') begun.resolve({ start: message.start, state: state as RunState });
     else if (message.type === 'reply') replies.get(message.id)?.(message.value);
     else {
       const { fact } = message;
       if (state) reduce(state, fact);
       else if (fact.type === 'run.created') state = initialState(fact);
-      if (start && state?.started) begun.resolve({ start, state });
     }
   }
 

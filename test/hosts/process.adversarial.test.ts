@@ -1,5 +1,7 @@
 // Processes that are not what they should be: nothing they say or fail to say bends a run.
 import { describe, expect, it } from 'vitest';
+import type { Fact } from '../../src/contract/fact.ts';
+import { createProcessHost } from '../../src/hosts/process.ts';
 import { tool } from '../support/adversary.ts';
 import { impostor, processWorld } from './support.ts';
 
@@ -105,4 +107,22 @@ describe('a process that', () => {
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'invalid_reply' } });
     expect([used, world.types().filter((type) => type === 'tool.finished').length]).toEqual([1, 1]);
   });
+});
+
+it('hears every fact that was there before it is told to start, also of a run that goes on', async () => {
+  const source = `${channel} let text = ''; pipe.on('data', (chunk) => { text += chunk; if (text.includes('"start"')) {
+    const types = text.trim().split('\\n').map((line) => JSON.parse(line).type); console.error(types.join(' ')); process.exit(9); } });`;
+  const host = createProcessHost({ command: impostor(source), env: process.env, marks: () => ({}) });
+  const session = {
+    ...{ runId: '1', workspace: '/', toolTimeoutMs: 1, portable: [] },
+    async facts(listener: (fact: Fact) => void) {
+      for (let seq = 1; seq <= 3; seq++) {
+        listener({ seq, type: 'run.resumed' } as Fact);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+    ...{ step: async () => 'over' as const, call: async () => {}, result: async () => {} },
+  };
+  const work = { runId: '1', drive: async () => {}, remote: (place: (given: typeof session) => Promise<void>) => place(session) };
+  await expect(host.execute(work, new AbortController().signal)).rejects.toThrow('(it last wrote: fact fact fact start)');
 });

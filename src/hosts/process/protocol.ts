@@ -3,7 +3,10 @@ import { z } from 'zod';
 import type { Fact } from '../../contract/fact.ts';
 import type { CallAt, StepKind } from '../../ports/host.ts';
 
-/** What the process gets first. The brief and the grant stand in the facts. */
+/**
+ * What the process gets when it has every fact that was there already, and not before: of a run that goes on, a part of them would call for
+ * steps that were taken long ago. The brief and the grant stand in the facts.
+ */
 export interface Start {
   runId: string;
   workspace: string;
