@@ -2,7 +2,8 @@ import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
-import type { Grant } from '../contract/grant.ts';
+import type { Decision, Grant } from '../contract/grant.ts';
+import type { Json } from '../contract/json.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
@@ -24,7 +25,8 @@ export interface Handle {
   outcome: Promise<Outcome>;
   /** Resolves when the request is in the journal. */
   cancel(reason: string): Promise<void>;
-  send(text: string): Promise<void>;
+  /** `rules` narrow it, and everything below it, from now on. */
+  send(text: string, from?: string, rules?: string[]): Promise<void>;
   /** It takes no further step until it is resumed, told something or stopped. */
   pause(reason: string): void;
   resume(): void;
@@ -63,6 +65,24 @@ export interface RunDetail extends RunView {
 export interface Cancelled {
   runId: string;
   result: 'asked' | 'ended' | 'already';
+}
+
+/** A call that waits for somebody's word. `hash` stands for what was shown and will be executed. */
+export interface Question {
+  id: string;
+  runId: string;
+  rootId: string;
+  agent: string | null;
+  label: string | null;
+  turn: number;
+  index: number;
+  tool: string;
+  arguments: Json;
+  subjects: string[];
+  decision: Decision;
+  hash: string;
+  askedAt: string;
+  expiresAt: string;
 }
 
 /** A tree that no living process drives. */
@@ -108,7 +128,22 @@ export interface Api extends Proofs, Transfer, Erasing {
   drain(reason: string): Promise<void>;
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;
   /** Steers a live run of any process; a finished one is asked a follow-up by a new run of this process. */
-  message(id: string, text: string): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;
+  message(
+    id: string,
+    text: string,
+    /** Narrow the run and everything below it from now on. */
+    options?: { rules?: string[] },
+  ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;
+  /** Calls of live runs of any process that wait for somebody's word, the oldest first. */
+  questions(): Promise<Question[]>;
+  /**
+   * Answers one, by its id or by that of a run that asks but one thing. `kept`: nobody drives the run; the answer counts when somebody goes
+   * on with it. `late`: it was answered otherwise, or its run has ended.
+   */
+  answer(
+    id: string,
+    answer: { allowed: boolean; always?: boolean; reason?: string; by?: string },
+  ): Promise<{ question: Question; result: 'answered' | 'kept' | 'late' }>;
   /** A new run of this process from a recorded turn of another; rejects with `not_continuable` where that turn is not there or not over. */
   fork(id: string, fork: Fork): Promise<Handle>;
   agents(): Agent[];

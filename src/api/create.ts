@@ -1,30 +1,26 @@
 import type { Agent } from '../contract/agent.ts';
-import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
-import { asRoot, forkOf } from '../kernel/fork.ts';
-import { assertKept, followUp, loadState } from '../kernel/history.ts';
+import { forkOf } from '../kernel/fork.ts';
+import { assertKept } from '../kernel/history.ts';
 import { isoOf } from '../kernel/journal.ts';
-import { endOrphan } from '../kernel/orphan.ts';
-import type { RunHandle, Runtime } from '../kernel/runtime.ts';
+import type { Runtime } from '../kernel/runtime.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
-import type { Api, Cancelled, Handle, Interrupted, RunDetail, RunView } from './api.ts';
+import type { Api, Handle, Interrupted, RunDetail, RunView } from './api.ts';
 import { createErasing, type Forget, leftOf } from './erase.ts';
 import { runEvents } from './events.ts';
 import { findRun } from './find.ts';
 import { changes, descent, followFacts } from './follow.ts';
 import { createProofs } from './prove.ts';
+import { createSteer } from './steer.ts';
 import { createTransfer } from './transfer.ts';
-
-/** How often a command that waits for another process looks whether that is still there. */
-const ownerCheckMs = 1000;
 
 export interface ApiOptions {
   store: Store;
@@ -100,96 +96,6 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return outcomes;
   }
 
-  function refuseClient(row: RunRow, what: string): void {
-    if (row.kind === 'client')
-      throw new RetinueError('usage', `run ${row.runId} is a client, which takes no turns: ${what} the runs that it delegated`);
-  }
-
-  /** A child that is asked a follow-up by its owner has no more rights or budget than it had under its parents. */
-  async function goingOn(row: RunRow, text: string): Promise<Brief> {
-    return row.parentId === null ? followUp(await loadState(row.runId, store), text) : asRoot(row.runId, { task: text }, store);
-  }
-
-  async function pauseOne(id: string, reason: string): Promise<{ runId: string; result: 'paused' | 'already' }> {
-    const row = await rowOf(id);
-    refuseClient(row, 'pause');
-    const { runId } = row;
-    const holder = isLive(row.status) ? (await store.holders([row.rootId])).get(row.rootId) : null;
-    if (row.status === 'paused' || !holder?.alive) return { runId, result: 'already' };
-    const before = (await store.facts({ runId })).at(-1)?.position;
-    const own = running ? (await running).live(runId) : null;
-    if (own) own.pause(reason);
-    else await order(row, 'pause', reason);
-    return { runId, result: (await untilFact(row, 'run.paused', before)) === 'there' ? 'paused' : 'already' };
-  }
-
-  async function release(id: string): Promise<boolean> {
-    const row = await rowOf(id);
-    const own = running ? (await running).live(row.runId) : null;
-    const before = (await store.facts({ runId: row.runId })).at(-1)?.position;
-    if (own) own.resume('the user');
-    else await order(row, 'resume', '');
-    // A pause that is not in effect yet is taken back without a fact.
-    if (row.status !== 'paused') return false;
-    return (await untilFact(row, 'run.resumed', before)) === 'there';
-  }
-
-  async function order(row: RunRow, kind: 'cancel' | 'message' | 'pause' | 'resume', text: string): Promise<string> {
-    const id = ids.orderId();
-    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, text, at: isoOf(clock.now()) });
-    return id;
-  }
-
-  /**
-   * Waits until the run has a fact of the type, for a message the one that answers this order. `ended`: it ended without one. `gone`: the process that should have heard the order drives
-   * nothing any more; that makes no sign, so it is looked at once a second.
-   */
-  async function untilFact(
-    row: RunRow,
-    type: 'cancel.asked' | 'message.received' | 'run.paused' | 'run.resumed',
-    after: string | undefined,
-    order?: string,
-  ): Promise<'there' | 'ended' | 'gone'> {
-    const look = new AbortController();
-    let gone = false;
-    let endTimer = () => {};
-    const check = async () => {
-      const holder = (await store.holders([row.rootId])).get(row.rootId);
-      gone = !holder?.alive;
-      if (gone) look.abort();
-      else if (!look.signal.aborted) endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void check().catch(() => look.abort()));
-    };
-    endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void check().catch(() => look.abort()));
-    try {
-      for await (const _ of changes({ store, listeners, signal: look.signal })) {
-        const facts = await store.facts({ runId: row.runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
-        if (facts.some((fact) => fact.type === type && (fact.type !== 'message.received' || fact.data.order === order))) return 'there';
-        if (facts.some((fact) => fact.type === 'run.ended')) return 'ended';
-      }
-      return 'gone';
-    } finally {
-      look.abort();
-      endTimer();
-    }
-  }
-
-  async function cancelOne(id: string, reason: string): Promise<Cancelled> {
-    const row = await rowOf(id);
-    const { runId } = row;
-    if (!isLive(row.status)) return { runId, result: 'already' };
-    const own = running ? (await running).live(runId) : null;
-    if (own) {
-      await own.cancel(reason, 'the user');
-      return { runId, result: 'asked' };
-    }
-    const holder = (await store.holders([row.rootId])).get(row.rootId);
-    if (!holder?.alive && (await endHere(row, reason))) return { runId, result: 'ended' };
-    const before = (await store.facts({ runId })).at(-1)?.position;
-    await order(row, 'cancel', reason);
-    if ((await untilFact(row, 'cancel.asked', before)) !== 'gone') return { runId, result: 'asked' };
-    return (await endHere(row, reason)) ? { runId, result: 'ended' } : cancelOne(id, reason);
-  }
-
   async function interrupted(): Promise<Interrupted[]> {
     const rows = await store.runs({ live: true, order: 'oldest' });
     const roots = [...new Set(rows.map((row) => row.rootId))];
@@ -218,19 +124,11 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return created;
   }
 
-  async function endHere(row: RunRow, reason: string): Promise<boolean> {
-    const owner = running ? (await running).owner : await store.open();
-    try {
-      return await endOrphan(row, { reason, by: 'the user', code: 'cancelled' }, { store, owner, clock });
-    } finally {
-      if (!running) await store.release(owner);
-    }
-  }
-
   return {
     start: async (brief, options) => (await drive()).start(brief, options),
     advise: advise ?? (async () => null),
     dialect,
+    ...createSteer({ store, clock, ids, listeners, drive, running: () => running }),
     ...createProofs(store),
     ...createTransfer(store),
     ...createErasing(store, { now: () => isoOf(clock.now()), ...(forget ? { forget } : {}) }),
@@ -255,31 +153,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     wait,
     interrupted,
     resume,
-    pause: (given, reason) => Promise.all(given.map((id) => pauseOne(id, reason))),
-    release,
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
-    cancel: (given, reason) => Promise.all(given.map((id) => cancelOne(id, reason))),
-    async message(id, text) {
-      const row = await rowOf(id);
-      refuseClient(row, 'send messages to');
-      if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(await goingOn(row, text)) };
-      const own: RunHandle | null = running ? (await running).live(row.runId) : null;
-      if (own) {
-        await own.send(text, 'the user');
-        return { kind: 'sent' };
-      }
-      const holder = (await store.holders([row.rootId])).get(row.rootId);
-      if (!holder?.alive)
-        throw new RetinueError(
-          'parent_ended',
-          `run ${row.runId} was interrupted: the process that drove it is gone, so nobody can hear the message`,
-        );
-      const before = (await store.facts({ runId: row.runId })).at(-1)?.position;
-      const heard = await untilFact(row, 'message.received', before, await order(row, 'message', text));
-      if (heard === 'there') return { kind: 'sent' };
-      if (heard === 'gone') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it could hear the message`);
-      throw new RetinueError('parent_ended', `run ${row.runId} ended before it could hear the message; send it again to ask a follow-up`);
-    },
     fork: async (id, fork) => (await drive()).start(await forkOf((await rowOf(id)).runId, fork, store)),
     agents: (): Agent[] => catalog.list(),
     watch(listener) {

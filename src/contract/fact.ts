@@ -117,23 +117,43 @@ export const factData = {
     n: z.int().optional(),
   }),
   'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome }),
-  /** `order`: the one from another process that it answers. */
-  'message.received': z.strictObject({ from: z.string(), text: z.string(), order: z.string().optional() }),
+  /**
+   * `order`: the one from another process that it answers. `rules`: they narrow the run, and everything below it, from here on.
+   */
+  'message.received': z.strictObject({
+    from: z.string(),
+    text: z.string(),
+    order: z.string().optional(),
+    rules: z.array(z.string()).optional(),
+  }),
   /** `blob`: where the whole text is, when the artifact only says that there is one. */
   'artifact.recorded': z.strictObject({ ...call, artifact: Artifact, blob: Hash.nullable() }),
   /** Results of old tool calls that the model no longer sees in full. */
   'context.pruned': z.strictObject({ calls: z.array(z.strictObject(call)) }),
   'context.compacted': z.strictObject({ upTo: z.int(), summary: z.string() }),
   'cancel.asked': z.strictObject({ reason: z.string(), by: z.string(), code: z.enum(['cancelled', 'client_gone']) }),
+  /** A call that waits for somebody's word. `hash`: of the tool and the arguments, which are what will be executed. */
   'approval.asked': z.strictObject({
     ...call,
     hash: Hash,
     tool: z.string(),
     arguments: z.custom<Json>(),
+    /** What the rules were asked about, as they name it. */
+    subjects: z.array(z.string()),
     decision: Decision,
+    /** Nobody's word by then is a refusal. */
     expiresAt: Instant,
   }),
-  'approval.answered': z.strictObject({ ...call, hash: Hash, allowed: z.boolean(), by: z.string() }),
+  /** `always`: the same subjects are not asked about again, in this run and below it. */
+  'approval.answered': z.strictObject({
+    ...call,
+    hash: Hash,
+    allowed: z.boolean(),
+    by: z.string(),
+    always: z.boolean().optional(),
+    /** Why it was refused, where that was said. */
+    reason: z.string().optional(),
+  }),
   'run.paused': z.strictObject({ reason: z.string(), resumeAt: Instant.nullable() }),
   'run.resumed': z.strictObject({ by: z.string() }),
   'run.ended': z.strictObject({ outcome: Outcome }),

@@ -23,6 +23,7 @@ export function openfork(config: z.input<typeof OpenforkConfig> = {}): Dialect {
       root: agentOf('main'),
       rules: childRules,
       denial,
+      asks: false,
     },
   };
 }

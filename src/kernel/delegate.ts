@@ -12,11 +12,12 @@ import { rowOf, summaryOf } from './fold.ts';
 import { followUp, loadState } from './history.ts';
 import type { Journal } from './journal.ts';
 import type { LiveRun } from './live.ts';
+import type { Steering } from './steer.ts';
 
 /** What delegation needs of the runtime. */
 export interface Desk {
   start(brief: Brief, parent: LiveRun, call: { turn: number; index: number; n: number } | null): Promise<LiveRun>;
-  message(run: LiveRun, text: string, from: string): Promise<void>;
+  message: Steering['message'];
   cancel(run: LiveRun, reason: string, by: string): Promise<void>;
   live(runId: string): LiveRun | null;
   /** A run that a client of another time delegated. */
@@ -99,7 +100,7 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
       if (!known.outcome && !desk.live(id)) return { ok: false, error: elsewhere(id).info };
       const child = desk.live(id);
       if (child && !child.closing) {
-        await desk.message(child, text, by);
+        await desk.message(child, { text, from: by });
         return { ok: true, runId: id };
       }
       await child?.ended.catch(() => {});

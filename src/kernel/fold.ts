@@ -5,7 +5,7 @@ import type { Outcome, OutcomeStatus, Terminated } from '../contract/outcome.ts'
 import { Terminated as TerminatedSchema } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
 import { cutBytes } from '../parts/text.ts';
-import type { RunState } from './state.ts';
+import { isUnanswered, type RunState } from './state.ts';
 
 /** How a run ends. `code` is null for success only; it is both the error's code and, where it is a cause of its own, `terminated`. */
 export interface Ending {
@@ -54,12 +54,12 @@ function statusOf(state: RunState): RunStatus {
   return isWaiting(state) ? 'waiting' : 'running';
 }
 
-/** A run waits when nothing but children is open: its delegation calls, or everything it has to say is said. */
+/** A run waits when nothing is open but children and questions: its delegation calls, or everything it has to say is said. */
 function isWaiting(state: RunState): boolean {
-  if (state.asked || openChildren(state) === 0) return false;
-  if (state.created.data.kind === 'client') return true;
   const open = state.calls.filter((call) => !call.finished);
-  if (open.length > 0) return open.every((call) => call.waits);
+  if (state.asked || (openChildren(state) === 0 && !open.some(isUnanswered))) return false;
+  if (state.created.data.kind === 'client') return true;
+  if (open.length > 0) return open.every((call) => call.waits || isUnanswered(call));
   return state.calls.length === 0 && state.answer !== null && state.inbox.length === 0;
 }
 

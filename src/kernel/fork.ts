@@ -58,9 +58,8 @@ async function ancestors(state: RunState, store: Store): Promise<RunState[]> {
  * What the rulesets of a run above took away, as rules for one list. Their exceptions are left out, because in one list they would reach
  * further than they did: the fork may be narrower than the run, never wider. Lists of tools are told by what was offered.
  */
-function narrowed({ created }: RunState): string[] {
-  const { rulesets } = created.data.grant;
-  return rulesets.flatMap(({ kind, rules }) =>
+function narrowed({ created, narrowed: later }: RunState): string[] {
+  return [...created.data.grant.rulesets, ...later].flatMap(({ kind, rules }) =>
     rules
       .filter(({ action, tool }) => !tool.endsWith('*') && (action === 'deny' || (action === 'ask' && kind === 'narrowing')))
       .map(formatRule),

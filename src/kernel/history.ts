@@ -109,7 +109,7 @@ export function followUp(state: RunState, task: string): Brief {
   // What the owner denied for the run it continues was said on a command line that is gone.
   const owners = parentId === null ? grant.rulesets.filter((set) => set.kind === 'owner') : [];
   const denied = owners.flatMap((set) => set.rules.filter((rule) => rule.action === 'deny').map(formatRule));
-  const rules = [...(brief.rules ?? []), ...denied];
+  const rules = [...(brief.rules ?? []), ...denied, ...state.narrowed.flatMap((set) => set.rules.map(formatRule))];
   return {
     task,
     continues: state.runId,

@@ -7,6 +7,7 @@ import type { Budget } from '../parts/budget.ts';
 import type { SlotKeeper } from '../parts/slot.ts';
 import type { Admitted } from './admit.ts';
 import type { Ending } from './fold.ts';
+import type { Always } from './state.ts';
 
 /** Why a run is stopped from outside. The first cause wins. */
 export type StopCause =
@@ -38,8 +39,12 @@ export interface LiveRun {
   depth: number;
   /** Null for a client. */
   admitted: Admitted | null;
-  /** Of the run and its ancestors: all of them must allow a call (invariant 4). */
+  /** Its own; those of its ancestors hold as well, see `rulesetsOf`. */
   rulesets: Ruleset[];
+  /** What came to narrow it while it was under way. */
+  narrowed: Ruleset[];
+  /** What was allowed for good, for it and those below it. */
+  always: Always[];
   costByHand: boolean;
   family: Family;
   budget: Budget;
@@ -91,7 +96,10 @@ type Place = Omit<
   | 'slot'
   | 'hold'
   | 'released'
->;
+  | 'narrowed'
+  | 'always'
+> &
+  Partial<Pick<LiveRun, 'narrowed' | 'always'>>;
 
 export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => SlotKeeper): LiveRun {
   const controller = new AbortController();
@@ -112,6 +120,8 @@ export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => Slo
   above?.addEventListener('abort', onAbort, { once: true });
   if (above?.aborted) onAbort();
   return {
+    narrowed: [],
+    always: [],
     ...place,
     slot: keeper(controller.signal),
     signal: controller.signal,
@@ -130,6 +140,16 @@ export function createLiveRun(place: Place, keeper: (signal: AbortSignal) => Slo
     changed: () => (controller.signal.aborted ? Promise.resolve() : gate.promise),
     unlink: () => above?.removeEventListener('abort', onAbort),
   };
+}
+
+/** Of the run and its ancestors, as they are at this moment: all of them must allow a call (invariant 4). */
+export function rulesetsOf(run: LiveRun): Ruleset[] {
+  return [...(run.parent ? rulesetsOf(run.parent) : []), ...run.rulesets, ...run.narrowed];
+}
+
+/** What was allowed for good here or above. */
+export function alwaysOf(run: LiveRun): Always[] {
+  return [...(run.parent ? alwaysOf(run.parent) : []), ...run.always];
 }
 
 /** The ending of a run that was stopped. */

@@ -9,22 +9,22 @@ import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Budget } from '../parts/budget.ts';
 import { buildRequest, type CallState, type Pinned, pendingEntries, type Request } from '../parts/conversation.ts';
-import type { Deadlines } from '../parts/deadlines.ts';
 import { delay, type Lane } from '../parts/lanes.ts';
-import type { SlotKeeper } from '../parts/slot.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { ContextLimits } from '../ports/dialect.ts';
 import type { CallResult, ModelCaller, ModelHandle } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import { type QuestionEnv, settleQuestion } from './approval.ts';
 import { exhausted, nextStep, type Step } from './decide.ts';
+import { examine, prepared } from './examine.ts';
 import { type Ending, failed } from './fold.ts';
-import { isoOf, type Journal, msOf } from './journal.ts';
-import type { Hold, StopCause } from './live.ts';
+import { type HoldEnv, heldBack } from './hold.ts';
+import { isoOf } from './journal.ts';
+import type { StopCause } from './live.ts';
 import { prunable, pruneFor } from './prune.ts';
-import { callParts, pendingOf, type RunState } from './state.ts';
-import { type Executed, type Execution, examine, execute, prepared, type ToolEnv } from './tool-call.ts';
+import { callParts, isUnanswered, pendingOf, rootOf } from './state.ts';
+import { type Executed, type Execution, execute, type ToolEnv } from './tool-call.ts';
 
 const maxAttempts = 6;
 /** What an answer is reckoned at before it is there. */
@@ -33,13 +33,8 @@ const outputEstimate = 512;
 const longWaitMs = 60_000;
 const nothing = { tokens: 0, costUsd: 0 };
 
-export interface LoopEnv {
-  state: RunState;
-  journal: Journal;
-  clock: Clock;
-  deadlines: Deadlines;
+export interface LoopEnv extends HoldEnv, QuestionEnv {
   random(): number;
-  signal: AbortSignal;
   /** On the monotonic clock; null where there is none. */
   deadline: number | null;
   /** The model in use, and its lane. */
@@ -50,19 +45,9 @@ export interface LoopEnv {
   callModel: ModelCaller;
   pinned: Pinned;
   budget: Budget;
-  slot: SlotKeeper;
   tools: ToolEnv;
   contextLimits: ContextLimits;
   delegation(call: { turn: number; index: number }): Delegation;
-  /** What holds the run back, and letting it go on. */
-  pause: {
-    hold(): Hold | null;
-    set(hold: Hold): void;
-    release(by: string, consumed: string[]): void;
-    released(): { by: string; consumed: string[] } | null;
-  };
-  /** Resolves when something has come into the inbox, or the signal has fired. */
-  changed(): Promise<void>;
   /** The run has come to its end: what arrives from now on would never be read, and must be refused. */
   closing(): void;
 }
@@ -92,25 +77,6 @@ export async function takeStep(env: LoopEnv, step: Exclude<Step, { do: 'tools' }
   if (step.do === 'nudge') note(env, step.draft);
   else await park(env);
   return 'go on';
-}
-
-/** Waits while the run is held, without a slot. A pause and its end are facts. */
-export async function heldBack(env: LoopEnv): Promise<void> {
-  const { pause, state, signal, clock, deadlines } = env;
-  const hold = pause.hold();
-  if (!hold || signal.aborted) return;
-  env.slot.release();
-  const { reason, resumeAt, consumed } = hold;
-  const record = (draft: Draft, orders: string[]) =>
-    void env.journal.record(rootOf(state), [{ runId: state.runId, drafts: [draft] }], { consumed: orders }).catch(() => {});
-  if (!hold.isRecorded) record({ type: 'run.paused', data: { reason, resumeAt } }, consumed);
-  hold.isRecorded = true;
-  const due = resumeAt === null ? null : clock.monotonic() + msOf(resumeAt) - clock.now();
-  const endTimer = due === null ? () => {} : deadlines.at(due, () => pause.release('the time that was given', []));
-  while (pause.hold() && !signal.aborted) await env.changed();
-  endTimer();
-  const released = pause.released();
-  if (!signal.aborted && released) record({ type: 'run.resumed', data: { by: released.by } }, released.consumed);
 }
 
 async function park(env: LoopEnv): Promise<void> {
@@ -267,7 +233,7 @@ function prune(env: LoopEnv, request: Request): void {
 /** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
 async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
   let changes: Promise<void> = Promise.resolve();
-  const run = async (call: CallState) => finishCall(env, call, await execute(call, executionOf(env, call, env.signal)));
+  const run = async (call: CallState) => finishCall(env, call, await makeCall(env, call, env.signal));
   env.slot.work(calls.length);
   await Promise.all(
     calls.map((call) => {
@@ -278,15 +244,20 @@ async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
   );
 }
 
+/** Makes a call here, once it may be made. */
+export async function makeCall(env: LoopEnv, call: CallState, signal: AbortSignal): Promise<Executed> {
+  return (await settleQuestion(env, call)) ?? execute(call, executionOf(env, call, signal));
+}
+
 /** Records what a call gave, whoever made it. */
 export function finishCall(env: LoopEnv, call: CallState, { drafts, blobs }: Executed): void {
   env.slot.idle();
-  // Left open, it is made again by whoever goes on with the run.
-  if (isPaused(env.signal) && call.idempotent) return;
+  // Left open, it is made again by whoever goes on with the run, or still waits for a word.
+  if (isPaused(env.signal) && (call.idempotent || isUnanswered(call))) return;
   env.journal.record(rootOf(env.state), [{ runId: env.state.runId, drafts }], { blobs }).catch(() => {});
 }
 
-export function executionOf(env: LoopEnv, call: CallState, signal: AbortSignal): Execution {
+function executionOf(env: LoopEnv, call: CallState, signal: AbortSignal): Execution {
   const { state, deadlines, clock } = env;
   const ids = { runId: state.runId, rootId: rootOf(state) };
   return { ...ids, env: env.tools, delegation: env.delegation(call), signal, deadlines, now: () => clock.monotonic() };
@@ -310,8 +281,4 @@ function withoutSecrets(part: ContentPart, redact: Redact): ContentPart {
 
 function note(env: LoopEnv, draft: Draft): void {
   env.journal.note(rootOf(env.state), { runId: env.state.runId, drafts: [draft] });
-}
-
-function rootOf(state: RunState): string {
-  return state.created.data.rootId;
 }

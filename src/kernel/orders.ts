@@ -5,6 +5,7 @@ import type { Order } from '../contract/order.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { Journal } from './journal.ts';
 import type { LiveRun } from './live.ts';
+import type { Steering } from './steer.ts';
 
 export interface OrderDesk {
   store: Store;
@@ -14,7 +15,8 @@ export interface OrderDesk {
   /** Another process has taken over everything that this one drove. */
   lost(error: RetinueError): void;
   cancel(run: LiveRun, reason: string, by: string, consumed: string[]): Promise<void>;
-  message(run: LiveRun, text: string, from: string, order: string): Promise<void>;
+  message: Steering['message'];
+  answer: Steering['answer'];
   pause(run: LiveRun, reason: string, consumed: string[]): void;
   resume(run: LiveRun, by: string, consumed: string[]): void;
 }
@@ -62,7 +64,12 @@ async function obey(order: Order, desk: OrderDesk): Promise<void> {
   if (run && !run.admitted && order.kind !== 'cancel') return desk.store.dropOrders(desk.owner, [order.id]);
   const open = run !== null && !desk.journal.state(run.id).ended;
   if (open && order.kind === 'cancel') return desk.cancel(run, order.text, from, [order.id]);
-  if (open && !run.closing && order.kind === 'message') return desk.message(run, order.text, from, order.id);
+  if (open && !run.closing && order.kind === 'message') return desk.message(run, { text: order.text, from, rules: order.rules }, order.id);
+  if (open && order.call && (order.kind === 'approve' || order.kind === 'refuse')) {
+    const { call, text: reason } = order;
+    const answer = { allowed: order.kind === 'approve', by: from, always: call.always, reason };
+    if (await desk.answer(run, call, answer, order.id)) return;
+  }
   // Consumed with the fact that the run writes when it comes to it.
   if (open && order.kind === 'pause' && !run.hold?.isRecorded) return desk.pause(run, order.text, [order.id]);
   if (open && order.kind === 'resume' && run.hold?.isRecorded) return desk.resume(run, from, [order.id]);

@@ -9,7 +9,7 @@ import { createSlotKeeper } from '../parts/slot.ts';
 import type { ParentView } from './admit.ts';
 import { type Admitted, costByHand } from './admit.ts';
 import type { Journal, Part } from './journal.ts';
-import { createLiveRun, type LiveRun } from './live.ts';
+import { createLiveRun, type LiveRun, rulesetsOf } from './live.ts';
 
 /** The parent as admission sees it. */
 export function viewOf(parent: LiveRun, runsInTree: number, journal: Journal): ParentView {
@@ -18,9 +18,9 @@ export function viewOf(parent: LiveRun, runsInTree: number, journal: Journal): P
   const values = passedOn(limits, { isClient: parent.admitted === null });
   values.maxTokens = left.tokens === null ? null : Math.max(1, left.tokens);
   values.maxCostUsd = left.costUsd;
-  const { depth, rulesets, notAfter, open: openChildren, costByHand: byHand } = parent;
+  const { depth, notAfter, open: openChildren, costByHand: byHand } = parent;
   const model = parent.admitted?.handle.id ?? null;
-  return { depth, limits: values, rulesets, notAfter, model, runsInTree, openChildren, costByHand: byHand };
+  return { depth, limits: values, rulesets: rulesetsOf(parent), notAfter, model, runsInTree, openChildren, costByHand: byHand };
 }
 
 export interface Place {
@@ -44,7 +44,7 @@ export function placeRun({ id, rootId, parent, view, family, admitted }: Place, 
       parent,
       depth: parent ? parent.depth + 1 : 0,
       admitted,
-      rulesets: [...(parent?.rulesets ?? []), ...rulesets],
+      rulesets,
       costByHand: costByHand(limits, view),
       family,
       budget: parent ? parent.budget.child(limit) : createBudget(limit),

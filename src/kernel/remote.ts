@@ -12,9 +12,10 @@ import type { CallAt, RemoteSession, StepKind } from '../ports/host.ts';
 import type { Store } from '../ports/store.ts';
 import { nextStep } from './decide.ts';
 import type { Ending } from './fold.ts';
+import { heldBack } from './hold.ts';
 import type { StopCause } from './live.ts';
-import { executionOf, finishCall, heldBack, isParallel, type LoopEnv, takeStep } from './loop.ts';
-import { Attempted, execute, told, unknownText } from './tool-call.ts';
+import { finishCall, isParallel, type LoopEnv, makeCall, takeStep } from './loop.ts';
+import { Attempted, told, unknownText } from './tool-call.ts';
 
 /** The ending that the run came to, or null when it was stopped from outside. Rejects when the place broke down. */
 export async function remoteLoop(
@@ -77,10 +78,15 @@ export async function remoteLoop(
 
   function find(at: CallAt, portable: boolean): CallState {
     const call = [...open.keys()].find((each) => each.turn === at.turn && each.index === at.index);
-    if (!call || call.finished || inHand.has(call) || isPortable(call.tool) !== portable)
+    if (!call || call.finished || inHand.has(call) || isMadeThere(call) !== portable)
       throw broken('call', `${at.turn}.${at.index} is not open to it`);
     inHand.add(call);
     return call;
+  }
+
+  /** What was asked about is made here: the place could make something else. */
+  function isMadeThere(call: CallState): boolean {
+    return isPortable(call.tool) && call.approval === null;
   }
 
   function isPortable(name: string): boolean {
@@ -94,7 +100,7 @@ export async function remoteLoop(
   }
 
   async function make(call: CallState): Promise<void> {
-    finishCall(env, call, await execute(call, executionOf(env, call, over.signal)));
+    finishCall(env, call, await makeCall(env, call, over.signal));
     open.get(call)?.resolve();
     open.delete(call);
   }

@@ -9,7 +9,7 @@ import { buildRequest, type Pinned, pendingEntries } from '../parts/conversation
 import { nextStep, repeatRefused } from './decide.ts';
 import { type Ending, failed, outcomeOf } from './fold.ts';
 import { msOf } from './journal.ts';
-import { callKey, callParts, countRepeats, initialState, maxRecent, pendingOf, type RunState, reduce } from './state.ts';
+import { callAt, callHash, callKey, callParts, countRepeats, initialState, maxRecent, pendingOf, type RunState, reduce } from './state.ts';
 
 /** The first fact that differs, with what the kernel makes of the facts before it. */
 export interface Difference {
@@ -55,8 +55,13 @@ function differs(state: RunState, fact: Fact, pinned: Pinned | null): Wrong {
       return state.asked ? null : wrong('an answer to no question', fact.type, null);
     case 'tool.asked':
       return call(state, fact);
+    case 'approval.asked':
+    case 'approval.answered': {
+      const open = callAt(state, fact.data);
+      return same('what was asked about', fact.data.hash, open && !open.finished ? callHash(open.tool, open.arguments) : null);
+    }
     case 'tool.finished': {
-      const open = state.calls.find((each) => each.turn === fact.data.turn && each.index === fact.data.index);
+      const open = callAt(state, fact.data);
       return open && !open.finished ? null : wrong('a result of no open call', [fact.data.turn, fact.data.index], null);
     }
     case 'model.nudged': {

@@ -16,7 +16,7 @@ import { type Admitted, costByHand, type Ground, userOf, withSource } from './ad
 import { loadState } from './history.ts';
 import { type Journal, msOf, type Part } from './journal.ts';
 import { createLiveRun, type LiveRun } from './live.ts';
-import type { RunState } from './state.ts';
+import { isUnanswered, type RunState } from './state.ts';
 import { unknownText } from './tool-call.ts';
 
 export interface ReviveGround {
@@ -51,7 +51,8 @@ export async function reviveTree(rootId: string, ground: ReviveGround): Promise<
 
 /** The facts with which a run goes on: a call that was cut off has an unknown end, unless making it again does no harm (invariant 3). */
 export function takenUp(run: LiveRun, state: RunState, { by, until }: { by: string; until: number | null }): Part {
-  const cut = state.calls.filter((call) => !call.finished && !call.idempotent);
+  // One that waits for somebody's word was not begun.
+  const cut = state.calls.filter((call) => !call.finished && !call.idempotent && !isUnanswered(call));
   const unknown = cut.map(({ turn, index }): Draft => {
     const told = { taint: [], told: [], truncated: null };
     return { type: 'tool.finished', data: { index, output: unknownText, status: 'unknown', turn, ...told } };
@@ -125,7 +126,9 @@ function placeAgain(state: RunState, { parent, admitted, scheduler, journal }: P
       parent,
       depth,
       admitted,
-      rulesets: [...(parent?.rulesets ?? []), ...grant.rulesets],
+      rulesets: grant.rulesets,
+      narrowed: [...state.narrowed],
+      always: [...state.always],
       costByHand: admitted ? costByHand(limits, parent) : limits.maxCostUsd.value !== null,
       family: parent?.admitted ? parent.family : { runs: 0 },
       budget,

@@ -14,13 +14,14 @@ import type { ModelCaller, Models } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { userOf } from './admit.ts';
+import { type Questions, questionMs } from './approval.ts';
 import { createDelegation, type Desk } from './delegate.ts';
 import { type Ending, failed, outcomeOf, rowOf } from './fold.ts';
 import { historyOf, pinnedOf } from './history.ts';
 import { isoOf, type Journal, msOf } from './journal.ts';
-import { endingOf, type LiveRun, type StopCause } from './live.ts';
+import { alwaysOf, endingOf, type LiveRun, rulesetsOf, type StopCause } from './live.ts';
 import { type LoopEnv, runLoop } from './loop.ts';
-import { letGo } from './steer.ts';
+import { letGo, type Steering } from './steer.ts';
 
 /** How messages are built; a change in that is a new version, and old ones stay replayable. */
 export const loopVersion = 1;
@@ -38,6 +39,8 @@ export interface RunGround {
   callModel: ModelCaller;
   models: Models;
   redact: Redact;
+  questions?: Questions | undefined;
+  answer: Steering['answer'];
   /** The run has ended and is no longer this process's business. */
   gone(run: LiveRun): void;
 }
@@ -109,7 +112,10 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
         tools,
         offered: grant.tools,
         agent: agent.name,
-        rulesets: () => run.rulesets,
+        rulesets: () => rulesetsOf(run),
+        always: () => alwaysOf(run),
+        attended: () => (run.depth === 0 || ground.setup.asks !== false) && (ground.questions?.attended(run.rootId) ?? false),
+        expiresAt: () => isoOf(ground.clock.now() + (ground.questions?.timeoutMs ?? questionMs)),
         workspace: grant.workspace,
         toolTimeoutMs: grant.limits.toolTimeoutMs.value as number,
         checkResult: check,
@@ -128,6 +134,7 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
         release: (by, consumed) => letGo(run, by, consumed),
         released: () => run.released,
       },
+      answer: (call, given) => void ground.answer(run, { ...call, hash: call.approval?.hash ?? '' }, given).catch(() => {}),
       closing: () => {
         run.closing = true;
       },

@@ -22,6 +22,7 @@ import type { Owner, Store } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { Workspaces } from '../ports/workspace.ts';
 import { admit, bothChecks, type Ground, parseBrief, withoutSecrets } from './admit.ts';
+import type { Questions } from './approval.ts';
 import { type ClientOptions, placeClient, recordClient } from './client.ts';
 import { endClient, endWithChildren } from './client-end.ts';
 import { createDelegation, type Desk } from './delegate.ts';
@@ -34,7 +35,7 @@ import { createdParts, definitionOf, placeRun, viewOf } from './place.ts';
 import { endEarlier, recall } from './recall.ts';
 import { reviveTree, stopAsRecorded, takenUp } from './revive.ts';
 import type { RunGround } from './run.ts';
-import { createSteering, letGo } from './steer.ts';
+import { type Answer, type CallShown, createSteering, letGo } from './steer.ts';
 
 export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools' | 'setup'> {
   store: Store;
@@ -52,6 +53,8 @@ export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools'
   workspaces: Workspaces;
   /** What briefs with `inheritMemories` are told. */
   memories: Memories;
+  /** Who is asked where a rule asks. Without it nobody is: every `ask` is a deny. */
+  questions?: Questions | undefined;
   /** Runs at work at once in this process. */
   slots?: number;
   maxQueued?: number;
@@ -74,7 +77,10 @@ export interface RunHandle {
   resume(by?: string): void;
   outcome: Promise<Outcome>;
   cancel(reason: string, by?: string): Promise<void>;
-  send(text: string, from?: string): Promise<void>;
+  /** `rules` narrow the run and everything below it from now on. */
+  send(text: string, from?: string, rules?: string[]): Promise<void>;
+  /** Answers a call that waits for a word. Whether that counts: the question is still open and is the one that was shown. */
+  answer(call: CallShown, answer: Answer): Promise<boolean>;
 }
 
 /** Somebody who delegates from outside: a root without a model. */
@@ -114,7 +120,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const deadlines = createDeadlines(clock);
   const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
   const journal = createJournal({ store, owner, clock, lost: loseTree });
-  const { cancel, message, pause } = createSteering(journal, options.redact);
+  const { cancel, message, answer, pause } = createSteering(journal, options.redact);
   const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
   const delegating = dialectTools(options.dialect, catalog);
   const tools = new Map([...options.tools, ...delegating].map((tool) => [tool.name, tool]));
@@ -147,9 +153,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     callModel,
     models,
     redact: options.redact,
+    questions: options.questions,
+    answer,
     gone: (run) => void runs.delete(run.id),
   };
-  const heeding = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message, pause, resume: letGo });
+  const heeding = heedOrders({ store, owner, journal, live: desk.live, lost: loseAll, cancel, message, answer, pause, resume: letGo });
   const dialect = options.dialect.name;
   const hostOf = (run: LiveRun) => (run.depth > 0 ? (options.delegatedHost ?? options.host) : options.host);
   let closed = false;
@@ -252,9 +260,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       cancel: async (reason, by = 'the caller') => {
         if (runs.has(run.id)) await cancel(run, reason, by);
       },
-      send: async (text, from = 'the user') => {
+      answer: async (call, given) => runs.has(run.id) && answer(run, call, given),
+      send: async (text, from = 'the user', rules) => {
         if (!runs.has(run.id) || run.closing) throw new RetinueError('parent_ended', `run ${run.id} has ended: it takes no more messages`);
-        await message(run, text, from);
+        await message(run, { text, from, rules });
       },
     };
   }

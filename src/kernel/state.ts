@@ -6,10 +6,12 @@
 import type { Artifact } from '../contract/artifact.ts';
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { Draft, Fact, FactData, FactOf, LimitCause, Purpose } from '../contract/fact.ts';
+import type { Ruleset } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome, Tokens } from '../contract/outcome.ts';
 import { canonical, sha256 } from '../parts/canonical.ts';
 import { type CallState, type Entry, type InboxItem, type Pending, pendingEntries } from '../parts/conversation.ts';
+import { parseRule } from '../parts/policy.ts';
 
 export interface ChildState {
   id: string;
@@ -19,6 +21,12 @@ export interface ChildState {
   /** The call that asked for it, and its place among the briefs of that call. */
   call: FactData['child.created']['call'];
   n: number;
+}
+
+export interface Always {
+  tool: string;
+  subjects: string[];
+  by: string;
 }
 
 export interface RunState {
@@ -54,6 +62,10 @@ export interface RunState {
   /** Turns in a row with a tool call that does not parse, and the last of them. */
   malformed: { turns: number; last: number };
   invalidResults: number;
+  /** What came to narrow the run while it was under way. */
+  narrowed: Ruleset[];
+  /** What was allowed for good: these subjects of this tool, here and below. */
+  always: Always[];
   data: Json | undefined;
   texts: string[];
   partial: string;
@@ -91,6 +103,8 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     repeats: 0,
     malformed: { turns: 0, last: -1 },
     invalidResults: 0,
+    narrowed: [],
+    always: [],
     data: undefined,
     texts: [],
     partial: '',
@@ -167,7 +181,7 @@ const reducers: Reducers = {
     const { turn, index, tool, rejected, idempotent, waits } = data;
     const callId = part?.callId ?? `${turn}.${index}`;
     const own = { callId, tool, arguments: data.arguments, meta: part?.meta };
-    const call: CallState = { turn, index, ...own, rejected, idempotent, waits, finished: null, pruned: false };
+    const call: CallState = { turn, index, ...own, rejected, idempotent, waits, approval: null, finished: null, pruned: false };
     state.calls.push(call);
     state.allCalls.push(call);
     state.recent = [...state.recent, callKey(tool, data.arguments)].slice(-maxRecent);
@@ -176,7 +190,7 @@ const reducers: Reducers = {
     else if (state.malformed.last !== turn) state.malformed = { turns: state.malformed.turns + 1, last: turn };
   },
   'tool.finished': (state, data) => {
-    const call = state.calls.find((each) => each.turn === data.turn && each.index === data.index);
+    const call = callAt(state, data);
     if (call) call.finished = data;
     if (data.data !== undefined) state.data = data.data;
     else if (call?.rejected === 'submit') state.invalidResults++;
@@ -199,7 +213,10 @@ const reducers: Reducers = {
     addTokens(state.tokens, outcome.tokens);
     state.costUsd = addCost(state.costUsd, outcome.costUsd);
   },
-  'message.received': (state, { from, text }) => void state.inbox.push({ kind: 'message', from, text }),
+  'message.received': (state, { from, text, rules = [] }) => {
+    state.inbox.push({ kind: 'message', from, text });
+    if (rules.length > 0) state.narrowed.push(messageRuleset(from, rules));
+  },
   'artifact.recorded': (state, data) => void state.artifacts.push(data.artifact),
   'context.pruned': (state, data) => {
     for (const { turn, index } of data.calls) {
@@ -212,8 +229,16 @@ const reducers: Reducers = {
   'cancel.asked': (state, data) => {
     state.cancel ??= data;
   },
-  'approval.asked': nothing,
-  'approval.answered': nothing,
+  'approval.asked': (state, { hash, expiresAt, subjects, ...at }) => {
+    const call = callAt(state, at);
+    if (call) call.approval = { hash, expiresAt, subjects, answer: null };
+  },
+  'approval.answered': (state, data) => {
+    const call = callAt(state, data);
+    if (!call?.approval || call.approval.answer) return;
+    call.approval.answer = data;
+    if (data.allowed && data.always) state.always.push({ tool: call.tool, subjects: call.approval.subjects, by: data.by });
+  },
   'run.paused': (state, data) => {
     state.paused = data;
   },
@@ -224,6 +249,21 @@ const reducers: Reducers = {
     state.ended = fact;
   },
 };
+
+/** A call of the last answer. */
+export function callAt(state: RunState, { turn, index }: { turn: number; index: number }): CallState | undefined {
+  return state.calls.find((each) => each.turn === turn && each.index === index);
+}
+
+/** It waits for somebody's word. */
+export function isUnanswered(call: CallState): boolean {
+  return call.approval !== null && call.approval.answer === null;
+}
+
+/** Rules that came with a message, as a ruleset that narrows. */
+export function messageRuleset(from: string, rules: string[]): Ruleset {
+  return { kind: 'narrowing', owner: `a message from ${from}`, rules: rules.map(parseRule) };
+}
 
 export function textOf(content: ContentPart[]): string {
   return content
@@ -258,6 +298,11 @@ export function callKey(tool: string, args: Json): string {
   return sha256(`${tool} ${canonical(args)}`).slice(0, 16);
 }
 
+/** What a call is, in one number: what was shown to whoever is asked, and will be executed. */
+export function callHash(tool: string, args: Json): string {
+  return sha256(canonical({ arguments: args, tool }));
+}
+
 /** How many times the latest calls say the same: one call over and over, or a round of up to four. */
 export function countRepeats(keys: string[]): number {
   let most = 0;
@@ -283,4 +328,8 @@ function addTokens(total: Tokens, more: Tokens | Usage): void {
 
 function addCost(total: number | null, more: number | null): number | null {
   return total === null || more === null ? null : total + more;
+}
+
+export function rootOf(state: RunState): string {
+  return state.created.data.rootId;
 }

@@ -3,12 +3,36 @@
 import type { Redact } from '../ports/secrets.ts';
 import type { Journal } from './journal.ts';
 import type { LiveRun } from './live.ts';
+import { callAt, isUnanswered, messageRuleset } from './state.ts';
+
+export interface Said {
+  text: string;
+  from: string;
+  rules?: string[] | undefined;
+}
+
+/** A call that waits for a word, as whoever answers has seen it. */
+export interface CallShown {
+  turn: number;
+  index: number;
+  hash: string;
+}
+
+export interface Answer {
+  allowed: boolean;
+  by: string;
+  /** Also for the same subjects from now on, in this run and below it. */
+  always?: boolean | undefined;
+  reason?: string | undefined;
+}
 
 export interface Steering {
   /** Resolves when it is in the journal. */
   cancel(run: LiveRun, reason: string, by: string, consumed?: string[]): Promise<void>;
-  /** `order`: the one from another process that brought it. */
-  message(run: LiveRun, text: string, from: string, order?: string): Promise<void>;
+  /** `order`: the one from another process that brought it. `rules`: narrow the run and those below it from now on. */
+  message(run: LiveRun, said: Said, order?: string): Promise<void>;
+  /** Whether the answer counts: the call still waits for it, and it is the one that was shown. */
+  answer(run: LiveRun, call: CallShown, answer: Answer, order?: string): Promise<boolean>;
   /** Takes effect at the run's next step. */
   pause(run: LiveRun, reason: string, consumed?: string[]): void;
 }
@@ -24,16 +48,36 @@ export function createSteering(journal: Journal, redact: Redact): Steering {
       run.stop({ code: 'cancelled', message: asked.reason });
       await durable;
     },
-    async message(run, text, from, order) {
+    async message(run, { text, from, rules = [] }, order) {
+      // A rule that does not read is refused before anything is written.
+      const narrowing = rules.length === 0 ? [] : [messageRuleset(from.toWellFormed(), rules)];
       // Whoever is told something goes on with it; a pause that is not written yet is over before it began.
       const paused = run.hold && !run.hold.isRecorded ? run.hold.consumed : [];
       if (run.hold) letGo(run, from);
-      const data = { from: from.toWellFormed(), text: clean(text), ...(order === undefined ? {} : { order }) };
+      const data = {
+        from: from.toWellFormed(),
+        ...(order === undefined ? {} : { order }),
+        ...(rules.length === 0 ? {} : { rules }),
+        text: clean(rules.length === 0 ? text : `${text}\n(From now on these rules hold as well: ${rules.join('; ')}.)`.trim()),
+      };
+      run.narrowed.push(...narrowing);
       const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'message.received', data }] }], {
         consumed: order === undefined ? paused : [order, ...paused],
       });
       run.notify();
       await durable;
+    },
+    async answer(run, { turn, index, hash }, { allowed, by, always = false, reason }, order) {
+      const call = callAt(journal.state(run.id), { turn, index });
+      if (!call || call.finished || !isUnanswered(call) || call.approval?.hash !== hash || run.signal.aborted) return false;
+      const said = { ...(allowed && always ? { always } : {}), by: by.toWellFormed(), hash, index, turn };
+      const data = { allowed, ...said, ...(reason === undefined || reason === '' ? {} : { reason: clean(reason) }) };
+      const consumed = order === undefined ? [] : [order];
+      const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'approval.answered', data }] }], { consumed });
+      if (allowed && always) run.always.push({ tool: call.tool, subjects: call.approval.subjects, by: data.by });
+      run.notify();
+      await durable;
+      return true;
     },
     pause(run, reason, consumed = []) {
       run.hold ??= { reason: clean(reason), resumeAt: null, consumed: [], isRecorded: false };

@@ -1,31 +1,24 @@
-// Tool calls: what of an answer may be executed (examine), and executing one (execute).
+// Executing tool calls.
 //
-// T1. Every call of an answer gets exactly one `tool.asked` and one result; what cannot be executed is answered to the model at once.
+// T1. Every call that is executed gets exactly one result.
 // T2. A tool that throws, hangs, ignores its signal or floods gives a result all the same, in time and in bounds.
 // T3. No tool starts after the run's signal has fired (invariant 8).
 import { z } from 'zod';
 import { Artifact } from '../contract/artifact.ts';
-import type { ContentPart } from '../contract/content.ts';
-import { isRetinueError } from '../contract/error.ts';
 import type { Draft, FactData } from '../contract/fact.ts';
-import type { Decision, Ruleset } from '../contract/grant.ts';
+import type { Ruleset } from '../contract/grant.ts';
 import { RunId } from '../contract/ids.ts';
 import type { Json } from '../contract/json.ts';
-import { parseArguments } from '../parts/arguments.ts';
 import { sha256 } from '../parts/canonical.ts';
-import { type CallState, submitTool } from '../parts/conversation.ts';
+import type { CallState } from '../parts/conversation.ts';
 import type { Deadlines } from '../parts/deadlines.ts';
-import { unknown } from '../parts/nearest.ts';
 import { decide } from '../parts/policy.ts';
-import { namedProblems } from '../parts/problems.ts';
 import { cutMiddle } from '../parts/text.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
 import type { Redact } from '../ports/secrets.ts';
-import type { Subject } from '../ports/subject.ts';
 import type { AnyTool, Rights, ToolResult } from '../ports/tool.ts';
-import { repeatRefused } from './decide.ts';
-import { callKey, callParts, countRepeats, maxRecent, type RunState } from './state.ts';
+import type { Always } from './state.ts';
 
 const defaultOutputBytes = 50_000;
 /** How long a tool that was told to stop may take to clean up (its processes get 2 s to end by themselves). */
@@ -38,6 +31,12 @@ export interface ToolEnv {
   agent: string;
   /** The rulesets of the run and all its ancestors. */
   rulesets(): Ruleset[];
+  /** Whether somebody can be asked. */
+  attended(): boolean;
+  /** Until when a question that is asked now waits. */
+  expiresAt(): string;
+  /** What was allowed for good in the run or above it. */
+  always(): Always[];
   workspace: string;
   toolTimeoutMs: number;
   /** Checks a submitted result; null where the brief wants none. Gives the problem, or null when it holds. */
@@ -48,124 +47,7 @@ export interface ToolEnv {
   denial?: DialectSetup['denial'] | undefined;
 }
 
-type Rejected = NonNullable<FactData['tool.asked']['rejected']>;
-type Verdict = {
-  args: Json;
-  decision: Decision;
-  idempotent: boolean;
-  rejected: null | { why: Rejected; status: 'ok' | 'error' | 'denied'; say: string; data?: Json };
-};
-
-const kernels: Decision = { action: 'allow', owner: 'kernel', rule: null };
-
-/** Resolves when the tools that an answer calls can say what a call touches. One that never can has its calls refused when it is asked. */
-export async function prepared(content: ContentPart[], { tools }: ToolEnv): Promise<void> {
-  const called = new Set(callParts(content).map((part) => part.tool));
-  await Promise.all(
-    [...called].map((name) =>
-      tools
-        .get(name)
-        ?.prepare?.()
-        .catch(() => {}),
-    ),
-  );
-}
-
-/** The calls of an answer as facts. Ids that stand twice are made different in place, because providers refuse them when sent back. */
-export function examine(content: ContentPart[], turn: number, state: RunState, env: ToolEnv): Draft[] {
-  const ids = new Set<string>();
-  let recent = state.recent;
-  return callParts(content).flatMap((part, index): Draft[] => {
-    const twice = ids.has(part.callId);
-    if (twice) part.callId = `${part.callId}~${index}`;
-    ids.add(part.callId);
-    const verdict = twice
-      ? reject(part.input, 'duplicate', 'two calls of your answer had the same id; only the first was made')
-      : judge(part, env);
-    recent = [...recent, callKey(part.tool, verdict.args)].slice(-maxRecent);
-    if (!verdict.rejected && countRepeats(recent) >= repeatRefused) {
-      verdict.rejected = {
-        why: 'repeated',
-        status: 'error',
-        say: 'you have made this same call several times in a row, so it was not made again; try something else',
-      };
-    }
-    const { rejected } = verdict;
-    const asked: Draft = {
-      type: 'tool.asked',
-      data: {
-        arguments: verdict.args,
-        decision: verdict.decision,
-        idempotent: verdict.idempotent,
-        index,
-        rejected: rejected?.why ?? null,
-        tool: part.tool,
-        turn,
-        waits: !rejected && env.tools.get(part.tool)?.timeoutMs === null,
-      },
-    };
-    if (!rejected) return [asked];
-    return [asked, finished({ turn, index }, rejected.status, rejected.say, rejected.data === undefined ? {} : { data: rejected.data })];
-  });
-}
-
-function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv): Verdict {
-  const parsed = parseArguments(part.input);
-  if (!parsed.ok) return reject(part.input, 'malformed', `${parsed.problem}; send the call again with correct arguments`);
-  if (part.tool === submitTool && env.checkResult) return judgeResult(parsed.value, env.checkResult);
-  const tool = env.tools.get(part.tool);
-  if (!tool) return reject(parsed.value, 'unknown', unknown('tool', part.tool, [...env.offered]));
-  const read = readCall(tool, parsed.value, env);
-  if ('denied' in read) return deny(parsed.value, tool, read.denied);
-  if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
-  const decision = decide(env.rulesets(), { tool: part.tool, subjects: read.subjects });
-  const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, rejected: null };
-  if (decision.action !== 'allow') verdict.rejected = { why: 'denied', status: 'denied', say: (env.denial ?? denial)(part.tool, decision) };
-  else if (!env.offered.includes(part.tool))
-    verdict.rejected = { why: 'unknown', status: 'error', say: `the tool ${part.tool} is not available in this run` };
-  return verdict;
-}
-
-/** What the call touches, or what is wrong with it. A tool that cannot say it has no call made: no rule could be held against it. */
-function readCall(tool: AnyTool, args: Json, env: ToolEnv): { subjects: Subject[] } | { problem: string } | { denied: string } {
-  try {
-    const input = tool.input.safeParse(args);
-    if (input.success) return { subjects: tool.subjects(input.data, { workspace: env.workspace }) };
-    return { problem: namedProblems(input.error, tool.input, args) };
-  } catch (error) {
-    return isRetinueError(error) && error.code === 'denied' ? { denied: error.message } : { problem: messageOf(error) };
-  }
-}
-
-/** No rule is asked: what the call does cannot be told. */
-function deny(args: Json, { name, idempotent }: AnyTool, why: string): Verdict {
-  const rejected = { why: 'denied' as const, status: 'denied' as const, say: `denied: ${why}` };
-  return { args, decision: { action: 'deny', owner: name, rule: null }, idempotent, rejected };
-}
-
-function judgeResult(value: Json, check: (value: Json) => string | null): Verdict {
-  const problem = check(value);
-  const say = problem === null ? 'accepted' : `the result breaks its schema: ${problem}; submit it again, corrected`;
-  const rejected = {
-    why: 'submit' as const,
-    status: problem === null ? ('ok' as const) : ('error' as const),
-    say,
-    ...(problem === null ? { data: value } : {}),
-  };
-  return { args: value, decision: kernels, idempotent: true, rejected };
-}
-
-function reject(args: Json, why: Rejected, say: string): Verdict {
-  return { args, decision: kernels, idempotent: true, rejected: { why, status: 'error', say } };
-}
-
-function denial(tool: string, { action, rule, owner, about }: Decision): string {
-  const what = about === undefined ? '' : `\`${about}\`: `;
-  const by = `${what}${rule === null ? `no rule of the owner allows it` : `rule \`${rule}\` of ${owner}`}`;
-  return action === 'ask' ? `denied: ${tool} needs an approval, and nobody can be asked (${by})` : `denied: ${tool} is not allowed (${by})`;
-}
-
-function finished(
+export function finished(
   call: { turn: number; index: number },
   status: FactData['tool.finished']['status'],
   output: string,
@@ -259,7 +141,7 @@ function resultOf(given: unknown): ToolResult {
 }
 
 /** The message of whatever was thrown. */
-function messageOf(thrown: unknown): string {
+export function messageOf(thrown: unknown): string {
   try {
     return (thrown instanceof Error && String(thrown.message)) || String(thrown);
   } catch {

@@ -81,7 +81,16 @@ function toolsOf(start: Start, signal: AbortSignal) {
       rootId: runId,
       // Rights were decided where the call was recorded, and secrets are taken out where its result is.
       env: {
-        ...{ tools, offered: start.portable, agent: '', rulesets: () => [], workspace },
+        ...{
+          tools,
+          offered: start.portable,
+          agent: '',
+          rulesets: () => [],
+          always: () => [],
+          attended: () => false,
+          expiresAt: () => '',
+          workspace,
+        },
         ...{ toolTimeoutMs, checkResult: null, redact: String, memo },
       },
       signal,
@@ -100,7 +109,7 @@ function toolsOf(start: Start, signal: AbortSignal) {
       await Promise.all(
         calls.map(async (call) => {
           const at = { turn: call.turn, index: call.index };
-          if (!start.portable.includes(call.tool)) return ask({ type: 'call', at });
+          if (!start.portable.includes(call.tool) || call.approval) return ask({ type: 'call', at });
           loaded ??= load();
           const { run, isParallel } = await loaded;
           const one = async () => ask({ type: 'result', at, given: await run(call) });

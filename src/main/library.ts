@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
-import type { Api } from '../api/api.ts';
+import type { Api, Handle } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { EventOptions } from '../api/events.ts';
 import type { Agent } from '../contract/agent.ts';
@@ -14,7 +14,7 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { native } from '../dialects/native.ts';
-import { type Client, createRuntime, type RunHandle } from '../kernel/runtime.ts';
+import { type Client, createRuntime } from '../kernel/runtime.ts';
 import { createModelCaller } from '../models/call.ts';
 import type { Price } from '../models/prices.ts';
 import { withPrices } from '../models/prices.ts';
@@ -160,7 +160,7 @@ function serversOf(given: Record<string, McpServer>): Record<string, McpServer> 
   );
 }
 
-type Starter = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;
+type Starter = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<Handle>;
 
 function delegating(start: Starter, api: Api): Delegating {
   async function delegate<T>(brief: BriefFor<T>): Promise<Run<T>> {

@@ -21,6 +21,8 @@ export interface CallState {
   rejected: FactData['tool.asked']['rejected'];
   idempotent: boolean;
   waits: boolean;
+  /** The word that the call waits for or waited for; null where no rule asked for one. */
+  approval: { hash: string; expiresAt: string; subjects: string[]; answer: FactData['approval.answered'] | null } | null;
   finished: FactData['tool.finished'] | null;
   pruned: boolean;
 }

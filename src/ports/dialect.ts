@@ -98,6 +98,8 @@ export interface DialectSetup {
   rules?: string | null;
   /** How a call reads to a delegated run that no rule allows. Pure. */
   denial?(tool: string, decision: Decision): string;
+  /** False: nobody is asked for a delegated run; where a rule asks, its call is denied. */
+  asks?: false;
   /** When old tool results are taken out of a delegated run's conversation. */
   context?: ContextLimits;
   /** An entry of the source's own activity log for a fact of the parent; null where it has none. Pure. */
