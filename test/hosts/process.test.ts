@@ -1,7 +1,11 @@
 // Runs in processes of their own: the real program as the child, real commands, real signals.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import type { FactOf } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import type { RunRow } from '../../src/contract/run.ts';
+import { parseRule } from '../../src/parts/policy.ts';
 import { tool } from '../support/adversary.ts';
 import type { World } from '../support/world.ts';
 import { fileIn, noneLeft, processWorld } from './support.ts';
@@ -155,4 +159,21 @@ describe('a run in a process of its own', () => {
     expect((await (await world.runtime.start({ task: 'x' })).outcome).status).toBe('completed');
     await noneLeft(mark);
   });
+});
+
+it('a call that was asked about is made by the supervisor, not in the process of the run', async () => {
+  const steps = [{ calls: [call('write', { path: 'a.txt', content: 'one' })] }, { text: 'done' }];
+  const narrowing = { kind: 'narrowing' as const, owner: 'the user', rules: [parseRule('ask write')] };
+  await using world = await processWorld({
+    script: { runs: [{ steps }] },
+    options: { questions: { attended: () => true } },
+    narrowing: [narrowing],
+  });
+  const run = await world.runtime.start({ task: 'x' });
+  await expect.poll(() => world.types()).toContain('approval.asked');
+  const question = world.facts.find((fact) => fact.type === 'approval.asked') as FactOf<'approval.asked'>;
+  expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
+  expect(await world.runtime.live(run.id)?.answer(question.data, { allowed: true, by: 'ada' })).toBe(true);
+  expect(await run.outcome).toMatchObject({ status: 'completed' });
+  expect(readFileSync(join(world.workspace, 'a.txt'), 'utf8')).toBe('one');
 });

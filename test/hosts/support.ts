@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
+import type { Ruleset } from '../../src/contract/grant.ts';
 import { createProcessHost, type ProcessHostOptions } from '../../src/hosts/process.ts';
 import { builtInRuleset, parseRule } from '../../src/parts/policy.ts';
 import { createGuard } from '../../src/system/guard.ts';
@@ -13,9 +14,10 @@ export const realCommand = [process.execPath, program, '--child-run'];
 
 export interface ProcessWorldOptions extends WorldOptions {
   host?: Partial<ProcessHostOptions>;
+  narrowing?: Ruleset[];
 }
 
-export function processWorld({ host = {}, ...options }: ProcessWorldOptions): Promise<World> {
+export function processWorld({ host = {}, narrowing = [], ...options }: ProcessWorldOptions): Promise<World> {
   const guard = createGuard();
   const bash = createBash({ sandboxed: false, marks: guard.marks });
   const own = [bash, ...(options.tools ?? [])];
@@ -27,7 +29,7 @@ export function processWorld({ host = {}, ...options }: ProcessWorldOptions): Pr
   return createWorld({
     ...options,
     tools: own,
-    rulesets: [{ ...builtIn, rules }],
+    rulesets: [{ ...builtIn, rules }, ...narrowing],
     options: {
       ...options.options,
       host: createProcessHost({ command: realCommand, env: process.env, marks: guard.marks, ...host }),

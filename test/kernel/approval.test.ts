@@ -1,0 +1,317 @@
+// Questions: a call that a rule asks about waits for somebody's word. The question and the answer are facts, and so it survives a restart.
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Fact, FactOf } from '../../src/contract/fact.ts';
+import { systemIds } from '../../src/main/system.ts';
+import { builtInRuleset, parseRule } from '../../src/parts/policy.ts';
+import type { AnyTool } from '../../src/ports/tool.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { createHandClock } from '../../src/testing/hand-clock.ts';
+import { anyAgent, settled, tool } from '../support/adversary.ts';
+import { createWorld, type World, type WorldOptions } from '../support/world.ts';
+
+/** A tool that does something which cannot be undone; rules are matched against `what`. */
+function pusher() {
+  const made: unknown[] = [];
+  const push = tool(
+    'push',
+    async (input) => {
+      made.push(input);
+      return { output: `pushed ${input.what}` };
+    },
+    {
+      input: z.strictObject({ what: z.string() }),
+      subjects: (input) => [input.what],
+      readOnly: false,
+      idempotent: false,
+    } as Partial<AnyTool>,
+  );
+  return { push, made };
+}
+
+const call = (what: string) => ({ tool: 'push', args: { what } });
+const delegate = (...tasks: string[]) => ({ tool: 'delegate', args: { tasks: tasks.map((task) => ({ task, agent: 'any' })) } });
+const rules = (...texts: string[]) => {
+  const builtIn = builtInRuleset(['delegate', 'delegate_wait'], ['push']);
+  return [{ ...builtIn, rules: [...builtIn.rules, ...['ask push', ...texts].map(parseRule)] }];
+};
+
+function asking(steps: object[] | object, { push }: { push: AnyTool }, more: WorldOptions = {}): WorldOptions {
+  const runs = Array.isArray(steps) ? [{ when: { agent: 'any' }, steps }] : (steps as { runs: object[] }).runs;
+  const { options, ...rest } = more;
+  return {
+    script: { runs },
+    agents: [anyAgent],
+    tools: [push],
+    rulesets: rules(),
+    ...rest,
+    options: { questions: { attended: () => true }, ...options },
+  };
+}
+
+const start = (world: World, task = 'x') => world.runtime.start({ task, agent: 'any' });
+const questions = (world: World) => world.facts.filter((fact) => fact.type === 'approval.asked') as FactOf<'approval.asked'>[];
+const results = (world: World) =>
+  (world.facts.filter((fact) => fact.type === 'tool.finished') as FactOf<'tool.finished'>[]).map((f) => f.data);
+
+async function asked(world: World, count = 1): Promise<FactOf<'approval.asked'>> {
+  await expect.poll(() => questions(world).length, { timeout: 5000 }).toBe(count);
+  return questions(world).at(-1) as FactOf<'approval.asked'>;
+}
+
+function answer(world: World, { runId, data }: FactOf<'approval.asked'>, allowed: boolean, more: { always?: boolean; hash?: string } = {}) {
+  const { turn, index, hash } = data;
+  return world.runtime.live(runId)?.answer({ turn, index, hash: more.hash ?? hash }, { allowed, by: 'ada', always: more.always });
+}
+
+describe('a call that a rule asks about', () => {
+  it('waits without a slot, and is made as it was shown once it is allowed', async () => {
+    const { push, made } = pusher();
+    await using world = await createWorld(
+      asking([{ calls: [call('main')] }, { expect: { prompt: 'pushed main' }, text: 'done' }], { push }),
+    );
+    const run = await start(world);
+    const question = await asked(world);
+    expect(question.data).toMatchObject({ tool: 'push', arguments: { what: 'main' }, subjects: ['main'], decision: { rule: 'ask push' } });
+    await expect.poll(() => world.runtime.stats().active).toBe(0);
+    expect((await world.store.run(run.id))?.status).toBe('waiting');
+    expect(made).toEqual([]);
+    expect(await answer(world, question, true)).toBe(true);
+    expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'done' });
+    expect(made).toEqual([{ what: 'main' }]);
+    expect(await answer(world, question, false)).toBeFalsy();
+  });
+
+  it('is not made when it is refused, and the model reads who refused it', async () => {
+    const { push, made } = pusher();
+    await using world = await createWorld(
+      asking([{ calls: [call('main')] }, { expect: { prompt: 'refused by ada' }, text: 'ok' }], { push }),
+    );
+    const run = await start(world);
+    await answer(world, await asked(world), false);
+    await run.outcome;
+    expect([made, results(world)]).toEqual([[], [expect.objectContaining({ status: 'denied' })]]);
+  });
+
+  it('is refused when there is no answer in time', async () => {
+    const clock = createHandClock();
+    const { push, made } = pusher();
+    const options = asking(
+      [{ calls: [call('main')] }, { text: 'ok' }],
+      { push },
+      { clock, options: { questions: { attended: () => true, timeoutMs: 60_000 } } },
+    );
+    await using world = await createWorld(options);
+    const run = await start(world);
+    await clock.advance(59_000);
+    expect([questions(world).length, results(world)]).toEqual([1, []]);
+    await clock.advance(2000);
+    expect((await run.outcome).status).toBe('completed');
+    expect([made, results(world)[0]?.output]).toEqual([[], expect.stringContaining('no answer in time')]);
+  });
+
+  it('is denied at once where nobody attends, also for a grandchild', async () => {
+    const { push, made } = pusher();
+    const runs = [
+      { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
+      { when: { task: 'y' }, steps: [{ calls: [delegate('z')] }, { text: 'ok' }] },
+      { when: { task: 'z' }, steps: [{ calls: [call('main')] }, { expect: { prompt: 'nobody can be asked' }, text: 'ok' }] },
+    ];
+    await using world = await createWorld(asking({ runs }, { push }, { limits: { maxDepth: 3 }, options: { questions: undefined } }));
+    expect((await (await start(world)).outcome).status).toBe('completed');
+    expect([made, questions(world)]).toEqual([[], []]);
+  });
+
+  it('asked at depth 2 is answered there, and the runs above wait', async () => {
+    const { push, made } = pusher();
+    const runs = [
+      { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
+      { when: { task: 'y' }, steps: [{ calls: [delegate('z')] }, { text: 'ok' }] },
+      { when: { task: 'z' }, steps: [{ calls: [call('main')] }, { text: 'ok' }] },
+    ];
+    await using world = await createWorld(asking({ runs }, { push }, { limits: { maxDepth: 3 } }));
+    const run = await start(world);
+    const question = await asked(world);
+    expect((await world.store.run(question.runId))?.depth).toBe(2);
+    await answer(world, question, true);
+    expect((await run.outcome).status).toBe('completed');
+    expect(made).toHaveLength(1);
+  });
+
+  it('is not made on the word about another call: the hash of what was shown must be its own', async () => {
+    const { push, made } = pusher();
+    await using world = await createWorld(asking([{ calls: [call('main'), call('other')] }, { text: 'ok' }], { push }));
+    const run = await start(world);
+    await asked(world, 2);
+    const [first, second] = questions(world) as [FactOf<'approval.asked'>, FactOf<'approval.asked'>];
+    expect(await answer(world, first, true, { hash: second.data.hash })).toBe(false);
+    expect(await answer(world, second, false)).toBe(true);
+    expect(await answer(world, first, true)).toBe(true);
+    await run.outcome;
+    expect(made).toEqual([{ what: 'main' }]);
+  });
+
+  it('is not made when the run is cancelled or its time is up while it waits', async () => {
+    const clock = createHandClock();
+    const { push, made } = pusher();
+    const runs = [{ times: 'any', steps: [{ calls: [call('main')] }] }];
+    await using world = await createWorld(asking({ runs }, { push }, { clock }));
+    const gone = await start(world);
+    const late = await world.runtime.start({ task: 'y', agent: 'any', limits: { timeoutMs: 5000 } });
+    await clock.advance(1000);
+    await gone.cancel('enough');
+    await clock.advance(10_000);
+    expect([(await gone.outcome).status, (await late.outcome).status]).toEqual(['cancelled', 'timed_out']);
+    expect(made).toEqual([]);
+    expect(world.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
+  });
+});
+
+describe('an answer for good', () => {
+  it('holds for the same subjects in that run and below it, and for nothing else', async () => {
+    const { push, made } = pusher();
+    const runs = [
+      { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { calls: [call('main')] }, { text: 'ok' }] },
+      {
+        when: { task: 'y' },
+        steps: [
+          { calls: [call('main')] },
+          { calls: [call('main')] },
+          { calls: [call('other')] },
+          { calls: [delegate('z')] },
+          { text: 'ok' },
+        ],
+      },
+      { when: { task: 'z' }, steps: [{ calls: [call('main')] }, { text: 'ok' }] },
+    ];
+    await using world = await createWorld(asking({ runs }, { push }, { limits: { maxDepth: 3 } }));
+    const run = await start(world);
+    await answer(world, await asked(world), true, { always: true });
+    const other = await asked(world, 2);
+    expect(other.data.subjects).toEqual(['other']);
+    await answer(world, other, false);
+    // The parent asks for itself: what its child was allowed is not its own.
+    const parent = await asked(world, 3);
+    expect(parent).toMatchObject({ runId: run.id, data: { subjects: ['main'] } });
+    await answer(world, parent, true);
+    await run.outcome;
+    expect(made).toHaveLength(4);
+    const decided = world.facts.filter((fact) => fact.type === 'tool.asked' && fact.data.decision.rule === 'always allow');
+    expect(decided).toHaveLength(2);
+  });
+
+  it('never beats a deny, also one that comes later', async () => {
+    const { push, made } = pusher();
+    await using world = await createWorld(
+      asking(
+        [{ calls: [call('main')] }, { delayMs: 20, calls: [call('main')] }, { expect: { prompt: 'rule `deny push:ma*`' }, text: 'ok' }],
+        { push },
+      ),
+    );
+    const run = await start(world);
+    await answer(world, await asked(world), true, { always: true });
+    await world.runtime.live(run.id)?.send('no more', 'ada', ['deny push:ma*']);
+    await run.outcome;
+    expect(made).toHaveLength(1);
+    expect(questions(world)).toHaveLength(1);
+  });
+});
+
+describe('over a restart', () => {
+  async function interrupted(more: Partial<WorldOptions> = {}) {
+    const store = createMemoryStore();
+    const { push, made } = pusher();
+    const options = asking([{ calls: [call('main')] }, { text: 'done' }], { push }, more);
+    const first = await createWorld({ ...options, store: { ...store, close: async () => {} }, excuses: { ended: 'left', told: 'left' } });
+    const run = await start(first);
+    const question = await asked(first);
+    await first.runtime.drain('a deploy');
+    await store.release(first.runtime.owner);
+    const second = await createWorld({ ...options, store, settings: { workspace: first.workspace } });
+    return { store, first, second, run, question, made };
+  }
+
+  it('a question stays open, is not asked again, and is answered in the next process', async () => {
+    const { first, second, run, question, made } = await interrupted();
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    await settled();
+    expect([made, questions(second)]).toEqual([[], []]);
+    expect(await answer(second, question, true)).toBe(true);
+    expect(resumed.ok && (await resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed' });
+    expect(made).toEqual([{ what: 'main' }]);
+    await first[Symbol.asyncDispose]();
+    await second[Symbol.asyncDispose]();
+  });
+
+  it('an answer that was given while nobody drove the run counts when somebody goes on with it', async () => {
+    const { store, first, second, run, question, made } = await interrupted();
+    const { turn, index, hash } = question.data;
+    const order = { id: 'o', runId: run.id, rootId: run.id, kind: 'approve' as const, text: '', at: new Date(0).toISOString() };
+    await store.order({ ...order, call: { turn, index, hash, always: false } });
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    expect(resumed.ok && (await resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed' });
+    expect(made).toHaveLength(1);
+    await first[Symbol.asyncDispose]();
+    await second[Symbol.asyncDispose]();
+  });
+});
+
+describe('rules that come with a message', () => {
+  const steps = (...more: object[]) => [{ calls: [call('main')] }, { delayMs: 50, calls: [call('main2')] }, ...more, { text: 'ok' }];
+
+  it('count at once for the run and for the children that it has', async () => {
+    const { push, made } = pusher();
+    const runs = [
+      { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
+      { when: { task: 'y' }, steps: steps() },
+    ];
+    await using world = await createWorld(asking({ runs }, { push }, { rulesets: rules('allow push') }));
+    const run = await start(world);
+    await expect.poll(() => made.length).toBe(1);
+    await run.send('stop that', 'ada', ['deny push']);
+    expect((await run.outcome).status).toBe('completed');
+    expect(made).toHaveLength(1);
+    const denied = results(world).find((data) => data.status === 'denied');
+    expect(denied?.output).toContain('rule `deny push` of a message from ada');
+  });
+
+  it('are told to the model, and refused as a whole where one does not read', async () => {
+    const { push } = pusher();
+    await using world = await createWorld(
+      asking(
+        [
+          { delayMs: 50, calls: [call('a')] },
+          { expect: { prompt: 'From now on these rules hold as well: deny push:x\\*' }, text: 'ok' },
+        ],
+        { push },
+        { rulesets: rules('allow push') },
+      ),
+    );
+    const run = await start(world);
+    await expect(run.send('x', 'ada', ['deny push:x', 'forbid push'])).rejects.toMatchObject({ code: 'invalid_rule' });
+    await run.send('careful', 'ada', ['deny push:x*']);
+    await run.outcome;
+    expect(world.facts.filter((fact: Fact) => fact.type === 'message.received')).toHaveLength(1);
+  });
+
+  it('still hold in the next process, and in a follow-up', async () => {
+    const store = createMemoryStore();
+    const { push, made } = pusher();
+    const options = asking([{ delayMs: 60_000, text: 'never' }], { push }, { rulesets: rules('allow push') });
+    const first = await createWorld({ ...options, store: { ...store, close: async () => {} }, excuses: { ended: 'left', told: 'left' } });
+    const run = await start(first);
+    await run.send('no', 'ada', ['deny push']);
+    await first.runtime.drain('a deploy');
+    await store.release(first.runtime.owner);
+    const script = { runs: [{ times: 'any', steps: [{ calls: [call('main')] }, { text: 'ok' }] }] };
+    const next = { ...options, script, store, settings: { workspace: first.workspace } };
+    await using second = await createWorld({ ...next, options: { ids: systemIds } });
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    if (resumed.ok) await resumed.handles[0]?.outcome;
+    const { followUp, loadState } = await import('../../src/kernel/history.ts');
+    await (await second.runtime.start(followUp(await loadState(run.id, store), 'again'))).outcome;
+    expect(made).toEqual([]);
+    expect(results(second).map(({ status }) => status)).toEqual(['denied', 'denied']);
+    await first[Symbol.asyncDispose]();
+  });
+});
