@@ -1,6 +1,7 @@
 import type { Api, Handle } from '../api/api.ts';
 import { isRetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import { createAsker } from './asker.ts';
 import { clean, cleanJson, cleanLine } from './clean.ts';
 import { ended } from './describe.ts';
 import { exitCodes } from './errors.ts';
@@ -39,7 +40,8 @@ export async function attend(io: Io, api: Api, manner: Manner & { start(): Promi
     stopped ??= why;
     if (first) stop(why);
   });
-  const unwatch = api.watch(progress.event);
+  const asker = createAsker(io, api, progress);
+  const unwatch = api.watch(both(progress.event, asker.event));
   let outcome: Outcome | null = null;
   try {
     handle = await manner.start();
@@ -49,6 +51,7 @@ export async function attend(io: Io, api: Api, manner: Manner & { start(): Promi
   } finally {
     endWait();
     unwatch();
+    asker.end();
     release();
     progress.end(outcome);
   }
@@ -58,6 +61,13 @@ export async function attend(io: Io, api: Api, manner: Manner & { start(): Promi
   }
   print(io, outcome, manner);
   return codeFor(outcome, stopped);
+}
+
+export function both<T>(first: (value: T) => void, second: (value: T) => void): (value: T) => void {
+  return (value) => {
+    first(value);
+    second(value);
+  };
 }
 
 function codeFor({ status }: Outcome, stopped: Stop | null): number {

@@ -25,6 +25,11 @@ export const many = Number.POSITIVE_INFINITY;
 export const help: Flag = { name: 'help', short: 'h', help: 'show this help' };
 export const json: Flag = { name: 'json', help: 'print one JSON value on standard output' };
 export const plain: Flag = { name: 'plain', help: 'a line per event instead of live lines' };
+export const ask: Flag = {
+  name: 'ask',
+  value: 'TIME',
+  help: 'how long a call that a rule asks about waits for an answer (on a terminal 10m; elsewhere, without this, it is denied)',
+};
 
 /** The ground every command stands on. */
 export const ground: Flag[] = [

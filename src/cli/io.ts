@@ -72,6 +72,8 @@ export interface OpenOptions {
   dialect?: string | undefined;
   /** Where runs execute; the dialect's place for delegated ones where it is absent. */
   host?: 'inline' | 'process' | undefined;
+  /** How long a question of a run waits for somebody's word, in milliseconds; absent: nobody is asked, and what asks is denied. */
+  askMs?: number | undefined;
 }
 
 /** What a client is served with, over standard input and output. */
@@ -177,8 +179,10 @@ export interface Io {
   trust: TrustBook;
   /** Looks at the ground; what is wrong with it is an answer, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;
-  /** A line from the terminal; null where nobody sits at one. */
-  ask(question: string): Promise<string | null>;
+  /** Whether somebody sits at a terminal who can be asked. */
+  interactive: boolean;
+  /** A line from the terminal; null where nobody sits at one, or the signal fires first. Ctrl-C counts as a signal to the process. */
+  ask(question: string, options?: { signal: AbortSignal }): Promise<string | null>;
   /** Resolves when the run is created. Rejects with its refusal, and with `crashed` where the process came to nothing. */
   detach(request: DetachRequest, settings: Settings): Promise<Detached>;
 }

@@ -15,6 +15,8 @@ export interface Progress {
   event(event: LiveEvent): void;
   /** A word to the user in between. */
   note(text: string): void;
+  /** Nothing is written until the returned function is called: somebody is being asked. */
+  suspend(): () => void;
   /** Leaves the final picture standing. */
   end(outcome: Outcome | null): void;
 }
@@ -33,7 +35,10 @@ function live(io: Io): Progress {
   const painter = createPainter(io);
   const subagents = createSubagentLines(io);
   let ending = false;
+  let held: string[] | null = null;
+  const note = (text: string) => void (held ? held.push(text) : painter.note(text));
   const paint = () =>
+    held === null &&
     painter.paint(
       render(state, {
         columns: Math.max(1, io.columns() - 1),
@@ -48,10 +53,19 @@ function live(io: Io): Progress {
       apply(state, event);
       const said = opening(event);
       const ended = subagents(event);
-      if (said !== '') painter.note(said);
-      if (ended?.kind === 'end') painter.note(ended.text);
+      if (said !== '') note(said);
+      if (ended?.kind === 'end') note(ended.text);
     },
-    note: painter.note,
+    note,
+    suspend() {
+      painter.paint([]);
+      held ??= [];
+      return () => {
+        const kept = held ?? [];
+        held = null;
+        for (const text of kept) painter.note(text);
+      };
+    },
     end(outcome) {
       stop();
       if (outcome) settle(state, outcome);
@@ -73,6 +87,7 @@ function lines(io: Io): Progress {
       if (said !== '' || text !== '') io.err(said + text);
     },
     note: io.err,
+    suspend: () => () => {},
     end() {},
   };
 }
@@ -83,6 +98,7 @@ function streamed(io: Io): Progress {
       if (event.type !== 'delta') io.out(factLine(event));
     },
     note: io.err,
+    suspend: () => () => {},
     end() {},
   };
 }

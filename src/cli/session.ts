@@ -17,14 +17,15 @@ export interface SessionGround {
   dialect?: string | undefined | ((api: Api) => Promise<string | undefined>);
   host?: OpenOptions['host'];
   agents?: { chosen: string | undefined };
+  askMs?: OpenOptions['askMs'];
 }
 
 /** Settings, then the API, then the work; the API is closed whatever happens. */
 export async function withApi<T>(io: Io, ground: SessionGround, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
   const settings = await settle(io, ground);
-  const { drive, host, dialect: named } = ground;
+  const { drive, host, askMs, dialect: named } = ground;
   const dialect = typeof named === 'function' ? await closing(await open(io, settings, { drive: false }), named) : named;
-  return closing(await open(io, settings, { drive, dialect, host }), (api) => work(api, settings));
+  return closing(await open(io, settings, { drive, dialect, host, askMs }), (api) => work(api, settings));
 }
 
 async function closing<T>(api: Api, work: (api: Api) => Promise<T>): Promise<T> {
@@ -84,6 +85,16 @@ function limitsOf(args: Args): LimitsGiven {
     ...(concurrent === undefined ? {} : { maxConcurrent: wholeFlag('--max-concurrent', concurrent, { min: 1, max: 10_000 }) }),
     ...(depth === undefined ? {} : { maxDepth: wholeFlag('--max-depth', depth, { min: 0, max: 16 }) }),
   });
+}
+
+/** How long a question waits where somebody sits at a terminal and has not said. */
+const questionMs = 600_000;
+
+/** Who sits at a terminal is asked; elsewhere only where --ask says how long to wait for `retinue approve`. */
+export function askOf(args: Args, io: Pick<Io, 'interactive'>): number | undefined {
+  const given = args.value('ask');
+  if (given !== undefined) return durationFlag('--ask', given);
+  return io.interactive && !args.has('detach') ? questionMs : undefined;
 }
 
 export function hostOf(args: Args): OpenOptions['host'] {

@@ -98,6 +98,7 @@ function createIo(root: string, version: string): Io {
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
     },
     doctor: async (flags) => (await import('./doctor.ts')).examine(flags, surroundings),
+    interactive: isInteractive(),
     ask,
     async detach(request, { workspace }) {
       const program = join(root, 'bin', 'retinue.js');
@@ -149,15 +150,29 @@ function stopper(): Pick<Io, 'onInterrupt'> {
 }
 
 /** The question goes to standard error: standard output may be somebody's input. Whoever leaves without an answer gave an empty one. */
-async function ask(question: string): Promise<string | null> {
-  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return null;
+function isInteractive(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+async function ask(question: string, options: { signal?: AbortSignal } = {}): Promise<string | null> {
+  if (!isInteractive()) return null;
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // The terminal is not in its usual mode while it asks, so Ctrl-C comes as a key.
+  let interrupted = false;
+  lines.once('SIGINT', () => {
+    interrupted = true;
+    lines.close();
+  });
   const left = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  const stopped = () => interrupted || options.signal?.aborted === true;
   try {
-    return await Promise.race([lines.question(question), left]);
+    const said = await Promise.race([lines.question(question, options), left]).catch(() => '');
+    if (stopped()) process.stderr.write('\n');
+    return stopped() ? null : said;
   } finally {
     lines.close();
+    if (interrupted) process.kill(process.pid, 'SIGINT');
   }
 }
 

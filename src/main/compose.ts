@@ -41,7 +41,7 @@ import { hostsFor } from './hosts.ts';
 import { allServers, createRedact, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
-export async function openApi(settings: Settings, { drive, dialect: dialectName, host }: OpenOptions): Promise<Api> {
+export async function openApi(settings: Settings, { drive, dialect: dialectName, host, askMs }: OpenOptions): Promise<Api> {
   const dialect = await dialectOf(dialectName, settings);
   const { path } = settings.db;
   const durability = settings.durability.value;
@@ -71,6 +71,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
       callModel: createModelCaller(systemClock),
       compileSchema,
       redact,
+      questions: askMs === undefined ? undefined : { attended: () => true, timeoutMs: askMs },
       toolSource: createMcp({ servers, workspace, env: process.env, clock: systemClock, redact, marks: guard.marks }),
       dialect,
       ...hostsFor({ asked: host, usual: dialect.setup?.host }, guard, crash),

@@ -189,6 +189,7 @@ export function world(play: Play = {}): World {
     memories: async () => Promise.reject(new Error('no memories')),
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     doctor: async () => [],
+    interactive: false,
     ask: async () => null,
     detach: async (request) => {
       made.calls.push(['detach', request]);

@@ -2,7 +2,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { attend } from '../attend.ts';
 import type { Args } from '../flags.ts';
 import type { Io } from '../io.ts';
-import { dialectOfRun, groundFlags, withApi } from '../session.ts';
+import { askOf, dialectOfRun, groundFlags, withApi } from '../session.ts';
 import { wholeFlag } from '../values.ts';
 import { mannerOf } from './run.ts';
 
@@ -16,7 +16,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   if (at === undefined) throw new RetinueError('usage', 'which turn? Write --at TURN; `retinue logs ID` shows the turns of a run');
   const turn = wholeFlag('--at', at, { min: 1, max: 1_000_000 });
   const task = text.join(' ').trim() === '' ? goOn : text.join(' ');
-  const ground = { flags: groundFlags(args), drive: true, agents: { chosen: undefined } };
+  const ground = { flags: groundFlags(args), drive: true, agents: { chosen: undefined }, askMs: askOf(args, io) };
   return withApi(io, { ...ground, dialect: (api) => dialectOfRun(api, word) }, async (api) => {
     const id = await api.find(word);
     return (await attend(io, api, { ...manner, start: () => api.fork(id, { turn, task, model: args.value('model') }) })) ?? 0;

@@ -1,7 +1,8 @@
 import type { Api, Handle, Interrupted } from '../../api/api.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
-import { leaveInTime, leavingText, leftBy, unlessPaused } from '../attend.ts';
+import { createAsker } from '../asker.ts';
+import { both, leaveInTime, leavingText, leftBy, unlessPaused } from '../attend.ts';
 import { cleanLine } from '../clean.ts';
 import { ended } from '../describe.ts';
 import type { Args } from '../flags.ts';
@@ -9,17 +10,18 @@ import { paint, shortId, statusStyle } from '../format.ts';
 import type { Io, Stop } from '../io.ts';
 import { outcomeJson, printJson } from '../json.ts';
 import { type Progress, progressFor } from '../progress.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { askOf, groundFlags, withApi } from '../session.ts';
 
 /** Goes on with what earlier processes left unfinished, and waits for it. Exit code 0 when all of it has ended, whatever came out. */
 export async function run(args: Args, io: Io): Promise<number> {
   const flags = groundFlags(args);
+  const askMs = askOf(args, io);
   const agents = { chosen: undefined };
   const patient = args.words.length === 0;
   const progress = progressFor(io, { stream: false, plain: args.has('plain') });
   const party = createParty(io, progress);
   try {
-    await withApi(io, { flags, drive: true, agents }, async (api) => {
+    await withApi(io, { flags, drive: true, agents, askMs }, async (api) => {
       const found = await wanted(args, io, api);
       if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
       const of = (dialect: string) => found.filter((tree) => tree.dialect === dialect);
@@ -28,7 +30,7 @@ export async function run(args: Args, io: Io): Promise<number> {
       await Promise.all([
         party.join(api, of(api.dialect.name), { patient }),
         ...others.map((dialect) =>
-          withApi(io, { flags, drive: true, dialect, agents }, (other) => party.join(other, of(dialect), { patient })),
+          withApi(io, { flags, drive: true, dialect, agents, askMs }, (other) => party.join(other, of(dialect), { patient })),
         ),
       ]);
     });
@@ -93,9 +95,13 @@ function createParty(io: Io, progress: Progress) {
     outcomes,
     async join(api: Api, trees: Interrupted[], options: { patient: boolean }): Promise<void> {
       apis.add(api);
-      const unwatch = api.watch(progress.event);
+      const asker = createAsker(io, api, progress);
+      const unwatch = api.watch(both(progress.event, asker.event));
+      const open = (await api.questions()).filter((question) => trees.some((tree) => tree.rootId === question.rootId));
+      for (const question of open) asker.open(question);
       await Promise.all(trees.map((tree) => one(api, tree.rootId, options)));
       unwatch();
+      asker.end();
       apis.delete(api);
     },
     end() {

@@ -6,7 +6,7 @@ import { shortId } from '../format.ts';
 import { hintInterrupted } from '../gone.ts';
 import type { Detached, Io } from '../io.ts';
 import { printJson } from '../json.ts';
-import { hostOf, runFlags, settle, withApi } from '../session.ts';
+import { askOf, hostOf, runFlags, settle, withApi } from '../session.ts';
 import type { Settings } from '../settings.ts';
 
 /** What a brief's task holds; more than that from standard input becomes its context. */
@@ -17,7 +17,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   const flags = runFlags(args);
   const schema = await schemaOf(args, io);
   const text = await textOf(args, io);
-  const open = { ...optional('dialect', args.value('dialect')), ...optional('host', hostOf(args)) };
+  const open = { ...optional('dialect', args.value('dialect')), ...optional('host', hostOf(args)), ...optional('askMs', askOf(args, io)) };
   const ground = { flags, agents: { chosen: args.value('agent') } };
   const briefFor = async ({ workspace }: Settings) => ({
     ...text,

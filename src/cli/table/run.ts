@@ -1,4 +1,4 @@
-import { type Command, ground, json, many, plain } from '../command.ts';
+import { ask, type Command, ground, json, many, plain } from '../command.ts';
 import type { Flag } from '../flags.ts';
 
 const runFlags: Flag[] = [
@@ -17,6 +17,7 @@ const runFlags: Flag[] = [
   { name: 'budget-tokens', value: 'N', help: 'tokens for the whole tree (default: 2000000)' },
   { name: 'output-schema', value: 'FILE', help: 'a JSON Schema that the result must fit' },
   { name: 'host', value: 'PLACE', help: '`inline` (default) or `process`: each run in a process of its own, without keys' },
+  ask,
   { name: 'detach', short: 'd', help: 'run in a background process, print the run’s id and return' },
   { name: 'stream-json', help: 'print facts as JSON Lines on standard output as they come' },
 ];

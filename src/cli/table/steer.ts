@@ -1,4 +1,4 @@
-import { type Command, ground, json, many, plain } from '../command.ts';
+import { ask, type Command, ground, json, many, plain } from '../command.ts';
 
 export const steerCommands: Command[] = [
   {
@@ -8,7 +8,7 @@ export const steerCommands: Command[] = [
     summary: 'go on with runs whose process is gone, from their last fact',
     about:
       'Without an ID every interrupted run. No answer of a model and no finished tool call is asked for again; a call that was cut off is told to the model as unknown, or made again where that does no harm. Deadlines count the time in between. Returns when all of it has ended, with exit code 0 whatever came out; --json prints the outcomes.',
-    flags: [json, plain, ...ground],
+    flags: [ask, json, plain, ...ground],
     words: { min: 0, max: many },
     examples: [
       ['retinue resume', 'after a crash, a restart or a closed laptop'],
@@ -45,15 +45,52 @@ export const steerCommands: Command[] = [
   {
     name: 'message',
     group: 'steer',
-    usage: 'ID TEXT… [flags]',
+    usage: 'ID [--deny RULE] TEXT… [flags]',
     summary: 'steer a live run, or ask a finished one a follow-up',
     about:
-      'A live run reads the text at its next turn. A finished one goes on with its context in a new run, which is then shown like `run` and decides the exit code.',
-    flags: [json, plain, ...ground],
-    words: { min: 2, max: many },
-    examples: [['retinue message last "also look at the tests"', '']],
+      'A live run reads the text at its next turn; what --deny forbids is closed to it and to everything below it from its next call on, and for good. A finished one goes on with its context in a new run, which is then shown like `run` and decides the exit code.',
+    flags: [
+      { name: 'deny', value: 'RULE', many: true, help: 'take a right away from a live run, as `tool` or `tool:pattern`' },
+      ask,
+      json,
+      plain,
+      ...ground,
+    ],
+    words: { min: 1, max: many },
+    examples: [
+      ['retinue message last "also look at the tests"', ''],
+      ['retinue message last --deny "bash:git push*" "do not push"', 'tell it, and take the right away'],
+    ],
     exits: 'work',
     load: () => import('../commands/message.ts'),
+  },
+  {
+    name: 'approve',
+    group: 'steer',
+    usage: '[ID [--always]] [flags]',
+    summary: 'allow a call that a rule asks about; without an ID, list what waits',
+    about:
+      'A run that somebody attends (`run` on a terminal, or with --ask) stops where a rule says ask, shows the call and waits. What is executed is exactly what was shown. With --always the same subjects are not asked about again in that run and below it; a deny still holds. The answer of a run that no process drives is kept until `retinue resume`.',
+    flags: [{ name: 'always', help: 'also for the same subjects from now on, in this run and below it' }, json, ...ground],
+    words: { min: 0, max: 1 },
+    examples: [
+      ['retinue approve', 'what waits, with the ids'],
+      ['retinue approve 3f2a91c0', 'the one thing that this run asks'],
+    ],
+    exits: 'work',
+    load: () => import('../commands/approve.ts'),
+  },
+  {
+    name: 'refuse',
+    group: 'steer',
+    usage: 'ID [REASON…] [flags]',
+    summary: 'refuse a call that a rule asks about',
+    about: 'The run reads that it was refused, with the reason, and goes on.',
+    flags: [json, ...ground],
+    words: { min: 1, max: many },
+    examples: [['retinue refuse 3f2a91c0 "push to a branch instead"', '']],
+    exits: 'work',
+    load: () => import('../commands/refuse.ts'),
   },
   {
     name: 'fork',
@@ -66,6 +103,7 @@ export const steerCommands: Command[] = [
       { name: 'at', value: 'TURN', help: 'the last turn to keep; `retinue logs ID` shows them' },
       { name: 'model', value: 'NAME', help: 'another model, as `provider/model`' },
       { name: 'stream-json', help: 'print facts as JSON Lines on standard output as they come' },
+      ask,
       json,
       plain,
       ...ground,
