@@ -1,4 +1,4 @@
-import type { RuleAction } from '../contract/grant.ts';
+import type { Decision, RuleAction } from '../contract/grant.ts';
 import type { LimitName } from '../contract/limits.ts';
 
 /** How a call of the tool without any particulars would be decided, by which rule and whose. */
@@ -23,4 +23,16 @@ export interface Explanation {
   workspaceRules: boolean;
   warnings: string[];
   prompt: string;
+}
+
+/** How a call would be decided, and each thing that rules were asked about. Keys in the order in which they are printed. */
+export interface PolicyVerdict extends Decision {
+  call: string;
+  tool: string;
+  agent: string;
+  /** Whether the agent gets the tool at all. */
+  offered: boolean;
+  /** Why no rule was asked: the call cannot be read. */
+  refused?: string;
+  parts: (Decision & { subject: string; unsafe?: string; alias?: true })[];
 }

@@ -2,7 +2,7 @@ import type { Api } from '../api/api.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
-import type { Explanation } from './explanation.ts';
+import type { Explanation, PolicyVerdict } from './explanation.ts';
 import type { Settings, SettingsFlags, TrustItem } from './settings.ts';
 
 /** `interrupt`: Ctrl-C. `terminate`: the process is to leave (SIGTERM, the terminal is gone). `closed`: nobody reads standard output any more. */
@@ -84,8 +84,8 @@ export interface McpService {
   fixed: boolean;
   /** For what the client delegates. */
   limits: LimitsGiven;
-  /** The API on the client's workspace; null where it names none. Without `drive` only to look. */
-  open(workspace: string | null, options: { drive: boolean }): Promise<Api>;
+  /** The API on the client's workspace; null where it names none. Without `drive` only to look. `asks`: somebody answers where rules ask. */
+  open(workspace: string | null, options: { drive: boolean; asks: boolean }): Promise<Api>;
   /** Ends it before the client does. */
   stop: AbortSignal;
   /** The end has begun, for whatever reason. Called once. */
@@ -174,6 +174,8 @@ export interface Io {
   crashDemo(say: (text: string) => void): Promise<CrashDemo>;
   /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */
   explain(settings: Settings, name: string): Promise<Explanation>;
+  /** How a call would be decided. Rejects with `unknown_agent`, `unknown_tool` or `invalid_config`. */
+  policy(settings: Settings, question: { call: string; agent: string }): Promise<PolicyVerdict>;
   /** `drive`: the command may write. Without it there need be no database. */
   memories(settings: Settings, options: { drive: boolean }): Promise<Memories & { close(): Promise<void> }>;
   trust: TrustBook;

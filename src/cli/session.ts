@@ -87,8 +87,8 @@ function limitsOf(args: Args): LimitsGiven {
   });
 }
 
-/** How long a question waits where somebody sits at a terminal and has not said. */
-const questionMs = 600_000;
+/** How long a question waits for somebody who sits there and has not said. */
+export const questionMs = 600_000;
 
 /** Who sits at a terminal is asked; elsewhere only where --ask says how long to wait for `retinue approve`. */
 export function askOf(args: Args, io: Pick<Io, 'interactive'>): number | undefined {

@@ -91,6 +91,7 @@ function createIo(root: string, version: string): Io {
     demo: async (name) => (await import('./demo.ts')).demoOf(name, { root, ...surroundings }),
     crashDemo: async (say) => (await import('./demo-crash.ts')).crashDemo({ root, env }, say),
     explain: async (settings, name) => (await import('./compose.ts')).explain(settings, name),
+    policy: async (settings, question) => (await import('./compose.ts')).policy(settings, question),
     memories: async (settings, options) => (await import('./compose.ts')).openMemories(settings, options),
     trust: {
       list: async () => (await trust()).listTrust(env),

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import type { Api } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
-import type { Explanation } from '../cli/explanation.ts';
+import type { Explanation, PolicyVerdict } from '../cli/explanation.ts';
 import type { OpenOptions } from '../cli/io.ts';
 import type { Settings } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
@@ -38,6 +38,7 @@ import { logFile } from './detach.ts';
 import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
 import { hostsFor } from './hosts.ts';
+import { type PolicyQuestion, testPolicy } from './policy.ts';
 import { allServers, createRedact, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
@@ -161,10 +162,20 @@ function once<T>(make: () => Promise<T>): { (): Promise<T>; made: Promise<T> | n
 
 /** What a run of the agent would get; nothing is opened. */
 export async function explain(settings: Settings, name: string): Promise<Explanation> {
+  return explainAgent(settings, name, explainGround(settings));
+}
+
+/** How a call of an agent would be decided; nothing is opened. */
+export async function policy(settings: Settings, question: PolicyQuestion): Promise<PolicyVerdict> {
+  return testPolicy(settings, question, explainGround(settings));
+}
+
+function explainGround(settings: Settings) {
   const { memories, scratchpads } = createMemoryNotes();
   const search = searchBackend(process.env);
-  const tools = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandboxed: false } }).map((tool) => tool.name);
-  return explainAgent(settings, name, { tools, delegationTools: toolNames(native), rulesets: rulesets(settings, native) });
+  const made = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandboxed: false } });
+  const tools = made.map((tool) => tool.name);
+  return { made, tools, delegationTools: toolNames(native), rulesets: rulesets(settings, native) };
 }
 
 /** What `retinue memory` works on: the notes of the workspace's database. A command that only reads makes none where there is none. */

@@ -3,7 +3,7 @@ import { checkRefused } from '../cli/agent-notices.ts';
 import type { Explanation, ToolVerdict } from '../cli/explanation.ts';
 import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
-import type { Ruleset } from '../contract/grant.ts';
+import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
 import { admit, type Ground } from '../kernel/admit.ts';
 import { decide, formatRule } from '../parts/policy.ts';
@@ -25,20 +25,7 @@ const nobody = '0'.repeat(16);
 /** Rejects with `unknown_agent`, and with `invalid_config` where the agent's file is refused. */
 export async function explainAgent(settings: Settings, name: string, given: ExplainGround): Promise<Explanation> {
   const found = settings.agents();
-  checkRefused(found, name);
-  const catalog = catalogOf(settings);
-  // Admission looks at their names alone.
-  const tools = new Map([...given.tools, ...given.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
-  const ground: Ground = {
-    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: given.rulesets },
-    catalog,
-    tools,
-    delegationTools: given.delegationTools,
-    setup: {},
-    models: { resolve: async () => anyModel },
-    compileSchema: async () => () => null,
-  };
-  const { agent, grant } = await admit({ task: 'none', agent: name, model: 'any' }, { runId: nobody, rootId: nobody }, ground, null);
+  const { agent, grant, tools } = await grantOf(settings, name, given);
   const verdict = (tool: string): ToolVerdict => ({ tool, ...decide(grant.rulesets, { tool, subjects: [] }) });
   const left = [...tools.keys()].filter((tool) => !grant.tools.includes(tool)).map((tool) => byDepth(verdict(tool)));
   const isBuiltIn = (tool: string) => !tool.startsWith('mcp__');
@@ -70,6 +57,29 @@ export async function explainAgent(settings: Settings, name: string, given: Expl
     warnings: found.warnings.filter(({ source }) => source === agent.source).map(({ message }) => message),
     prompt: agent.prompt,
   };
+}
+
+/** What a root run of the agent would be given. Rejects like `explainAgent`. */
+export async function grantOf(
+  settings: Settings,
+  name: string,
+  given: ExplainGround,
+): Promise<{ agent: Agent; grant: Grant; tools: ReadonlyMap<string, AnyTool> }> {
+  checkRefused(settings.agents(), name);
+  const catalog = catalogOf(settings);
+  // Admission looks at their names alone.
+  const tools = new Map([...given.tools, ...given.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
+  const ground: Ground = {
+    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: given.rulesets },
+    catalog,
+    tools,
+    delegationTools: given.delegationTools,
+    setup: {},
+    models: { resolve: async () => anyModel },
+    compileSchema: async () => () => null,
+  };
+  const { agent, grant } = await admit({ task: 'none', agent: name, model: 'any' }, { runId: nobody, rootId: nobody }, ground, null);
+  return { agent, grant, tools };
 }
 
 /** Servers are not asked: what an agent names of their tools stands for what they have. */

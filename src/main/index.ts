@@ -1,5 +1,5 @@
 // The package's door for programs.
-export type { Api, LiveEvent, RunDetail, RunView } from '../api/api.ts';
+export type { Api, LiveEvent, Question, RunDetail, RunView } from '../api/api.ts';
 export type { EventOptions } from '../api/events.ts';
 export type { Agent } from '../contract/agent.ts';
 export type { Artifact } from '../contract/artifact.ts';

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
-import type { Api, Handle } from '../api/api.ts';
+import { type Answered, answerBy } from '../api/answer-by.ts';
+import type { Api, Handle, Question } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { EventOptions } from '../api/events.ts';
 import type { Agent } from '../contract/agent.ts';
@@ -46,6 +47,13 @@ export interface RetinueOptions {
   /** The directory that tools may touch; the current one where it is absent. */
   workspace?: string;
   rules?: string[];
+  /**
+   * Answers where a rule says `ask`: true, false, `always` (for the same subjects in that run and below it), or why not. What it rejects with
+   * is a refusal. Without it nobody is asked: every `ask` is a deny.
+   */
+  approve?(question: Question, signal: AbortSignal): Promise<boolean | 'always' | { refused: string }>;
+  /** How long a question waits for that; ten minutes where it is absent. */
+  approveMs?: number;
   limits?: LimitsGiven;
   prices?: Record<string, Price>;
   store?: Store;
@@ -64,7 +72,8 @@ export interface Run<T> {
   /** Never rejects for an agent's failure. */
   outcome: Promise<OutcomeOf<T>>;
   events(options?: EventOptions): AsyncIterable<StoredFact | Delta>;
-  send(text: string): Promise<void>;
+  /** `rules` narrow it, and everything below it, from now on. */
+  send(text: string, rules?: string[]): Promise<void>;
   cancel(reason: string): Promise<void>;
 }
 
@@ -105,6 +114,8 @@ export function createRetinue(options: RetinueOptions): Retinue {
   const servers = serversOf(options.mcpServers ?? {});
   const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
   const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime });
+  const { approve } = options;
+  if (approve) answerBy(api, async (question, signal) => answerOf(await approve(question, signal)));
 
   async function runtime() {
     const own = await Promise.all(Object.entries(options.tools ?? {}).map(([name, tool]) => fromAiTool(name, tool, compileSchema)));
@@ -129,6 +140,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
       callModel: createModelCaller(systemClock),
       compileSchema,
       redact,
+      questions: approve && { attended: () => true, timeoutMs: options.approveMs },
       toolSource: createMcp({ servers, workspace, env: process.env, clock: systemClock, redact, marks: guard.marks }),
       models: withPrices(models, options.prices ?? {}),
       settings: {
@@ -147,6 +159,11 @@ export function createRetinue(options: RetinueOptions): Retinue {
     close: () => api.close(),
     [Symbol.asyncDispose]: () => api.close(),
   };
+}
+
+function answerOf(said: boolean | 'always' | { refused: string }): Answered {
+  if (typeof said === 'object') return { allowed: false, reason: said.refused, by: 'the program' };
+  return { allowed: said === true || said === 'always', always: said === 'always', by: 'the program' };
 }
 
 function serversOf(given: Record<string, McpServer>): Record<string, McpServer> {
@@ -170,7 +187,7 @@ function delegating(start: Starter, api: Api): Delegating {
       id: run.id,
       outcome: run.outcome.then(typed),
       events: (options) => api.events(run.id, options),
-      send: (text) => run.send(text),
+      send: (text, rules) => run.send(text, 'the program', rules),
       cancel: (reason) => run.cancel(reason),
     };
   }

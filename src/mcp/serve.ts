@@ -14,11 +14,12 @@ import { z } from 'zod';
 import { detach } from '../parts/dialect.ts';
 import { unknown } from '../parts/nearest.ts';
 import { cleanText } from '../parts/text.ts';
+import { canElicit, elicitingAnswerer } from './elicit.ts';
 import { createLineTransport } from './lines.ts';
 import { createSession, type Session, type SessionOptions } from './session.ts';
 import { instructionsOf } from './tools.ts';
 
-export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label'> {
+export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label' | 'answerer'> {
   version: string;
   /** Whether the workspace was given by hand: then the client's roots do not count. */
   fixed: boolean;
@@ -63,7 +64,12 @@ export async function serve(transport: Transport, options: ServerOptions & { con
     { capabilities: { tools: {} }, instructions: instructionsOf(dialect) },
   );
   const gone = new AbortController();
-  const session = createSession({ ...options, workspace, label });
+  const session = createSession({
+    ...options,
+    workspace,
+    label,
+    answerer: () => (canElicit(server) ? elicitingAnswerer(server, gone.signal) : null),
+  });
 
   function label(): string {
     const { name = 'client', version: of = '' } = server.getClientVersion() ?? {};

@@ -1,6 +1,7 @@
 // One client's use of Retinue: the API on its workspace, opened when it is first needed; the root run it delegates from, created at its first
 // delegation; and what it has been told, so that nothing that ended while it did not wait is lost.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
+import { type Answerer, answerBy } from '../api/answer-by.ts';
 import type { Api } from '../api/api.ts';
 import { isRetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
@@ -19,7 +20,9 @@ export interface SessionOptions {
   /** The client's workspace; null where it names none. */
   workspace(): Promise<string | null>;
   /** `drive`: to delegate there; else only to look, which leaves nothing behind. */
-  open(workspace: string | null, options: { drive: boolean }): Promise<Api>;
+  open(workspace: string | null, options: { drive: boolean; asks: boolean }): Promise<Api>;
+  /** Who answers where a rule asks; null where nobody can be asked. */
+  answerer(): Answerer | null;
   /** What the client calls itself. */
   label(): string;
   every: ProgressGround['every'];
@@ -69,7 +72,7 @@ export function createSession(options: SessionOptions): Session {
       const api = await opening;
       return toolList(api.dialect, agentsOf(api));
     }
-    const api = await options.open(await folder(), { drive: false });
+    const api = await options.open(await folder(), { drive: false, asks: false });
     try {
       return toolList(api.dialect, agentsOf(api));
     } finally {
@@ -79,7 +82,12 @@ export function createSession(options: SessionOptions): Session {
 
   function opened(): Promise<Api> {
     opening ??= folder()
-      .then((workspace) => options.open(workspace, { drive: true }))
+      .then(async (workspace) => {
+        const answerer = options.answerer();
+        const api = await options.open(workspace, { drive: true, asks: answerer !== null });
+        if (answerer) answerBy(api, answerer);
+        return api;
+      })
       .catch((error: unknown) => {
         // What was wrong may be put right before the next call.
         opening = null;

@@ -190,7 +190,7 @@ describe('message', () => {
   it('steers a live run', async () => {
     const { code, stdout, io } = await run(['message', 'last', 'look', 'there'], { api: { message: async () => ({ kind: 'sent' }) } });
     expect([code, stdout]).toEqual([0, '00000000 reads it at its next turn\n']);
-    expect(call(io, 'message')).toEqual([rootId, 'look there']);
+    expect(call(io, 'message')).toEqual([rootId, 'look there', { rules: [] }]);
   });
 
   it('shows the answer of a finished one', async () => {

@@ -27,7 +27,7 @@ describe('mcp', () => {
     const [service] = call(io, 'serveMcp') as [McpService];
     expect([code, stdout]).toEqual([0, '']);
     expect(service).toMatchObject({ fixed: false, limits: { timeoutMs: 90_000, maxDepth: 2, maxConcurrent: 3 } });
-    await service.open('/roots/first', { drive: true });
+    await service.open('/roots/first', { drive: true, asks: false });
     expect(io.calls.filter(([name]) => name === 'settings').at(-1)?.[1]).toMatchObject({ workspace: '/roots/first', rules: ['deny bash'] });
     expect(call(io, 'open')).toEqual([{ drive: true, dialect: undefined }]);
   });

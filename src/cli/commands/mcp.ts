@@ -3,7 +3,7 @@ import { unknown } from '../../parts/nearest.ts';
 import { cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
 import { type Io, type McpClient, type McpInstallation, mcpClients } from '../io.ts';
-import { hostOf, runFlags, settle } from '../session.ts';
+import { hostOf, questionMs, runFlags, settle } from '../session.ts';
 import type { SettingsFlags } from '../settings.ts';
 
 /** Clients wait about that long before they kill a server. */
@@ -37,10 +37,10 @@ async function serve(args: Args, io: Io): Promise<number> {
       limits: flags.limits,
       stop: stop.signal,
       leaving: () => void ends.push(io.every(leaveMs, () => io.exitNow(1))),
-      async open(workspace, { drive }) {
+      async open(workspace, { drive, asks }) {
         const there: SettingsFlags = workspace === null ? flags : { ...flags, workspace };
         const settings = await settle(said, { flags: there, agents: { chosen: undefined } });
-        return io.open(settings, { drive, dialect: name, host });
+        return io.open(settings, { drive, dialect: name, host, askMs: asks ? questionMs : undefined });
       },
     });
     return 0;

@@ -18,6 +18,29 @@ export const groundCommands: Command[] = [
     load: () => import('../commands/agents.ts'),
   },
   {
+    name: 'policy',
+    group: 'run',
+    usage: 'test CALL [--agent NAME] [flags]',
+    summary: 'show how a call would be decided, by which rule and whose',
+    about:
+      'CALL is `tool` or `tool:what`: a command for bash, a path for the file tools, an address for webfetch. Every part that rules are asked about is shown with its answer; of a shell command that is each simple command in it. Nothing is executed. Exit code 0: it would be made without a question; 1: it would be asked about or denied.',
+    flags: [
+      { name: 'agent', value: 'NAME', help: 'the agent that would call it (default: general)' },
+      { name: 'allow', value: 'RULE', many: true, help: 'as for `run`' },
+      { name: 'deny', value: 'RULE', many: true, help: 'as for `run`' },
+      json,
+      ...ground,
+    ],
+    words: { min: 1, max: many },
+    examples: [
+      ['retinue policy test "bash:git log" --agent review', ''],
+      ['retinue policy test "bash:git log | tee x" --allow "bash:git log*"', 'both commands are asked about'],
+      ['retinue policy test write:.git/hooks/x', ''],
+    ],
+    exits: 'work',
+    load: () => import('../commands/policy.ts'),
+  },
+  {
     name: 'dialects',
     group: 'run',
     usage: '[flags]',

@@ -1,0 +1,95 @@
+// Questions answered from another terminal, with the real program.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Question } from '../../src/api/api.ts';
+import { createPlace as createEmpty, type Place } from './support-process.ts';
+
+const note = (text: string) => ({ calls: [{ tool: 'write', args: { path: `${text}.txt`, content: text } }] });
+const config = { rules: ['ask write'] };
+
+function createPlace(script: object, settings: object = {}) {
+  const place = createEmpty(script);
+  writeFileSync(join(place.folder, 'retinue.config.json'), JSON.stringify(settings));
+  return { ...place, exists: (name: string) => existsSync(join(place.folder, name)) };
+}
+
+function waiting(place: Place): Promise<Question[]> {
+  return place.until<Question[]>(['approve'], (found) => found.length === 1);
+}
+
+describe('a call that a rule asks about', () => {
+  it('is made after `approve`, and not after `refuse`, which the model reads', async () => {
+    const steps = [note('a'), note('b'), { expect: { prompt: 'refused by the user: not that one' }, text: 'done' }];
+    using place = createPlace({ runs: [{ steps }] }, config);
+    const running = place.start('run', '--ask', '1m', 'go');
+    const [question] = await waiting(place);
+    expect(question).toMatchObject({ tool: 'write', subjects: ['a.txt'], decision: { rule: 'ask write' } });
+    const listed = await place.run('approve');
+    expect(listed.out).toMatch(/asks to use write: rule `ask write`/);
+    expect((await place.run('ps')).err).toContain('1 call waits for an answer: retinue approve');
+    expect(await place.run('approve', (question as Question).id)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('write approved'),
+    });
+    await place.until<Question[]>(['approve'], (found) => found[0]?.subjects[0] === 'b.txt');
+    expect(await place.run('refuse', 'last', 'not that one')).toMatchObject({ code: 0, out: expect.stringContaining('write refused') });
+    const { code, out, err } = await running.finished;
+    expect([code, out]).toEqual([0, 'done\n']);
+    expect(err).toMatch(/it waits for `retinue approve \w{8}\.1\.0`/);
+    expect([place.exists('a.txt'), place.exists('b.txt')]).toEqual([true, false]);
+    expect((await place.run('replay', 'last')).code).toBe(0);
+    expect(await place.run('approve', 'last')).toMatchObject({ code: 2, err: expect.stringContaining('nothing waits for an answer') });
+  });
+
+  it('is denied at once where nobody sits at a terminal and nobody said --ask', async () => {
+    using place = createPlace({ runs: [{ steps: [note('a'), { expect: { prompt: 'nobody can be asked' }, text: 'done' }] }] }, config);
+    expect(await place.run('run', 'go')).toMatchObject({ code: 0, out: 'done\n' });
+  });
+
+  it('is still open after kill -9; an answer that nobody hears is kept for `resume`', async () => {
+    using place = createPlace({ runs: [{ steps: [note('a'), { text: 'done' }] }] }, config);
+    const running = place.start('run', '--ask', '5m', 'go');
+    const [question] = await waiting(place);
+    running.process.kill('SIGKILL');
+    await running.finished;
+    expect((await waiting(place))[0]?.id).toBe(question?.id);
+    expect(await place.run('approve', 'last')).toMatchObject({ code: 0, out: expect.stringContaining('`retinue resume`') });
+    expect((await place.run('resume')).code).toBe(0);
+    expect(place.exists('a.txt')).toBe(true);
+    const facts = JSON.parse((await place.run('logs', 'last', '--json')).out) as { type: string }[];
+    expect(facts.filter(({ type }) => type === 'approval.asked')).toHaveLength(1);
+  });
+});
+
+describe('message --deny', () => {
+  it('takes a right away from a live run of another process', async () => {
+    const steps = [
+      { ...note('a'), delayMs: 3000 },
+      { expect: { prompt: 'rule `deny write` of a message from the user' }, text: 'done' },
+    ];
+    using place = createPlace({ runs: [{ steps }] });
+    const running = place.start('run', 'go');
+    await place.until<{ status: string }[]>(['ps'], (found) => found[0]?.status === 'running');
+    expect((await place.run('message', 'last', '--deny', 'write')).code).toBe(0);
+    expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
+    expect(place.exists('a.txt')).toBe(false);
+  });
+});
+
+describe('policy test', () => {
+  it('shows how a call would be decided, by which rule and whose', async () => {
+    using place = createPlace({ runs: [] }, { rules: ['deny write:secret/*'] });
+    expect(await place.run('policy', 'test', 'write:a.txt')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^allow {2}write:a.txt/),
+    });
+    const denied = await place.run('policy', 'test', 'write:secret/x');
+    expect(denied).toMatchObject({ code: 1, out: expect.stringContaining('rule `deny write:secret/*` of') });
+    const reader = await place.run('policy', 'test', 'write:a.txt', '--agent', 'explore', '--json');
+    expect(JSON.parse(reader.out)).toMatchObject({ action: 'deny', offered: false, owner: 'agent explore', parts: [{ subject: 'a.txt' }] });
+    const shell = await place.run('policy', 'test', 'bash:git log | rm x', '--deny', 'bash:rm *', '--json');
+    expect(JSON.parse(shell.out)).toMatchObject({ action: 'deny', rule: 'deny bash:rm *' });
+    expect(await place.run('policy', 'test', 'wriet:x')).toMatchObject({ code: 2, err: expect.stringContaining('did you mean `write`') });
+  });
+});
