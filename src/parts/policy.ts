@@ -96,9 +96,8 @@ function ruleFor(rules: readonly Rule[], tool: string, subject: Subject | null):
   if (unsafe === undefined) return ruleFor(rules, tool, text);
   return rules.findLast((rule) => {
     const { action, pattern } = rule;
-    const named = matches(rule, tool, `${unsafePrefix}${text}`);
-    if (action !== 'allow') return named || matches(rule, tool, text);
-    return named && (pattern === null || pattern === '*' || pattern.startsWith(unsafePrefix));
+    if (pattern?.startsWith(unsafePrefix)) return matches(rule, tool, `${unsafePrefix}${text}`);
+    return (action !== 'allow' || pattern === null || pattern === '*') && matches(rule, tool, text);
   });
 }
 
@@ -113,7 +112,8 @@ export function subjectText(subject: Subject): string {
 export function decide(rulesets: readonly Ruleset[], call: { tool: string; subjects: readonly Subject[] }): Decision {
   const silent: Decision = { action: 'deny', owner: builtIn, rule: null };
   if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return silent;
-  const subjects = call.subjects.length === 0 ? [null] : call.subjects;
+  // Other names alone are no call: what it is itself must be allowed.
+  const subjects = call.subjects.every(isAlias) ? [null, ...call.subjects] : call.subjects;
   let strictest: Decision | null = null;
   for (const { kind, owner, rules } of rulesets) {
     for (const subject of subjects) {

@@ -16,6 +16,8 @@ export const crashFacts = [
   'child.created',
   'child.ended',
   'message.received',
+  'approval.asked',
+  'approval.answered',
   'cancel.asked',
   'run.paused',
   'run.resumed',

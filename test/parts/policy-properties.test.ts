@@ -2,12 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Rule, Ruleset } from '../../src/contract/grant.ts';
 import { decide, formatRule, matches, offered, parseRule, toolRuleset } from '../../src/parts/policy.ts';
+import type { Subject } from '../../src/ports/subject.ts';
 
 // Few letters, so that rules and calls meet often.
 const toolName = fc.constantFrom('read', 'write', 'bash', 'mcp__a', 'mcp__b');
 const ruleTool = fc.constantFrom('read', 'write', 'bash', 'mcp__a', 'mcp__*', '*');
 const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '/'), maxLength: 4 });
-const pattern = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '*', '?'), minLength: 1, maxLength: 4 });
+const plainPattern = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '*', '?'), minLength: 1, maxLength: 4 });
+const pattern = fc.oneof({ weight: 5, arbitrary: plainPattern }, { weight: 1, arbitrary: plainPattern.map((each) => `unsafe:${each}`) });
 const action = fc.constantFrom('allow' as const, 'allow' as const, 'ask' as const, 'deny' as const);
 const rule: fc.Arbitrary<Rule> = fc.record({ action, tool: ruleTool, pattern: fc.option(pattern, { freq: 2 }) });
 const ruleset = (kind: Ruleset['kind']): fc.Arbitrary<Ruleset> =>
@@ -18,6 +20,14 @@ const toolList = fc
   .filter((made) => made !== null);
 const narrowing = fc.oneof({ weight: 3, arbitrary: ruleset('narrowing') }, { weight: 1, arbitrary: toolList });
 const call = fc.record({ tool: toolName, subjects: fc.array(text, { maxLength: 2 }) });
+const marked: fc.Arbitrary<Subject> = fc.oneof(
+  text,
+  text.map((each) => ({ text: each, unsafe: 'a flag' })),
+  fc.record({ text, alias: fc.constant(true as const), tool: toolName }),
+  text.map((each) => ({ text: each, alias: true as const })),
+);
+/** Calls as tools describe them, with what patterns may not allow and with other names for the same. */
+const anyCall = fc.record({ tool: toolName, subjects: fc.array(marked, { maxLength: 3 }) });
 /** Half of the owners begin with `allow *`: with nothing but random rules nearly everything would be denied from the start. */
 const owner = fc.tuple(ruleset('owner'), fc.boolean()).map(([made, open]): Ruleset => {
   return open ? { ...made, rules: [{ action: 'allow', tool: '*', pattern: null }, ...made.rules] } : made;
@@ -27,14 +37,14 @@ const owners = fc.array(owner, { minLength: 1, maxLength: 2 });
 const lineage = fc.tuple(owners, fc.array(fc.array(narrowing, { maxLength: 2 }), { minLength: 1, maxLength: 4 }));
 
 const strictness = { allow: 0, ask: 1, deny: 2 };
-const rank = (rulesets: Ruleset[], one: { tool: string; subjects: string[] }) => strictness[decide(rulesets, one).action];
+const rank = (rulesets: Ruleset[], one: { tool: string; subjects: Subject[] }) => strictness[decide(rulesets, one).action];
 
 describe('rights', () => {
   test('invariant 2: in 100,000 random lineages a child never may what an ancestor may not', { timeout: 60_000 }, () => {
     let narrowed = 0;
     const last = [0, 0, 0];
     fc.assert(
-      fc.property(lineage, call, ([root, generations], one) => {
+      fc.property(lineage, anyCall, ([root, generations], one) => {
         let rulesets = root;
         let above = rank(rulesets, one);
         for (const added of generations) {
@@ -61,7 +71,7 @@ describe('rights', () => {
         rule,
         fc.nat(),
         fc.nat(),
-        call,
+        anyCall,
         (root, others, extra, which, place, one) => {
           const rulesets = [...root, ...others];
           const index = which % rulesets.length;
@@ -72,6 +82,42 @@ describe('rights', () => {
         },
       ),
       { seed: 20_267, numRuns: 10_000 },
+    );
+  });
+
+  test('invariant 4: a mark on a subject, or another name for it, never allows anything', () => {
+    let stricter = 0;
+    fc.assert(
+      fc.property(owners, fc.array(narrowing, { maxLength: 3 }), call, marked, fc.boolean(), (root, others, one, added, mark) => {
+        const rulesets = [...root, ...others];
+        // Rules that name what is unsafe speak of nothing else.
+        fc.pre(!mark || !rulesets.some(({ rules }) => rules.some((each) => each.pattern?.startsWith('unsafe:'))));
+        const before = rank(rulesets, one);
+        const [first = 'a', ...rest] = one.subjects;
+        const subjects: Subject[] = mark ? [{ text: first, unsafe: 'a flag' }, ...rest] : [...one.subjects, added];
+        const after = rank(rulesets, { ...one, subjects });
+        // A call without subjects is another one: rules with patterns say nothing about it.
+        if (one.subjects.length === 0) return;
+        if (after > before) stricter++;
+        expect(after).toBeGreaterThanOrEqual(before);
+      }),
+      { seed: 20_273, numRuns: 20_000 },
+    );
+    expect(stricter).toBeGreaterThan(100);
+  });
+
+  test('what is unsafe is allowed by no ordinary pattern', () => {
+    fc.assert(
+      fc.property(plainPattern, text, (each, subject) => {
+        fc.pre(each !== '*');
+        const rules: Rule[] = [
+          { action: 'ask', tool: 'bash', pattern: null },
+          { action: 'allow', tool: 'bash', pattern: each },
+        ];
+        const one = { tool: 'bash', subjects: [{ text: subject, unsafe: 'a flag' }] };
+        expect(decide([{ kind: 'owner', owner: 'x', rules }], one).action).toBe('ask');
+      }),
+      { seed: 20_274, numRuns: 5_000 },
     );
   });
 
