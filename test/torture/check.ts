@@ -63,3 +63,19 @@ export function messageFaults(facts: StoredFact[], messages: Map<string, boolean
     return acknowledged && times === 0 ? [`the message "${text}" was acknowledged and is not in the journal`] : [];
   });
 }
+
+/** A call was asked about once and answered once, and nothing that was asked about took place before its answer. */
+export function approvalFaults(facts: StoredFact[]): string[] {
+  const place = ({ runId, data }: { runId: string; data: { turn: number; index: number } }) => `${runId}.${data.turn}.${data.index}`;
+  const of = (type: StoredFact['type']) => facts.filter((fact) => fact.type === type) as FactOf<'approval.asked'>[];
+  const answers = of('approval.answered').map(place);
+  const finished = facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'ok') as FactOf<'tool.finished'>[];
+  return of('approval.asked').flatMap((fact) => {
+    const id = place(fact);
+    const asked = of('approval.asked').filter((each) => place(each) === id).length;
+    const answered = answers.filter((each) => each === id).length;
+    const done = finished.some((each) => place(each) === id);
+    if (asked !== 1 || answered > 1) return [`${id} was asked about ${asked} times and answered ${answered} times`];
+    return done && answered === 0 ? [`${id} was made without an answer`] : [];
+  });
+}

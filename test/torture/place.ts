@@ -1,8 +1,9 @@
 // One database in a folder of its own, and real processes of the real program on it.
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { openQuestions } from '../../src/api/questions.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
@@ -24,6 +25,8 @@ export interface TorturePlace {
   facts(): Promise<StoredFact[]>;
   /** The moments at which each effect took place. */
   effects(): Map<string, number[]>;
+  /** From now on every file that is written is asked about. */
+  askAboutWrites(): void;
   remove(): void;
 }
 
@@ -79,6 +82,33 @@ export function createTorturePlace(url: string): TorturePlace {
           .map(Number);
       return new Map(readdirSync(join(folder, 'effects')).map((name) => [name, times(name)]));
     },
+    askAboutWrites: () => writeFileSync(join(folder, 'retinue.config.json'), '{ "rules": ["ask write"] }'),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+/** Says yes to whatever waits for a word, as another process would, until the returned function is called. */
+export function answering(place: TorturePlace): () => Promise<void> {
+  let over = false;
+  let n = 0;
+  const sent = new Set<string>();
+  const work = (async () => {
+    while (!over) {
+      if (existsSync(join(place.folder, '.retinue', 'retinue.db'))) await place.read(answerAll).catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  })();
+  async function answerAll(store: Store): Promise<void> {
+    for (const { id, runId, rootId, turn, index, hash, askedAt } of await openQuestions(store)) {
+      // An order that its reader was killed over is still there for the next one.
+      if (sent.has(id)) continue;
+      sent.add(id);
+      const order = { id: `yes-${process.pid}-${++n}`, runId, rootId, kind: 'approve' as const, text: '', at: askedAt };
+      await store.order({ ...order, call: { turn, index, hash, always: false } });
+    }
+  }
+  return async () => {
+    over = true;
+    await work;
   };
 }

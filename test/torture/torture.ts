@@ -5,8 +5,8 @@ import type { StoredFact } from '../../src/contract/fact.ts';
 import { crashPoints } from '../../src/ports/crash.ts';
 import { checkInvariants } from '../../src/testing/invariants.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
-import { effectFaults, messageFaults, prefixFaults, questionFaults } from './check.ts';
-import { createTorturePlace, type TorturePlace } from './place.ts';
+import { approvalFaults, effectFaults, messageFaults, prefixFaults, questionFaults } from './check.ts';
+import { answering, createTorturePlace, type TorturePlace } from './place.ts';
 import { rootTask, startTreeModel, type TreeModel } from './tree.ts';
 
 export interface Tortured {
@@ -47,11 +47,20 @@ async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promis
   const messages = new Map<string, boolean>();
   try {
     const seen = await killAndResume(place, { chance, name, sum, faults, acknowledged, messages });
-    if ((await place.read((store) => store.runs({ live: true }))).length > 0) await place.run(['resume']);
+    if ((await place.read((store) => store.runs({ live: true }))).length > 0) {
+      const endAnswers = answering(place);
+      await place.run(['resume', '--ask', '10m']);
+      await endAnswers();
+    }
     const facts = await place.facts();
     faults.push(...(await endFaults(place, facts)), ...prefixFaults(seen, facts));
     const heard = model.heard.filter((question) => question.task.startsWith(`Torture ${name}/`));
-    faults.push(...effectFaults(facts, place.effects()), ...questionFaults(facts, heard), ...messageFaults(facts, messages));
+    faults.push(
+      ...effectFaults(facts, place.effects()),
+      ...approvalFaults(facts),
+      ...questionFaults(facts, heard),
+      ...messageFaults(facts, messages),
+    );
     for (const text of acknowledged) faults.push(...acknowledgedFaults(text, facts));
     sum.unknown += facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
     if (chance.hit(0.15)) faults.push(...(await commandFaults(place)));
@@ -95,15 +104,19 @@ interface Course {
 async function killAndResume(place: TorturePlace, { chance, name, sum, faults, acknowledged, messages }: Course): Promise<StoredFact[][]> {
   const seen: StoredFact[][] = [];
   const host = chance.hit(0.25) ? ['--host', 'process'] : [];
+  const ask = chance.hit(0.3) ? ['--ask', '10m'] : [];
+  if (ask.length > 0) place.askAboutWrites();
   for (let attempt = 0; ; attempt++) {
     const before = seen.at(-1) ?? [];
     const begun = before.length > 0;
     const peace = attempt >= killsPerDatabase;
     const armed = chance.hit(0.65) ? armedPoint(chance, { begun, processes: host.length > 0 }) : undefined;
     const death = peace ? {} : { ...(armed ? { point: armed } : {}), afterMs: armed ? 20_000 : chance.int(150, 1500) };
-    const args = begun ? ['resume', '--json'] : ['run', '--json', '--allow', 'bash', ...host, rootTask(name)];
+    const args = begun ? ['resume', '--json', ...ask] : ['run', '--json', '--allow', 'bash', ...ask, ...host, rootTask(name)];
     const companion = begun && !peace && chance.hit(0.25) ? steer(place, { chance, text: `word ${attempt}`, messages, sum }) : null;
+    const endAnswers = ask.length > 0 ? answering(place) : async () => {};
     const { code, killed, out, err } = await place.run(args, death);
+    await endAnswers();
     await companion;
     if (killed) tally(sum, armed);
     else if (code !== 0) faults.push(`${args[0]} ended with ${code}: ${err.slice(-500)}`);
