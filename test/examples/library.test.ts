@@ -12,6 +12,7 @@ const printed: Record<string, string> = {
   'typed-result.ts': 'a.ts is high, after 2 turns\n',
   'many.ts': 'completed\nfailed empty\ncompleted\n',
   'inside-an-agent.ts': '[run … · completed · 1 turn · $?]\nMy helper says they pass.\n',
+  'approve.ts': 'clerk asks to use pay with {"invoice":"2026-11"}: ask pay of the program\nNothing was paid.\n',
   'own-tools.ts': 'There is nothing about it.\nlibrarian completed\n',
 };
 
