@@ -1,0 +1,170 @@
+/**
+ * One simple command as subjects: its words, why no ordinary pattern may allow it, and the other names under which a deny must find it.
+ *
+ *  1. What is not known to be literal makes a command unsafe, or is proven harmless (`word.ts`).
+ *  2. Hostile flags come from tables; a flag counts wherever it stands, also after `--`, abbreviated or in a cluster.
+ *  3. An argument that names a place outside the workspace makes every command unsafe, unless its program takes text there.
+ */
+import { basename } from 'node:path';
+import type { Subject } from '../../ports/subject.ts';
+import { isProtected } from '../paths.ts';
+import { pathSubjects } from '../subject.ts';
+import { type Places, strays } from './places.ts';
+import { refuse } from './refuse.ts';
+import type { Simple } from './script.ts';
+import { verbOf } from './verbs/index.ts';
+import { operands, type Verb } from './verbs/verb.ts';
+import { shownWords, type Word } from './word.ts';
+
+const maxWrapped = 100;
+const program = /^[\p{L}\p{N}_.+/[\]-]+$/u;
+
+export interface Judged {
+  subjects: Subject[];
+  /** Command lines inside this one: for another shell, or for this one later. */
+  code: string[];
+}
+
+export interface Circumstances {
+  workspace: string;
+  places: Places;
+  /** Whether the command line changes the folder: git then obeys what lies there. */
+  moves: boolean;
+}
+
+export function judge({ words, sets }: Simple, circumstances: Circumstances): Judged {
+  const [name] = words as [Word];
+  const base = basename(name.text);
+  const verb = verbOf(base) ?? {};
+  const text = shownWords(words);
+  const why = sets.length > 0 ? `\`${sets[0]}\` changes how it runs` : hazardOf(words, { verb, base, circumstances });
+  const aliases = new Set(otherNames(words));
+  const code: string[] = codeOf(words, verb);
+  if (verb.wraps && why !== null) {
+    if (words.length > maxWrapped) refuse(`has more than ${maxWrapped} words behind \`${base}\``, 'write it more simply');
+    for (let at = 1; at < words.length; at++) {
+      const rest = words.slice(at);
+      aliases.add(shownWords(rest));
+      for (const each of otherNames(rest)) aliases.add(each);
+      const inner = verbOf(basename((rest[0] as Word).text));
+      if (inner && !inner.wraps) code.push(...codeOf(rest, inner));
+    }
+  }
+  aliases.delete(text);
+  aliases.delete('');
+  const subjects: Subject[] = [why === null ? text : { text: sets.length > 0 ? `${sets.join(' ')} ${text}` : text, unsafe: why }];
+  if (sets.length > 0) aliases.add(text);
+  for (const alias of aliases) subjects.push({ text: alias, alias: true });
+  for (const path of writtenBy(words, verb)) for (const each of pathSubjects(path, circumstances.workspace)) subjects.push({ text: each, alias: true, tool: 'write' });
+  return { subjects, code };
+}
+
+interface Case {
+  verb: Verb;
+  base: string;
+  circumstances: Circumstances;
+}
+
+/** Why no ordinary pattern may allow these words, or null. */
+function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | null {
+  const [name, ...rest] = words as [Word, ...Word[]];
+  if (!name.literal || name.loose !== null) return 'nobody knows which program it starts';
+  if (!program.test(name.text) && base !== ':') return 'its name is no plain name of a program';
+  if (/(^|\/)\.\.(\/|$)/.test(name.text)) return 'the program lies outside the workspace';
+  if (verb.always !== undefined) return verb.always;
+  const loose = verb.text ? undefined : rest.find((word) => word.loose !== null);
+  if (loose) return loose.loose;
+  const odd = rest.find((word) => flagProblem(word, verb));
+  if (odd) return `\`${odd.text}\` makes it start programs, write files or obey other files`;
+  const first = rest.find(({ text }) => !text.startsWith('-'));
+  if (first && verb.first?.includes(first.text)) return `\`${base} ${first.text}\` does more than its words show`;
+  if (verb.first && rest[0]?.text.startsWith('-') && rest.some(({ text }) => verb.first?.includes(text))) return `\`${base}\` does more than its words show`;
+  const checked = verb.check?.(words) ?? null;
+  if (checked !== null) return checked;
+  if (base === 'git' && circumstances.moves) return 'in another folder git obeys what lies there';
+  if (verb.text) return null;
+  const texts = textsOf(rest, verb);
+  for (const word of rest) {
+    const stray = texts.has(word) ? null : strays(word.text, circumstances.places);
+    if (stray !== null) return stray;
+  }
+  const written = writtenBy(words, verb).find((path) => isProtected(path.replace(/^(\.\/)+/, '').replace(/\/+/g, '/')) || hasProtectedEnd(path, circumstances));
+  return written === undefined ? null : `\`${written}\` is protected`;
+}
+
+function hasProtectedEnd(path: string, { workspace }: Circumstances): boolean {
+  return pathSubjects(path, workspace).some((each) => isProtected(typeof each === 'string' ? each : ''));
+}
+
+function flagProblem({ text }: Word, { short = '', values = '', long = [], words = [] }: Verb): boolean {
+  if (words.includes(text)) return true;
+  if (text.startsWith('--') && text.length > 2) {
+    const name = text.slice(2).split('=', 1)[0] as string;
+    return name !== '' && long.some((each) => each.startsWith(name));
+  }
+  if (!/^-[^-]/.test(text)) return false;
+  for (const letter of text.slice(1)) {
+    if (short.includes(letter)) return true;
+    if (values.includes(letter)) return false;
+  }
+  return false;
+}
+
+/** The words that their program takes for text. */
+function textsOf(rest: Word[], { textAfter, textFlags = [] }: Verb): Set<Word> {
+  const texts = new Set<Word>();
+  for (const [index, word] of rest.entries()) {
+    if (textFlags.some((flag) => word.text.startsWith(`${flag}=`))) texts.add(word);
+    const next = rest[index + 1];
+    if (next && textFlags.includes(word.text)) texts.add(next);
+  }
+  if (textAfter) {
+    const first = rest.find(({ text }) => !isPlainFlag(text, textAfter));
+    if (first && !first.text.startsWith('-')) texts.add(first);
+  }
+  return texts;
+}
+
+function isPlainFlag(text: string, { letters, long }: NonNullable<Verb['textAfter']>): boolean {
+  if (text.startsWith('--')) return long.includes(text.slice(2));
+  return /^-./.test(text) && [...text.slice(1)].every((letter) => letters.includes(letter));
+}
+
+/** Other spellings of the same command, for rules that deny or ask. */
+function otherNames(words: Word[]): string[] {
+  const [name, ...rest] = words as [Word, ...Word[]];
+  const found = [words.map(({ text }) => text).join(' '), words.map(({ bare }) => bare).join(' ').trim().replace(/^[{](.*)[}]$/, (_, list: string) => list.replaceAll(',', ' '))];
+  const plain = shownWords(rest);
+  const base = basename(name.text);
+  const names = new Set([base, base.toLowerCase(), basename(name.bare)]);
+  for (const each of names) {
+    found.push(`${each} ${plain}`.trim());
+    // `git -C x push` is also `git push`: flags and their values before the first word are left out one by one.
+    if (!rest[0]?.text.startsWith('-')) continue;
+    for (let at = 1; at < Math.min(rest.length, 12); at++) {
+      const left = rest.slice(at);
+      if (!left[0]?.text.startsWith('-')) found.push(`${each} ${shownWords(left)}`);
+    }
+  }
+  return found;
+}
+
+/** Whole command lines in the words. */
+function codeOf(words: Word[], { code = [] }: Verb): string[] {
+  const found: string[] = [];
+  const rest = words.slice(1);
+  for (const [index, { text }] of rest.entries()) {
+    const next = rest[index + 1];
+    const isFlag = code.includes(text) || (/^-[a-zA-Z]*c$/.test(text) && code.includes('-c'));
+    if (isFlag && text !== '*' && next) found.push(next.text);
+    // A word with a blank in it is a line of its own to `watch`, `ssh`, `trap` and `parallel`.
+    if (code.includes('*') && /[\s;&|`$(]/.test(text)) found.push(text);
+  }
+  return found;
+}
+
+function writtenBy(words: Word[], { writes }: Verb): string[] {
+  if (writes === undefined) return [];
+  const paths = operands(words).map(({ text }) => text);
+  return writes === 'all' ? paths : paths.slice(-1);
+}
