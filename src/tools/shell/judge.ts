@@ -39,6 +39,7 @@ export function judge({ words, sets }: Simple, circumstances: Circumstances): Ju
   const text = shownWords(words);
   const why = sets.length > 0 ? `\`${sets[0]}\` changes how it runs` : hazardOf(words, { verb, base, circumstances });
   const aliases = new Set(otherNames(words));
+  const written = writtenBy(words, verb);
   const code: string[] = codeOf(words, verb);
   if (verb.wraps && why !== null) {
     if (words.length > maxWrapped) refuse(`has more than ${maxWrapped} words behind \`${base}\``, 'write it more simply');
@@ -46,8 +47,9 @@ export function judge({ words, sets }: Simple, circumstances: Circumstances): Ju
       const rest = words.slice(at);
       aliases.add(shownWords(rest));
       for (const each of otherNames(rest)) aliases.add(each);
-      const inner = verbOf(basename((rest[0] as Word).text));
-      if (inner && !inner.wraps) code.push(...codeOf(rest, inner));
+      const inner = verbOf(basename((rest[0] as Word).text)) ?? {};
+      if (!inner.wraps) code.push(...codeOf(rest, inner));
+      written.push(...writtenBy(rest, inner));
     }
   }
   aliases.delete(text);
@@ -55,7 +57,8 @@ export function judge({ words, sets }: Simple, circumstances: Circumstances): Ju
   const subjects: Subject[] = [why === null ? text : { text: sets.length > 0 ? `${sets.join(' ')} ${text}` : text, unsafe: why }];
   if (sets.length > 0) aliases.add(text);
   for (const alias of aliases) subjects.push({ text: alias, alias: true });
-  for (const path of writtenBy(words, verb)) for (const each of pathSubjects(path, circumstances.workspace)) subjects.push({ text: each, alias: true, tool: 'write' });
+  const files = written.flatMap((path) => pathSubjects(path, circumstances.workspace));
+  for (const file of files) subjects.push({ text: file, alias: true, tool: 'write' });
   return { subjects, code };
 }
 
