@@ -18,12 +18,16 @@ export function startedBy(folder: string, scripts: string[]): string[][][] {
     writeFileSync(file, `#!/bin/sh\nprintf '%s\\000' ${program} "$@" '\n' >> "$LOG"\n`);
     chmodSync(file, 0o755);
   }
-  for (const wrapper of wrappers) symlinkSync(spawnSync('/bin/sh', ['-c', `command -v ${wrapper}`], { encoding: 'utf8' }).stdout.trim(), join(folder, 'bin', wrapper));
+  for (const wrapper of wrappers)
+    symlinkSync(spawnSync('/bin/sh', ['-c', `command -v ${wrapper}`], { encoding: 'utf8' }).stdout.trim(), join(folder, 'bin', wrapper));
   for (const [index, text] of scripts.entries()) {
     writeFileSync(join(folder, 'scripts', String(index)), text);
     writeFileSync(join(folder, 'logs', String(index)), '');
   }
-  const ran = spawnSync('/bin/bash', ['-c', driver, 'driver', folder, String(scripts.length)], { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
+  const ran = spawnSync('/bin/bash', ['-c', driver, 'driver', folder, String(scripts.length)], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
+  });
   if (ran.status === null) throw new Error(`the driver was ended: ${ran.stderr}`);
   return scripts.map((_, index) => callsIn(readFileSync(join(folder, 'logs', String(index)), 'utf8')));
 }

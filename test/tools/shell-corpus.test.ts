@@ -32,7 +32,9 @@ test('the corpus of shell commands', () => {
     wrong.push(`${entry.rules}: ${JSON.stringify(entry.command)} is ${action}, not ${entry.expect} (${entry.why})`);
   }
   const { length } = corpus.entries;
-  console.log(`shell corpus: ${length} entries (${counts.allow} allow, ${counts.ask} ask, ${counts.deny} deny), ${wronglyAllowed} wrongly allowed`);
+  console.log(
+    `shell corpus: ${length} entries (${counts.allow} allow, ${counts.ask} ask, ${counts.deny} deny), ${wronglyAllowed} wrongly allowed`,
+  );
   expect(wrong).toEqual([]);
   expect(length).toBeGreaterThanOrEqual(320);
 });

@@ -1,11 +1,11 @@
 import { refuse } from './refuse.ts';
 
 const simple: Record<string, string> = { a: '\x07', b: '\b', e: '\x1b', E: '\x1b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
-const escape = /\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|([^]))/g;
+const escapes = /\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|([\s\S]))/g;
 
 /** What bash makes of the inside of `$'…'`. Bytes outside ASCII and NUL, which would end the word, are refused. */
 export function decodeAnsiC(inside: string): string {
-  return inside.replace(escape, (_, hex, short, long, octal, control, other) => {
+  return inside.replace(escapes, (_, hex, short, long, octal, control, other) => {
     if (control !== undefined) return refuse("has a control character in $'…'", 'write the text plainly');
     const digits = hex ?? short ?? long;
     if (digits !== undefined) return character(Number.parseInt(digits, 16), hex !== undefined);

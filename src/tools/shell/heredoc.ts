@@ -22,7 +22,9 @@ export function checkHeredoc(source: string, node: Node, holes: Map<number, Node
   const line = source.slice(start.end, lineEnd);
   if (line.includes('<<') || line.endsWith('\\')) refuse('has several here-documents on one line', instead);
   // Quotes and substitutions that go on over the line end would put the text elsewhere.
-  const opens = node.children.some((child) => child.start > start.start && child.start <= lineEnd && child.end > lineEnd + 1 && child !== body);
+  const opens = node.children.some(
+    (child) => child.start > start.start && child.start <= lineEnd && child.end > lineEnd + 1 && child !== body,
+  );
   if (lineEnd === -1 || opens) refuse('has a here-document that begins in the middle of something', instead);
   let at = lineEnd + 1;
   for (;;) {

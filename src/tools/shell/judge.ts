@@ -9,9 +9,11 @@ import { basename } from 'node:path';
 import type { Subject } from '../../ports/subject.ts';
 import { isProtected } from '../paths.ts';
 import { pathSubjects } from '../subject.ts';
+import { isHostile, textsOf } from './flags.ts';
+import { codeOf, otherNames } from './other-names.ts';
 import { type Places, strays } from './places.ts';
 import { refuse } from './refuse.ts';
-import type { Simple } from './script.ts';
+import type { Simple } from './simple.ts';
 import { verbOf } from './verbs/index.ts';
 import { operands, type Verb } from './verbs/verb.ts';
 import { shownWords, type Word } from './word.ts';
@@ -77,11 +79,12 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
   if (verb.always !== undefined) return verb.always;
   const loose = verb.text ? undefined : rest.find((word) => word.loose !== null);
   if (loose) return loose.loose;
-  const odd = rest.find((word) => flagProblem(word, verb));
+  const odd = rest.find((word) => isHostile(word, verb));
   if (odd) return `\`${odd.text}\` makes it start programs, write files or obey other files`;
   const first = rest.find(({ text }) => !text.startsWith('-'));
   if (first && verb.first?.includes(first.text)) return `\`${base} ${first.text}\` does more than its words show`;
-  if (verb.first && rest[0]?.text.startsWith('-') && rest.some(({ text }) => verb.first?.includes(text))) return `\`${base}\` does more than its words show`;
+  if (verb.first && rest[0]?.text.startsWith('-') && rest.some(({ text }) => verb.first?.includes(text)))
+    return `\`${base}\` does more than its words show`;
   const checked = verb.check?.(words) ?? null;
   if (checked !== null) return checked;
   if (base === 'git' && circumstances.moves) return 'in another folder git obeys what lies there';
@@ -91,79 +94,14 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
     const stray = texts.has(word) ? null : strays(word.text, circumstances.places);
     if (stray !== null) return stray;
   }
-  const written = writtenBy(words, verb).find((path) => isProtected(path.replace(/^(\.\/)+/, '').replace(/\/+/g, '/')) || hasProtectedEnd(path, circumstances));
+  const written = writtenBy(words, verb).find(
+    (path) => isProtected(path.replace(/^(\.\/)+/, '').replace(/\/+/g, '/')) || hasProtectedEnd(path, circumstances),
+  );
   return written === undefined ? null : `\`${written}\` is protected`;
 }
 
 function hasProtectedEnd(path: string, { workspace }: Circumstances): boolean {
   return pathSubjects(path, workspace).some((each) => isProtected(typeof each === 'string' ? each : ''));
-}
-
-function flagProblem({ text }: Word, { short = '', values = '', long = [], words = [] }: Verb): boolean {
-  if (words.includes(text)) return true;
-  if (text.startsWith('--') && text.length > 2) {
-    const name = text.slice(2).split('=', 1)[0] as string;
-    return name !== '' && long.some((each) => each.startsWith(name));
-  }
-  if (!/^-[^-]/.test(text)) return false;
-  for (const letter of text.slice(1)) {
-    if (short.includes(letter)) return true;
-    if (values.includes(letter)) return false;
-  }
-  return false;
-}
-
-/** The words that their program takes for text. */
-function textsOf(rest: Word[], { textAfter, textFlags = [] }: Verb): Set<Word> {
-  const texts = new Set<Word>();
-  for (const [index, word] of rest.entries()) {
-    if (textFlags.some((flag) => word.text.startsWith(`${flag}=`))) texts.add(word);
-    const next = rest[index + 1];
-    if (next && textFlags.includes(word.text)) texts.add(next);
-  }
-  if (textAfter) {
-    const first = rest.find(({ text }) => !isPlainFlag(text, textAfter));
-    if (first && !first.text.startsWith('-')) texts.add(first);
-  }
-  return texts;
-}
-
-function isPlainFlag(text: string, { letters, long }: NonNullable<Verb['textAfter']>): boolean {
-  if (text.startsWith('--')) return long.includes(text.slice(2));
-  return /^-./.test(text) && [...text.slice(1)].every((letter) => letters.includes(letter));
-}
-
-/** Other spellings of the same command, for rules that deny or ask. */
-function otherNames(words: Word[]): string[] {
-  const [name, ...rest] = words as [Word, ...Word[]];
-  const found = [words.map(({ text }) => text).join(' '), words.map(({ bare }) => bare).join(' ').trim().replace(/^[{](.*)[}]$/, (_, list: string) => list.replaceAll(',', ' '))];
-  const plain = shownWords(rest);
-  const base = basename(name.text);
-  const names = new Set([base, base.toLowerCase(), basename(name.bare)]);
-  for (const each of names) {
-    found.push(`${each} ${plain}`.trim());
-    // `git -C x push` is also `git push`: flags and their values before the first word are left out one by one.
-    if (!rest[0]?.text.startsWith('-')) continue;
-    for (let at = 1; at < Math.min(rest.length, 12); at++) {
-      const left = rest.slice(at);
-      if (!left[0]?.text.startsWith('-')) found.push(`${each} ${shownWords(left)}`);
-    }
-  }
-  return found;
-}
-
-/** Whole command lines in the words. */
-function codeOf(words: Word[], { code = [] }: Verb): string[] {
-  const found: string[] = [];
-  const rest = words.slice(1);
-  for (const [index, { text }] of rest.entries()) {
-    const next = rest[index + 1];
-    const isFlag = code.includes(text) || (/^-[a-zA-Z]*c$/.test(text) && code.includes('-c'));
-    if (isFlag && text !== '*' && next) found.push(next.text);
-    // A word with a blank in it is a line of its own to `watch`, `ssh`, `trap` and `parallel`.
-    if (code.includes('*') && /[\s;&|`$(]/.test(text)) found.push(text);
-  }
-  return found;
 }
 
 function writtenBy(words: Word[], { writes }: Verb): string[] {

@@ -53,7 +53,8 @@ export function parse(source: string): Node {
   const tree = parser.parse(source);
   if (tree === null) return refuse('could not be parsed', 'write it more simply');
   try {
-    if (tree.rootNode.hasError) return refuse('does not parse as bash', 'check quotes and brackets, or write it as several simpler commands');
+    if (tree.rootNode.hasError)
+      return refuse('does not parse as bash', 'check quotes and brackets, or write it as several simpler commands');
     return copy(tree.walk(), 0, { left: maxNodes });
   } finally {
     tree.delete();

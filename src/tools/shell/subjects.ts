@@ -7,14 +7,15 @@ import { pathSubjects } from '../subject.ts';
 import { type Judged, judge } from './judge.ts';
 import { enter, isDevice, type Places, placesOf, strays } from './places.ts';
 import { refuse } from './refuse.ts';
-import { type Redirection, readScript } from './script.ts';
+import { readScript } from './script.ts';
+import type { Redirection } from './simple.ts';
 import { shownWords } from './word.ts';
 
 const maxLength = 20_000;
 const maxNested = 5;
 const maxSubjects = 2_000;
 /** Everything that is not seen, or looks like a blank and is none. Bash takes these for parts of words. */
-const unseen = /[^\P{C}\t\n]|[^\P{Z} ]|[\u115f\u1160\u3164\uffa0\u2800\u180b-\u180f\ufe00-\ufe0e\u034f]/u;
+const unseen = /[^\P{C}\t\n]|[^\P{Z} ]|[\u115f\u1160\u3164\uffa0\u2800]|[\u180b-\u180f]|[\ufe00-\ufe0e]|\u034f/u;
 
 /**
  * Throws RetinueError `denied` for a command that no rule may allow. The parser must be loaded. Where there is no bash, another shell reads
@@ -48,7 +49,8 @@ function subjectsOf(command: string, workspace: string, depth: number): Subject[
     // What another shell gets can do no more here than deny: the command that hands it over is unsafe already.
     for (const inner of subjectsOf(code, workspace, depth + 1)) subjects.push(asAlias(inner));
   }
-  if (subjects.length === 0) subjects.push({ text: command.trim().replace(/\s+/g, ' '), unsafe: 'it starts no program that a rule could name' });
+  if (subjects.length === 0)
+    subjects.push({ text: command.trim().replace(/\s+/g, ' '), unsafe: 'it starts no program that a rule could name' });
   return subjects;
 }
 

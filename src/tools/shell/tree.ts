@@ -48,7 +48,7 @@ export function checkTree(source: string, root: Node): Tree {
     if (node.type === 'comment') checkComment(source, node);
     if (node.type === 'heredoc_redirect') quiet.push(...checkHeredoc(source, node, holesIn(node)));
     if (node.type === 'command_substitution' || node.type === 'subshell') checkParentheses(source, node);
-    if (node.type === 'ansi_c_string' && !/^\$'(?:[^'\\]|\\[^])*'$/.test(source.slice(node.start, node.end))) {
+    if (node.type === 'ansi_c_string' && !/^\$'(?:[^'\\]|\\[\s\S])*'$/.test(source.slice(node.start, node.end))) {
       refuse("has a $'…' that can be read in two ways", 'use other quotes');
     }
     if (node.type === 'expansion') checkExpansion(source, node);
@@ -87,7 +87,8 @@ function checkGap(source: string, from: number, to: number, node: Node): void {
 
 function checkComment(source: string, { start, end }: Node): void {
   const before = source[start - 1] ?? '\n';
-  if (!/[ \t\n;&|()]/.test(before) || source.slice(start, end).includes('\n')) refuse('has a `#` that may be no comment', 'leave comments out');
+  if (!/[ \t\n;&|()]/.test(before) || source.slice(start, end).includes('\n'))
+    refuse('has a `#` that may be no comment', 'leave comments out');
 }
 
 /** Two brackets are arithmetic to one reader and two subshells to the other; and backslashes in backticks are read twice. */
@@ -112,7 +113,8 @@ function checkExpansion(source: string, node: Node): void {
   rest += source.slice(at, node.end - 1);
   const quotes = rest.split('"').length - 1;
   const hard = /['`{}\n]|\\["$`\\{}\n]|\\$/.test(rest) || quotes % 2 === 1;
-  if (hard || source[node.end - 1] !== '}') refuse('has quotes or braces inside ${…}', 'put the value into the text or use a script');
+  if (hard || source[node.end - 1] !== '}')
+    refuse('has quotes or braces inside an expansion', 'put the value into the text or use a script');
 }
 
 /** Nothing that bash would execute may have been taken for text. */

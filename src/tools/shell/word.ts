@@ -148,9 +148,9 @@ class Reader {
  */
 function globOf(mask: string, text: string): string | null {
   if (/(^|[=:])~/.test(mask)) return '`~` leads to a home directory';
-  if (/\{[^]*(,|\.\.)[^]*\}/.test(mask)) return 'braces make several words of one';
-  if (!/[*?]|\[[^]*\]/.test(mask)) return null;
-  if (/^[*?[\-]/.test(text)) return 'the names that a pattern finds may be flags; begin it with ./';
+  if (/\{[\s\S]*(,|\.\.)[\s\S]*\}/.test(mask)) return 'braces make several words of one';
+  if (!/[*?]|\[[\s\S]*\]/.test(mask)) return null;
+  if (/^[*?[-]/.test(text)) return 'the names that a pattern finds may be flags; begin it with ./';
   return /(^|\/)\.[*?[]/.test(mask) || /[=:]/.test(text.split(/[*?[]/, 1)[0] as string) ? 'a pattern may find `..`' : '';
 }
 
@@ -169,4 +169,8 @@ function shownWord({ text, literal }: Word): string {
   if (plain.test(text) || /^(\[\[?|\]\]?)$/.test(text)) return text;
   if (!literal) return /\s/.test(text) && !/^[<>]\(/.test(text) ? `"${text}"` : text;
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+export function literalWord(text: string): Word {
+  return { text, bare: text, literal: true, loose: null, mask: text };
 }

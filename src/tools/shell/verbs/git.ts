@@ -7,7 +7,8 @@ const hostile = `config submodule filter-branch filter-repo difftool mergetool g
   cvsimport archimport quiltimport request-pull web--browse remote-ext remote-fd remote-https remote-http citool init-db update-server-info
   maintenance scalar sh-setup for-each-repo bundle`.split(/\s+/);
 /** Flags of git itself and of its subcommands that start programs, load configuration, leave the repository or write files. */
-const long = `config-env exec-path git-dir work-tree namespace super-prefix bare paginate attr-source output output-directory upload-pack receive-pack
+const long =
+  `config-env exec-path git-dir work-tree namespace super-prefix bare paginate attr-source output output-directory upload-pack receive-pack
   exec ext-diff textconv filters open-files-in-pager extcmd tool template separate-git-dir config recurse-submodules remote no-index contents
   strategy gpg-sign local-user sign interactive pathspec-from-file stdin prefix reference unsafe-paths directory`.split(/\s+/);
 
@@ -16,7 +17,21 @@ const speaksToRemotes = new Set(['clone', 'fetch', 'pull', 'push', 'ls-remote', 
 
 export const git: Verb = {
   long,
-  textFlags: ['-m', '--message', '--grep', '--author', '--format', '--pretty', '--date', '--since', '--until', '--after', '--before', '-S', '-G'],
+  textFlags: [
+    '-m',
+    '--message',
+    '--grep',
+    '--author',
+    '--format',
+    '--pretty',
+    '--date',
+    '--since',
+    '--until',
+    '--after',
+    '--before',
+    '-S',
+    '-G',
+  ],
   check,
 };
 
@@ -29,7 +44,8 @@ function check(words: Word[]): string | null {
   const name = (words[at] as Word).text;
   const rest = words.slice(at + 1);
   const has = (pattern: RegExp) => rest.some(({ text }) => pattern.test(text));
-  if (hostile.includes(name) && !(name === 'config' && isReading(rest))) return `\`git ${name}\` can start programs or change what git obeys`;
+  if (hostile.includes(name) && !(name === 'config' && isReading(rest)))
+    return `\`git ${name}\` can start programs or change what git obeys`;
   if (name === 'bisect' && has(/^(run|start|view|visualize|replay)$/)) return '`git bisect run` starts programs';
   if (name === 'rebase' && has(/^-[a-zA-Z]*[xis]/)) return '`git rebase` with this flag starts programs';
   if ((name === 'merge' || name === 'pull') && has(/^-[a-zA-Z]*s/)) return 'a strategy is a program';
@@ -40,12 +56,16 @@ function check(words: Word[]): string | null {
   if (name === 'remote' && has(/^(add|set-url|rename)$/)) return 'it changes where git connects to';
   if (name === 'worktree' && has(/^(add|move)$/)) return 'it writes outside the files of this branch';
   if (name === 'help' && rest.length > 0) return 'it may start a pager or a browser';
-  if (speaksToRemotes.has(name) && operands([words[0] as Word, ...rest]).some(({ text }) => url.test(text) || isLocal(text))) return 'this address can start programs';
+  if (speaksToRemotes.has(name) && operands([words[0] as Word, ...rest]).some(({ text }) => url.test(text) || isLocal(text)))
+    return 'this address can start programs';
   return null;
 }
 
 function isReading(rest: Word[]): boolean {
-  return rest.length > 0 && rest.every(({ text }, index) => (index === 0 ? /^(--get|--get-all|--get-regexp|--list|-l)$/.test(text) : !text.startsWith('-')));
+  return (
+    rest.length > 0 &&
+    rest.every(({ text }, index) => (index === 0 ? /^(--get|--get-all|--get-regexp|--list|-l)$/.test(text) : !text.startsWith('-')))
+  );
 }
 
 /** A folder as a remote brings its own configuration along. */

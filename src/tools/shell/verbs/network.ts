@@ -1,6 +1,7 @@
 import type { Verb } from './verb.ts';
 
-const curlWrites = `output remote-name remote-name-all remote-header-name output-dir create-dirs upload-file config cookie-jar dump-header trace trace-ascii
+const curlWrites =
+  `output remote-name remote-name-all remote-header-name output-dir create-dirs upload-file config cookie-jar dump-header trace trace-ascii
   stderr libcurl etag-save hsts alt-svc netrc-file netrc netrc-optional unix-socket abstract-unix-socket engine write-out proxy preproxy socks5 socks4
   form form-string data-binary data-urlencode data data-raw data-ascii json cookie cert key cacert capath variable proto-default path-as-is
   post301 next quote postquote prequote mail-from mail-rcpt telnet-option doh-url interface dns-servers ftp-port`.split(/\s+/);
@@ -16,7 +17,10 @@ export const network: Record<string, Verb> = {
   telnet: { always: 'it connects to other machines' },
   nc: { always: 'it connects to other machines, and flags start programs' },
   netcat: { always: 'it connects to other machines, and flags start programs' },
-  docker: { first: ['run', 'exec', 'cp', 'build', 'buildx', 'compose', 'create', 'save', 'export', 'import', 'load', 'plugin', 'context'], wraps: true },
+  docker: {
+    first: ['run', 'exec', 'cp', 'build', 'buildx', 'compose', 'create', 'save', 'export', 'import', 'load', 'plugin', 'context'],
+    wraps: true,
+  },
   podman: { first: ['run', 'exec', 'cp', 'build', 'create', 'save', 'export', 'import', 'load', 'unshare', 'machine'], wraps: true },
   kubectl: { first: ['exec', 'cp', 'run', 'debug', 'edit', 'plugin', 'config', 'proxy', 'attach'], long: ['kubeconfig'], wraps: true },
   crontab: { always: 'it starts programs later' },

@@ -2,7 +2,8 @@
 import type { Word } from '../word.ts';
 import type { Verb } from './verb.ts';
 
-const wrappers = `env sudo doas su nohup setsid timeout nice ionice time command builtin exec watch parallel sem ssh mosh rsh xargs find fd fdfind stdbuf
+const wrappers =
+  `env sudo doas su nohup setsid timeout nice ionice time command builtin exec watch parallel sem ssh mosh rsh xargs find fd fdfind stdbuf
   strace ltrace gdb lldb valgrind perf chroot unshare nsenter bwrap firejail busybox toybox script flock chrt taskset numactl setarch linux32 linux64 i386
   x86_64 arch runuser setpriv capsh prlimit systemd-run at batch dbus-run-session xvfb-run fakeroot proot caffeinate chronic unbuffer expect socat
   ncat rlwrap cgexec start-stop-daemon entr coproc pkexec ts eatmydata faketime direnv mise asdf nix-shell nix tmux screen sg newgrp choom
@@ -49,7 +50,10 @@ function interpreter(flags: RegExp): Verb {
   };
 }
 
-const shell: Verb = { always: 'a shell executes what no rule can see', code: ['-c', '-lc', '-ic', '-ec', '-xc', '-euc', '-exc', '--command'] };
+const shell: Verb = {
+  always: 'a shell executes what no rule can see',
+  code: ['-c', '-lc', '-ic', '-ec', '-xc', '-euc', '-exc', '--command'],
+};
 const wrapper: Verb = { always: 'it starts another command', wraps: true, code: ['*', '-c', '--command', '-S', '--split-string'] };
 
 export const starting: Record<string, Verb> = {
@@ -70,7 +74,10 @@ export const starting: Record<string, Verb> = {
 
 /** `python3.12` is python. */
 export function interpreterOf(name: string): Verb | undefined {
-  const plain = name.replace(/[\d.]+$/, '').replace(/^nodejs$/, 'node').replace(/^pypy$/, 'python');
+  const plain = name
+    .replace(/[\d.]+$/, '')
+    .replace(/^nodejs$/, 'node')
+    .replace(/^pypy$/, 'python');
   const flags = interpreters[name] ?? interpreters[plain];
   if (flags === undefined) return undefined;
   const verb = interpreter(flags);
