@@ -17,19 +17,25 @@ export function isHostile({ text }: Word, { short = '', values = '', long = [], 
 }
 
 /** The words that their program takes for text. */
-export function textsOf(rest: Word[], { textAfter, textFlags = [] }: Verb): Set<Word> {
+export function textsOf(rest: Word[], { textAfter, textFlags = [], textFor }: Verb): Set<Word> {
   const texts = new Set<Word>();
-  for (const [index, word] of rest.entries()) {
-    if (textFlags.some((flag) => word.text.startsWith(`${flag}=`))) texts.add(word);
-    const next = rest[index + 1];
-    if (next && textFlags.includes(word.text)) texts.add(next);
-  }
-  if (textAfter) {
+  const isFor = textFor === undefined || textFor.includes(rest[0]?.text ?? '');
+  if (isFor)
+    for (const [index, word] of rest.entries()) {
+      if (textFlags.some((flag) => word.text.startsWith(`${flag}=`))) texts.add(word);
+      const next = rest[index + 1];
+      if (next && textFlags.includes(word.text)) texts.add(next);
+    }
+  // A flag that takes the pattern or its file makes the first word a file, also from behind it.
+  const isKnown = ({ text }: Word) => !text.startsWith('-') || isPlainFlag(text, textAfter ?? none) || /^-[ABCm]?\d+$/.test(text);
+  if (textAfter && rest.every(isKnown)) {
     const first = rest.find(({ text }) => !isPlainFlag(text, textAfter));
     if (first && !first.text.startsWith('-')) texts.add(first);
   }
   return texts;
 }
+
+const none = { letters: '', long: [] };
 
 function isPlainFlag(text: string, { letters, long }: NonNullable<Verb['textAfter']>): boolean {
   if (text.startsWith('--')) return long.includes(text.slice(2));

@@ -5,7 +5,7 @@
  *  2. Hostile flags come from tables; a flag counts wherever it stands, also after `--`, abbreviated or in a cluster.
  *  3. An argument that names a place outside the workspace makes every command unsafe, unless its program takes text there.
  */
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Subject } from '../../ports/subject.ts';
 import { isProtected } from '../paths.ts';
 import { pathSubjects } from '../subject.ts';
@@ -37,15 +37,18 @@ export interface Circumstances {
 export function judge({ words, sets }: Simple, circumstances: Circumstances): Judged {
   const [name] = words as [Word];
   const base = basename(name.text);
-  const verb = verbOf(base) ?? {};
+  const known = verbOf(base) ?? {};
+  // That words are text holds for what bash does itself, not for some program of that name.
+  const verb: Verb = name.text === base ? known : { ...known, text: false };
   const text = shownWords(words);
   const why = sets.length > 0 ? `\`${sets[0]}\` changes how it runs` : hazardOf(words, { verb, base, circumstances });
   const aliases = new Set(otherNames(words));
   const written = writtenBy(words, verb);
   const code: string[] = codeOf(words, verb);
-  if (verb.wraps && why !== null) {
+  const from = verb.wraps && why !== null ? 1 : innerStart(words, verb);
+  if (from > 0) {
     if (words.length > maxWrapped) refuse(`has more than ${maxWrapped} words behind \`${base}\``, 'write it more simply');
-    for (let at = 1; at < words.length; at++) {
+    for (let at = from; at < words.length; at++) {
       const rest = words.slice(at);
       aliases.add(shownWords(rest));
       for (const each of otherNames(rest)) aliases.add(each);
@@ -62,6 +65,12 @@ export function judge({ words, sets }: Simple, circumstances: Circumstances): Ju
   const files = written.flatMap((path) => pathSubjects(path, circumstances.workspace));
   for (const file of files) subjects.push({ text: file, alias: true, tool: 'write' });
   return { subjects, code };
+}
+
+/** Where the command begins that a runner such as `npm exec` is given, or 0. */
+function innerStart(words: Word[], { runs }: Verb): number {
+  if (runs === undefined) return 0;
+  return runs.includes('*') ? 1 : words.findIndex(({ text }, index) => index > 0 && runs.includes(text)) + 1;
 }
 
 interface Case {
@@ -94,18 +103,23 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
     const stray = texts.has(word) ? null : strays(word.text, circumstances.places);
     if (stray !== null) return stray;
   }
-  const written = writtenBy(words, verb).find(
-    (path) => isProtected(path.replace(/^(\.\/)+/, '').replace(/\/+/g, '/')) || hasProtectedEnd(path, circumstances),
-  );
+  return writingHazard(words, verb, circumstances.workspace);
+}
+
+function writingHazard(words: Word[], verb: Verb, workspace: string): string | null {
+  if (verb.writes === undefined) return null;
+  const found = operands(words).find(({ literal, text }) => !literal && !/^(\.\/)?[^*?[./][^*?[/]*\//.test(text) && !/^[<>]\(/.test(text));
+  if (found) return `nobody knows what \`${found.text}\` finds`;
+  const paths = [...operands(words).map(({ text }) => text), ...writtenBy(words, verb)];
+  const written = paths.find((path) => pathSubjects(path, workspace).some((each) => isProtected(each)));
   return written === undefined ? null : `\`${written}\` is protected`;
 }
 
-function hasProtectedEnd(path: string, { workspace }: Circumstances): boolean {
-  return pathSubjects(path, workspace).some((each) => isProtected(typeof each === 'string' ? each : ''));
-}
-
+/** With several operands the last may be a folder: then files of their names are made in it. */
 function writtenBy(words: Word[], { writes }: Verb): string[] {
   if (writes === undefined) return [];
   const paths = operands(words).map(({ text }) => text);
-  return writes === 'all' ? paths : paths.slice(-1);
+  if (writes === 'all') return paths;
+  const last = paths.at(-1);
+  return last === undefined ? [] : [last, ...paths.slice(0, -1).map((path) => join(last, basename(path)))];
 }

@@ -19,6 +19,8 @@ export interface Node {
 
 const maxNodes = 20_000;
 const maxDepth = 60;
+/** Some texts take the grammar very long. */
+const maxMs = 500;
 const grammar = 'tree-sitter-bash.wasm';
 
 let loading: Promise<void> | null = null;
@@ -50,8 +52,9 @@ function grammarFile(): string {
 /** Throws RetinueError `denied` for what is no bash, or nested too deeply. */
 export function parse(source: string): Node {
   if (parser === null) throw new Error('the parser of shell commands is asked before it is loaded');
-  const tree = parser.parse(source);
-  if (tree === null) return refuse('could not be parsed', 'write it more simply');
+  const end = performance.now() + maxMs;
+  const tree = parser.parse(source, null, { progressCallback: () => performance.now() > end });
+  if (tree === null) return refuse('takes too long to parse', 'write it more simply');
   try {
     if (tree.rootNode.hasError)
       return refuse('does not parse as bash', 'check quotes and brackets, or write it as several simpler commands');

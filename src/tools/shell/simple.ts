@@ -57,7 +57,7 @@ export function readCommand(tree: Tree, node: Node, more: Word[], script: Script
 /** Arrays have brackets that are no part of a word; a declaration is never safe, so it need not be read exactly. */
 function readLoosely(tree: Tree, start: number, end: number): Word {
   const text = tree.source.slice(start, end);
-  if (/^[\w.=/-]+$/.test(text)) return readWord(tree, start, end);
+  if (!text.includes('=(')) return checkedWord(tree, start, end);
   return { text, bare: text, literal: false, loose: 'it sets a variable', mask: text };
 }
 

@@ -148,10 +148,17 @@ class Reader {
  */
 function globOf(mask: string, text: string): string | null {
   if (/(^|[=:])~/.test(mask)) return '`~` leads to a home directory';
-  if (/\{[\s\S]*(,|\.\.)[\s\S]*\}/.test(mask)) return 'braces make several words of one';
-  if (!/[*?]|\[[\s\S]*\]/.test(mask)) return null;
+  if (/,|\.\./.test(between(mask, '{', '}'))) return 'braces make several words of one';
+  if (!/[*?]/.test(mask) && between(mask, '[', ']') === '') return null;
   if (/^[*?[-]/.test(text)) return 'the names that a pattern finds may be flags; begin it with ./';
-  return /(^|\/)\.[*?[]/.test(mask) || /[=:]/.test(text.split(/[*?[]/, 1)[0] as string) ? 'a pattern may find `..`' : '';
+  return /(^|\/)\.[^/]*[*?[]/.test(mask) || /[=:]/.test(text.split(/[*?[]/, 1)[0] as string)
+    ? 'a pattern may find `..` or hidden files'
+    : '';
+}
+
+function between(text: string, open: string, close: string): string {
+  const start = text.indexOf(open);
+  return start === -1 ? '' : text.slice(start + 1, Math.max(start + 1, text.lastIndexOf(close)));
 }
 
 const plain = /^[\p{L}\p{N}\p{M}_@%+=:,./^~{}#!-]+$/u;

@@ -63,7 +63,7 @@ export const files: Record<string, Verb> = {
   truncate: { writes: 'all', short: 'r', long: ['reference'] },
   chmod: { writes: 'all', long: ['reference'] },
   chown: { writes: 'all', long: ['reference', 'from'] },
-  cp: { writes: 'last', short: 'tS', long: ['target-directory', 'suffix', 'backup'] },
+  cp: { writes: 'last', short: 'tSls', long: ['target-directory', 'suffix', 'backup', 'link', 'symbolic-link'], check: merges },
   mv: { writes: 'last', short: 'tS', long: ['target-directory', 'suffix', 'backup'] },
   install: { writes: 'last', short: 'tsS', long: ['target-directory', 'strip-program', 'strip', 'suffix', 'backup'] },
   // A link is a way out of the workspace for whoever follows it.
@@ -80,6 +80,7 @@ export const files: Record<string, Verb> = {
   ...Object.fromEntries('less more most man info pg lesspipe'.split(' ').map((name) => [name, { always: 'a pager starts programs' }])),
   ...Object.fromEntries('awk gawk mawk nawk'.split(' ').map((name) => [name, { check: awk, textAfter: { letters: '', long: [] } }])),
   jq: {
+    check: (words) => (words.some(({ text }) => /\b(import|include)\b/.test(text)) ? 'it loads other files' : null),
     long: ['from-file', 'rawfile', 'slurpfile'],
     short: 'fL',
     values: '',
@@ -101,6 +102,7 @@ export const files: Record<string, Verb> = {
   tail: { values: 'cnsp' },
   head: { values: 'cn' },
   mkfifo: { writes: 'all' },
+  sqlite3: { always: 'its commands can start programs' },
   openssl: { always: 'it reads keys and writes files' },
   gpg: { always: 'it reads keys and writes files' },
   go: {
@@ -126,9 +128,16 @@ export const files: Record<string, Verb> = {
       'global',
     ],
     short: 'gC',
+    runs: ['exec', 'x'],
   },
 };
 
 function singleDash(pattern: RegExp): NonNullable<Verb['check']> {
   return (words) => (words.some(({ text }) => pattern.test(text)) ? 'this flag starts another program or writes a file' : null);
+}
+
+/** Copying a tree over the workspace puts its hidden files in the place of those that the user's programs obey. */
+function merges(words: { text: string }[]): string | null {
+  const isTree = words.some(({ text }) => /^-[a-zA-Z]*[rRa]|^--(rec|arc)/.test(text));
+  return isTree && /^(\.?\/*)*$/.test(words.at(-1)?.text ?? '') ? 'it copies a tree over the workspace' : null;
 }

@@ -32,6 +32,8 @@ export const git: Verb = {
     '-S',
     '-G',
   ],
+  // Elsewhere `-m` may stand without a value.
+  textFor: ['commit', 'tag', 'merge', 'stash', 'notes', 'log', 'show', 'rev-list', 'shortlog'],
   check,
 };
 

@@ -23,7 +23,8 @@ export function sed(words: { text: string; literal: boolean }[]): string | null 
   const replace =
     '(?:s/[^/\\\\]*(?:\\\\[^\\n][^/\\\\]*)*/[^/\\\\]*(?:\\\\[^\\n][^/\\\\]*)*/[gpI\\d]*|s([|#,])[^|#,\\\\/\\n]*\\1[^|#,\\\\\\n]*\\1[gpI\\d]*)';
   const command = `(?:(?:${address})? *(?:[pdq=]|${replace}))`;
-  const isPlain = script.literal && new RegExp(`^(?:${command};? *)+$`).test(script.text) && !/[\n\r]/.test(script.text);
+  const isPlain =
+    script.literal && script.text.length <= 500 && new RegExp(`^(?:${command};? *)+$`).test(script.text) && !/[\n\r]/.test(script.text);
   return isPlain ? null : 'sed can write files and start programs, and this script is not known to be harmless';
 }
 

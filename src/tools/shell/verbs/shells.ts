@@ -31,8 +31,9 @@ const interpreters: Record<string, RegExp> = {
   groovy: /^$/,
   jshell: /^$/,
   irb: /^$/,
-  sqlite3: /^-?-version$/,
 };
+/** Modules of python that are tools for the code of the workspace, as `npm test` is. */
+const modules = new Set('pytest unittest mypy ruff black isort flake8 pylint tox nox coverage json.tool'.split(' '));
 const firstWords = new Set(['run', 'test', 'lint', 'fmt', 'check', 'install', 'build', 'task', 'x']);
 
 function interpreter(flags: RegExp): Verb {
@@ -42,7 +43,7 @@ function interpreter(flags: RegExp): Verb {
       const rest = words.slice(1);
       if (at === -1) return rest.some(({ text }) => /^-(V|v|-version|-test)$/.test(text)) ? null : 'it executes what it reads';
       const script = words[at] as Word;
-      if (/^-m$/.test(script.text) && words[at + 1]?.literal) return null;
+      if (script.text === '-m' && modules.has(words[at + 1]?.text ?? '')) return null;
       if (script.text.startsWith('-')) return `with \`${script.text}\` it may execute code that no rule can see`;
       return script.literal ? null : 'nobody knows which script it executes';
     },
@@ -56,7 +57,16 @@ const shell: Verb = {
 };
 const wrapper: Verb = { always: 'it starts another command', wraps: true, code: ['*', '-c', '--command', '-S', '--split-string'] };
 
+/** What stands behind these is found by a deny; to allow them is to allow what the project itself runs. */
+const runners: Record<string, Verb> = {
+  ...Object.fromEntries('npx bunx uvx pipx dotenv'.split(' ').map((name) => [name, { runs: ['*'] }])),
+  ...Object.fromEntries(
+    'pnpm yarn poetry pipenv uv bundle hatch rye rbenv pyenv'.split(' ').map((name) => [name, { runs: ['exec', 'dlx', 'x', 'run'] }]),
+  ),
+};
+
 export const starting: Record<string, Verb> = {
+  ...runners,
   ...Object.fromEntries(wrappers.map((name) => [name, wrapper])),
   ...Object.fromEntries(shells.map((name) => [name, shell])),
   eval: { always: 'it executes its words as a command', wraps: true, code: ['*'] },

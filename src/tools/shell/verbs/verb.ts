@@ -19,14 +19,17 @@ export interface Verb {
   always?: string;
   /** Runs the command in its own arguments: each rest of the words is an alias. */
   wraps?: boolean;
+  /** Words behind which another command stands (`npm exec`); `*`: it stands behind the name. Unlike `wraps` it is not unsafe for that. */
+  runs?: string[];
   /** Flags behind which a whole command line stands (`-c`); `*`: all its words are one. */
   code?: string[];
   /** All its words are text: neither paths nor expansions in them do harm. */
   text?: boolean;
   /** The first word that is no flag is text, if only these flags (letters, long names) stand before it. */
   textAfter?: { letters: string; long: string[] };
-  /** Flags whose next word, or whose value, is text. */
+  /** Flags whose next word, or whose value, is text. `textFor`: only after these first words. */
   textFlags?: string[];
+  textFor?: string[];
   /** Which operands name files that it writes. */
   writes?: 'all' | 'last';
   /** Says why these words are unsafe, or null. */
