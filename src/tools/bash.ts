@@ -2,7 +2,8 @@ import { realpath } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { explain, failure } from './refusal.ts';
-import { type Environment, environmentOf, shellIn } from './shell/environment.ts';
+import { type Environment, environmentOf, isBash, shellCommand, shellIn } from './shell/environment.ts';
+import { loadParser } from './shell/parser.ts';
 import { type Ran, run } from './shell/run.ts';
 import { shellSubjects } from './shell/subjects.ts';
 import { fits, printable } from './text.ts';
@@ -46,13 +47,17 @@ export function createBash(options: BashOptions): Tool<Input> {
     portable: true,
     idempotent: false,
     maxOutputBytes: 32_768,
-    subjects: (input) => shellSubjects(input.command),
+    prepare: loadParser,
+    subjects(input, { workspace }) {
+      const { PATH = '' } = environmentOf(options.env ?? process.env, workspace);
+      return shellSubjects(input.command, workspace, isBash(shellIn(PATH, workspace)));
+    },
     async execute(input, { workspace, signal }) {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));
       if (typeof cwd !== 'string') return failure(explain(cwd.error, workspace));
-      const env = { ...environmentOf(options.env ?? process.env), ...options.marks?.() };
-      const argv = [shellIn(env.PATH ?? '', cwd), '-c', input.command];
+      const env = { ...environmentOf(options.env ?? process.env, cwd), ...options.marks?.() };
+      const argv = shellCommand(shellIn(env.PATH ?? '', cwd), input.command);
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
       const ran = await run({ argv: options.wrap?.(argv, cwd) ?? argv, cwd, env, timeoutMs, signal });
       return render(ran, input.timeout);

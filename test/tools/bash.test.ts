@@ -117,7 +117,8 @@ describe('what cannot be started', () => {
   ])('input %#', (input) => expect(bash.input.safeParse(input).success).toBe(false));
 });
 
-test('the command is what rules match against', () => {
+test('the command is what rules match against', async () => {
+  await bash.prepare?.();
   expect(bash.subjects({ command: 'git log' }, { workspace: '/' })).toEqual(['git log']);
 });
 

@@ -1,20 +1,90 @@
-// What rules match against for a shell command. Commands are not parsed here: a pattern speaks of one simple command, so anything that is
-// more than that is named as such, and only a rule without a pattern (`allow bash`) can allow it. Each part that can be told apart
-// stands on its own as well, so that a `deny` finds it.
+/**
+ * What rules match against for a shell command: every simple command in it, wherever it stands, and every file that it writes.
+ * docs/shell-rules.md tells it to those who write rules.
+ */
+import type { Subject } from '../../ports/subject.ts';
+import { pathSubjects } from '../subject.ts';
+import { type Judged, judge } from './judge.ts';
+import { enter, isDevice, type Places, placesOf, strays } from './places.ts';
+import { refuse } from './refuse.ts';
+import { readScript } from './script.ts';
+import type { Redirection } from './simple.ts';
+import { shownWords } from './word.ts';
 
-/** Whatever joins, nests, redirects, expands or quotes commands in ways that a pattern cannot see through. */
-const special = /[;&|<>()`$\\{}\n\r!#~*?[\]'"]|^\s*\w+=/;
-const joints = /[;&|()`\n\r{}]+|\$\(|<\(|>\(/;
+const maxLength = 20_000;
+const maxNested = 5;
+const maxSubjects = 2_000;
+/** Everything that is not seen, or looks like a blank and is none. Bash takes these for parts of words. */
+const unseen = /[^\P{C}\t\n]|[^\P{Z} ]|[\u115f\u1160\u3164\uffa0\u2800]|[\u180b-\u180f]|[\ufe00-\ufe0e]|\u034f/u;
 
-/** Marks a command that no pattern may allow. */
-export const compound = '(compound) ';
+/**
+ * Throws RetinueError `denied` for a command that no rule may allow. The parser must be loaded. Where there is no bash, another shell reads
+ * the same text by other rules, and every command is unsafe.
+ */
+export function shellSubjects(command: string, workspace: string, hasBash = true): Subject[] {
+  const read = subjectsOf(command, workspace, 0);
+  const found = hasBash ? read : read.map(withoutBash);
+  if (found.length > maxSubjects) refuse('has too many parts', 'write it as several simpler commands');
+  const seen = new Set<string>();
+  return found.filter((subject) => {
+    const key = JSON.stringify(subject);
+    return !seen.has(key) && seen.add(key);
+  });
+}
 
-export function shellSubjects(command: string): string[] {
-  const whole = command.trim();
-  if (!special.test(whole)) return [whole.replace(/[ \t]+/g, ' ')];
-  const parts = whole
-    .split(joints)
-    .map((part) => part.trim().replace(/[ \t]+/g, ' '))
-    .filter((part) => part !== '');
-  return [...new Set([`${compound}${whole}`, ...parts])];
+function subjectsOf(command: string, workspace: string, depth: number): Subject[] {
+  checkText(command);
+  if (depth > maxNested) refuse('has commands inside commands, too deeply', 'write it more simply');
+  const script = readScript(command);
+  const places = placesOf(workspace);
+  const moves = script.commands.filter(({ words }) => /^(cd|pushd|popd)$/.test(words[0]?.text ?? ''));
+  for (const { words } of moves) enter(words[1]?.text ?? '.', places);
+  const judged: Judged[] = script.commands.map((each) => judge(each, { workspace, places, moves: moves.length > 0 }));
+  const subjects = [
+    ...judged.flatMap((each) => each.subjects),
+    ...script.hazards.map(({ text, why }): Subject => ({ text, unsafe: why })),
+    ...script.redirections.flatMap((each) => redirected(each, workspace, places)),
+  ];
+  for (const code of judged.flatMap((each) => each.code)) {
+    // What another shell gets can do no more here than deny: the command that hands it over is unsafe already.
+    for (const inner of subjectsOf(code, workspace, depth + 1)) subjects.push(asAlias(inner));
+  }
+  if (subjects.length === 0)
+    subjects.push({ text: command.trim().replace(/\s+/g, ' '), unsafe: 'it starts no program that a rule could name' });
+  return subjects;
+}
+
+function withoutBash(subject: Subject): Subject {
+  return typeof subject === 'string' ? { text: subject, unsafe: 'there is no bash, and another shell may read it differently' } : subject;
+}
+
+function asAlias(subject: Subject): Subject {
+  if (typeof subject === 'string') return { text: subject, alias: true };
+  const { text, tool } = subject;
+  return { text, alias: true, ...(tool !== undefined && { tool }) };
+}
+
+function checkText(command: string): void {
+  if (command.length > maxLength) refuse(`is longer than ${maxLength} characters`, 'put it into a script');
+  const [odd] = unseen.exec(command) ?? [];
+  if (odd !== undefined) {
+    const code = `U+${(odd.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`;
+    refuse(`has a character that is not seen (${code})`, 'use plain blanks and line ends');
+  }
+  if (!command.isWellFormed()) refuse('is no well-formed text', 'send it again');
+}
+
+function redirected({ writes, operator, target }: Redirection, workspace: string, places: Places): Subject[] {
+  const path = target.text;
+  const text = `${operator} ${shownWords([target])}`;
+  if (/&$/.test(operator) && /^\d+-?$|^-$/.test(path)) return [];
+  if (target.literal && isDevice(path) && (writes ? /^\/dev\/(null|stdout|stderr|fd\/\d+)$/.test(path) : true)) return [];
+  if (writes) {
+    const written = target.loose === null ? pathSubjects(path, workspace) : [path];
+    return [{ text, unsafe: 'it writes a file' }, ...written.map((each): Subject => ({ text: each, alias: true, tool: 'write' }))];
+  }
+  if (operator.endsWith('-')) return [];
+  if (target.loose !== null) return [{ text, unsafe: target.loose }];
+  const stray = strays(path, places);
+  return stray === null ? [] : [{ text, unsafe: stray }];
 }

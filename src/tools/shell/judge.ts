@@ -1,0 +1,125 @@
+/**
+ * One simple command as subjects: its words, why no ordinary pattern may allow it, and the other names under which a deny must find it.
+ *
+ *  1. What is not known to be literal makes a command unsafe, or is proven harmless (`word.ts`).
+ *  2. Hostile flags come from tables; a flag counts wherever it stands, also after `--`, abbreviated or in a cluster.
+ *  3. An argument that names a place outside the workspace makes every command unsafe, unless its program takes text there.
+ */
+import { basename, join } from 'node:path';
+import type { Subject } from '../../ports/subject.ts';
+import { isProtected } from '../paths.ts';
+import { pathSubjects } from '../subject.ts';
+import { isHostile, textsOf } from './flags.ts';
+import { codeOf, otherNames } from './other-names.ts';
+import { type Places, strays } from './places.ts';
+import { refuse } from './refuse.ts';
+import type { Simple } from './simple.ts';
+import { verbOf } from './verbs/index.ts';
+import { operands, type Verb } from './verbs/verb.ts';
+import { shownWords, type Word } from './word.ts';
+
+const maxWrapped = 100;
+const program = /^[\p{L}\p{N}_.+/[\]-]+$/u;
+
+export interface Judged {
+  subjects: Subject[];
+  /** Command lines inside this one: for another shell, or for this one later. */
+  code: string[];
+}
+
+export interface Circumstances {
+  workspace: string;
+  places: Places;
+  /** Whether the command line changes the folder: git then obeys what lies there. */
+  moves: boolean;
+}
+
+export function judge({ words, sets }: Simple, circumstances: Circumstances): Judged {
+  const [name] = words as [Word];
+  const base = basename(name.text);
+  const known = verbOf(base) ?? {};
+  // That words are text holds for what bash does itself, not for some program of that name.
+  const verb: Verb = name.text === base ? known : { ...known, text: false };
+  const text = shownWords(words);
+  const why = sets.length > 0 ? `\`${sets[0]}\` changes how it runs` : hazardOf(words, { verb, base, circumstances });
+  const aliases = new Set(otherNames(words));
+  const written = writtenBy(words, verb);
+  const code: string[] = codeOf(words, verb);
+  const from = verb.wraps && why !== null ? 1 : innerStart(words, verb);
+  if (from > 0) {
+    if (words.length > maxWrapped) refuse(`has more than ${maxWrapped} words behind \`${base}\``, 'write it more simply');
+    for (let at = from; at < words.length; at++) {
+      const rest = words.slice(at);
+      aliases.add(shownWords(rest));
+      for (const each of otherNames(rest)) aliases.add(each);
+      const inner = verbOf(basename((rest[0] as Word).text)) ?? {};
+      if (!inner.wraps) code.push(...codeOf(rest, inner));
+      written.push(...writtenBy(rest, inner));
+    }
+  }
+  aliases.delete(text);
+  aliases.delete('');
+  const subjects: Subject[] = [why === null ? text : { text: sets.length > 0 ? `${sets.join(' ')} ${text}` : text, unsafe: why }];
+  if (sets.length > 0) aliases.add(text);
+  for (const alias of aliases) subjects.push({ text: alias, alias: true });
+  const files = written.flatMap((path) => pathSubjects(path, circumstances.workspace));
+  for (const file of files) subjects.push({ text: file, alias: true, tool: 'write' });
+  return { subjects, code };
+}
+
+/** Where the command begins that a runner such as `npm exec` is given, or 0. */
+function innerStart(words: Word[], { runs }: Verb): number {
+  if (runs === undefined) return 0;
+  return runs.includes('*') ? 1 : words.findIndex(({ text }, index) => index > 0 && runs.includes(text)) + 1;
+}
+
+interface Case {
+  verb: Verb;
+  base: string;
+  circumstances: Circumstances;
+}
+
+/** Why no ordinary pattern may allow these words, or null. */
+function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | null {
+  const [name, ...rest] = words as [Word, ...Word[]];
+  if (!name.literal || name.loose !== null) return 'nobody knows which program it starts';
+  if (!program.test(name.text) && base !== ':') return 'its name is no plain name of a program';
+  if (/(^|\/)\.\.(\/|$)/.test(name.text)) return 'the program lies outside the workspace';
+  if (verb.always !== undefined) return verb.always;
+  const loose = verb.text ? undefined : rest.find((word) => word.loose !== null);
+  if (loose) return loose.loose;
+  const odd = rest.find((word) => isHostile(word, verb));
+  if (odd) return `\`${odd.text}\` makes it start programs, write files or obey other files`;
+  const first = rest.find(({ text }) => !text.startsWith('-'));
+  if (first && verb.first?.includes(first.text)) return `\`${base} ${first.text}\` does more than its words show`;
+  if (verb.first && rest[0]?.text.startsWith('-') && rest.some(({ text }) => verb.first?.includes(text)))
+    return `\`${base}\` does more than its words show`;
+  const checked = verb.check?.(words) ?? null;
+  if (checked !== null) return checked;
+  if (base === 'git' && circumstances.moves) return 'in another folder git obeys what lies there';
+  if (verb.text) return null;
+  const texts = textsOf(rest, verb);
+  for (const word of rest) {
+    const stray = texts.has(word) ? null : strays(word.text, circumstances.places);
+    if (stray !== null) return stray;
+  }
+  return writingHazard(words, verb, circumstances.workspace);
+}
+
+function writingHazard(words: Word[], verb: Verb, workspace: string): string | null {
+  if (verb.writes === undefined) return null;
+  const found = operands(words).find(({ literal, text }) => !literal && !/^(\.\/)?[^*?[./][^*?[/]*\//.test(text) && !/^[<>]\(/.test(text));
+  if (found) return `nobody knows what \`${found.text}\` finds`;
+  const paths = [...operands(words).map(({ text }) => text), ...writtenBy(words, verb)];
+  const written = paths.find((path) => pathSubjects(path, workspace).some((each) => isProtected(each)));
+  return written === undefined ? null : `\`${written}\` is protected`;
+}
+
+/** With several operands the last may be a folder: then files of their names are made in it. */
+function writtenBy(words: Word[], { writes }: Verb): string[] {
+  if (writes === undefined) return [];
+  const paths = operands(words).map(({ text }) => text);
+  if (writes === 'all') return paths;
+  const last = paths.at(-1);
+  return last === undefined ? [] : [last, ...paths.slice(0, -1).map((path) => join(last, basename(path)))];
+}

@@ -1,0 +1,96 @@
+// From the tree of a command line to what it would start: a flat list, because it does not matter to a rule where a command stands.
+import { checkArithmetic } from './arithmetic.ts';
+import { type Node, parse } from './parser.ts';
+import { refuse } from './refuse.ts';
+import { checkedWord, readCommand, readRedirected, readRedirection, runs, type Script } from './simple.ts';
+import { readTest } from './test-command.ts';
+import { checkTree, type Tree } from './tree.ts';
+import { readWord } from './word.ts';
+
+const maxCommands = 50;
+const maxWords = 2_000;
+const plainVariable = /^(?!histchars$|auto_resume$)[a-z][a-z0-9_]*$/;
+const simpler = 'write it as several simpler commands';
+
+export function readScript(source: string): Script {
+  const tree = checkTree(source, parse(source));
+  const script: Script = { commands: [], redirections: [], hazards: [] };
+  const parents = new Map(tree.nodes.flatMap((node) => node.children.map((child) => [child, node] as const)));
+  for (const node of tree.nodes) readNode(tree, node, { script, parents });
+  const count = script.commands.length + script.hazards.length + script.redirections.length;
+  if (count > maxCommands) refuse(`has more than ${maxCommands} parts`, simpler);
+  if (script.commands.reduce((sum, { words }) => sum + words.length, 0) > maxWords) refuse(`has more than ${maxWords} words`, simpler);
+  return script;
+}
+
+interface Reading {
+  script: Script;
+  parents: Map<Node, Node>;
+}
+
+function readNode(tree: Tree, node: Node, { script, parents }: Reading): void {
+  const text = tree.source.slice(node.start, node.end).replace(/\s+/g, ' ');
+  const hazard = (why: string, shown = text) => script.hazards.push({ text: shown, why });
+  switch (node.type) {
+    case 'command':
+    case 'declaration_command':
+    case 'unset_command':
+      readCommand(tree, node, [], script);
+      return;
+    case 'redirected_statement':
+      readRedirected(tree, node, script);
+      return;
+    case 'file_redirect':
+      script.redirections.push(readRedirection(tree, node));
+      return;
+    case 'test_command':
+      readTest(tree, node, script);
+      return;
+    case 'herestring_redirect':
+      for (const [start, end] of runs(node.children.filter(({ named, type }) => named && type !== 'file_descriptor')))
+        checkedWord(tree, start, end);
+      return;
+    case 'variable_assignment':
+    case 'variable_assignments':
+      for (const { start, end } of node.children.filter(({ field, type }) => field === 'value' && type !== 'array')) {
+        if (start < end) readWord(tree, start, end);
+      }
+      if (!['command', 'declaration_command', 'variable_assignments'].includes(parents.get(node)?.type ?? '')) hazard('it sets a variable');
+      return;
+    case 'function_definition':
+      hazard('a function can stand in the place of any command', `${tree.source.slice(node.start, node.end).split(/[\s({]/, 1)[0]}()`);
+      return;
+    case 'for_statement': {
+      const name = node.children.find(({ field }) => field === 'variable');
+      const variable = name ? tree.source.slice(name.start, name.end) : '';
+      if (!plainVariable.test(variable)) hazard('it sets a variable', `for ${variable}`);
+      for (const [start, end] of runs(node.children.filter(({ field }) => field === 'value'))) readWord(tree, start, end);
+      return;
+    }
+    case 'case_statement':
+    case 'case_item':
+      for (const [start, end] of runs(node.children.filter(({ field }) => field === 'value'))) readWord(tree, start, end);
+      return;
+    case 'array':
+      for (const [start, end] of runs(node.children.filter(({ named, type }) => named && type !== 'comment'))) readWord(tree, start, end);
+      return;
+    case 'c_style_for_statement':
+      hazard('arithmetic can set variables and start commands', 'for ((…))');
+      return;
+    case 'compound_statement':
+      if (node.children[0]?.type !== '((') return;
+      checkArithmetic(tree, node);
+      hazard('arithmetic can set variables and start commands');
+      return;
+    case 'arithmetic_expansion':
+      checkArithmetic(tree, node);
+      if (/[A-Za-z_$`]/.test(text.slice(1))) hazard('arithmetic can set variables and start commands');
+      return;
+    case 'expansion':
+      if (/^\$\{!|@[A-Za-z]?\}$|\[(?![\d@*]+\])|^\$\{#?\w+(?::?=|:(?![-+?]))/.test(text))
+        hazard('it sets variables or evaluates what is in one');
+      return;
+    case 'subscript':
+      hazard('the index of an array can start commands');
+  }
+}

@@ -1,0 +1,13 @@
+import { builtins } from './builtins.ts';
+import { files } from './files.ts';
+import { git } from './git.ts';
+import { network } from './network.ts';
+import { interpreterOf, starting } from './shells.ts';
+import type { Verb } from './verb.ts';
+
+const verbs = new Map<string, Verb>(Object.entries({ ...starting, ...builtins, ...files, ...network, git }));
+
+/** What is known of a program by its name without folders. */
+export function verbOf(name: string): Verb | undefined {
+  return verbs.get(name) ?? interpreterOf(name);
+}

@@ -1,0 +1,96 @@
+// Programs that execute what they are given: shells, interpreters, and those that start another command.
+import type { Word } from '../word.ts';
+import type { Verb } from './verb.ts';
+
+const wrappers =
+  `env sudo doas su nohup setsid timeout nice ionice time command builtin exec watch parallel sem ssh mosh rsh xargs find fd fdfind stdbuf
+  strace ltrace gdb lldb valgrind perf chroot unshare nsenter bwrap firejail busybox toybox script flock chrt taskset numactl setarch linux32 linux64 i386
+  x86_64 arch runuser setpriv capsh prlimit systemd-run at batch dbus-run-session xvfb-run fakeroot proot caffeinate chronic unbuffer expect socat
+  ncat rlwrap cgexec start-stop-daemon entr coproc pkexec ts eatmydata faketime direnv mise asdf nix-shell nix tmux screen sg newgrp choom
+  runcon uclampset pipexec ld.so sshpass torsocks
+  proxychains proxychains4 hyperfine cpulimit`.split(/\s+/);
+
+const shells = 'sh bash dash zsh ksh mksh ash fish csh tcsh rbash pwsh yash osh nu elvish'.split(' ');
+
+/** Which flags an interpreter may have before the script for a pattern to allow it. Everything else, and no script at all, is unsafe. */
+const interpreters: Record<string, RegExp> = {
+  python: /^-([bBdEIOOsSuvx]+|V|-version)$/,
+  node: /^--?(v|version|test|check|watch|trace-warnings|no-warnings|enable-source-maps|test-reporter=\w+|test-only)$/,
+  ruby: /^-(w|v|-version)$/,
+  perl: /^-(w|v|-version)$/,
+  php: /^-(v|-version)$/,
+  lua: /^-v$/,
+  deno: /^--version$/,
+  bun: /^--version$/,
+  Rscript: /^--version$/,
+  osascript: /^$/,
+  tclsh: /^$/,
+  guile: /^--version$/,
+  julia: /^--version$/,
+  scala: /^$/,
+  groovy: /^$/,
+  jshell: /^$/,
+  irb: /^$/,
+};
+/** Modules of python that are tools for the code of the workspace, as `npm test` is. */
+const modules = new Set('pytest unittest mypy ruff black isort flake8 pylint tox nox coverage json.tool'.split(' '));
+const firstWords = new Set(['run', 'test', 'lint', 'fmt', 'check', 'install', 'build', 'task', 'x']);
+
+function interpreter(flags: RegExp): Verb {
+  return {
+    check(words) {
+      const at = words.findIndex(({ text }, index) => index > 0 && !flags.test(text));
+      const rest = words.slice(1);
+      if (at === -1) return rest.some(({ text }) => /^-(V|v|-version|-test)$/.test(text)) ? null : 'it executes what it reads';
+      const script = words[at] as Word;
+      if (script.text === '-m' && modules.has(words[at + 1]?.text ?? '')) return null;
+      if (script.text.startsWith('-')) return `with \`${script.text}\` it may execute code that no rule can see`;
+      return script.literal ? null : 'nobody knows which script it executes';
+    },
+    code: ['-c', '-e', '--eval', '-E', '-r'],
+  };
+}
+
+const shell: Verb = {
+  always: 'a shell executes what no rule can see',
+  code: ['-c', '-lc', '-ic', '-ec', '-xc', '-euc', '-exc', '--command'],
+};
+const wrapper: Verb = { always: 'it starts another command', wraps: true, code: ['*', '-c', '--command', '-S', '--split-string'] };
+
+/** What stands behind these is found by a deny; to allow them is to allow what the project itself runs. */
+const runners: Record<string, Verb> = {
+  ...Object.fromEntries('npx bunx uvx pipx dotenv'.split(' ').map((name) => [name, { runs: ['*'] }])),
+  ...Object.fromEntries(
+    'pnpm yarn poetry pipenv uv bundle hatch rye rbenv pyenv'.split(' ').map((name) => [name, { runs: ['exec', 'dlx', 'x', 'run'] }]),
+  ),
+};
+
+export const starting: Record<string, Verb> = {
+  ...runners,
+  ...Object.fromEntries(wrappers.map((name) => [name, wrapper])),
+  ...Object.fromEntries(shells.map((name) => [name, shell])),
+  eval: { always: 'it executes its words as a command', wraps: true, code: ['*'] },
+  trap: { always: 'it executes its words as a command', wraps: true, code: ['*'] },
+  source: { always: 'it executes a file in this shell' },
+  '.': { always: 'it executes a file in this shell' },
+  find: {
+    words: `-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from`.split(' '),
+    wraps: true,
+    textFlags: ['-name', '-iname', '-path', '-ipath', '-regex', '-iregex', '-wholename', '-printf'],
+  },
+  fd: { short: 'xXC', long: ['exec', 'exec-batch', 'base-directory', 'search-path', 'ignore-file'], wraps: true },
+  fdfind: { short: 'xXC', long: ['exec', 'exec-batch', 'base-directory', 'search-path', 'ignore-file'], wraps: true },
+};
+
+/** `python3.12` is python. */
+export function interpreterOf(name: string): Verb | undefined {
+  const plain = name
+    .replace(/[\d.]+$/, '')
+    .replace(/^nodejs$/, 'node')
+    .replace(/^pypy$/, 'python');
+  const flags = interpreters[name] ?? interpreters[plain];
+  if (flags === undefined) return undefined;
+  const verb = interpreter(flags);
+  if (plain !== 'deno' && plain !== 'bun') return verb;
+  return { ...verb, check: (words) => (firstWords.has(words[1]?.text ?? '') ? null : (verb.check?.(words) ?? null)) };
+}

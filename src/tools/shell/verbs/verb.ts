@@ -1,0 +1,42 @@
+import type { Word } from '../word.ts';
+
+/**
+ * What is known about a program beyond its name. Tables list what must not slip through an ordinary pattern: flags that start programs, that
+ * write files or that read instructions. Programs without a table are taken as they are written.
+ */
+export interface Verb {
+  /** Letters of single flags, alone or in a cluster (`-xo`). */
+  short?: string;
+  /** Letters whose value may follow in the same word, so that the rest of a cluster is no flags. */
+  values?: string;
+  /** Long flags without `--`; beginnings of them count, because most programs take these. */
+  long?: string[];
+  /** Words that are hostile as they stand (`-exec`, `-delete`). */
+  words?: string[];
+  /** First words (subcommands) that are hostile whatever follows. */
+  first?: string[];
+  /** Why every use of it is unsafe. */
+  always?: string;
+  /** Runs the command in its own arguments: each rest of the words is an alias. */
+  wraps?: boolean;
+  /** Words behind which another command stands (`npm exec`); `*`: it stands behind the name. Unlike `wraps` it is not unsafe for that. */
+  runs?: string[];
+  /** Flags behind which a whole command line stands (`-c`); `*`: all its words are one. */
+  code?: string[];
+  /** All its words are text: neither paths nor expansions in them do harm. */
+  text?: boolean;
+  /** The first word that is no flag is text, if only these flags (letters, long names) stand before it. */
+  textAfter?: { letters: string; long: string[] };
+  /** Flags whose next word, or whose value, is text. `textFor`: only after these first words. */
+  textFlags?: string[];
+  textFor?: string[];
+  /** Which operands name files that it writes. */
+  writes?: 'all' | 'last';
+  /** Says why these words are unsafe, or null. */
+  check?(words: Word[]): string | null;
+}
+
+/** Words that are no flags. What follows a flag that takes a value counts as one too: the reader cannot know. */
+export function operands(words: readonly Word[]): Word[] {
+  return words.slice(1).filter(({ text }) => !text.startsWith('-') || text === '-');
+}

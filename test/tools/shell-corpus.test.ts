@@ -1,0 +1,45 @@
+// Every entry of the corpus is decided as it says. Nothing that asks or denies there may come out as allowed.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import type { RuleAction } from '../../src/contract/grant.ts';
+import { loadParser } from '../../src/tools/shell/parser.ts';
+import { actionOf, narrowedTo, owner } from './shell-support.ts';
+import { makeWorkspace } from './support.ts';
+
+interface Entry {
+  rules: string;
+  expect: RuleAction;
+  command: string;
+  why: string;
+}
+const file = join(import.meta.dirname, '../fixtures/shell-corpus.json');
+const corpus = JSON.parse(readFileSync(file, 'utf8')) as { rulesets: Record<string, string[]>; entries: Entry[] };
+
+beforeAll(loadParser);
+
+test('the corpus of shell commands', () => {
+  const { workspace } = makeWorkspace();
+  const wrong: string[] = [];
+  let wronglyAllowed = 0;
+  const counts = { allow: 0, ask: 0, deny: 0 };
+  for (const entry of corpus.entries) {
+    const rules = owner(...(corpus.rulesets[entry.rules] as string[]));
+    const action = actionOf(entry.rules === 'no writing' ? [...rules, narrowedTo('bash', 'read')] : rules, entry.command, workspace);
+    counts[entry.expect]++;
+    if (action === entry.expect) continue;
+    if (action === 'allow') wronglyAllowed++;
+    wrong.push(`${entry.rules}: ${JSON.stringify(entry.command)} is ${action}, not ${entry.expect} (${entry.why})`);
+  }
+  const { length } = corpus.entries;
+  console.log(
+    `shell corpus: ${length} entries (${counts.allow} allow, ${counts.ask} ask, ${counts.deny} deny), ${wronglyAllowed} wrongly allowed`,
+  );
+  expect(wrong).toEqual([]);
+  expect(length).toBeGreaterThanOrEqual(320);
+});
+
+test('no entry stands there twice', () => {
+  const keys = corpus.entries.map(({ rules, command }) => JSON.stringify([rules, command]));
+  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+});

@@ -1,0 +1,22 @@
+import { isRetinueError } from '../../src/contract/error.ts';
+import type { RuleAction, Ruleset } from '../../src/contract/grant.ts';
+import { decide, parseRule, toolRuleset } from '../../src/parts/policy.ts';
+import { shellSubjects } from '../../src/tools/shell/subjects.ts';
+
+export function owner(...rules: string[]): Ruleset[] {
+  return [{ kind: 'owner', owner: 'test', rules: rules.map(parseRule) }];
+}
+
+export function narrowedTo(...tools: string[]): Ruleset {
+  return toolRuleset('agent', tools, []) as Ruleset;
+}
+
+/** As the kernel decides: what is refused is denied whatever the rules. */
+export function actionOf(rules: Ruleset[], command: string, workspace = '/nowhere/workspace'): RuleAction {
+  try {
+    return decide(rules, { tool: 'bash', subjects: shellSubjects(command, workspace) }).action;
+  } catch (error) {
+    if (isRetinueError(error) && error.code === 'denied') return 'deny';
+    throw error;
+  }
+}
