@@ -26,6 +26,12 @@ export const help: Flag = { name: 'help', short: 'h', help: 'show this help' };
 export const json: Flag = { name: 'json', help: 'print one JSON value on standard output' };
 export const plain: Flag = { name: 'plain', help: 'a line per event instead of live lines' };
 
+export const sandbox: Flag = {
+  name: 'sandbox',
+  value: 'MODE',
+  help: '`required`, `auto` or `off`: whether shell commands run in a sandbox (default: auto)',
+};
+
 /** The ground every command stands on. */
 export const ground: Flag[] = [
   { name: 'workspace', short: 'C', value: 'DIR', help: 'the workspace (default: the current directory)' },

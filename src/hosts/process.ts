@@ -54,8 +54,8 @@ async function serve(session: RemoteSession, signal: AbortSignal, options: Proce
     (error) => breakOff(error instanceof RetinueError ? error : invalid('reply', error.message)),
   );
   try {
-    const { runId, workspace, toolTimeoutMs, portable } = session;
-    say({ type: 'start', start: { runId, workspace, toolTimeoutMs, portable } });
+    const { runId, workspace, toolTimeoutMs, portable, ordered } = session;
+    say({ type: 'start', start: { runId, workspace, toolTimeoutMs, portable, ordered } });
     await session.facts((fact) => say({ type: 'fact', fact }));
     const { code, signal: by } = await Promise.race([child.exit, broken.promise]);
     if (isOver || signal.aborted) return;

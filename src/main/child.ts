@@ -74,8 +74,7 @@ function toolsOf(start: Start, signal: AbortSignal) {
       import('../parts/deadlines.ts'),
       import('./system.ts'),
     ]);
-    const bash = { sandboxed: false, marks };
-    const tools = new Map(portableTools({ bash }).map((tool) => [tool.name, tool]));
+    const tools = new Map(portableTools.map((tool) => [tool.name, tool]));
     const deadlines = createDeadlines(systemClock);
     const { workspace, toolTimeoutMs, runId } = start;
     const execution = {
@@ -98,25 +97,22 @@ function toolsOf(start: Start, signal: AbortSignal) {
   return {
     /** Reading calls side by side, changing ones one after the other, as the loop does it. */
     async make(calls: CallState[], ask: (message: Ask) => Promise<unknown>): Promise<void> {
+      const isPortable = (call: CallState) => start.portable.includes(call.tool);
+      if (calls.some(isPortable)) loaded ??= load();
+      const own = await loaded;
       let changes: Promise<unknown> = Promise.resolve();
       await Promise.all(
-        calls.map(async (call) => {
+        calls.map((call) => {
           const at = { turn: call.turn, index: call.index };
-          if (!start.portable.includes(call.tool)) return ask({ type: 'call', at });
-          loaded ??= load();
-          const { run, isParallel } = await loaded;
-          const one = async () => ask({ type: 'result', at, given: await run(call) });
-          if (isParallel(call.tool)) return one();
+          const one =
+            own && isPortable(call)
+              ? async () => ask({ type: 'result', at, given: await own.run(call) })
+              : async () => ask({ type: 'call', at });
+          if (own && isPortable(call) ? own.isParallel(call.tool) : !start.ordered.includes(call.tool)) return one();
           changes = changes.then(one);
           return changes;
         }),
       );
     },
   };
-}
-
-/** What this process started is found by the same marks as this process itself. */
-function marks(): Record<string, string> {
-  const names = ['RETINUE_OWNER', 'RETINUE_PLACE'];
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name] as string]] : [])));
 }

@@ -19,7 +19,7 @@ import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
 import { catalogFor, toolNames } from '../parts/dialect.ts';
 import { unknown } from '../parts/nearest.ts';
-import { builtInRuleset, parseRule } from '../parts/policy.ts';
+import { builtInRuleset, capabilities, parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
@@ -38,12 +38,15 @@ import { logFile } from './detach.ts';
 import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
 import { hostsFor } from './hosts.ts';
-import { allServers, createRedact, serverSecrets } from './secrets.ts';
+import { type ShellGround, shellGround } from './sandbox.ts';
+import { allServers, createRedact, grantedTo, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
 export async function openApi(settings: Settings, { drive, dialect: dialectName, host }: OpenOptions): Promise<Api> {
-  const dialect = await dialectOf(dialectName, settings);
   const { path } = settings.db;
+  // Begun at once: a run cannot be admitted before it is known.
+  const looking = drive ? groundOf(settings) : null;
+  const dialect = await dialectOf(dialectName, settings);
   const durability = settings.durability.value;
   // A command that only reads makes no database where there is none: it finds nothing.
   const crash = armedCrash(process.env) ?? undefined;
@@ -54,7 +57,8 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const guard = createGuard();
   const notes = once(() => openNotes({ path, durability }));
 
-  function runtime(): Promise<Runtime> {
+  async function runtime(): Promise<Runtime> {
+    const shell = await (looking ?? groundOf(settings));
     const redact = redactOf(settings, catalog);
     const { workspace, mcpServers: servers } = settings;
     const options: RuntimeOptions = {
@@ -66,7 +70,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         ...lazyNotes(notes),
         clock: systemClock,
         search: searchBackend(process.env),
-        bash: { sandboxed: false, marks: guard.marks },
+        bash: { ...shell, marks: guard.marks, secrets: (agent) => grantedTo(agent, settings, process.env) },
       }),
       callModel: createModelCaller(systemClock),
       compileSchema,
@@ -81,7 +85,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         workspace,
         model: settings.model?.value ?? null,
         limits: settings.limits.config,
-        rulesets: rulesets(settings, dialect),
+        rulesets: rulesets(settings, dialect, shell),
       },
     };
     return createRuntime(armed && crash ? armed.crashingRuntime(options, crash) : options);
@@ -113,7 +117,12 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
 function redactOf(settings: Settings, catalog: Catalog): Redact {
   const { names, values } = serverSecrets(allServers(settings.mcpServers, catalog.list()));
   const keys = Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []);
-  return createRedact(process.env, { names: [...keys, ...names], values });
+  const granted = Object.values(settings.env).flat();
+  return createRedact(process.env, { names: [...keys, ...names, ...granted], values });
+}
+
+function groundOf({ workspace, db, sandbox }: Settings): Promise<ShellGround> {
+  return shellGround(sandbox.value, { workspace, db: db.path, env: process.env });
 }
 
 function providers(settings: Settings): Record<string, Provider> {
@@ -162,8 +171,12 @@ function once<T>(make: () => Promise<T>): { (): Promise<T>; made: Promise<T> | n
 export async function explain(settings: Settings, name: string): Promise<Explanation> {
   const { memories, scratchpads } = createMemoryNotes();
   const search = searchBackend(process.env);
-  const tools = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandboxed: false } }).map((tool) => tool.name);
-  return explainAgent(settings, name, { tools, delegationTools: toolNames(native), rulesets: rulesets(settings, native) });
+  const tools = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandbox: null } }).map((tool) => tool.name);
+  return explainAgent(settings, name, {
+    tools,
+    delegationTools: toolNames(native),
+    rulesets: rulesets(settings, native, await groundOf(settings)),
+  });
 }
 
 /** What `retinue memory` works on: the notes of the workspace's database. A command that only reads makes none where there is none. */
@@ -177,9 +190,9 @@ export async function openMemories(settings: Settings, { drive }: { drive: boole
 }
 
 /** The owner's one list (built-in, then the user's, then the command's), and each other ruleset on its own. */
-function rulesets(settings: Settings, dialect: Dialect): Ruleset[] {
-  const builtIn = builtInRuleset(toolNames(dialect), []);
-  const known = new Set([...ownToolNames(), ...toolNames(dialect), ...toolNames(native), ...foreignTools]);
+function rulesets(settings: Settings, dialect: Dialect, { sandbox, narrowing }: ShellGround): Ruleset[] {
+  const builtIn = builtInRuleset(toolNames(dialect), [], { sandboxed: sandbox !== null });
+  const known = new Set([...ownToolNames(), ...capabilities, ...toolNames(dialect), ...toolNames(native), ...foreignTools]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
     if (/^mcp__(?!.*__)[^*]*$/.test(rule.tool))
@@ -197,12 +210,9 @@ function rulesets(settings: Settings, dialect: Dialect): Ruleset[] {
   const others = settings.narrowingRules.map(
     ({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: rules.map((rule) => read(owner, rule)) }),
   );
-  // There is no sandbox in this version: where one is required, there is no shell.
-  const closed: Ruleset = { kind: 'narrowing', owner: 'sandbox: required', rules: [parseRule('deny bash')] };
-  const required = settings.sandbox.value === 'required' ? [closed] : [];
-  return [{ ...builtIn, rules: [...builtIn.rules, ...own] }, ...others, ...required];
+  return [{ ...builtIn, rules: [...builtIn.rules, ...own] }, ...others, ...narrowing];
 }
 
 function ownToolNames(): string[] {
-  return builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } }).map((tool) => tool.name);
+  return builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } }).map((tool) => tool.name);
 }

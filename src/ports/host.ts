@@ -41,6 +41,8 @@ export interface RemoteSession {
   toolTimeoutMs: number;
   /** Tools whose calls the place makes itself; the others are made here. */
   portable: string[];
+  /** Of the others, those that are made one after the other, in one line with the portable ones that change something. */
+  ordered: string[];
   /** Every durable fact of the run, from the first on, in order. */
   facts(listener: (fact: Fact) => void): Promise<void>;
   /**

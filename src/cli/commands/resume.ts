@@ -9,11 +9,11 @@ import { paint, shortId, statusStyle } from '../format.ts';
 import type { Io, Stop } from '../io.ts';
 import { outcomeJson, printJson } from '../json.ts';
 import { type Progress, progressFor } from '../progress.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { groundFlags, sandboxFlag, withApi } from '../session.ts';
 
 /** Goes on with what earlier processes left unfinished, and waits for it. Exit code 0 when all of it has ended, whatever came out. */
 export async function run(args: Args, io: Io): Promise<number> {
-  const flags = groundFlags(args);
+  const flags = { ...groundFlags(args), ...sandboxFlag(args) };
   const agents = { chosen: undefined };
   const patient = args.words.length === 0;
   const progress = progressFor(io, { stream: false, plain: args.has('plain') });
