@@ -48,7 +48,17 @@ export async function findBubblewrap(options: BubblewrapOptions): Promise<Sandbo
   const forms = [['--unshare-all', '--unshare-user', '--disable-userns'], ['--unshare-all']];
   let said = '';
   for (const apart of forms) {
-    const tried = await run(helper, [...apart, ...always, ...argumentsFor([...system, tmp]), ...last, '--', '/bin/sh', '-c', ':']);
+    const tried = await run(helper, [
+      ...apart,
+      ...always,
+      ...kernel,
+      ...argumentsFor([...system, tmp]),
+      ...last,
+      '--',
+      '/bin/sh',
+      '-c',
+      ':',
+    ]);
     if (tried.ok)
       return {
         ok: true,
@@ -65,7 +75,9 @@ function helperIn({ env, workspace }: BubblewrapOptions): string | null {
 }
 
 const always = ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--as-pid-1'];
-const last = ['--proc', '/proc', '--dev', '/dev', '--remount-ro', '/'];
+// Without being read only, /proc would let root, who has no capability there but is still root, set the whole machine's parameters.
+const kernel = ['--proc', '/proc', '--dev', '/dev'];
+const last = ['--remount-ro', '/proc', '--remount-ro', '/'];
 const tmp: Mount = { kind: 'fresh', path: '/tmp', bytes: tmpBytes };
 
 interface Helper {
@@ -99,7 +111,7 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
     return {
       argv: [
         ...[helper, ...apart, ...(network ? ['--share-net'] : []), ...always, '--info-fd', String(infoFd)],
-        ...[...argumentsFor(viewFor(wanted)), ...last, '--chdir', workspace, '--', ...inner],
+        ...[...kernel, ...argumentsFor(viewFor(wanted)), ...last, '--chdir', workspace, '--', ...inner],
       ],
       env: { ...env, HOME: home === null || home === workspace ? '/tmp' : home, TMPDIR: '/tmp' },
       join: group?.join ?? [],

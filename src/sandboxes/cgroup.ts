@@ -1,4 +1,5 @@
 // Limits by control groups: a group for each command, below this process's own, gone when the command is.
+import { randomInt } from 'node:crypto';
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -102,11 +103,10 @@ function groupsIn(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
   const owner = `${prefix}-${ownerOf(process.pid)}`;
   const folders = [...new Set(hierarchies.map(({ folder }) => folder))];
   for (const folder of folders) sweep(folder);
-  let made = 0;
   const groups: Groups = {
     version,
     open(limits) {
-      const name = `${owner}-${++made}`;
+      const name = `${owner}-${randomInt(2 ** 47)}`;
       const all = hierarchies.map((hierarchy) => ({ ...hierarchy, group: join(hierarchy.folder, name) }));
       try {
         for (const { group, limit } of all) {

@@ -14,9 +14,10 @@ export function systemView(): Mount[] {
   return tops.flatMap(shown);
 }
 
-/** What other users may not read either, such as /etc/shadow and host keys. */
+/** What other users may not read either, such as /etc/shadow, host keys and the kernel's own tables. */
 export function systemSecrets(): Mount[] {
-  return secretsIn('/etc', depth);
+  const kernels = secretsIn('/proc', 1).filter(({ path }) => !/^\/proc\/\d/.test(path));
+  return [...secretsIn('/etc', depth), ...kernels];
 }
 
 function shown(path: string): Mount[] {
