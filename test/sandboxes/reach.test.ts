@@ -148,10 +148,15 @@ describe.runIf(onLinux)('files', () => {
     expect(output).toMatch(/^.*Read-only file system\n1$/);
   });
 
-  test('descriptors that were open here are not open there', async () => {
-    const { workspace } = makeWorkspace();
-    const { output } = await shell(workspace, 'ls -l /proc/self/fd /proc/1/fd | grep -v "socket:\\|/dev/null\\|/proc/"');
-    expect(output).not.toMatch(/->/);
+  test('descriptors that the supervisor got from elsewhere are not open there', async () => {
+    const { workspace, outside } = makeWorkspace();
+    writeFileSync(join(outside, 'f'), 'canary');
+    const once = [process.execPath, join(import.meta.dirname, 'once.ts'), workspace];
+    const look = 'for f in /proc/[0-9]*/fd/*; do readlink $f; cat $f/f; done 2>/dev/null';
+    const plain = ['bash', ['-c', `exec 200<${outside}; exec "$@"`, 'bash', ...once, 'off', look]] as const;
+    expect(execFileSync(...plain, { encoding: 'utf8' })).toContain('canary');
+    const boxed = ['bash', ['-c', `exec 200<${outside}; exec "$@"`, 'bash', ...once, 'on', `echo ok; ${look}`]] as const;
+    expect(execFileSync(...boxed, { encoding: 'utf8' })).toMatch(/^ok\n(?![\s\S]*canary)/);
   });
 
   test('it has no capabilities, cannot mount, and cannot make namespaces of its own', async () => {
