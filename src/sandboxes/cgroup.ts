@@ -124,7 +124,7 @@ function groupsIn(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
           const left = new Set(all.map(({ group }) => group));
           for (const end = performance.now() + removeMs; left.size > 0 && performance.now() < end; ) {
             for (const group of left) if (remove(group)) left.delete(group);
-            if (left.size > 0) await sleep(5);
+            if (left.size > 0) await sleep(1);
           }
           return reached;
         },

@@ -23,7 +23,7 @@ export async function runConfined(
   const writable = rights.tools.includes('write') || rights.tools.includes('edit');
   const git = may('git');
   const kept = git ? protectedAliases.filter((name) => name !== '.git') : protectedAliases;
-  const planted = writable ? await watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
+  const planted = writable ? watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
   const made = await sandbox.confine({
     argv: order.argv,
     workspace: order.cwd,

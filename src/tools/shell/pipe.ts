@@ -17,6 +17,7 @@ export function readPipe(stream: Readable | null): Pipe {
   const output = new Output();
   let last = 0;
   let closed = false;
+  const closing = Promise.withResolvers<void>();
   stream?.on('data', (chunk: Buffer) => {
     last = performance.now();
     output.add(chunk);
@@ -25,6 +26,7 @@ export function readPipe(stream: Readable | null): Pipe {
   stream?.on('error', () => {});
   stream?.once('close', () => {
     closed = true;
+    closing.resolve();
   });
   return {
     output,
@@ -32,7 +34,7 @@ export function readPipe(stream: Readable | null): Pipe {
     async drain(ms) {
       const end = performance.now() + ms;
       last = performance.now();
-      while (!closed && performance.now() < Math.min(end, last + silenceMs)) await sleep(10);
+      while (!closed && performance.now() < Math.min(end, last + silenceMs)) await Promise.race([closing.promise, sleep(10)]);
     },
     close: () => void stream?.destroy(),
   };

@@ -1,7 +1,8 @@
 // Protected paths that do not exist cannot be closed in a sandbox: a mount would make them on the real disk. So they are looked at before and
 // after a command, when none of its processes is left, and what it has made there is renamed, so that no program of the user's obeys it.
 import { randomBytes } from 'node:crypto';
-import { lstat, readlink, rename } from 'node:fs/promises';
+import { lstatSync, readlinkSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { entry, openDir, split } from '../confine.ts';
 import { segments } from '../paths.ts';
 
@@ -11,11 +12,10 @@ export interface PlantedWatch {
 }
 
 /** `root`: a real path. `names`: paths in it. */
-export async function watchForPlanted(root: string, names: readonly string[]): Promise<PlantedWatch> {
+export function watchForPlanted(root: string, names: readonly string[]): PlantedWatch {
   // Also what is on the way to one: a link in its place would lead to another folder.
   const paths = [...new Set(names.flatMap((name) => segments(name).map((_, n, all) => all.slice(0, n + 1).join('/'))))];
-  const before = new Map<string, string>();
-  for (const path of paths) before.set(path, await sight(root, path));
+  const before = new Map(paths.map((path) => [path, sight(root, path)]));
   // What was there as a file or a folder was closed to the command; links cannot be.
   const isPlanted = (path: string, was: string, now: string) =>
     now !== was && (names.includes(path) ? was !== 'something' && now !== 'nothing' : now.startsWith('link'));
@@ -23,7 +23,7 @@ export async function watchForPlanted(root: string, names: readonly string[]): P
     async moveAway() {
       const moved: string[] = [];
       for (const path of paths) {
-        if (!isPlanted(path, before.get(path) as string, await sight(root, path))) continue;
+        if (!isPlanted(path, before.get(path) as string, sight(root, path))) continue;
         const name = await moveOne(root, path);
         if (name !== null) moved.push(name);
       }
@@ -32,10 +32,10 @@ export async function watchForPlanted(root: string, names: readonly string[]): P
   };
 }
 
-async function sight(root: string, path: string): Promise<string> {
+function sight(root: string, path: string): string {
   try {
     const at = `${root}/${path}`;
-    return (await lstat(at)).isSymbolicLink() ? `link to ${await readlink(at)}` : 'something';
+    return lstatSync(at).isSymbolicLink() ? `link to ${readlinkSync(at)}` : 'something';
   } catch {
     return 'nothing';
   }
