@@ -31,6 +31,12 @@ export const ask: Flag = {
   help: 'how long a call that a rule asks about waits for an answer (on a terminal 10m; elsewhere, without this, it is denied)',
 };
 
+export const sandbox: Flag = {
+  name: 'sandbox',
+  value: 'MODE',
+  help: '`required`, `auto` or `off`: whether shell commands run in a sandbox (default: auto)',
+};
+
 /** The ground every command stands on. */
 export const ground: Flag[] = [
   { name: 'workspace', short: 'C', value: 'DIR', help: 'the workspace (default: the current directory)' },

@@ -1,12 +1,13 @@
 import type { Api } from '../api/api.ts';
 import { RetinueError } from '../contract/error.ts';
 import { LimitsGiven } from '../contract/limits.ts';
+import { unknown } from '../parts/nearest.ts';
 import { agentNotices } from './agent-notices.ts';
 import { cleanLine } from './clean.ts';
 import { Unopened } from './errors.ts';
 import type { Args } from './flags.ts';
 import type { Io, OpenOptions } from './io.ts';
-import type { Settings, SettingsFlags } from './settings.ts';
+import { type Settings, type SettingsFlags, sandboxModes } from './settings.ts';
 import { durationFlag, usdFlag, wholeFlag } from './values.ts';
 
 /** What a command stands on. `agents`: it may start runs, so what is wrong with agents ends it before anything is opened. */
@@ -46,9 +47,15 @@ export async function dialectOfRun(api: Api, id: string): Promise<string | undef
 /** The settings; what is left out of them is said once. */
 export async function settle(io: Io, { flags, agents }: Pick<SessionGround, 'flags' | 'agents'>): Promise<Settings> {
   const settings = await io.settings(flags);
-  const notices = [...settings.notices, ...(agents ? agentNotices(settings.agents(), agents.chosen) : [])];
+  const notices = [...settings.notices, ...(agents ? [...agentNotices(settings.agents(), agents.chosen), ...unconfined(settings)] : [])];
   for (const notice of notices) io.err(`retinue: ${cleanLine(notice)}\n`);
   return settings;
+}
+
+/** Whoever switches the sandbox off hears of it each time. */
+function unconfined({ sandbox }: Settings): string[] {
+  if (sandbox.value !== 'off') return [];
+  return [`the sandbox is off (${sandbox.from}): shell commands that are allowed can read and change everything that you can`];
 }
 
 async function open(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
@@ -67,7 +74,14 @@ export function groundFlags(args: Args): SettingsFlags {
 /** The same, with what `run` can say about model, rights and limits. */
 export function runFlags(args: Args): SettingsFlags {
   const rules = args.given.filter(({ name }) => name === 'allow' || name === 'deny').map(({ name, value }) => `${name} ${value}`);
-  return { ...groundFlags(args), model: args.value('model'), limits: limitsOf(args), rules };
+  return { ...groundFlags(args), ...sandboxFlag(args), model: args.value('model'), limits: limitsOf(args), rules };
+}
+
+export function sandboxFlag(args: Args): Pick<SettingsFlags, 'sandbox'> {
+  const given = args.value('sandbox');
+  const mode = sandboxModes.find((each) => each === given);
+  if (given !== undefined && mode === undefined) throw new RetinueError('usage', `--sandbox: ${unknown('mode', given, sandboxModes)}`);
+  return mode === undefined ? {} : { sandbox: mode };
 }
 
 function limitsOf(args: Args): LimitsGiven {

@@ -30,12 +30,16 @@ export interface Price {
   reasoning?: number | undefined;
 }
 
+export const sandboxModes = ['required', 'auto', 'off'] as const;
+export type SandboxMode = (typeof sandboxModes)[number];
+
 /** What the command line says about the ground a command stands on. */
 export interface SettingsFlags {
   workspace?: string | undefined;
   config?: string | undefined;
   db?: string | undefined;
   model?: string | undefined;
+  sandbox?: SandboxMode | undefined;
   limits: LimitsGiven;
   /** Whole rules (`allow bash:git log *`) in the order in which `--allow` and `--deny` stood. */
   rules: string[];
@@ -62,6 +66,8 @@ export interface AgentsFound {
   refused: { name: string; source: string; problems: string[] }[];
   warnings: { source: string; message: string }[];
   trust: TrustItem[];
+  /** Names of those that come from a file of the workspace which is not trusted. */
+  untrusted: string[];
 }
 
 /** Everything that is configured, after files, variables and flags are put together and what is not trusted is left out. */
@@ -76,7 +82,9 @@ export interface Settings {
   /** Each a ruleset of its own that can only narrow. */
   narrowingRules: OwnedRules[];
   db: { path: string; from: string };
-  sandbox: Sourced<'required' | 'auto' | 'off'>;
+  sandbox: Sourced<SandboxMode>;
+  /** Variables of this process that the shell of an agent gets, by the agent's name. */
+  env: Record<string, string[]>;
   durability: Sourced<'normal' | 'full'>;
   providers: Record<string, Provider>;
   prices: Record<string, Price>;

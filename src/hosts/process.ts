@@ -54,9 +54,9 @@ async function serve(session: RemoteSession, signal: AbortSignal, options: Proce
     (error) => breakOff(error instanceof RetinueError ? error : invalid('reply', error.message)),
   );
   try {
-    const { runId, workspace, toolTimeoutMs, portable } = session;
+    const { runId, workspace, toolTimeoutMs, portable, ordered } = session;
     await session.facts((fact) => say({ type: 'fact', fact }));
-    say({ type: 'start', start: { runId, workspace, toolTimeoutMs, portable } });
+    say({ type: 'start', start: { runId, workspace, toolTimeoutMs, portable, ordered } });
     const { code, signal: by } = await Promise.race([child.exit, broken.promise]);
     if (isOver || signal.aborted) return;
     if (code === 0) throw new RetinueError('no_result', 'the process of the run ended without an outcome');

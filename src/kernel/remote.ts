@@ -110,6 +110,7 @@ export async function remoteLoop(
     workspace: env.tools.workspace,
     toolTimeoutMs: env.tools.toolTimeoutMs,
     portable: env.tools.offered.filter(isPortable),
+    ordered: env.tools.offered.filter((name) => !isParallel(env.tools.tools.get(name))),
     async facts(listener) {
       let last = 0;
       let waiting: Fact[] | null = [];

@@ -42,6 +42,9 @@ export function findAgents({ workspace, env, limits, trust }: AgentGround): Agen
     isTrusted: (agent) => stateOf(fileOf(agent)) === 'trusted',
   });
   return {
+    untrusted: agents
+      .filter((agent) => work.agents.some(({ source }) => source === agent.source) && stateOf(fileOf(agent)) !== 'trusted')
+      .map(({ name }) => name),
     list: agents.filter(({ name }) => !user.refused.some((other) => other.name === name)),
     refused: [...user.refused, ...work.refused],
     warnings: [...user.warnings, ...work.warnings],

@@ -61,19 +61,17 @@ export async function serveRun(): Promise<void> {
 
 function toolsOf(start: Start, signal: AbortSignal) {
   const memo = new Map<string, string>();
-  let loaded: Promise<{ run(call: CallState): Promise<unknown>; isParallel(name: string): boolean }> | null = null;
+  let loaded: Promise<{ run(call: CallState): Promise<unknown> }> | null = null;
 
   /** Not before the first call: the run's first request need not wait for it. */
   async function load() {
-    const [{ portableTools }, { attempt }, { isParallel }, { createDeadlines }, { systemClock }] = await Promise.all([
+    const [{ portableTools }, { attempt }, { createDeadlines }, { systemClock }] = await Promise.all([
       import('../tools/index.ts'),
       import('../kernel/tool-call.ts'),
-      import('../kernel/loop.ts'),
       import('../parts/deadlines.ts'),
       import('./system.ts'),
     ]);
-    const bash = { sandboxed: false, marks };
-    const tools = new Map(portableTools({ bash }).map((tool) => [tool.name, tool]));
+    const tools = new Map(portableTools.map((tool) => [tool.name, tool]));
     const deadlines = createDeadlines(systemClock);
     const { workspace, toolTimeoutMs, runId } = start;
     const execution = {
@@ -99,31 +97,29 @@ function toolsOf(start: Start, signal: AbortSignal) {
       // Portable tools delegate nothing.
       delegation: null as unknown as Execution['delegation'],
     };
-    return { run: (call: CallState) => attempt(call, execution), isParallel: (name: string) => isParallel(tools.get(name)) };
+    return { run: (call: CallState) => attempt(call, execution) };
   }
 
   return {
     /** Reading calls side by side, changing ones one after the other, as the loop does it. */
     async make(calls: CallState[], ask: (message: Ask) => Promise<unknown>): Promise<void> {
+      // What was asked about is made by the supervisor, like what only it can do.
+      const isPortable = (call: CallState) => start.portable.includes(call.tool) && call.approval === null;
+      if (calls.some(isPortable)) loaded ??= load();
+      const own = await loaded;
       let changes: Promise<unknown> = Promise.resolve();
       await Promise.all(
-        calls.map(async (call) => {
+        calls.map((call) => {
           const at = { turn: call.turn, index: call.index };
-          if (!start.portable.includes(call.tool) || call.approval) return ask({ type: 'call', at });
-          loaded ??= load();
-          const { run, isParallel } = await loaded;
-          const one = async () => ask({ type: 'result', at, given: await run(call) });
-          if (isParallel(call.tool)) return one();
+          const one =
+            own && isPortable(call)
+              ? async () => ask({ type: 'result', at, given: await own.run(call) })
+              : async () => ask({ type: 'call', at });
+          if (!start.ordered.includes(call.tool)) return one();
           changes = changes.then(one);
           return changes;
         }),
       );
     },
   };
-}
-
-/** What this process started is found by the same marks as this process itself. */
-function marks(): Record<string, string> {
-  const names = ['RETINUE_OWNER', 'RETINUE_PLACE'];
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name] as string]] : [])));
 }

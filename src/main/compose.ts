@@ -19,7 +19,7 @@ import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
 import { catalogFor, toolNames } from '../parts/dialect.ts';
 import { unknown } from '../parts/nearest.ts';
-import { builtInRuleset, parseRule } from '../parts/policy.ts';
+import { builtInRuleset, capabilities, parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
@@ -39,12 +39,15 @@ import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
 import { hostsFor } from './hosts.ts';
 import { type PolicyQuestion, testPolicy } from './policy.ts';
-import { allServers, createRedact, serverSecrets } from './secrets.ts';
+import { type ShellGround, shellGround } from './sandbox.ts';
+import { allServers, createRedact, grantedTo, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
 export async function openApi(settings: Settings, { drive, dialect: dialectName, host, askMs }: OpenOptions): Promise<Api> {
-  const dialect = await dialectOf(dialectName, settings);
   const { path } = settings.db;
+  // Begun at once: a run cannot be admitted before it is known.
+  const looking = drive ? groundOf(settings) : null;
+  const dialect = await dialectOf(dialectName, settings);
   const durability = settings.durability.value;
   // A command that only reads makes no database where there is none: it finds nothing.
   const crash = armedCrash(process.env) ?? undefined;
@@ -55,7 +58,8 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const guard = createGuard();
   const notes = once(() => openNotes({ path, durability }));
 
-  function runtime(): Promise<Runtime> {
+  async function runtime(): Promise<Runtime> {
+    const shell = await (looking ?? groundOf(settings));
     const redact = redactOf(settings, catalog);
     const { workspace, mcpServers: servers } = settings;
     const options: RuntimeOptions = {
@@ -67,7 +71,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         ...lazyNotes(notes),
         clock: systemClock,
         search: searchBackend(process.env),
-        bash: { sandboxed: false, marks: guard.marks },
+        bash: { ...shell, marks: guard.marks, secrets: (agent) => grantedTo(agent, settings, process.env) },
       }),
       callModel: createModelCaller(systemClock),
       compileSchema,
@@ -83,7 +87,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         workspace,
         model: settings.model?.value ?? null,
         limits: settings.limits.config,
-        rulesets: rulesets(settings, dialect),
+        rulesets: rulesets(settings, dialect, shell),
       },
     };
     return createRuntime(armed && crash ? armed.crashingRuntime(options, crash) : options);
@@ -115,7 +119,12 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
 function redactOf(settings: Settings, catalog: Catalog): Redact {
   const { names, values } = serverSecrets(allServers(settings.mcpServers, catalog.list()));
   const keys = Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []);
-  return createRedact(process.env, { names: [...keys, ...names], values });
+  const granted = Object.values(settings.env).flat();
+  return createRedact(process.env, { names: [...keys, ...names, ...granted], values });
+}
+
+function groundOf({ workspace, db, sandbox }: Settings): Promise<ShellGround> {
+  return shellGround(sandbox.value, { workspace, db: db.path, env: process.env });
 }
 
 function providers(settings: Settings): Record<string, Provider> {
@@ -162,20 +171,20 @@ function once<T>(make: () => Promise<T>): { (): Promise<T>; made: Promise<T> | n
 
 /** What a run of the agent would get; nothing is opened. */
 export async function explain(settings: Settings, name: string): Promise<Explanation> {
-  return explainAgent(settings, name, explainGround(settings));
+  return explainAgent(settings, name, await explainGround(settings));
 }
 
 /** How a call of an agent would be decided; nothing is opened. */
 export async function policy(settings: Settings, question: PolicyQuestion): Promise<PolicyVerdict> {
-  return testPolicy(settings, question, explainGround(settings));
+  return testPolicy(settings, question, await explainGround(settings));
 }
 
-function explainGround(settings: Settings) {
+async function explainGround(settings: Settings) {
   const { memories, scratchpads } = createMemoryNotes();
   const search = searchBackend(process.env);
-  const made = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandboxed: false } });
+  const made = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandbox: null } });
   const tools = made.map((tool) => tool.name);
-  return { made, tools, delegationTools: toolNames(native), rulesets: rulesets(settings, native) };
+  return { made, tools, delegationTools: toolNames(native), rulesets: rulesets(settings, native, await groundOf(settings)) };
 }
 
 /** What `retinue memory` works on: the notes of the workspace's database. A command that only reads makes none where there is none. */
@@ -189,9 +198,9 @@ export async function openMemories(settings: Settings, { drive }: { drive: boole
 }
 
 /** The owner's one list (built-in, then the user's, then the command's), and each other ruleset on its own. */
-function rulesets(settings: Settings, dialect: Dialect): Ruleset[] {
-  const builtIn = builtInRuleset(toolNames(dialect), []);
-  const known = new Set([...ownToolNames(), ...toolNames(dialect), ...toolNames(native), ...foreignTools]);
+function rulesets(settings: Settings, dialect: Dialect, { sandbox, narrowing }: ShellGround): Ruleset[] {
+  const builtIn = builtInRuleset(toolNames(dialect), [], { sandboxed: sandbox !== null });
+  const known = new Set([...ownToolNames(), ...capabilities, ...toolNames(dialect), ...toolNames(native), ...foreignTools]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
     if (/^mcp__(?!.*__)[^*]*$/.test(rule.tool))
@@ -209,12 +218,9 @@ function rulesets(settings: Settings, dialect: Dialect): Ruleset[] {
   const others = settings.narrowingRules.map(
     ({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: rules.map((rule) => read(owner, rule)) }),
   );
-  // There is no sandbox in this version: where one is required, there is no shell.
-  const closed: Ruleset = { kind: 'narrowing', owner: 'sandbox: required', rules: [parseRule('deny bash')] };
-  const required = settings.sandbox.value === 'required' ? [closed] : [];
-  return [{ ...builtIn, rules: [...builtIn.rules, ...own] }, ...others, ...required];
+  return [{ ...builtIn, rules: [...builtIn.rules, ...own] }, ...others, ...narrowing];
 }
 
 function ownToolNames(): string[] {
-  return builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } }).map((tool) => tool.name);
+  return builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } }).map((tool) => tool.name);
 }

@@ -1,7 +1,8 @@
 // Puts the configuration together: built-in < the user's file < the workspace's (or --config) < variables < flags.
 import { join, resolve } from 'node:path';
-import type { AgentsFound, OwnedRules, Settings, SettingsFlags, Sourced } from '../cli/settings.ts';
+import { type AgentsFound, type OwnedRules, type Settings, type SettingsFlags, type Sourced, sandboxModes } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
+import { unknown } from '../parts/nearest.ts';
 import { parseRule } from '../parts/policy.ts';
 import { findAgents } from './agents.ts';
 import { checkConfig } from './config/check.ts';
@@ -40,7 +41,8 @@ export function loadSettings(flags: SettingsFlags, surroundings: Surroundings): 
     ownerRules: ownerRules(layers, flags.rules),
     narrowingRules,
     db: database(flags, surroundings, workspace),
-    sandbox: found(layers, 'sandbox') ?? { value: 'auto' as const, from: 'built-in' },
+    sandbox: sandboxOf(flags, env) ?? found(layers, 'sandbox') ?? { value: 'auto' as const, from: 'built-in' },
+    env: all.env ?? {},
     durability: found(layers, 'durability') ?? { value: 'normal' as const, from: 'built-in' },
     providers: all.providers ?? {},
     prices: all.prices ?? {},
@@ -51,7 +53,7 @@ export function loadSettings(flags: SettingsFlags, surroundings: Surroundings): 
       return agents;
     },
     trust,
-    notices: [...trusted.notices, ...notices],
+    notices: [...trusted.notices, ...notices, ...missingIn(all.env ?? {}, env)],
     files,
   };
   return { ...settings, sources: sourcesOf(settings, layers) };
@@ -125,6 +127,21 @@ function ownerRules(layers: Layer[], command: string[]): OwnedRules[] {
   for (const rule of command) parseRule(rule);
   const files = layers.map(({ from, config }) => ({ owner: from, rules: config.rules ?? [] }));
   return [...files, { owner: 'command line', rules: command }].filter(({ rules }) => rules.length > 0);
+}
+
+/** Variables that are granted and not there: the command that needs one would fail without a word of why. */
+function missingIn(granted: Record<string, string[]>, env: Surroundings['env']): string[] {
+  return Object.entries(granted).flatMap(([agent, names]) =>
+    names.filter((name) => !env[name]).map((name) => `env.${agent}: the variable ${name} is not set`),
+  );
+}
+
+function sandboxOf(flags: SettingsFlags, env: Surroundings['env']): Settings['sandbox'] | null {
+  const given = flag('--sandbox', flags.sandbox) ?? variable('RETINUE_SANDBOX', env);
+  if (given === null) return null;
+  const value = sandboxModes.find((mode) => mode === given.value);
+  if (value === undefined) throw new RetinueError('usage', `${given.from}: ${unknown('mode', given.value, sandboxModes)}`);
+  return { value, from: given.from };
 }
 
 /** Where the database is; needs no configuration file. */

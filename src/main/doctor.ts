@@ -1,13 +1,15 @@
-// Looks at the ground Retinue stands on. Nothing is changed, and nothing is started but the MCP servers that are configured, which are ended
-// again; what cannot be looked at is an answer too.
+// Looks at the ground Retinue stands on. Nothing is changed, and nothing is started but the MCP servers that are configured and a sandbox, which
+// are ended again; what cannot be looked at is an answer too.
 import type { Check } from '../cli/io.ts';
 import type { Settings, SettingsFlags } from '../cli/settings.ts';
 import { isRetinueError } from '../contract/error.ts';
+import { findSandbox } from '../sandboxes/find.ts';
 import { probeDatabase, sqliteVersion } from '../stores/sqlite/probe.ts';
 import { directory } from './config/files.ts';
 import { database, loadSettings, type Surroundings } from './config.ts';
 import { agentPrograms, canMake, hasBundledRipgrep, ollamaHost, ollamaVersion, onPath } from './doctor-looks.ts';
 import { lookAtServers } from './doctor-servers.ts';
+import { sandboxOptions } from './sandbox.ts';
 
 const oldestNode = 24;
 const conventionalKeys: Record<string, string> = {
@@ -30,7 +32,8 @@ export async function examine(flags: SettingsFlags, surroundings: Surroundings):
     keys(settings, surroundings.env),
     await ollama(settings, surroundings.env),
     ...(settings ? await servers(settings, surroundings.env) : []),
-    ...helpers(settings, surroundings.env),
+    await sandbox(settings, workspace, surroundings.env),
+    ...helpers(surroundings.env),
   ];
 }
 
@@ -134,20 +137,32 @@ async function servers(settings: Settings, env: Surroundings['env']): Promise<Ch
   });
 }
 
-function helpers(settings: Settings | null, env: Surroundings['env']): Check[] {
-  const [rg, bwrap, git] = [onPath('rg', env), onPath('bwrap', env), onPath('git', env)];
+/** Seen to work, whatever the setting is: whoever has switched it off wants to know what there would be. */
+async function sandbox(settings: Settings | null, workspace: string, env: Surroundings['env']): Promise<Check> {
+  const mode = settings?.sandbox.value ?? 'auto';
+  const found = await findSandbox(sandboxOptions({ workspace, db: settings?.db.path ?? null, env }));
+  if (found.ok) {
+    const { name, limits } = found.sandbox;
+    const text = `${name} ${await found.sandbox.version()} works; ${limits}`;
+    if (mode !== 'off') return ok('sandbox', text);
+    return warning(
+      'sandbox',
+      `off (${settings?.sandbox.from}), though ${text}`,
+      'shell commands that rules allow are not confined; set `sandbox` to `auto`',
+    );
+  }
+  if (mode === 'required') return broken('sandbox', `required, but ${found.reason}; shell commands are denied`, found.advice);
+  const held = mode === 'off' ? `off (${settings?.sandbox.from})` : 'none; shell commands are asked about';
+  return warning('sandbox', `${held}: ${found.reason}`, found.advice);
+}
+
+function helpers(env: Surroundings['env']): Check[] {
+  const [rg, git] = [onPath('rg', env), onPath('git', env)];
   const programs = agentPrograms.filter((name) => onPath(name, env) !== null);
-  const required = settings?.sandbox.value === 'required';
-  const sandbox = 'nothing to do yet: this version has no sandbox, and denies shell commands that no rule allows';
   return [
     rg !== null || hasBundledRipgrep()
       ? ok('ripgrep', rg ?? 'the one of the package')
       : warning('ripgrep', 'not found', 'install it, for quick searches'),
-    bwrap !== null
-      ? ok('bwrap', bwrap)
-      : required
-        ? broken('bwrap', 'not found, and `sandbox` is `required`', 'install bubblewrap')
-        : warning('bwrap', 'not found', sandbox),
     git !== null ? ok('git', git) : warning('git', 'not found', 'install it; `review` looks at changes with it'),
     ok('other agents', programs.length === 0 ? 'none on PATH' : `${programs.join(', ')} on PATH`),
   ];

@@ -6,6 +6,7 @@ import { type Answered, answerBy } from '../api/answer-by.ts';
 import type { Api, Handle, Question } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { EventOptions } from '../api/events.ts';
+import type { SandboxMode } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Brief, ResultForm } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
@@ -20,7 +21,7 @@ import { createModelCaller } from '../models/call.ts';
 import type { Price } from '../models/prices.ts';
 import { withPrices } from '../models/prices.ts';
 import { runTool, toolNames } from '../parts/dialect.ts';
-import { builtInRuleset, parseRule } from '../parts/policy.ts';
+import { builtInRuleset, capabilities, parseRule } from '../parts/policy.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Store } from '../ports/store.ts';
 import { createMemoryStore } from '../stores/memory.ts';
@@ -33,6 +34,7 @@ import { createMcp } from '../tools/mcp/index.ts';
 import { type HostName, hostsFor } from './hosts.ts';
 import { type AnyModel, libraryModels } from './library-models.ts';
 import { resultOf, type StandardSchema } from './library-result.ts';
+import { shellGround } from './sandbox.ts';
 import { allServers, createRedact, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
@@ -59,6 +61,8 @@ export interface RetinueOptions {
   store?: Store;
   /** Where runs execute: in this process, which is the default, or each in one of its own. Tools of your own stay here. */
   host?: HostName;
+  /** Whether shell commands run in a sandbox: always (`required`), where there is one (`auto`, which is the default), or never. */
+  sandbox?: SandboxMode;
   /** The contract of the delegation tools: one of `retinue/dialects`, or one of your own. The native one where it is absent. */
   dialect?: Dialect;
 }
@@ -117,14 +121,16 @@ export function createRetinue(options: RetinueOptions): Retinue {
   const { approve } = options;
   if (approve) answerBy(api, async (question, signal) => answerOf(await approve(question, signal)));
 
+  const taken = Object.keys(options.tools ?? {}).find((name) => capabilities.includes(name));
+  if (taken !== undefined) throw new RetinueError('usage', `a tool cannot be called \`${taken}\`: in rules that is what a shell may reach`);
+
   async function runtime() {
     const own = await Promise.all(Object.entries(options.tools ?? {}).map(([name, tool]) => fromAiTool(name, tool, compileSchema)));
     const { models, model } = libraryModels(options.model);
-    const allowed = builtInRuleset(
-      toolNames(dialect),
-      own.map((tool) => tool.name),
-    );
     const workspace = options.workspace ?? process.cwd();
+    const shell = await shellGround(options.sandbox ?? 'auto', { workspace, db: null, env: process.env });
+    const names = own.map((tool) => tool.name);
+    const allowed = builtInRuleset(toolNames(dialect), names, { sandboxed: shell.sandbox !== null });
     const redact = createRedact(process.env, serverSecrets(allServers(servers, catalog.list())));
     const rules = (options.rules ?? []).map((rule) => ({ ...parseRule(rule), from: 'the program' }));
     return createRuntime({
@@ -132,7 +138,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
       clock: systemClock,
       ids: systemIds,
       catalog,
-      tools: [...builtInTools({ ...notes, clock: systemClock, bash: { sandboxed: false, marks: guard.marks } }), ...own],
+      tools: [...builtInTools({ ...notes, clock: systemClock, bash: { ...shell, marks: guard.marks } }), ...own],
       dialect,
       ...hostsFor({ asked: options.host, usual: dialect.setup?.host }, guard),
       workspaces: directories,
@@ -147,7 +153,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
         workspace,
         model,
         limits: options.limits ?? {},
-        rulesets: [{ ...allowed, rules: [...allowed.rules, ...rules] }],
+        rulesets: [{ ...allowed, rules: [...allowed.rules, ...rules] }, ...shell.narrowing],
       },
     });
   }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Redact } from '../ports/secrets.ts';
@@ -52,6 +53,16 @@ function isLong(value: string | undefined): boolean {
 /** A file or a folder of this machine is no secret, whatever the variable is for. */
 function isOpen(name: string, value: string | undefined): boolean {
   return openName.test(name) || (value !== undefined && isAbsolute(value) && existsSync(value));
+}
+
+/** The variables that the owner has granted to an agent's shell. One of an untrusted workspace gets none, whatever its name. */
+export function grantedTo(
+  agent: string,
+  { env, agents }: Pick<Settings, 'env' | 'agents'>,
+  own: Record<string, string | undefined>,
+): Record<string, string> {
+  const names = Object.hasOwn(env, agent) && !agents().untrusted.includes(agent) ? (env[agent] as string[]) : [];
+  return Object.fromEntries(names.flatMap((name) => (own[name] ? [[name, own[name]]] : [])));
 }
 
 const secretHeader = /auth|cookie|key|token|secret/i;

@@ -8,10 +8,13 @@
  *  4. A call needs all its subjects allowed. A rule with a pattern says nothing about a call without subjects. What is unsafe is allowed by
  *     no ordinary pattern; an alias can deny and ask, never allow.
  *  5. A tool that is not offered would be denied whatever its subjects.
- *  6. Matching takes no more than pattern times subject steps, and no pattern is longer than 1,000 characters.
+ *  6. What a shell may reach (`network`, `git`) is no tool: only its own name speaks of it, never a `*`. So a list of tools neither closes nor
+ *     opens it.
+ *  7. Matching takes no more than pattern times subject steps, and no pattern is longer than 1,000 characters.
  */
 import { RetinueError } from '../contract/error.ts';
 import { type Decision, type Rule, RuleAction, type Ruleset } from '../contract/grant.ts';
+import { sandboxOwner } from '../ports/sandbox.ts';
 import { type Subject, unsafePrefix } from '../ports/subject.ts';
 import { clip, unknown } from './nearest.ts';
 
@@ -19,6 +22,9 @@ const strictness = { allow: 0, ask: 1, deny: 2 };
 const maxPattern = 1_000;
 const denyAll: Rule = { action: 'deny', tool: '*', pattern: null };
 const builtIn = 'built-in';
+
+/** What rules name besides tools (invariant 6). */
+export const capabilities: readonly string[] = ['network', 'git'];
 
 /** Reads `allow|ask|deny tool[:pattern]`. Throws RetinueError `invalid_rule`. */
 export function parseRule(text: string): Rule {
@@ -61,7 +67,7 @@ function matchesTool(rule: Rule, tool: string): boolean {
 
 /** Whether a name, which may end in `*`, is about a tool. */
 export function covers(name: string, tool: string): boolean {
-  return name === tool || (name.endsWith('*') && tool.startsWith(name.slice(0, -1)));
+  return name === tool || (name.endsWith('*') && tool.startsWith(name.slice(0, -1)) && !capabilities.includes(tool));
 }
 
 /** `*` any characters, `?` one (a UTF-16 unit). On a mismatch only the last star takes one more: earlier ones need never. */
@@ -159,13 +165,18 @@ function deniesAll({ kind, rules }: Ruleset, tool: string): boolean {
 
 /**
  * What holds before the owner says anything. Delegation tools and the caller's own are allowed, and so are those of MCP servers, which are
- * there because the owner has configured or trusted them; a shell is asked about.
+ * there because the owner has configured or trusted them; a shell is asked about, unless commands run in a sandbox.
  */
-export function builtInRuleset(delegationTools: readonly string[], ownTools: readonly string[]): Ruleset {
+export function builtInRuleset(
+  delegationTools: readonly string[],
+  ownTools: readonly string[],
+  { sandboxed = false }: { sandboxed?: boolean } = {},
+): Ruleset {
   const reading = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch'];
   const keeping = ['todo', 'memory', 'scratchpad', 'write', 'edit'];
   const allowed = [...reading, ...keeping, ...delegationTools, ...ownTools, 'mcp__*'];
-  return { kind: 'owner', owner: builtIn, rules: [...allowed.map(ruleOn('allow')), ruleOn('ask')('bash')] };
+  const shell: Rule = sandboxed ? { ...ruleOn('allow')('bash'), from: sandboxOwner } : ruleOn('ask')('bash');
+  return { kind: 'owner', owner: builtIn, rules: [...allowed.map(ruleOn('allow')), shell, ...capabilities.map(ruleOn('deny'))] };
 }
 
 function ruleOn(action: RuleAction): (tool: string) => Rule {

@@ -41,6 +41,8 @@ export interface RemoteSession {
   toolTimeoutMs: number;
   /** Tools whose calls the place makes itself; the others are made here. */
   portable: string[];
+  /** Tools whose calls are made one after the other, wherever that is. */
+  ordered: string[];
   /** Every durable fact of the run, from the first on, in order. */
   facts(listener: (fact: Fact) => void): Promise<void>;
   /**

@@ -1,10 +1,12 @@
 import { realpath } from 'node:fs/promises';
 import { z } from 'zod';
+import type { Sandbox } from '../ports/sandbox.ts';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { explain, failure } from './refusal.ts';
+import { runConfined } from './shell/confined.ts';
 import { type Environment, environmentOf, isBash, shellCommand, shellIn } from './shell/environment.ts';
 import { loadParser } from './shell/parser.ts';
-import { type Ran, run } from './shell/run.ts';
+import type { Ran } from './shell/run.ts';
 import { shellSubjects } from './shell/subjects.ts';
 import { fits, printable } from './text.ts';
 
@@ -25,14 +27,16 @@ const Input = z.strictObject({
 type Input = z.infer<typeof Input>;
 
 export interface BashOptions {
-  /** Whether `wrap` puts commands into a sandbox: the model is told. */
-  sandboxed: boolean;
-  /** What to start in the place of this program and these arguments, so that it runs in a sandbox. */
-  wrap?(argv: string[], workspace: string): string[];
+  /** What commands run in; null: nothing confines them. */
+  sandbox: Sandbox | null;
+  /** Why no command may be started at all, such as a sandbox that is required and not there. */
+  closed?: string | null;
   /** The variables of which commands see PATH, HOME, LANG, TERM and TMPDIR; those of this process where it is absent. */
   env?: Environment;
   /** Variables by which what commands start is found again when this process is gone. Called for each command. */
   marks?(): Record<string, string>;
+  /** Variables that the owner has granted to one agent. */
+  secrets?(agent: string): Record<string, string>;
 }
 
 export function createBash(options: BashOptions): Tool<Input> {
@@ -41,10 +45,9 @@ export function createBash(options: BashOptions): Tool<Input> {
     description:
       'Runs a command with bash in the workspace and shows what it writes (beginning and end, if it is much) and its exit code. Nothing carries over to the ' +
       'next call: no variables, no directory, no processes. What it leaves running in the background is ended. There is nothing on standard input. ' +
-      (options.sandboxed ? 'It runs in a sandbox: what lies outside the workspace, and the network, may be closed to it.' : ''),
+      (options.sandbox ? 'It runs in a sandbox: only the workspace and the system are there, and the network may be closed to it.' : ''),
     input: Input,
     readOnly: false,
-    portable: true,
     idempotent: false,
     maxOutputBytes: 32_768,
     prepare: loadParser,
@@ -52,21 +55,20 @@ export function createBash(options: BashOptions): Tool<Input> {
       const { PATH = '' } = environmentOf(options.env ?? process.env, workspace);
       return shellSubjects(input.command, workspace, isBash(shellIn(PATH, workspace)));
     },
-    async execute(input, { workspace, signal }) {
+    async execute(input, { workspace, signal, rights }) {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));
       if (typeof cwd !== 'string') return failure(explain(cwd.error, workspace));
-      const env = { ...environmentOf(options.env ?? process.env, cwd), ...options.marks?.() };
+      const env = { ...environmentOf(options.env ?? process.env, cwd), ...options.secrets?.(rights.agent), ...options.marks?.() };
       const argv = shellCommand(shellIn(env.PATH ?? '', cwd), input.command);
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
-      const ran = await run({ argv: options.wrap?.(argv, cwd) ?? argv, cwd, env, timeoutMs, signal });
-      return render(ran, input.timeout);
+      const done = await runConfined({ argv, cwd, env, timeoutMs, signal }, rights, options);
+      return done.ok ? render(done.ran, input.timeout, done.notes) : failure(done.reason);
     },
   };
 }
 
-function render(ran: Ran, timeout: number | undefined): ToolResult {
-  if (!ran.ok) return failure(ran.reason);
+function render(ran: Ran & { ok: true }, timeout: number | undefined, more: string[]): ToolResult {
   const said = ran.output.toWellFormed().replace(/\n$/, '');
   const notes: string[] = [];
   if (ran.cause === 'timeout') notes.push(`[stopped: it took longer than ${timeout} s]`);
@@ -75,6 +77,7 @@ function render(ran: Ran, timeout: number | undefined): ToolResult {
   else if (ran.code !== 0) notes.push(`[exit code ${ran.code}]`);
   if (ran.ended.length > 0) notes.push(`[ended what it left running: ${names(ran.ended)}]`);
   if (ran.alive.length > 0) notes.push(`[could not be ended: ${names(ran.alive)}]`);
+  notes.push(...more.map((note) => `[${note}]`));
   const failed = ran.cause !== 'exit' || ran.code !== 0;
   const lines = said === '' ? notes : [said, ...notes];
   return { output: lines.join('\n') || '[no output]', ...(failed && { isError: true }) };

@@ -30,10 +30,8 @@ export interface ToolOptions {
   web?: WebfetchOptions;
 }
 
-/** Those that a run's own process makes, in the place of its supervisor. */
-export function portableTools(options: Pick<ToolOptions, 'bash' | 'web'>): AnyTool[] {
-  return [...tools, createBash(options.bash), createWebfetch(options.web ?? {}), todo];
-}
+/** Those that a run's own process makes, in the place of its supervisor. A shell and the network are not among them: rights are known there alone. */
+export const portableTools: AnyTool[] = [...tools, todo];
 
 /** All the tools there are, in the order in which models see them. */
 export function builtInTools({ search = null, bash, web = {}, ...notes }: ToolOptions): AnyTool[] {

@@ -8,7 +8,9 @@ import type { Memories, Memory } from '../../src/ports/notes.ts';
 import { at, call, limits, playing, run } from './support.ts';
 
 const explore = { name: 'explore', description: 'reads\nmuch', prompt: 'p', tools: ['read'], source: 'built-in' };
-const found = (more: Partial<AgentsFound> = {}) => ({ agents: () => ({ list: [explore], refused: [], warnings: [], trust: [], ...more }) });
+const found = (more: Partial<AgentsFound> = {}) => ({
+  agents: () => ({ list: [explore], refused: [], warnings: [], trust: [], untrusted: [], ...more }),
+});
 const refused = [{ name: 'bad', source: 'bad.md', problems: ['bad.md:4: `hooks` is refused'] }];
 const warnings = [{ source: 'built-in', message: 'odd' }];
 

@@ -165,9 +165,10 @@ describe('one process', () => {
     expect([gone.status, gone.stderr]).toEqual([2, 'retinue: the current directory is gone; change to one that exists\n']);
   });
 
-  it('gives no shell where a sandbox is required', async () => {
+  it('gives no shell where a sandbox is required and not there', async () => {
     using place = createPlace(
       one({ calls: [{ tool: 'bash', args: { command: 'touch made' } }] }, { expect: { prompt: 'sandbox: required' }, text: 'ok' }),
+      { PATH: '/nowhere' },
     );
     writeFileSync(join(place.folder, 'own.json'), '{ "sandbox": "required" }');
     const run = await place.run('run', '--json', '--config', 'own.json', '--allow', 'bash', 'work');

@@ -78,8 +78,8 @@ export function settings(more: Partial<Settings> = {}): Settings {
     db: { path: '/w/.retinue/retinue.db', from: 'built-in' },
     sandbox: { value: 'auto', from: 'built-in' },
     durability: { value: 'normal', from: 'built-in' },
-    ...{ providers: {}, prices: {}, mcpServers: {}, dialects: {}, notices: [], sources: [], files: [], trust: [] },
-    agents: () => ({ list: [], refused: [], warnings: [], trust: [] }),
+    ...{ providers: {}, prices: {}, mcpServers: {}, env: {}, dialects: {}, notices: [], sources: [], files: [], trust: [] },
+    agents: () => ({ list: [], refused: [], warnings: [], trust: [], untrusted: [] }),
     ...more,
   };
 }

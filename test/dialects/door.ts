@@ -35,7 +35,7 @@ export function openWorld(
     ...given,
     options: {
       dialect,
-      tools: [...builtInTools({ ...notes, clock: systemClock, bash: { sandboxed: false } }), ...(given.tools ?? [])],
+      tools: [...builtInTools({ ...notes, clock: systemClock, bash: { sandbox: null } }), ...(given.tools ?? [])],
       ...options,
     },
   });

@@ -7,23 +7,29 @@ import { describe, expect, it } from 'vitest';
 import { noneLeft, processesWith, program } from './support.ts';
 
 describe.runIf(process.platform === 'linux')('kill -9 of the supervisor', () => {
-  it.each(['inline', 'process'])('leaves no process behind (%s)', async (host) => {
+  it.each([
+    ['inline', 'auto'],
+    ['process', 'auto'],
+    ['inline', 'off'],
+    ['process', 'off'],
+  ])('leaves no process behind (%s, sandbox %s)', async (host, sandbox) => {
     const folder = mkdtempSync(join(tmpdir(), 'retinue-guard-'));
-    const mark = `8${process.pid}.${host.length}`;
-    const command = `(setsid sh -c 'sleep ${mark} & sleep ${mark}' &) ; trap "" TERM; echo $PPID > pid; sleep ${mark}`;
+    const mark = `8${process.pid}.${host.length}${sandbox.length}`;
+    const command = `(setsid sh -c 'sleep ${mark} & sleep ${mark}' &) ; trap "" TERM; touch begun; sleep ${mark}`;
     const script = { runs: [{ steps: [{ calls: [{ tool: 'bash', args: { command } }] }] }] };
     writeFileSync(join(folder, 's.json'), JSON.stringify(script));
-    const args = [program, 'run', '--host', host, '--allow', 'bash', '--model', 'script/s.json', 'x'];
+    const args = [program, 'run', '--host', host, '--sandbox', sandbox, '--allow', 'bash', '--model', 'script/s.json', 'x'];
     const child = spawn(process.execPath, args, { cwd: folder, stdio: 'ignore', env: { PATH: process.env.PATH, HOME: folder } });
     try {
-      const pid = join(folder, 'pid');
-      await expect.poll(() => existsSync(pid) && readFileSync(pid, 'utf8').trim() !== '', { timeout: 15_000 }).toBe(true);
-      const maker = Number(readFileSync(pid, 'utf8'));
-      expect(maker === child.pid).toBe(host === 'inline');
+      await expect.poll(() => existsSync(join(folder, 'begun')), { timeout: 15_000 }).toBe(true);
+      const runs = processesWith('--child-run').filter((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(`) S ${child.pid} `));
+      expect(runs).toHaveLength(host === 'inline' ? 0 : 1);
       await expect.poll(() => processesWith(mark).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(3);
       child.kill('SIGKILL');
+      const killed = performance.now();
       await noneLeft(mark);
-      await expect.poll(() => isAlive(maker), { timeout: 10_000 }).toBe(false);
+      expect(performance.now() - killed).toBeLessThan(5000);
+      await expect.poll(() => runs.filter(isAlive), { timeout: 10_000 }).toEqual([]);
     } finally {
       child.kill('SIGKILL');
       rmSync(folder, { recursive: true, force: true });

@@ -114,7 +114,7 @@ it('hears every fact that was there before it is told to start, also of a run th
     const types = text.trim().split('\\n').map((line) => JSON.parse(line).type).filter((type) => type !== 'ping'); console.error(types.join(' ')); process.exit(9); } });`;
   const host = createProcessHost({ command: impostor(source), env: process.env, marks: () => ({}) });
   const session = {
-    ...{ runId: '1', workspace: '/', toolTimeoutMs: 1, portable: [] },
+    ...{ runId: '1', workspace: '/', toolTimeoutMs: 1, portable: [], ordered: [] },
     async facts(listener: (fact: Fact) => void) {
       for (let seq = 1; seq <= 3; seq++) {
         listener({ seq, type: 'run.resumed' } as Fact);

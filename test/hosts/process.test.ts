@@ -1,5 +1,5 @@
 // Runs in processes of their own: the real program as the child, real commands, real signals.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { FactOf } from '../../src/contract/fact.ts';
@@ -8,7 +8,7 @@ import type { RunRow } from '../../src/contract/run.ts';
 import { parseRule } from '../../src/parts/policy.ts';
 import { tool } from '../support/adversary.ts';
 import type { World } from '../support/world.ts';
-import { fileIn, noneLeft, processWorld } from './support.ts';
+import { begun, noneLeft, processWorld, runProcess } from './support.ts';
 
 const call = (name: string, args: object) => ({ tool: name, args });
 const bash = (command: string) => ({ calls: [call('bash', { command })] });
@@ -34,8 +34,8 @@ describe('a run in a process of its own', () => {
     expect(outcome.artifacts.map(({ kind }) => kind)).toContain('diff');
     const outputs = world.facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.output] : []));
     expect(outputs).toContain(`made in ${process.pid}`);
-    const shell = outputs.find((text) => text.startsWith('two\n')) ?? '';
-    expect(Number(shell.split('\n')[1])).not.toBe(process.pid);
+    // Commands are never started by the run's own process.
+    expect(outputs).toContain(`two\n${process.pid}`);
     expect(world.facts[0]).toMatchObject({ type: 'run.created', data: { host: 'process' } });
     expect(world.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
   });
@@ -83,35 +83,43 @@ describe('a run in a process of its own', () => {
 
   it('sees no key of the environment (invariant 11)', async () => {
     const env = { ...process.env, ANTHROPIC_API_KEY: 'canary-key-0123456789', RETINUE_DB: '/nowhere' };
-    const command = 'tr "\\0" "\\n" < /proc/$PPID/environ; tr "\\0" " " < /proc/$PPID/cmdline';
+    const command = 'env; until [ -e seen ]; do sleep 0.02; done';
     await using world = await processWorld({ script: { runs: [{ steps: [bash(command), { text: 'ok' }] }] }, host: { env } });
     const run = await world.runtime.start({ task: 'the secret task' });
+    const pid = await runProcess();
+    await expect.poll(() => world.types(run.id).includes('tool.asked'), { timeout: 15_000 }).toBe(true);
+    const own = ['environ', 'cmdline'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'latin1')).join('\n');
+    writeFileSync(join(world.workspace, 'seen'), '');
     expect((await run.outcome).status).toBe('completed');
     const [output] = world.facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.output] : []));
+    expect(own).toContain('PATH=');
     expect(output).toContain('PATH=');
-    expect(output).not.toMatch(/canary|API_KEY|RETINUE_DB|secret task/);
+    expect(`${own}${output}`).not.toMatch(/canary|API_KEY|RETINUE_DB|secret task/);
   });
 
   it('killed in the middle of a command: failed with the signal, the text so far kept, nothing left, siblings go on', async () => {
     const mark = nap();
-    const script = { runs: [{ steps: [{ text: 'I begin.', ...bash(`setsid sleep ${mark} & echo $PPID > pid; sleep ${mark}`) }] }] };
+    const script = { runs: [{ steps: [{ text: 'I begin.', ...bash(`setsid sleep ${mark} & touch begun; sleep ${mark}`) }] }] };
     const scripts = { other: { runs: [{ steps: [{ delayMs: 300, text: 'fine' }] }] } };
     await using world = await processWorld({ script, scripts });
     const run = await world.runtime.start({ task: 'x' });
+    await begun(world);
+    const pid = await runProcess();
     const sibling = await world.runtime.start({ task: 'y', model: 'script/other' });
-    process.kill(Number(await fileIn(world, 'pid')), 'SIGKILL');
+    process.kill(pid, 'SIGKILL');
     const outcome = await run.outcome;
     expect(outcome).toMatchObject({ status: 'failed', summary: 'I begin.', error: { code: 'crashed', message: /SIGKILL/ } });
-    expect(world.facts.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'unknown' } });
+    expect(world.facts.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'cancelled' } });
     await noneLeft(mark);
     expect((await sibling.outcome).status).toBe('completed');
   });
 
   it('killed: no timer is left to kill a process that is gone, whose number may be another’s by then', async () => {
     const mark = nap();
-    await using world = await processWorld({ script: { runs: [{ steps: [bash(`echo $PPID > pid; sleep ${mark}`)] }] } });
+    await using world = await processWorld({ script: { runs: [{ steps: [bash(`touch begun; sleep ${mark}`)] }] } });
     const run = await world.runtime.start({ task: 'x' });
-    const pid = Number(await fileIn(world, 'pid'));
+    await begun(world);
+    const pid = await runProcess();
     const timers = vi.spyOn(globalThis, 'setTimeout');
     process.kill(pid, 'SIGKILL');
     await run.outcome;
@@ -123,20 +131,22 @@ describe('a run in a process of its own', () => {
 
   it('stopped with SIGSTOP: noticed within two heartbeats, killed, failed', async () => {
     const mark = nap();
-    const script = { runs: [{ steps: [bash(`echo $PPID > pid; sleep ${mark}`)] }] };
+    const script = { runs: [{ steps: [bash(`touch begun; sleep ${mark}`)] }] };
     await using world = await processWorld({ script, host: { heartbeatMs: 250 } });
     const run = await world.runtime.start({ task: 'x' });
-    process.kill(Number(await fileIn(world, 'pid')), 'SIGSTOP');
+    await begun(world);
+    process.kill(await runProcess(), 'SIGSTOP');
     expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed', message: /no sign of life for 500 ms/ } });
     await noneLeft(mark);
   });
 
   it('cancelled: commands that ignore the request are killed, and only then is the run over (invariant 7)', async () => {
     const mark = nap();
-    const script = { runs: [{ steps: [bash(`trap "" TERM; echo $PPID > pid; sleep ${mark}`)] }] };
+    const script = { runs: [{ steps: [bash(`trap "" TERM; touch begun; sleep ${mark}`)] }] };
     await using world = await processWorld({ script });
     const run = await world.runtime.start({ task: 'x' });
-    const pid = Number(await fileIn(world, 'pid'));
+    await begun(world);
+    const pid = await runProcess();
     await run.cancel('enough');
     const outcome = await run.outcome;
     expect(outcome).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });

@@ -19,7 +19,7 @@ export interface ProcessWorldOptions extends WorldOptions {
 
 export function processWorld({ host = {}, narrowing = [], ...options }: ProcessWorldOptions): Promise<World> {
   const guard = createGuard();
-  const bash = createBash({ sandboxed: false, marks: guard.marks });
+  const bash = createBash({ sandbox: null, marks: guard.marks });
   const own = [bash, ...(options.tools ?? [])];
   const builtIn = builtInRuleset(
     ['delegate', 'delegate_wait'],
@@ -42,11 +42,26 @@ export function impostor(source: string): string[] {
   return [process.execPath, '--input-type=module', '-e', source];
 }
 
-/** The text of a file of the workspace, once it is there. */
-export async function fileIn(world: World, name: string): Promise<string> {
-  const path = join(world.workspace, name);
-  await expect.poll(() => existsSync(path) && readFileSync(path, 'utf8').trim() !== '', { timeout: 15_000 }).toBe(true);
-  return readFileSync(path, 'utf8').trim();
+/** Resolves when a command has made the file of that name. */
+export async function begun(world: World): Promise<void> {
+  await expect.poll(() => existsSync(join(world.workspace, 'begun')), { timeout: 15_000 }).toBe(true);
+}
+
+/** The process of a run of this world, once it is there: the oldest one that this process has started for a run. */
+export async function runProcess(): Promise<number> {
+  const mine = () => processesWith('--child-run').filter((pid) => statOf(pid)[1] === String(process.pid));
+  await expect.poll(() => mine().length, { timeout: 15_000 }).toBeGreaterThan(0);
+  return mine().sort((a, b) => Number(statOf(a)[19]) - Number(statOf(b)[19]))[0] as number;
+}
+
+/** From the third field on: state, parent, … start. */
+function statOf(pid: number): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return [];
+  }
 }
 
 /** The living processes that have this text among their arguments. */

@@ -83,20 +83,58 @@ describe('doctor', () => {
     });
   });
 
-  it('finds programs on the PATH without starting them', async () => {
+  it('finds programs on the PATH', async () => {
     using place = createPlace();
     for (const name of ['git', 'bwrap', 'rg', 'claude']) chmodSync(place.write(`bin/${name}`, '#!/bin/sh\nexit 1\n'), 0o755);
     place.write('bin/codex', 'not executable');
     mkdirSync(join(place.folder, 'bin', 'gemini'));
     const checks = await look(place, { PATH: `relative:${join(place.folder, 'bin')}` });
     expect(checks['other agents']?.found).toBe('claude on PATH');
-    expect([checks.git, checks.bwrap, checks.ripgrep].map((check) => check?.state)).toEqual(['ok', 'ok', 'ok']);
+    expect([checks.git, checks.ripgrep].map((check) => check?.state)).toEqual(['ok', 'ok']);
   });
 
-  it('a sandbox that is required and not there is broken', async () => {
-    using place = createPlace();
-    place.write('own/config.json', { sandbox: 'required' });
-    expect((await look(place)).bwrap).toMatchObject({ state: 'broken' });
+  describe.runIf(process.platform === 'linux')('the sandbox', () => {
+    const refusing = (place: TestPlace) => {
+      chmodSync(place.write('bin/bwrap', '#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2\nexit 1\n'), 0o755);
+      return { PATH: `${join(place.folder, 'bin')}:/usr/bin:/bin` };
+    };
+
+    it('one that works is named, with its limits', async () => {
+      using place = createPlace();
+      const { sandbox } = await look(place, { PATH: '/usr/bin:/bin' });
+      expect(sandbox).toMatchObject({
+        state: 'ok',
+        found: expect.stringMatching(/^bubblewrap \d+\.\d+\.\d+ works; 512 processes and \d+ MiB/),
+      });
+    });
+
+    it('switched off it is a warning, though it works', async () => {
+      using place = createPlace();
+      place.write('own/config.json', { sandbox: 'off' });
+      const { sandbox } = await look(place, { PATH: '/usr/bin:/bin' });
+      expect(sandbox).toMatchObject({ state: 'warning', found: expect.stringMatching(/^off \(.*config\.json\), though bubblewrap/) });
+    });
+
+    it('without one, and refused by the kernel: how to get it', async () => {
+      using place = createPlace();
+      expect((await look(place)).sandbox).toMatchObject({
+        state: 'warning',
+        advice: expect.stringContaining('apt-get install bubblewrap'),
+      });
+      const refused = (await look(place, refusing(place))).sandbox;
+      expect(refused).toMatchObject({
+        state: 'warning',
+        found: expect.stringContaining('uid map'),
+        advice: expect.stringContaining('AppArmor'),
+      });
+    });
+
+    it('required and not there is broken', async () => {
+      using place = createPlace();
+      place.write('own/config.json', { sandbox: 'required' });
+      expect((await look(place)).sandbox).toMatchObject({ state: 'broken' });
+      expect((await look(place, refusing(place))).sandbox).toMatchObject({ state: 'broken' });
+    });
   });
 
   it('asks Ollama, and does not wait long for it', async () => {

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { createBash } from '../../src/tools/bash.ts';
 import { call, makeWorkspace } from './support.ts';
 
-const bash = createBash({ sandboxed: false });
+const bash = createBash({ sandbox: null });
 
 /** A number for `sleep` that no other test has: by it its processes are found. */
 const nap = (): string => String(1000 + Math.random()).slice(0, 16);
@@ -156,8 +156,9 @@ test('when there is no room for another process: a clear result', async () => {
   const script = `
     const { openSync } = await import('node:fs');
     const { createBash } = await import('${join(import.meta.dirname, '../../src/tools/bash.ts')}');
-    const bash = createBash({ sandboxed: false });
-    const context = { workspace: process.argv[1], signal: new AbortController().signal, memo: new Map() };
+    const bash = createBash({ sandbox: null });
+    const rights = { agent: 'general', tools: [], decide: () => ({ action: 'allow', owner: 'test', rule: null }) };
+    const context = { workspace: process.argv[1], signal: new AbortController().signal, memo: new Map(), rights };
     const first = await bash.execute({ command: 'echo ok' }, context);
     try { for (;;) openSync('/dev/null', 'r'); } catch {}
     const second = await bash.execute({ command: 'echo ok' }, context);

@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type Sandbox, sandboxOwner } from '../../src/ports/sandbox.ts';
+import type { Rights } from '../../src/ports/tool.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { call, makeWorkspace } from './support.ts';
 
-const bash = createBash({ sandboxed: false });
+const bash = createBash({ sandbox: null });
 
 const run = (command: string, input: object = {}) => call(bash, makeWorkspace().workspace, { command, ...input });
 
@@ -56,7 +58,7 @@ describe('environment', () => {
       BASH_ENV: '/x',
       LD_PRELOAD: '/x',
     };
-    const { output } = await call(createBash({ sandboxed: false, env: own }), makeWorkspace().workspace, {
+    const { output } = await call(createBash({ sandbox: null, env: own }), makeWorkspace().workspace, {
       command: 'env; cat /proc/$$/environ | tr "\\0" "\\n"',
     });
     expect(output).not.toMatch(/canary|API_KEY|BASH_ENV|LD_PRELOAD/);
@@ -72,10 +74,10 @@ describe('environment', () => {
     writeFileSync(join(workspace, 'ls'), '#!/bin/sh\necho fake', { mode: 0o755 });
     writeFileSync(join(workspace, 'bash'), '#!/bin/sh\necho fake', { mode: 0o755 });
     const env = { PATH: `.::relative:${process.env.PATH}` };
-    expect((await call(createBash({ sandboxed: false, env }), workspace, { command: 'ls; echo $PATH' })).output).not.toMatch(
+    expect((await call(createBash({ sandbox: null, env }), workspace, { command: 'ls; echo $PATH' })).output).not.toMatch(
       /fake|relative|(^|:)\.?(:|$)/m,
     );
-    expect((await call(createBash({ sandboxed: false, env: { PATH: '' } }), workspace, { command: 'ls' })).output).toBe('bash\nls');
+    expect((await call(createBash({ sandbox: null, env: { PATH: '' } }), workspace, { command: 'ls' })).output).toBe('bash\nls');
   });
 
   test('nothing carries over', async () => {
@@ -85,14 +87,43 @@ describe('environment', () => {
   });
 });
 
+/** Whatever it is asked to confine, this is started. */
+function boxOf(wrap: (argv: string[], workspace: string) => string[]): Sandbox {
+  return {
+    ...{ name: 'test', version: async () => '1', limits: 'none' },
+    async confine({ argv, workspace, env }) {
+      return { ok: true, confined: { argv: wrap(argv, workspace), env, join: [], namespace: false, release: async () => [] } };
+    },
+  };
+}
+
 test('a sandbox gets the command and its arguments', async () => {
-  const boxed = createBash({
-    sandboxed: true,
-    wrap: (argv, workspace) => ['/usr/bin/env', 'BOX=1', 'sh', '-c', 'echo "$BOX" "$1"; shift; exec "$@"', 'sh', workspace, ...argv],
-  });
+  const wrap = (argv: string[], workspace: string) => [
+    ...['/usr/bin/env', 'BOX=1', 'sh', '-c', 'echo "$BOX" "$1"; shift; exec "$@"', 'sh', workspace],
+    ...argv,
+  ];
+  const boxed = createBash({ sandbox: boxOf(wrap) });
   const { workspace } = makeWorkspace();
   expect((await call(boxed, workspace, { command: 'echo inner $BOX' })).output).toBe(`1 ${realpathSync(workspace)}\ninner 1`);
   expect(boxed.description).toContain('sandbox');
+});
+
+test('what is allowed because of a sandbox is not done without one, and nothing is where it is closed', async () => {
+  const { workspace } = makeWorkspace();
+  const rights: Rights = { agent: 'a', tools: ['bash'], decide: () => ({ action: 'allow', owner: sandboxOwner, rule: 'allow bash' }) };
+  const refused = await call(bash, workspace, { command: 'echo x > f' }, { rights });
+  expect(refused).toMatchObject({ isError: true, output: expect.stringContaining('in a sandbox only') });
+  const closed = createBash({ sandbox: null, closed: 'there is no sandbox' });
+  expect(await call(closed, workspace, { command: 'echo x > f' })).toEqual({ isError: true, output: 'there is no sandbox' });
+  expect(readdirSync(workspace)).toEqual([]);
+});
+
+test('variables that are granted to one agent', async () => {
+  const granted = createBash({ sandbox: null, secrets: (agent) => (agent === 'one' ? { TOKEN: 'abc' } : {}) });
+  const { workspace } = makeWorkspace();
+  const as = (agent: string): Rights => ({ agent, tools: ['bash'], decide: () => ({ action: 'allow', owner: 'test', rule: null }) });
+  const said = async (agent: string) => (await call(granted, workspace, { command: 'echo "[$TOKEN]"' }, { rights: as(agent) })).output;
+  expect([await said('one'), await said('other')]).toEqual(['[abc]', '[]']);
 });
 
 describe('what cannot be started', () => {
@@ -102,7 +133,7 @@ describe('what cannot be started', () => {
     { wrap: (argv: string[]) => [...argv, 'x'.repeat(200_000)], output: /^the command was not started: it is too long/ },
     { wrap: () => ['a\0b'], output: /^the command was not started/ },
   ])('$output', async ({ wrap, output }) => {
-    const result = await call(createBash({ sandboxed: true, wrap }), makeWorkspace().workspace, { command: 'true' });
+    const result = await call(createBash({ sandbox: boxOf(wrap) }), makeWorkspace().workspace, { command: 'true' });
     expect(result.isError).toBe(true);
     expect(result.output).toMatch(output);
   });

@@ -8,7 +8,7 @@ import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { builtInTools } from '../../src/tools/index.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/tools.md'), 'utf8');
-const tools = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } });
+const tools = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } });
 
 test.each(tools.map((tool) => [tool.name, tool] as const))('%s', (name, tool) => {
   const schema = z.toJSONSchema(tool.input, { io: 'input' }) as { properties: object; required?: string[] };

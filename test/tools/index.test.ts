@@ -4,7 +4,7 @@ import { systemClock } from '../../src/main/system.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { builtInTools, tools } from '../../src/tools/index.ts';
 
-const all = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandboxed: false } });
+const all = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } });
 
 test('the tools, in order, with their parameters', () => {
   const shapes = all.map((tool) => {

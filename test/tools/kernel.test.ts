@@ -7,7 +7,7 @@ import { createBash } from '../../src/tools/bash.ts';
 import { createWorld } from '../support/world.ts';
 
 const rulesets: Ruleset[] = [{ kind: 'owner', owner: 'test', rules: [{ action: 'allow', tool: '*', pattern: null }] }];
-const tools = [createBash({ sandboxed: false })];
+const tools = [createBash({ sandbox: null })];
 
 async function play(steps: object[], more: { toolTimeoutMs?: number; before?(workspace: string): void } = {}) {
   await using world = await createWorld({

@@ -43,7 +43,7 @@ test('no start-up file, and no function or option of the environment', () => {
 
 test('nothing carries over to the next call', async () => {
   const { workspace } = makeWorkspace();
-  const bash = createBash({ sandboxed: false });
+  const bash = createBash({ sandbox: null });
   await call(bash, workspace, {
     command: 'export PATH=/nowhere GIT_PAGER=x; cd /; ls() { echo hostile; }; export -f ls; alias ls=hostile; set -a',
   });
@@ -56,7 +56,7 @@ test('programs are not looked for in the workspace, by whatever name it goes', a
   const { workspace, outside } = makeWorkspace();
   program(join(workspace, 'bin'), 'ls');
   symlinkSync(join(workspace, 'bin'), join(outside, 'door'));
-  const bash = createBash({ sandboxed: false, env: { PATH: `bin:${join(workspace, 'bin')}:${join(outside, 'door')}:/usr/bin:/bin` } });
+  const bash = createBash({ sandbox: null, env: { PATH: `bin:${join(workspace, 'bin')}:${join(outside, 'door')}:/usr/bin:/bin` } });
   expect((await call(bash, workspace, { command: 'ls' })).output).toBe('bin');
 });
 

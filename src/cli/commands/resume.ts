@@ -10,11 +10,11 @@ import { paint, shortId, statusStyle } from '../format.ts';
 import type { Io, Stop } from '../io.ts';
 import { outcomeJson, printJson } from '../json.ts';
 import { type Progress, progressFor } from '../progress.ts';
-import { askOf, groundFlags, withApi } from '../session.ts';
+import { askOf, groundFlags, sandboxFlag, withApi } from '../session.ts';
 
 /** Goes on with what earlier processes left unfinished, and waits for it. Exit code 0 when all of it has ended, whatever came out. */
 export async function run(args: Args, io: Io): Promise<number> {
-  const flags = groundFlags(args);
+  const flags = { ...groundFlags(args), ...sandboxFlag(args) };
   const askMs = askOf(args, io);
   const agents = { chosen: undefined };
   const patient = args.words.length === 0;

@@ -1,4 +1,4 @@
-import { ask, type Command, ground, json, many, plain } from '../command.ts';
+import { ask, type Command, ground, json, many, plain, sandbox } from '../command.ts';
 import type { Flag } from '../flags.ts';
 
 const runFlags: Flag[] = [
@@ -11,6 +11,7 @@ const runFlags: Flag[] = [
   { name: 'tools', value: 'A,B', help: 'only these tools (empty: none)' },
   { name: 'allow', value: 'RULE', many: true, help: 'allow calls, as `tool` or `tool:pattern`' },
   { name: 'deny', value: 'RULE', many: true, help: 'deny calls; of --allow and --deny the last match counts' },
+  sandbox,
   { name: 'max-turns', value: 'N', help: 'model calls with their tools, 1 to 500 (default: 40)' },
   { name: 'timeout', value: 'TIME', help: '`90s`, `10m`, `1h`; a bare number is seconds (default: 30m)' },
   { name: 'budget-usd', value: 'USD', help: 'money for the whole tree (default: 5)' },
@@ -22,7 +23,7 @@ const runFlags: Flag[] = [
   { name: 'stream-json', help: 'print facts as JSON Lines on standard output as they come' },
 ];
 
-const subagentFlags = ['agent', 'model', 'context', 'allow', 'deny', 'max-turns', 'timeout', 'budget-usd', 'budget-tokens'];
+const subagentFlags = ['agent', 'model', 'context', 'allow', 'deny', 'sandbox', 'max-turns', 'timeout', 'budget-usd', 'budget-tokens'];
 
 export const runCommands: Command[] = [
   {

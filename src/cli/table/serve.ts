@@ -1,4 +1,4 @@
-import { type Command, ground } from '../command.ts';
+import { type Command, ground, sandbox } from '../command.ts';
 import type { Flag } from '../flags.ts';
 
 const serverFlags: Flag[] = [
@@ -6,6 +6,7 @@ const serverFlags: Flag[] = [
   { name: 'model', value: 'NAME', help: 'the model of delegated runs, as `provider/model`' },
   { name: 'allow', value: 'RULE', many: true, help: 'allow calls, as `tool` or `tool:pattern`' },
   { name: 'deny', value: 'RULE', many: true, help: 'deny calls; of --allow and --deny the last match counts' },
+  sandbox,
   { name: 'timeout', value: 'TIME', help: 'the most for each delegated run: `90s`, `10m`; a bare number is seconds' },
   { name: 'max-turns', value: 'N', help: 'the most for each delegated run, 1 to 500' },
   { name: 'max-concurrent', value: 'N', help: 'delegated runs at work at once' },

@@ -1,4 +1,4 @@
-import { ask, type Command, ground, json, many, plain } from '../command.ts';
+import { ask, type Command, ground, json, many, plain, sandbox } from '../command.ts';
 
 export const steerCommands: Command[] = [
   {
@@ -8,7 +8,7 @@ export const steerCommands: Command[] = [
     summary: 'go on with runs whose process is gone, from their last fact',
     about:
       'Without an ID every interrupted run. No answer of a model and no finished tool call is asked for again; a call that was cut off is told to the model as unknown, or made again where that does no harm. Deadlines count the time in between. Returns when all of it has ended, with exit code 0 whatever came out; --json prints the outcomes.',
-    flags: [ask, json, plain, ...ground],
+    flags: [ask, sandbox, json, plain, ...ground],
     words: { min: 0, max: many },
     examples: [
       ['retinue resume', 'after a crash, a restart or a closed laptop'],

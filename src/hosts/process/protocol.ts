@@ -12,6 +12,7 @@ export interface Start {
   workspace: string;
   toolTimeoutMs: number;
   portable: string[];
+  ordered: string[];
 }
 
 export type ToChild =

@@ -20,6 +20,7 @@ export function merged(layers: Layer[]): Omit<Config, 'rules'> {
     all.providers = { ...all.providers, ...config.providers };
     all.prices = { ...all.prices, ...config.prices };
     all.mcpServers = { ...all.mcpServers, ...config.mcpServers };
+    all.env = { ...all.env, ...config.env };
     const dialects = { ...all.dialects } as Record<string, object>;
     for (const [name, section] of Object.entries(config.dialects ?? {})) dialects[name] = { ...dialects[name], ...section };
     all.dialects = dialects as NonNullable<Config['dialects']>;
@@ -51,6 +52,11 @@ export function sourcesOf(settings: Omit<Settings, 'sources'>, layers: Layer[]):
     ...(Object.keys(defaultLimits) as LimitName[]).map(limit),
     { key: 'sandbox', ...settings.sandbox },
     { key: 'durability', ...settings.durability },
+    ...Object.entries(settings.env).map(([agent, names]) => ({
+      key: `env.${agent}`,
+      value: names,
+      from: holder((c) => c.env?.[agent]),
+    })),
     ...Object.entries(settings.prices).map(([name, price]) => ({
       key: `prices.${name}`,
       value: defined({ ...price }) as Json,

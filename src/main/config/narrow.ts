@@ -43,7 +43,7 @@ export function narrow(file: Config, own: Config): Narrowed {
   const config: Config = {};
   if (file.model?.includes('://')) left.push({ key: 'model', value: file.model, why: 'it holds an address' });
   else if (file.model !== undefined) config.model = file.model;
-  for (const key of ['providers', 'prices', 'durability', 'mcpServers'] as const)
+  for (const key of ['providers', 'prices', 'durability', 'mcpServers', 'env'] as const)
     if (file[key] !== undefined && !isEmpty(file[key])) left.push({ key, value: file[key], why: 'a workspace may not set it' });
   if (file.sandbox !== undefined) {
     if (strength[file.sandbox] >= strength[own.sandbox ?? 'auto']) config.sandbox = file.sandbox;

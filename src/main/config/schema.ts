@@ -6,6 +6,9 @@ import { DialectsConfig } from '../../dialects/settings.ts';
 const amount = z.number('must be a number of US dollars for a million tokens').min(0).max(1_000_000);
 const words = z.array(z.string('must be a string').min(1), 'must be a list of strings');
 
+// A pasted secret must not pass for a name, and must not be repeated in a message.
+const variableName = z.string().regex(/^[A-Z_][A-Z0-9_]{0,99}$/, 'must be the name of a variable, such as GITHUB_TOKEN; never its value');
+
 const Provider = z.strictObject({
   kind: z.enum(['anthropic', 'openai', 'google', 'ollama', 'openai-compatible']),
   baseURL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
@@ -24,6 +27,7 @@ export const Config = z
     limits: Limits.partial(),
     rules: words,
     sandbox: z.enum(['required', 'auto', 'off']),
+    env: z.record(z.string(), z.array(variableName, 'must be a list of names of variables')),
     durability: z.enum(['normal', 'full']),
     prices: z.record(
       z.string(),

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, endAll, type Leftover, leftovers } from '../../system/leftovers.ts';
+import type { Confined } from '../../ports/sandbox.ts';
+import type { Leftover } from '../../system/leftovers.ts';
 import { codeOf, type Refusal, refuse } from '../refusal.ts';
 import { remember } from './at-exit.ts';
-import { Output } from './output.ts';
+import { boxedLife, type Life, plainLife } from './life.ts';
+import { readPipe, silenceMs } from './pipe.ts';
 
 /**
  * Running one command.
@@ -14,6 +16,7 @@ import { Output } from './output.ts';
  *    a moment to end by itself and is ended otherwise: asked, and killed after 2 s.
  * 3. Standard output and error are one pipe, so they keep their order. It is always read, and closed 2 s after the end at the latest.
  * 4. Told to stop, or out of time, it is asked, and killed after 2 s; what it wrote until then is kept.
+ * 5. What could not be put into its sandbox was not started, whatever the sandbox's own exit code is.
  */
 export interface Order {
   argv: string[];
@@ -21,6 +24,8 @@ export interface Order {
   env: Record<string, string>;
   timeoutMs: number | null;
   signal: AbortSignal;
+  /** How it is confined; `argv` and `env` are what confines it. */
+  box?: Pick<Confined, 'join' | 'namespace' | 'begun'> | undefined;
 }
 
 export type Ran =
@@ -39,101 +44,65 @@ export type Ran =
 
 /** What is left may end by itself for this long: the reader at the end of a `>(…)` still has to. */
 const settleMs = 200;
-/** After the end the pipe is read until it is closed, or silent for this long. */
-const silenceMs = 250;
 const drainMs = 2000;
 const markName = 'RETINUE_CALL';
 
-// The shell that begins joins the two outputs and then becomes the command.
-const joinOutputs = ['/bin/sh', '-c', 'exec 2>&1; exec "$@"', 'sh'];
+// The shell that begins joins the two outputs, and the groups that hold its limits, and then becomes the command.
+const script = 'exec 2>&1; while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"';
 
 export async function run(order: Order): Promise<Ran> {
   const mark = randomBytes(8).toString('hex');
-  const [program, ...rest] = [...joinOutputs, ...order.argv] as [string, ...string[]];
+  const { box } = order;
+  const args = ['-c', script, 'sh', ...(box?.join ?? []), '--', ...order.argv];
   let child: ChildProcess;
   try {
     const env = { ...order.env, [markName]: mark };
-    child = spawn(program, rest, { cwd: order.cwd, env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+    const more = box?.namespace ? (['pipe', 'pipe'] as const) : [];
+    child = spawn('/bin/sh', args, { cwd: order.cwd, env, detached: true, stdio: ['ignore', 'pipe', 'ignore', ...more] });
   } catch (error) {
     return refuse(startProblem(error, order));
   }
-  const pipe = readPipe(child);
+  const pipe = readPipe(child.stdout);
   const problem = await new Promise<Error | null>((resolve) => {
     child.once('error', resolve);
     child.once('spawn', () => resolve(null));
   });
   if (problem !== null || child.pid === undefined) return refuse(startProblem(problem, order));
-  const command: Command = { pid: child.pid, mark: `${markName}=${mark}` };
   const forget = remember(child.pid);
-  const cause = await firstCause(child, order);
+  const life = box?.namespace
+    ? boxedLife(child, (init) => box.begun?.(init))
+    : plainLife(child, { pid: child.pid, mark: `${markName}=${mark}` });
+  const cause = await firstCause(life, order);
   if (cause === 'exit') {
-    const isLeft = () => !pipe.isClosed() || leftovers(command).length > 0;
+    const isLeft = () => (!box?.namespace && !pipe.isClosed()) || life.left().length > 0;
     for (const end = performance.now() + settleMs; isLeft() && performance.now() < end; ) await sleep(10);
   }
-  const ended = cause === 'exit' ? leftovers(command) : [];
-  const [alive] = await Promise.all([endAll(command), cause === 'exit' ? pipe.drain(drainMs) : null]);
+  const ended = cause === 'exit' ? life.left() : [];
+  const [alive] = await Promise.all([life.end(), cause === 'exit' ? pipe.drain(drainMs) : null]);
   if (cause !== 'exit') await pipe.drain(silenceMs);
   pipe.close();
   forget();
   // Only a process that the system cannot end is still there.
   child.unref();
-  return { ok: true, cause, code: child.exitCode, killedBy: child.signalCode, output: pipe.output.text(), ended, alive };
+  const { code, killedBy, began } = life.result();
+  const output = pipe.output.text();
+  if (!began && cause === 'exit') return refuse(`the sandbox could not be made, so the command was not started: ${output.trim()}`);
+  return { ok: true, cause, code, killedBy, output, ended, alive };
 }
 
-function firstCause(child: ChildProcess, { timeoutMs, signal }: Order): Promise<'exit' | 'timeout' | 'stopped'> {
+function firstCause(life: Life, { timeoutMs, signal }: Order): Promise<'exit' | 'timeout' | 'stopped'> {
   return new Promise((resolve) => {
     const onAbort = () => end('stopped');
     const timer = timeoutMs === null ? null : setTimeout(() => end('timeout'), timeoutMs);
-    const onExit = () => end('exit');
     function end(cause: 'exit' | 'timeout' | 'stopped'): void {
       if (timer !== null) clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      child.off('exit', onExit);
       resolve(cause);
     }
-    if (child.exitCode !== null || child.signalCode !== null) return end('exit');
-    child.once('exit', onExit);
+    void life.over.then(() => end('exit'));
     if (signal.aborted) return end('stopped');
     signal.addEventListener('abort', onAbort, { once: true });
   });
-}
-
-interface Pipe {
-  output: Output;
-  isClosed(): boolean;
-  /** Waits for the end of what is in it. */
-  drain(ms: number): Promise<void>;
-  close(): void;
-}
-
-function readPipe({ stdout }: ChildProcess): Pipe {
-  const output = new Output();
-  let last = 0;
-  let closed = false;
-  stdout?.on('data', (chunk: Buffer) => {
-    last = performance.now();
-    output.add(chunk);
-    free(chunk);
-  });
-  stdout?.on('error', () => {});
-  stdout?.once('close', () => {
-    closed = true;
-  });
-  return {
-    output,
-    isClosed: () => closed,
-    async drain(ms) {
-      const end = performance.now() + ms;
-      last = performance.now();
-      while (!closed && performance.now() < Math.min(end, last + silenceMs)) await sleep(10);
-    },
-    close: () => void stdout?.destroy(),
-  };
-}
-
-/** Gives the memory back at once: of a command that writes much, some hundred megabytes would else wait for the collector. */
-function free(chunk: Buffer): void {
-  if (chunk.byteLength === chunk.buffer.byteLength && chunk.buffer instanceof ArrayBuffer) chunk.buffer.transfer(0);
 }
 
 function startProblem(error: unknown, { argv, cwd }: Order): string {

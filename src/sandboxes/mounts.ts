@@ -1,0 +1,23 @@
+/** What a sandbox shows of the machine, in the order in which it is put there: later ones lie over earlier ones. */
+export type Mount =
+  /** The same path as outside. */
+  | { kind: 'read' | 'write'; path: string }
+  /** A link that stands outside in the same way. */
+  | { kind: 'link'; path: string; target: string }
+  /** An empty folder of its own, in memory. */
+  | { kind: 'fresh'; path: string; bytes: number }
+  /** Something that is there, as an empty folder or an empty file that cannot be written. */
+  | { kind: 'hide'; path: string; folder: boolean };
+
+/** Without what lies in a hidden folder, where nothing can be put, and without what is there twice. */
+export function settled(mounts: readonly Mount[]): Mount[] {
+  const hidden = mounts.filter((mount) => mount.kind === 'hide' && mount.folder);
+  const isCovered = ({ path }: Mount) => hidden.some((other) => other.path !== path && under(path, other.path));
+  const isFirst = (mount: Mount, n: number) => mounts.findIndex(({ kind, path }) => kind === mount.kind && path === mount.path) === n;
+  return mounts.filter((mount, n) => !isCovered(mount) && isFirst(mount, n));
+}
+
+/** Whether `path` is `top` or lies below it. Both absolute, without `..`. */
+export function under(path: string, top: string): boolean {
+  return path === top || path.startsWith(top === '/' ? '/' : `${top}/`);
+}

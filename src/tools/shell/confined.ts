@@ -1,0 +1,57 @@
+import type { Confined, Sandbox } from '../../ports/sandbox.ts';
+import { sandboxOwner } from '../../ports/sandbox.ts';
+import type { Rights } from '../../ports/tool.ts';
+import { closedAliases, protectedAliases } from '../paths.ts';
+import { type Refusal, refuse } from '../refusal.ts';
+import { watchForPlanted } from './planted.ts';
+import { type Order, type Ran, run } from './run.ts';
+
+export type Done = { ok: true; ran: Ran & { ok: true } /** Sentences for the model. */; notes: string[] } | Refusal;
+
+/**
+ * Runs a command with what the run may at this moment. Where there is a sandbox it runs in that or not at all; where there is none, only what
+ * somebody has allowed, not what is allowed because of a sandbox.
+ */
+export async function runConfined(
+  order: Omit<Order, 'box'>,
+  rights: Rights,
+  { sandbox, closed }: { sandbox: Sandbox | null; closed?: string | null },
+): Promise<Done> {
+  if (closed) return refuse(closed);
+  if (sandbox === null) return runOpen(order, rights);
+  const may = (name: string) => rights.decide(name, []).action === 'allow';
+  const writable = rights.tools.includes('write') || rights.tools.includes('edit');
+  const git = may('git');
+  const kept = git ? protectedAliases.filter((name) => name !== '.git') : protectedAliases;
+  const planted = writable ? watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
+  const made = await sandbox.confine({
+    argv: order.argv,
+    workspace: order.cwd,
+    ...{ writable, git, network: may('network') },
+    ...{ protect: protectedAliases, hide: closedAliases, env: order.env },
+  });
+  if (!made.ok) return refuse(made.reason);
+  const { ran, reached } = await runIn(made.confined, order);
+  const moved = (await planted?.moveAway()) ?? [];
+  if (!ran.ok) return ran;
+  return { ok: true, ran, notes: [...reached, ...moved.map((name) => `${name} may not be made by a command; it was renamed`)] };
+}
+
+async function runOpen(order: Order, rights: Rights): Promise<Done> {
+  const { action, owner } = rights.decide('bash', []);
+  if (action === 'allow' && owner === sandboxOwner)
+    return refuse('commands of this run are allowed in a sandbox only, and there is none here now; `retinue doctor` says how to get one');
+  const ran = await run(order);
+  return ran.ok ? { ok: true, ran, notes: [] } : ran;
+}
+
+async function runIn(box: Confined, order: Order): Promise<{ ran: Ran; reached: string[] }> {
+  let ran: Ran;
+  let reached: string[] = [];
+  try {
+    ran = await run({ ...order, argv: box.argv, env: box.env, box });
+  } finally {
+    reached = await box.release();
+  }
+  return { ran, reached };
+}

@@ -1,0 +1,205 @@
+// How commands end in a sandbox: the same as without, and nobody is left.
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/ports/sandbox.ts';
+import { createBash } from '../../src/tools/bash.ts';
+import { call, makeWorkspace } from '../tools/support.ts';
+import { onLinux, realSandbox, rightsOf, shell } from './support.ts';
+
+/** A number for `sleep` that no other test has: by it its processes are found. */
+const nap = (): string => String(2000 + Math.random()).slice(0, 16);
+
+function sleepers(seconds: string): string[] {
+  const text = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+  return text.split('\n').filter((line) => line.trim() === `sleep ${seconds}`);
+}
+
+async function timed(command: string, input: object = {}, abortMs: number | null = null) {
+  const bash = createBash({ sandbox: await realSandbox() });
+  const controller = new AbortController();
+  const timer = abortMs === null ? null : setTimeout(() => controller.abort(new Error('enough')), abortMs);
+  const started = performance.now();
+  const result = await call(bash, makeWorkspace().workspace, { command, ...input }, { signal: controller.signal, rights: rightsOf() });
+  if (timer !== null) clearTimeout(timer);
+  return { ...result, ms: performance.now() - started };
+}
+
+describe.runIf(onLinux)('output and exit codes', () => {
+  test.each([
+    { command: 'echo hello', output: 'hello' },
+    { command: 'true', output: '[no output]' },
+    { command: 'printf "a\\n\\nb\\n\\n"', output: 'a\n\nb\n' },
+    { command: 'exit 3', output: '[exit code 3]', isError: true },
+    { command: 'echo before; false', output: 'before\n[exit code 1]', isError: true },
+    { command: 'kill -KILL $$', output: '[exit code 137]', isError: true },
+    { command: 'nowhere-to-be-found', output: expect.stringMatching(/not found\n\[exit code 127\]$/), isError: true },
+    { command: 'cat; echo read', output: 'read' },
+    { command: '[[ a == a* ]] && echo bash', output: 'bash' },
+    { command: 'printf "\\xff\\xfe"', output: '\ufffd\ufffd' },
+    { command: 'echo "$0" "$#"', output: expect.stringMatching(/bash 0$/) },
+    { command: 'echo err >&2; echo out', output: 'err\nout' },
+    { command: 'tty', output: 'not a tty\n[exit code 1]', isError: true },
+    { command: 'echo text > >(sleep 0.05; cat; echo read)', output: 'text\nread' },
+    { command: 'exec 3>&- 4>&-; echo x >&3; echo y', output: expect.stringMatching(/Bad file descriptor\ny$/) },
+  ])('$command', async ({ command, output, isError }) => {
+    expect(await shell(makeWorkspace().workspace, command)).toEqual({ output, ...(isError && { isError }) });
+  });
+
+  test('standard output and error come in the order in which they were written', async () => {
+    const { output } = await timed('for i in $(seq 200); do echo out $i; echo err $i >&2; done');
+    expect(output.split('\n')).toEqual(Array.from({ length: 400 }, (_, n) => `${n % 2 ? 'err' : 'out'} ${Math.floor(n / 2) + 1}`));
+  });
+
+  test('much output: head and tail', async () => {
+    const { output } = await timed('echo first; yes x | head -c 20000000; echo last');
+    expect(output).toMatch(/^first\n[\s\S]*bytes left out[\s\S]*\nlast$/);
+  });
+
+  test('no descriptor is left open', async () => {
+    const sandbox = await realSandbox();
+    const { workspace } = makeWorkspace();
+    await shell(workspace, 'true', {}, { sandbox });
+    const before = readdirSync('/proc/self/fd').length;
+    for (let n = 0; n < 6; n++) await shell(workspace, n % 2 ? 'sleep 60 &' : 'echo x', {}, { sandbox });
+    expect(readdirSync('/proc/self/fd').length).toBe(before);
+  });
+});
+
+describe.runIf(onLinux)('nobody is left', () => {
+  test.each([
+    { name: 'in the background', command: (s: string) => `sleep ${s} & echo done` },
+    { name: 'in a group of its own', command: (s: string) => `setsid sleep ${s} & echo done` },
+    { name: 'forked twice, with nothing open', command: (s: string) => `(setsid sleep ${s} >/dev/null 2>&1 </dev/null &) ; echo done` },
+    { name: 'that takes its mark away', command: (s: string) => `env -i setsid sleep ${s} >/dev/null 2>&1 & sleep 0.1; echo done` },
+    { name: 'that ignores being asked', command: (s: string) => `bash -c 'trap "" TERM; exec sleep ${s}' & sleep 0.2; echo done` },
+    { name: 'a hundred of them', command: (s: string) => `for i in $(seq 100); do sleep ${s} & done; echo done` },
+  ])('a process $name is gone, and named', async ({ command }) => {
+    const seconds = nap();
+    const { output, isError, ms } = await timed(command(seconds));
+    expect(output).toMatch(/^done\n\[ended what it left running: sleep \(\d+\)/);
+    expect(isError).toBeUndefined();
+    expect(ms).toBeLessThan(4000);
+    expect(sleepers(seconds)).toEqual([]);
+  });
+
+  test('out of time: all of it is stopped, what was written is kept', async () => {
+    const seconds = nap();
+    const { output, isError, ms } = await timed(`echo start; setsid sleep ${seconds} & sleep ${seconds}`, { timeout: 0.5 });
+    expect(output).toBe('start\n[stopped: it took longer than 0.5 s]');
+    expect(isError).toBe(true);
+    expect(ms).toBeLessThan(2500);
+    expect(sleepers(seconds)).toEqual([]);
+  });
+
+  test('asked first: a command may clean up', async () => {
+    const { output } = await timed('trap "echo cleaned; exit" TERM; echo start; while :; do sleep 0.05; done', { timeout: 0.5 });
+    expect(output.replace('Terminated\n', '')).toBe('start\ncleaned\n[stopped: it took longer than 0.5 s]');
+  });
+
+  test.each([
+    { name: 'a plain one', command: (s: string) => `echo start; sleep ${s}` },
+    { name: 'one that is stopped', command: (s: string) => `echo start; sleep ${s} & kill -STOP $$` },
+    { name: 'one that ignores it', command: (s: string) => `trap "" TERM INT HUP; echo start; sleep ${s} & sleep ${s}; sleep ${s}` },
+    { name: 'one that tries to end its first process', command: (s: string) => `echo start; kill -KILL 1; kill -TERM 1; sleep ${s}` },
+  ])('told to stop, $name is gone within 3 s', async ({ command }) => {
+    const seconds = nap();
+    const { output, isError, ms } = await timed(command(seconds), {}, 500);
+    expect(output).toMatch(/^start\n\[stopped before it was done\]/);
+    expect(isError).toBe(true);
+    expect(ms - 500).toBeLessThan(2900);
+    expect(sleepers(seconds)).toEqual([]);
+  });
+
+  test('told to stop before it has begun, it never does', async () => {
+    const { workspace } = makeWorkspace();
+    const bash = createBash({ sandbox: await realSandbox() });
+    const controller = new AbortController();
+    const result = call(bash, workspace, { command: 'touch made; sleep 5; touch late' }, { signal: controller.signal, rights: rightsOf() });
+    controller.abort(new Error('enough'));
+    expect((await result).isError).toBe(true);
+    expect(existsSync(join(workspace, 'late'))).toBe(false);
+  });
+
+  test('kill -9 of the supervisor leaves nobody within 5 s', async () => {
+    const { workspace } = makeWorkspace();
+    const seconds = nap();
+    const command = `(env -i setsid sh -c 'trap "" TERM HUP; sleep ${seconds} & sleep ${seconds}' &); touch begun; sleep ${seconds}`;
+    const supervisor = spawn(process.execPath, [join(import.meta.dirname, 'once.ts'), workspace, 'on', command], { stdio: 'ignore' });
+    await expect.poll(() => existsSync(join(workspace, 'begun')) && sleepers(seconds).length, { timeout: 15_000 }).toBe(3);
+    supervisor.kill('SIGKILL');
+    await expect.poll(() => sleepers(seconds), { timeout: 5000 }).toEqual([]);
+  });
+});
+
+describe.runIf(onLinux)('the helper', () => {
+  /** A helper that can be taken away, and that says it was used. */
+  function helper(text: string) {
+    const { workspace, outside } = makeWorkspace();
+    const file = join(outside, 'bwrap');
+    writeFileSync(file, text);
+    chmodSync(file, 0o755);
+    return { workspace, file, env: { ...process.env, PATH: `${outside}:/usr/bin:/bin` } };
+  }
+
+  test('that is taken away in mid-life: the call fails, and nothing is started without it', async () => {
+    const { workspace, file, env } = helper('#!/bin/sh\nexec /usr/bin/bwrap "$@"\n');
+    const sandbox = await realSandbox({ env });
+    expect((await shell(workspace, 'echo x > f', {}, { sandbox })).isError).toBeUndefined();
+    writeFileSync(file, '#!/bin/sh\necho "bwrap: no longer" >&2\nexit 1\n');
+    const broken = await shell(workspace, 'echo x > g', {}, { sandbox });
+    expect(broken).toMatchObject({
+      isError: true,
+      output: expect.stringMatching(/^the sandbox could not be made.*not started: bwrap: no longer/),
+    });
+    execFileSync('rm', [file]);
+    expect(await shell(workspace, 'echo x > g', {}, { sandbox })).toMatchObject({
+      isError: true,
+      output: expect.stringMatching(/not started: .*not found/),
+    });
+    expect(readdirSync(workspace)).toEqual(['f']);
+  });
+
+  test('that exits 0 and does nothing is not taken for a command that ran', async () => {
+    const { workspace, env } = helper('#!/bin/sh\nexit 0\n');
+    expect(await shell(workspace, 'echo x > g', {}, { sandbox: await realSandbox({ env }) })).toMatchObject({ isError: true });
+  });
+
+  test('a helper in the workspace is not used', async () => {
+    const { file, env } = helper('#!/bin/sh\nexit 0\n');
+    const outside = dirname(file);
+    const { findBubblewrap } = await import('../../src/sandboxes/bubblewrap.ts');
+    const found = await findBubblewrap({ env: { ...env, PATH: outside }, secret: [], workspace: outside });
+    expect(found).toMatchObject({ ok: false, reason: 'bubblewrap is not installed' });
+  });
+});
+
+describe.runIf(onLinux && process.getuid?.() === 0)('an ordinary user', () => {
+  const nobody = ['/usr/bin/setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--'];
+
+  /** As if the supervisor were nobody: what it starts is. */
+  async function asNobody(): Promise<Sandbox> {
+    const inner = await realSandbox({ groups: null });
+    return {
+      ...inner,
+      async confine(wanted) {
+        const made = await inner.confine(wanted);
+        return made.ok ? { ok: true, confined: { ...made.confined, argv: [...nobody, ...made.confined.argv] } } : made;
+      },
+    };
+  }
+
+  test('has the same sandbox', async () => {
+    const { workspace } = makeWorkspace();
+    for (const folder of [workspace, dirname(workspace)]) chownSync(folder, 65534, 65534);
+    const sandbox = await asNobody();
+    const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent' };
+    const command = 'id -u; echo x > f; cat f; ls /root; cat /etc/shadow; exec 3<>/dev/tcp/127.0.0.1/22; sleep 100 &';
+    const { output } = await shell(workspace, command, {}, { sandbox, env });
+    expect(output).toMatch(/^65534\nx\n/);
+    expect(output).toMatch(/\[ended what it left running: sleep/);
+    expect(output).not.toContain('root:');
+    expect(readFileSync(join(workspace, 'f'), 'utf8')).toBe('x\n');
+  });
+});

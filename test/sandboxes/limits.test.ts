@@ -1,0 +1,116 @@
+// Commands that want all of the machine. With control groups where this machine has them, and always without.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { findGroups, type Groups } from '../../src/sandboxes/cgroup.ts';
+import { makeWorkspace } from '../tools/support.ts';
+import { onLinux, realSandbox, shell } from './support.ts';
+
+const mib = 1024 ** 2;
+const here = onLinux ? findGroups() : null;
+const ways: [string, Groups | null][] = [['a watcher', null], ...(here === null ? [] : [['control groups', here] as [string, Groups]])];
+
+/** The longest that this process's own event loop did not answer. */
+let longest = 0;
+let timer: NodeJS.Timeout;
+beforeAll(() => {
+  let last = performance.now();
+  timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 20);
+});
+afterAll(() => clearInterval(timer));
+
+describe.runIf(onLinux).each(ways)('limits by %s', (_, groups) => {
+  test('a fork bomb is contained, and this process answers meanwhile', { timeout: 60_000 }, async () => {
+    const sandbox = await realSandbox({ groups, limits: { processes: 100 } });
+    const { workspace } = makeWorkspace();
+    longest = 0;
+    const command = 'b() { b | b & }; b; for i in $(seq 20); do sleep 0.1; done; echo over';
+    const { output } = await shell(workspace, command, {}, { sandbox });
+    expect(output).toContain('it wanted more than the 100 processes that a command may have at once');
+    expect(longest).toBeLessThan(1000);
+    expect((await shell(workspace, 'echo fine', {}, { sandbox })).output).toBe('fine');
+  });
+
+  test('a command that wants too much memory is ended, and says so', { timeout: 60_000 }, async () => {
+    const sandbox = await realSandbox({ groups, limits: { bytes: 128 * mib } });
+    const { workspace } = makeWorkspace();
+    longest = 0;
+    // Ten processes of 40 MiB each: none is too large by itself.
+    const hog = 'a=$(head -c 40000000 /dev/zero | tr "\\0" x); sleep 3';
+    const { output, isError } = await shell(workspace, `for i in $(seq 10); do bash -c '${hog}' & done; wait; echo over`, {}, { sandbox });
+    expect(output).toContain('it wanted more than the 128 MiB of memory that a command may have');
+    expect(longest).toBeLessThan(1000);
+    if (groups === null) expect(isError).toBe(true);
+  });
+
+  test('what stays within them hears nothing of them', async () => {
+    const sandbox = await realSandbox({ groups, limits: { processes: 100, bytes: 256 * mib } });
+    const { output } = await shell(makeWorkspace().workspace, 'for i in $(seq 50); do sleep 0.2 & done; wait; echo over', {}, { sandbox });
+    expect(output).toBe('over');
+  });
+});
+
+describe.runIf(here !== null)('control groups of this machine', () => {
+  const folders = () =>
+    ['pids', 'memory'].flatMap((controller) => {
+      const path = new RegExp(`^\\d+:${controller}:(.*)$`, 'm').exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1];
+      return path === undefined ? [] : [join('/sys/fs/cgroup', controller, path)];
+    });
+  const ours = () =>
+    folders().flatMap((folder) => readdirSync(folder).filter((name) => name.startsWith('retinue-') && name.includes(`-${process.pid}-`)));
+
+  test('are gone after each command', async () => {
+    const sandbox = await realSandbox();
+    expect(sandbox.limits).toMatch(/^512 processes and \d+ MiB for a command, held by control groups \(version [12]\)$/);
+    await shell(makeWorkspace().workspace, 'sleep 50 & echo x', {}, { sandbox });
+    expect(ours()).toEqual([]);
+  });
+
+  test.runIf(here?.version === 1)('those of a supervisor that is gone are removed by the next', () => {
+    const space = readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
+    const [folder = ''] = folders();
+    const [dead, foreign] = [`retinue-${space}-4000000-1-1`, 'retinue-1-4000000-1-1'];
+    for (const name of [dead, foreign]) mkdirSync(join(folder, name));
+    onTestFinished(() => rmdirSync(join(folder, foreign)));
+    findGroups();
+    expect(readdirSync(folder).filter((name) => name.includes('-4000000-'))).toEqual([foreign]);
+  });
+});
+
+describe.runIf(onLinux)('the second version of control groups, as files', () => {
+  /** What a delegated part of it looks like: the process's own group hands nothing down, the one above does. */
+  function makeTree(controllers: string) {
+    const root = mkdtempSync(join(tmpdir(), 'retinue-cgroup-'));
+    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+    mkdirSync(join(root, 'user', 'own'), { recursive: true });
+    for (const folder of [root, join(root, 'user'), join(root, 'user', 'own')]) {
+      writeFileSync(join(folder, 'cgroup.procs'), '');
+      writeFileSync(join(folder, 'cgroup.subtree_control'), folder === join(root, 'user') ? controllers : '');
+    }
+    const mountinfo = `30 1 0:26 / ${root} rw,relatime shared:4 - cgroup2 cgroup2 rw`;
+    return { root, ground: { mountinfo, own: '0::/user/own\n' } };
+  }
+
+  test('groups are made where controllers are handed down, with both limits', () => {
+    const { root, ground } = makeTree('cpu memory pids\n');
+    const groups = findGroups(ground);
+    expect(groups?.version).toBe(2);
+    const group = groups?.open({ processes: 7, bytes: 1000 });
+    const [file = ''] = group?.join ?? [];
+    expect(file).toMatch(new RegExp(`^${root}/user/retinue-\\d+-${process.pid}-\\d+-\\d+/cgroup\\.procs$`));
+    expect(['pids.max', 'memory.max', 'memory.swap.max'].map((name) => readFileSync(join(file, '..', name), 'utf8'))).toEqual([
+      '7',
+      '1000',
+      '0',
+    ]);
+  });
+
+  test('none are made where they are not', () => {
+    expect(findGroups(makeTree('cpu\n').ground)).toBeNull();
+    expect(findGroups({ mountinfo: '', own: '' })).toBeNull();
+  });
+});

@@ -1,0 +1,18 @@
+// One command, in a process of its own: `once.ts WORKSPACE on|off COMMAND`.
+
+import { findSandbox } from '../../src/sandboxes/find.ts';
+import { createBash } from '../../src/tools/bash.ts';
+
+const [, , workspace = '', mode, command = ''] = process.argv;
+const found = await findSandbox({ env: process.env, secret: [], workspace });
+if (!found.ok) throw new Error(found.reason);
+const decide = () => ({ action: 'allow', owner: 'test', rule: null }) as const;
+const result = await createBash({ sandbox: mode === 'on' ? found.sandbox : null }).execute(
+  { command },
+  {
+    ...{ runId: '0'.repeat(16), rootId: '0'.repeat(16), workspace, signal: new AbortController().signal, memo: new Map() },
+    rights: { agent: 'a', tools: ['write'], decide },
+    delegation: null as never,
+  },
+);
+process.stdout.write(`${result.output}\n`);

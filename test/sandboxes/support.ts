@@ -1,0 +1,33 @@
+// Commands in a real sandbox. On Linux it must be there: where it is missing, these tests fail.
+
+import type { Sandbox } from '../../src/ports/sandbox.ts';
+import type { Rights } from '../../src/ports/tool.ts';
+import { type BubblewrapOptions, findBubblewrap } from '../../src/sandboxes/bubblewrap.ts';
+import { type BashOptions, createBash } from '../../src/tools/bash.ts';
+import { call } from '../tools/support.ts';
+
+export const onLinux = process.platform === 'linux';
+
+export async function realSandbox(options: Partial<BubblewrapOptions> = {}): Promise<Sandbox> {
+  const found = await findBubblewrap({ env: process.env, secret: [], workspace: '/nowhere', ...options });
+  if (!found.ok) throw new Error(`no sandbox: ${found.reason}; ${found.advice}`);
+  return found.sandbox;
+}
+
+export interface As {
+  tools?: string[];
+  /** Of `network` and `git`. */
+  may?: string[];
+  agent?: string;
+}
+
+export function rightsOf({ tools = ['write', 'bash'], may = [], agent = 'general' }: As = {}): Rights {
+  const allowed = new Set([...tools, ...may]);
+  return { agent, tools, decide: (name) => ({ action: allowed.has(name) ? 'allow' : 'deny', owner: 'test', rule: null }) };
+}
+
+/** What a command says, in a sandbox of its own. */
+export async function shell(workspace: string, command: string, as: As = {}, more: Partial<BashOptions> = {}) {
+  const bash = createBash({ sandbox: more.sandbox ?? (await realSandbox()), ...more });
+  return call(bash, workspace, { command }, { rights: rightsOf(as) });
+}

@@ -1,0 +1,103 @@
+// What is shown of a home folder, and the profile for macOS, as text: neither needs a sandbox.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { settled } from '../../src/sandboxes/mounts.ts';
+import { profileFor } from '../../src/sandboxes/seatbelt.ts';
+import { toolchainView } from '../../src/sandboxes/toolchains.ts';
+
+function makeHome(files: string[]): string {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'retinue-view-')));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  for (const file of files) {
+    mkdirSync(dirname(join(home, file)), { recursive: true });
+    writeFileSync(join(home, file), '');
+  }
+  return home;
+}
+
+function shown(home: string, path: string[], workspace = '/w'): string[] {
+  const given = path.map((entry) => (entry.startsWith('/') ? entry : join(home, entry))).join(':');
+  return toolchainView(given, { home, workspace }).map((mount) => `${mount.kind} ${mount.path.replace(`${home}/`, '')}`);
+}
+
+test.each([
+  { name: 'nvm', files: ['.nvm/versions/node/v24/bin/node'], path: ['.nvm/versions/node/v24/bin'], seen: ['read .nvm/versions/node/v24'] },
+  { name: 'pyenv', files: ['.pyenv/shims/python', '.pyenv/bin/pyenv'], path: ['.pyenv/shims', '.pyenv/bin/'], seen: ['read .pyenv'] },
+  {
+    name: 'cargo, without its credentials',
+    files: ['.cargo/bin/cargo', '.cargo/credentials.toml', '.rustup/x'],
+    path: ['.cargo/bin'],
+    seen: ['read .cargo/bin', 'read .rustup'],
+  },
+  {
+    name: '~/.local, without what is not a program',
+    files: ['.local/bin/x', '.local/lib/y', '.local/share/keyrings/login', '.local/share/pipx/z'],
+    path: ['.local/bin'],
+    seen: ['read .local/bin', 'read .local/lib', 'read .local/share/pipx'],
+  },
+  { name: '~/bin, without the home folder', files: ['bin/x', '.ssh/id'], path: ['bin'], seen: ['read bin'] },
+  { name: 'credentials in a package', files: ['tool/bin/x', 'tool/.npmrc'], path: ['tool/bin'], seen: ['read tool', 'hide tool/.npmrc'] },
+  { name: 'what is not there', files: [], path: ['.gone/bin', '/nowhere/at/all'], seen: [] },
+  {
+    name: 'the home folder itself, and what is above it',
+    files: ['x'],
+    path: ['.', '..', '/', '/home', '/root', '/usr/bin', '/tmp'],
+    seen: [],
+  },
+])('toolchains: $name', ({ files, path, seen }) => {
+  expect(shown(makeHome(files), path)).toEqual(seen);
+});
+
+test('toolchains: a link on the path is shown with what it leads to, one to the home folder is not', () => {
+  const home = makeHome(['.nvm/v24/bin/node', '.ssh/id']);
+  symlinkSync('v24', join(home, '.nvm', 'current'));
+  symlinkSync('.', join(home, 'all'));
+  expect(shown(home, ['.nvm/current/bin'])).toEqual(['read .nvm/current', 'read .nvm/v24']);
+  expect(shown(home, ['all'])).not.toContainEqual(`read ${home}`);
+});
+
+test('toolchains: nothing of the workspace, which is shown by itself', () => {
+  const home = makeHome(['work/node_modules/.bin/x']);
+  expect(shown(home, ['work/node_modules/.bin'], join(home, 'work'))).toEqual([]);
+});
+
+test('nothing is put into a folder that is hidden', () => {
+  const mounts = settled([
+    { kind: 'write', path: '/w' },
+    { kind: 'hide', path: '/w/.retinue', folder: true },
+    { kind: 'hide', path: '/w/.retinue', folder: true },
+    { kind: 'hide', path: '/w/.retinue/db', folder: false },
+    { kind: 'read', path: '/w/.retinue2' },
+  ]);
+  expect(mounts.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['write /w', 'hide /w/.retinue', 'read /w/.retinue2']);
+});
+
+const wanted = {
+  ...{ argv: ['/bin/bash', '-c', 'true'], workspace: '/Users/a/w "x\\', env: { PATH: '/usr/bin' } },
+  ...{ writable: true, network: false, git: false, protect: ['.git', '.envrc'], hide: ['.retinue'] },
+};
+
+test('the profile for macOS', () => {
+  const profile = profileFor(wanted, { home: '/Users/a', secret: ['/Users/a/w.db'] });
+  const lines = profile.trimEnd().split('\n');
+  expect(lines.slice(0, 2)).toEqual(['(version 1)', '(deny default)']);
+  expect(lines.at(-1)).toBe('(deny network*)');
+  const w = '/Users/a/w \\"x\\\\';
+  expect(lines).toContain(`(allow file-write* (subpath "/private/tmp") (subpath "${w}"))`);
+  expect(lines).toContain(`(deny file-write* (subpath "${w}/.git") (subpath "${w}/.envrc"))`);
+  expect(lines).toContain(`(deny file-read* file-write* (subpath "${w}/.retinue") (subpath "/Users/a/w.db"))`);
+  expect(profile).not.toContain('(subpath "/Users/a")');
+  // What is denied must come after what is allowed: the last rule wins.
+  expect(lines.findIndex((line) => line.startsWith('(deny file-write*'))).toBeGreaterThan(
+    lines.findIndex((line) => line.startsWith('(allow file-write*')),
+  );
+});
+
+test('the profile follows the rights', () => {
+  const open = profileFor({ ...wanted, network: true, git: true, writable: false }, { home: null, secret: [] });
+  expect(open).toContain('(allow network*)');
+  expect(open).not.toContain('/.git"');
+  expect(open).toContain('(allow file-write* (subpath "/private/tmp"))');
+});
