@@ -32,7 +32,7 @@ function text(verdict: PolicyVerdict, colour: boolean): string {
   for (const part of parts) {
     const notes = [...(part.unsafe ? [part.unsafe] : []), ...(part.alias ? ['another name for it: only a deny or an ask counts'] : [])];
     const note = notes.length === 0 ? '' : ` (${cleanLine(notes.join('; '))})`;
-    if (part.alias && part.action === 'deny' && part.rule === null) continue;
+    if (part.alias && part.about !== part.subject) continue;
     lines.push(`  ${paint(colour, styles[part.action], part.action)}  \`${cleanLine(part.subject)}\`${note}: ${reason(part)}`);
   }
   return `${lines.join('\n')}\n`;
