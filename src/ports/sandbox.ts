@@ -23,8 +23,11 @@ export interface Confined {
   join: string[];
   /** Whether it has process ids of its own, and speaks as `system/namespace.ts` says. */
   namespace: boolean;
-  /** Told the first process of a namespace once it is there; what it starts ends with `release`. */
-  begun?(init: number): void;
+  /**
+   * Told the first process of a namespace, which waits. Says why the command must not be started, or null: the workspace may have been changed under
+   * the sandbox while it was made.
+   */
+  begun?(init: number): string | null;
   /** After all of it has ended. Gives a sentence for each limit that it has reached. */
   release(): Promise<string[]>;
 }

@@ -5,6 +5,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import type { Confined, Confinement, Sandbox, SandboxFound } from '../ports/sandbox.ts';
 import { firstProcess, infoFd } from '../system/namespace.ts';
 import { findGroups, type Groups, type Limits } from './cgroup.ts';
+import { identify } from './identity.ts';
 import { type Mount, settled, under } from './mounts.ts';
 import { resolverView, systemSecrets, systemTops, systemView } from './system-view.ts';
 import { toolchainView } from './toolchains.ts';
@@ -93,31 +94,36 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
   const home = homeOf(options.env.HOME);
   let secrets: Mount[] | null = null;
 
-  function viewFor(wanted: Confinement): Mount[] {
+  function viewFor(wanted: Confinement): { view: Mount[]; place: Mount[] } {
     const { workspace, network } = wanted;
     secrets ??= systemSecrets();
     const place = workspaceView(wanted, options.secret);
-    const ground = [...system, ...secrets, ...(network ? resolverView() : []), tmp];
-    if (home === workspace) return settled([...ground, ...place, ...homeItself(home, wanted.env.PATH ?? '')]);
+    const path = wanted.env.PATH ?? '';
     const own: Mount[] = home === null ? [] : [{ kind: 'fresh', path: home, bytes: tmpBytes }];
-    return settled([...ground, ...own, ...toolchainView(wanted.env.PATH ?? '', { home, workspace }), ...worktreeView(wanted), ...place]);
+    const before = home === workspace ? [] : [...own, ...toolchainView(path, { home, workspace }), ...worktreeView(wanted)];
+    const after = home === workspace ? homeItself(home, path) : [];
+    const view = settled([...system, ...secrets, ...(network ? resolverView() : []), tmp, ...before, ...place, ...after]);
+    return { view, place: view.filter((mount) => place.includes(mount)) };
   }
 
   function confine(wanted: Confinement): Confined {
     const { argv, workspace, network, env } = wanted;
+    const { view, place } = viewFor(wanted);
+    const changed = identify(place, workspace);
     const group = groups?.open(limits) ?? null;
     const inner = firstProcess(argv[0] as string, argv, group === null ? ulimits(limits) : '');
     let watcher: Watch | null = null;
     return {
       argv: [
         ...[helper, ...apart, ...(network ? ['--share-net'] : []), ...always, '--info-fd', String(infoFd)],
-        ...[...kernel, ...argumentsFor(viewFor(wanted)), ...last, '--chdir', workspace, '--', ...inner],
+        ...[...kernel, ...argumentsFor(view), ...last, '--chdir', workspace, '--', ...inner],
       ],
       env: { ...env, HOME: home === null || home === workspace ? '/tmp' : home, TMPDIR: '/tmp' },
       join: group?.join ?? [],
       namespace: true,
       begun(init) {
         if (group === null) watcher = watch(init, limits);
+        return changed(init);
       },
       async release() {
         const reached = [...((await group?.close()) ?? []), ...(watcher?.stop() ?? [])];

@@ -4,14 +4,14 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** The pipe on which the sandbox tells the first process, as `"child-pid": N`. */
 export const infoFd = 3;
-/** Both ways: the shell says `begun` and the exit code, a line each, and leaves when the other side closes. */
+/** Both ways: the shell says `begun`, waits for a line, starts the command, says its exit code, and leaves when the other side closes. */
 export const wordFd = 4;
 
 // Descriptors that this process got from elsewhere must not go along: through one, files outside could be reached.
 const closeOthers = `for f in /proc/self/fd/*; do f=\${f##*/}; if ((f > ${wordFd})); then exec {f}>&-; fi; done; `;
 // What the shell itself has to say, such as that the command was killed, is not the command's.
 const script =
-  `echo begun >&${wordFd} || exit 125; exec 5>&2 2>/dev/null; "$@" 2>&5 ${infoFd}>&- ${wordFd}>&- 5>&-; ` +
+  `echo begun >&${wordFd} && read -r _ <&${wordFd} || exit 125; exec 5>&2 2>/dev/null; "$@" 2>&5 ${infoFd}>&- ${wordFd}>&- 5>&-; ` +
   `echo $? >&${wordFd}; read -r _ <&${wordFd}`;
 
 /** The first process of a namespace, which starts `argv`. `shell`: bash where there is one. */

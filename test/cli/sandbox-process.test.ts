@@ -115,6 +115,22 @@ describe.runIf(process.platform === 'linux')('required', () => {
   });
 });
 
+describe.runIf(process.platform === 'linux')('a run that was allowed a shell because of the sandbox', () => {
+  it('gets none where it is resumed without one', async () => {
+    const steps = [bash('touch begun; sleep 60'), bash('touch made'), { text: 'done' }];
+    using place = createPlace({ runs: [{ steps }] });
+    const running = place.start('run', 'work');
+    await expect.poll(() => existsSync(join(place.folder, 'begun')), { timeout: 15_000 }).toBe(true);
+    running.process.kill('SIGKILL');
+    await running.finished;
+    expect((await place.run('resume', '--sandbox', 'off')).code).toBe(0);
+    const { results } = await calls(place);
+    expect(results.map(({ status }) => status)).toEqual(['unknown', 'error']);
+    expect(results[1]?.output).toContain('allowed in a sandbox only');
+    expect(existsSync(join(place.folder, 'made'))).toBe(false);
+  });
+});
+
 describe('off', () => {
   it('is said each time, and leaves the shell to the rules', async () => {
     using place = createPlace({ runs: [{ times: 'any', steps: [bash('touch made'), { text: 'done' }] }] }, { RETINUE_SANDBOX: 'off' });

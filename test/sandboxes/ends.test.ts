@@ -1,6 +1,6 @@
 // How commands end in a sandbox: the same as without, and nobody is left.
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/ports/sandbox.ts';
@@ -164,6 +164,26 @@ describe.runIf(onLinux)('the helper', () => {
   test('that exits 0 and does nothing is not taken for a command that ran', async () => {
     const { workspace, env } = helper('#!/bin/sh\nexit 0\n');
     expect(await shell(workspace, 'echo x > g', {}, { sandbox: await realSandbox({ env }) })).toMatchObject({ isError: true });
+  });
+
+  // What a folder comes to that is swapped for a link between the look at it and its mount.
+  test.each([
+    { name: 'brings another folder in', option: '--bind', instead: 'args+=(--bind "$(dirname "$0")" "$3"); shift 3' },
+    { name: 'hides nothing', option: '--tmpfs', instead: 'shift 4' },
+  ])('that $name: the command is not started', async ({ option, instead }) => {
+    const script = `#!/bin/bash
+      args=()
+      while [ $# -gt 0 ]; do
+        if [ "$1" = ${option} ] && [[ "$2" == */workspace/.* ]]; then ${instead}; else args+=("$1"); shift; fi
+      done
+      exec /usr/bin/bwrap "\${args[@]}"`;
+    const { workspace, env } = helper(script);
+    for (const folder of ['.vscode', '.retinue']) mkdirSync(join(workspace, folder));
+    writeFileSync(join(workspace, '.vscode', 'tasks.json'), '');
+    if (option === '--bind') writeFileSync(join(dirname(env.PATH.split(':')[0] as string), 'outside', 'tasks.json'), '');
+    const result = await shell(workspace, 'touch made', {}, { sandbox: await realSandbox({ env }) });
+    expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/not started: .*was changed at that moment/) });
+    expect(existsSync(join(workspace, 'made'))).toBe(false);
   });
 
   test('a helper in the workspace is not used', async () => {

@@ -12,8 +12,8 @@ export interface Life {
   left(): Leftover[];
   /** Asks what is left to stop, and kills it after 2 s. Gives what could not be ended. */
   end(): Promise<Leftover[]>;
-  /** `code` null where it was ended by a signal, or could not be ended. `began`: false where the command itself was never started. */
-  result(): { code: number | null; killedBy: string | null; began: boolean };
+  /** `code` null where it was ended by a signal, or could not be ended. `refused`: why the command was not started; null where it was. */
+  result(): { code: number | null; killedBy: string | null; refused: string | null };
 }
 
 export function plainLife(child: ChildProcess, command: Command): Life {
@@ -21,7 +21,7 @@ export function plainLife(child: ChildProcess, command: Command): Life {
     over: gone(child),
     left: () => leftovers(command),
     end: () => endAll(command),
-    result: () => ({ code: child.exitCode, killedBy: child.signalCode, began: true }),
+    result: () => ({ code: child.exitCode, killedBy: child.signalCode, refused: null }),
   };
 }
 
@@ -30,7 +30,7 @@ const pollMs = 20;
 const reapMs = 1000;
 const maxWords = 200;
 
-export function boxedLife(child: ChildProcess, begun: (init: number) => void): Life {
+export function boxedLife(child: ChildProcess, begun: (init: number) => string | null): Life {
   const word = child.stdio[wordFd] as Duplex;
   const said = lines(word);
   let init: number | null = null;
@@ -38,12 +38,23 @@ export function boxedLife(child: ChildProcess, begun: (init: number) => void): L
     const pid = Number(/"child-pid":\s*(\d+)/.exec(text)?.[1]);
     if (init !== null || !Number.isSafeInteger(pid) || pid <= 1) return;
     init = pid;
-    begun(pid);
+    start();
   });
+  /** Null once the command was let go; empty as long as nothing speaks against it. */
+  let refused: string | null = '';
   const ended = Promise.withResolvers<void>();
   word.on('data', () => {
+    start();
     if (codeIn(said()) !== null) ended.resolve();
   });
+
+  function start(): void {
+    if (init === null || refused !== '' || !said().startsWith('begun\n')) return;
+    refused = begun(init);
+    if (refused === null) word.write('go\n');
+    else word.destroy();
+  }
+
   const exited = gone(child);
   const left = () => (init === null ? [] : inmates(init));
 
@@ -58,7 +69,7 @@ export function boxedLife(child: ChildProcess, begun: (init: number) => void): L
     word.destroy();
     // With its first process ends everything in a namespace; with the helper, that one.
     if (rest.length > 0 && init !== null) send(init, 'SIGKILL');
-    if (!said().startsWith('begun\n')) child.kill('SIGKILL');
+    if (refused !== null) child.kill('SIGKILL');
     const late = setTimeout(() => child.kill('SIGKILL'), 200);
     await Promise.race([exited, sleep(reapMs)]);
     clearTimeout(late);
@@ -73,7 +84,7 @@ export function boxedLife(child: ChildProcess, begun: (init: number) => void): L
     result() {
       const code = codeIn(said());
       const killedBy = code === null ? (child.signalCode ?? 'SIGKILL') : null;
-      return { code, killedBy, began: said().startsWith('begun\n') };
+      return { code, killedBy, refused };
     },
   };
 }

@@ -70,7 +70,7 @@ export async function run(order: Order): Promise<Ran> {
   if (problem !== null || child.pid === undefined) return refuse(startProblem(problem, order));
   const forget = remember(child.pid);
   const life = box?.namespace
-    ? boxedLife(child, (init) => box.begun?.(init))
+    ? boxedLife(child, (init) => box.begun?.(init) ?? null)
     : plainLife(child, { pid: child.pid, mark: `${markName}=${mark}` });
   const cause = await firstCause(life, order);
   if (cause === 'exit') {
@@ -84,9 +84,10 @@ export async function run(order: Order): Promise<Ran> {
   forget();
   // Only a process that the system cannot end is still there.
   child.unref();
-  const { code, killedBy, began } = life.result();
+  const { code, killedBy, refused } = life.result();
   const output = pipe.output.text();
-  if (!began && cause === 'exit') return refuse(`the sandbox could not be made, so the command was not started: ${output.trim()}`);
+  if (refused !== null && cause === 'exit')
+    return refuse(`the sandbox could not be made, so the command was not started: ${refused || output.trim()}`);
   return { ok: true, cause, code, killedBy, output, ended, alive };
 }
 
