@@ -51,7 +51,7 @@ describe.runIf(process.platform === 'linux')('auto', () => {
     onTestFinished(() => void server.close());
     const { port } = server.address() as { port: number };
     using place = createPlace({
-      runs: [{ times: 'any', steps: [bash(`exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`), { text: 'done' }] }],
+      runs: [{ times: 'any', steps: [bash(`cat < /dev/tcp/127.0.0.1/${port}`), { text: 'done' }] }],
     });
     put(
       place,
@@ -70,10 +70,12 @@ describe.runIf(process.platform === 'linux')('auto', () => {
   });
 
   it('gives an agent without write tools a workspace that it cannot change', async () => {
-    using place = createPlace(one(bash('echo x > made; mkdir d; cat script.json | head -c 1')));
+    using place = createPlace(
+      one(bash(`node -e 'fs.writeFileSync("made", "x")' 2>&1 | grep -o EROFS | head -1; cat script.json | head -c 1`)),
+    );
     put(place, '.config/retinue/agents/looker.md', '---\nname: looker\ndescription: x\ntools: [read, bash]\n---\nYou look.\n');
     await place.run('run', '--agent', 'looker', 'work');
-    expect((await calls(place)).results[0]?.output).toMatch(/Read-only file system[\s\S]*\{$/);
+    expect((await calls(place)).results[0]?.output).toBe('EROFS\n{');
     expect(existsSync(join(place.folder, 'made'))).toBe(false);
   });
 
