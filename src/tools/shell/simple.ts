@@ -113,5 +113,5 @@ export function readRedirection(tree: Tree, node: Node): Redirection {
   // `<>` is read as two signs, and opens a file for writing.
   const before = tree.source[node.start - 1] ?? ' ';
   if (/[<>}]/.test(before) || operator.endsWith('&-')) refuse('has an unusual redirection', 'use <, > or >>');
-  return { writes: operator !== '<' && operator !== '<&', operator, target: readWord(tree, first[0], first[1]) };
+  return { writes: operator !== '<' && operator !== '<&', operator, target: checkedWord(tree, first[0], first[1]) };
 }
