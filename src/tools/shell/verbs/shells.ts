@@ -55,7 +55,8 @@ function interpreter(flags: RegExp): Verb {
   };
 }
 
-const shell: Verb = { always: 'a shell executes what no rule can see', code: 'flag' };
+// A script without a folder in its name is looked for in PATH too, so `bash rm` is rm.
+const shell: Verb = { always: 'a shell executes what no rule can see', wraps: true, code: 'flag' };
 const wrapper: Verb = { always: 'it starts another command', wraps: true };
 const liner: Verb = { always: 'it executes its words as a command', wraps: true, code: 'words' };
 
@@ -72,8 +73,8 @@ export const starting: Record<string, Verb> = {
   ...Object.fromEntries(wrappers.map((name) => [name, wrapper])),
   ...Object.fromEntries(liners.map((name) => [name, liner])),
   ...Object.fromEntries(shells.map((name) => [name, shell])),
-  source: { always: 'it executes a file in this shell' },
-  '.': { always: 'it executes a file in this shell' },
+  source: { always: 'it executes a file in this shell', wraps: true },
+  '.': { always: 'it executes a file in this shell', wraps: true },
   env: { ...wrapper, code: 'split' },
   find: {
     words: `-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from`.split(' '),
