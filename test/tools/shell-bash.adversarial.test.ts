@@ -11,17 +11,18 @@ import { loadParser } from '../../src/tools/shell/parser.ts';
 import { shellSubjects } from '../../src/tools/shell/subjects.ts';
 import { shownWords } from '../../src/tools/shell/word.ts';
 import { startedBy } from './shell-bash.ts';
-import { mangled, script } from './shell-generator.ts';
+import { calm, mangled, script } from './shell-generator.ts';
 
 const seed = Number(process.env.RETINUE_SHELL_SEED ?? 42);
-const runs = Number(process.env.RETINUE_SHELL_RUNS ?? 300);
+const runs = Number(process.env.RETINUE_SHELL_RUNS ?? 200);
 
 beforeAll(loadParser);
 
 test('bash starts nothing that was not reported', () => {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-shell-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const scripts = [...fc.sample(script, { numRuns: runs, seed }), ...fc.sample(mangled, { numRuns: 2 * runs, seed })];
+  const texts = [script, calm, mangled(script), mangled(calm)];
+  const scripts = texts.flatMap((each) => fc.sample(each, { numRuns: runs, seed }));
   // What is refused is not run by anybody, and what stands there twice is run once.
   const judged = [...new Set(scripts)].flatMap((text) => subjectsOrNone(text).map((subjects) => ({ text, subjects })));
   const started = startedBy(
@@ -44,8 +45,8 @@ test('bash starts nothing that was not reported', () => {
     `shell against bash: ${scripts.length} scripts, ${judged.length} run, ${calls} programs started (${exact} of them by safe commands), ${missed.length} not reported`,
   );
   expect(missed).toEqual([]);
-  expect(exact).toBeGreaterThan(runs / 30);
-  expect(calls).toBeGreaterThan(runs / 3);
+  expect(exact).toBeGreaterThan(runs / 4);
+  expect(calls).toBeGreaterThan(runs);
 }, 120_000);
 
 function subjectsOrNone(text: string): Subject[][] {

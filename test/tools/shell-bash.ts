@@ -15,7 +15,7 @@ export function startedBy(folder: string, scripts: string[]): string[][][] {
   for (const each of ['bin', 'work', 'scripts', 'logs']) mkdirSync(join(folder, each));
   for (const program of programs) {
     const file = join(folder, 'bin', program);
-    writeFileSync(file, `#!/bin/sh\nprintf '%s\\000' ${program} "$@" '\n' >> "$LOG"\n`);
+    writeFileSync(file, `#!/bin/sh\nprintf '%s\\000' ${program} "$@" --end >> "$LOG"\n`);
     chmodSync(file, 0o755);
   }
   for (const wrapper of wrappers)
@@ -34,7 +34,7 @@ export function startedBy(folder: string, scripts: string[]): string[][][] {
 
 function callsIn(log: string): string[][] {
   return log
-    .split('\0\n\0')
+    .split('\0--end\0')
     .filter((call) => call !== '')
     .map((call) => call.split('\0'));
 }

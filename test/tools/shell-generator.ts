@@ -51,42 +51,9 @@ const quotedWord = fc.constantFrom(
   "$'it\\'s'",
 );
 const oddWord = fc.constantFrom(
-  'a#b',
-  'if',
-  'do',
-  'done',
-  'in',
-  'fi',
-  'time',
-  'esac',
-  'then',
-  '{',
-  '}',
-  '{}',
-  '[',
-  ']',
-  '!',
-  '=',
-  '==',
-  '=~',
-  '-',
-  '--',
-  '$',
-  'a$',
-  '[[',
-  ']]',
-  'a]',
-  '%{x}',
-  '~x',
-  '{a',
-  'function',
-  'case',
-  'x[1]',
-  'a@b',
+  ...'a#b if do done in fi time esac then { } {} [ ] ! = == =~ - -- $ a$ [[ ]] a] %{x} ~x {a function case x[1] a@b 10 #c'.split(' '),
   '\\\n',
   'a\\\nb',
-  '10',
-  '#c',
 );
 const expandedWord = fc.constantFrom(
   ...`$x "$x" \${x} \${x:-a} $((1+2)) $((1+(2))) $? $# * ./* {a,b} ~ \${#x} "\${x%a}" $@ "$@" \${x:-"a"} $$`.split(' '),
@@ -115,23 +82,7 @@ export const script = fc.letrec<{ list: string; command: string; simple: string;
     ),
     redirect: fc.oneof(
       { depthSize: 'small' },
-      fc.constantFrom(
-        '>o',
-        '2>&1',
-        '> o',
-        '>>o',
-        '</dev/null',
-        '2>/dev/null',
-        '&>o',
-        '<<<x',
-        '>&2',
-        '<<< "a b"',
-        '2>o',
-        '>|o',
-        '<&-',
-        '3>&1',
-        '>/dev/null',
-      ),
+      fc.constantFrom(...'>o 2>&1 >>o </dev/null 2>/dev/null &>o <<<x >&2 2>o >|o <&- 3>&1 >/dev/null'.split(' '), '> o', '<<< "a b"'),
       tie('word').map((word) => `<<<${word}`),
     ),
     simple: fc
@@ -247,16 +198,28 @@ const scraps = [
   'time ',
 ];
 
-/** Some characters taken out, put in or doubled: what nobody would write, and a hostile model would. */
-export const mangled = fc
-  .tuple(
-    script,
-    fc.array(fc.tuple(fc.nat(), fc.constantFrom('insert', 'delete', 'double', 'insert'), fc.constantFrom(...scraps)), {
-      minLength: 1,
-      maxLength: 4,
-    }),
+/** Plain commands in a row, so that many are safe and their words can be compared one by one. */
+export const calm = fc
+  .array(
+    fc.tuple(
+      name,
+      fc.array(fc.tuple(blank, fc.oneof({ arbitrary: plainWord, weight: 2 }, { arbitrary: quotedWord, weight: 2 }, oddWord)), {
+        maxLength: 5,
+      }),
+      fc.constantFrom('; ', '\n', ' | ', ' && ', ' || ', ' & ', ' 2>/dev/null\n', ' # c\n', ' <<< a;', " <<'E'\n$(p1)\nE\n"),
+    ),
+    { minLength: 1, maxLength: 4 },
   )
-  .map(([text, changes]) => changes.reduce((now, [at, kind, scrap]) => change(now, at % (now.length + 1), { kind, scrap }), text));
+  .map((commands) => commands.map(([first, words, joint]) => first + words.map((each) => each.join('')).join('') + joint).join(''))
+  .map((text) => text.replace(/ (\|\|?|&&) $/, ''));
+
+/** Some characters taken out, put in or doubled: what nobody would write, and a hostile model would. */
+export function mangled(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const changes = fc.tuple(fc.nat(), fc.constantFrom('insert', 'delete', 'double', 'insert'), fc.constantFrom(...scraps));
+  return fc
+    .tuple(texts, fc.array(changes, { minLength: 1, maxLength: 4 }))
+    .map(([text, all]) => all.reduce((now, [at, kind, scrap]) => change(now, at % (now.length + 1), { kind, scrap }), text));
+}
 
 function change(text: string, at: number, { kind, scrap }: { kind: string; scrap: string }): string {
   if (kind === 'insert') return text.slice(0, at) + scrap + text.slice(at);

@@ -53,7 +53,7 @@ export function judge({ words, sets }: Simple, circumstances: Circumstances): Ju
       aliases.add(shownWords(rest));
       for (const each of otherNames(rest)) aliases.add(each);
       const inner = verbOf(basename((rest[0] as Word).text)) ?? {};
-      if (!inner.wraps) code.push(...codeOf(rest, inner));
+      code.push(...codeOf(rest, inner));
       written.push(...writtenBy(rest, inner));
     }
   }

@@ -29,15 +29,20 @@ export function otherNames(words: Word[]): string[] {
 }
 
 /** Whole command lines in the words. */
-export function codeOf(words: Word[], { code = [] }: Verb): string[] {
-  const found: string[] = [];
-  const rest = words.slice(1);
-  for (const [index, { text }] of rest.entries()) {
-    const next = rest[index + 1];
-    const isFlag = code.includes(text) || (/^-[a-zA-Z]*c$/.test(text) && code.includes('-c'));
-    if (isFlag && text !== '*' && next) found.push(next.text);
-    // A word with a blank in it is a line of its own to `watch`, `ssh`, `trap` and `parallel`.
-    if (code.includes('*') && /[\s;&|`$(]/.test(text)) found.push(text);
-  }
-  return found;
+export function codeOf(words: Word[], { code }: Verb): string[] {
+  const rest = words.slice(1).map(({ text }) => text);
+  if (code === 'words') return [rest.join(' '), ...rest.filter((text) => /[\s;&|`$(]/.test(text))];
+  if (code === 'split') return rest.flatMap((text, index) => splitIn(text, rest[index + 1]));
+  if (code !== 'flag') return [];
+  // More flags may stand between `-c` and the line, and one of them, `-o`, takes a word.
+  const at = rest.findIndex((text) => /^-[a-zA-Z]*c|^--command$/.test(text));
+  const after = at === -1 ? [] : rest.slice(at + 1);
+  const plain = after.filter((text) => !/^[-+]/.test(text));
+  return plain.slice(0, /^[-+][a-zA-Z]*o$/i.test(rest[at] ?? '') || after.some((text) => /^[-+][a-zA-Z]*o$/i.test(text)) ? 2 : 1);
+}
+
+function splitIn(text: string, next: string | undefined): string[] {
+  const inline = /^(?:-[a-zA-Z]*S|--split-string=)(.+)$/.exec(text)?.[1];
+  if (inline !== undefined) return [inline];
+  return /^(-[a-zA-Z]*S|--split-string)$/.test(text) && next !== undefined ? [next] : [];
 }

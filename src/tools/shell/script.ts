@@ -58,7 +58,9 @@ function readNode(tree: Tree, node: Node, { script, parents }: Reading): void {
       if (!['command', 'declaration_command', 'variable_assignments'].includes(parents.get(node)?.type ?? '')) hazard('it sets a variable');
       return;
     case 'function_definition':
-      hazard('a function can stand in the place of any command', `${tree.source.slice(node.start, node.end).split(/[\s({]/, 1)[0]}()`);
+      for (const { start, end } of node.children.filter(({ field }) => field === 'name')) {
+        hazard('a function can stand in the place of any command', `${tree.source.slice(start, end)}()`);
+      }
       return;
     case 'for_statement': {
       const name = node.children.find(({ field }) => field === 'variable');
@@ -87,7 +89,7 @@ function readNode(tree: Tree, node: Node, { script, parents }: Reading): void {
       if (/[A-Za-z_$`]/.test(text.slice(1))) hazard('arithmetic can set variables and start commands');
       return;
     case 'expansion':
-      if (/^\$\{!|@[A-Za-z]?\}$|\[(?![\d@*]+\])|^\$\{#?\w+(?::?=|:(?![-+?]))/.test(text))
+      if (/^\$\{!|@[A-Za-z]?\}$|\[(?![\d@*]+\])|^\$\{#?[\w@*]+(?::?=|:(?![-+?]))/.test(text))
         hazard('it sets variables or evaluates what is in one');
       return;
     case 'subscript':

@@ -68,6 +68,9 @@ export function checkedWord(tree: Tree, start: number, end: number): Word {
   const isContinued = after === '\\' && tree.source[end + 1] === '\n';
   if (!/[ \t\n;&|()<>`]/.test(before) || !(isContinued || /[ \t\n;&|)<>`]/.test(after)))
     refuse('has words that touch', 'put blanks between words');
+  // Directly before a redirection bash takes these for the descriptor.
+  if (/[<>]/.test(after) && /^(\d+|\{\w+\})$/.test(tree.source.slice(start, end)))
+    refuse('has words that touch', 'put blanks between words');
   return readWord(tree, start, end);
 }
 
@@ -81,9 +84,13 @@ export function addCommand(script: Script, command: Simple): void {
 export function readRedirected(tree: Tree, node: Node, script: Script): void {
   const body = node.children.find(({ field }) => field === 'body');
   const extra = node.children.flatMap((child) => extraWords(tree, child));
+  const gaps = node.children.slice(1).map(({ start }, index) => tree.source.slice((node.children[index] as Node).end, start));
+  const dashes = gaps.filter((gap) => loneDash.test(gap)).length;
+  if (dashes > 1 || (dashes === 1 && (body?.type !== 'command' || !loneDash.test(gaps[0] as string)))) {
+    refuse('has a `-` before a redirection', 'put the redirection at the end');
+  }
   if (body !== undefined && body.type === 'command') {
-    const next = node.children[node.children.indexOf(body) + 1];
-    const dash = next !== undefined && loneDash.test(tree.source.slice(body.end, next.start)) ? [lone] : [];
+    const dash = dashes === 1 ? [lone] : [];
     // The words behind the redirections are the command's too; it is found again with them, which makes nothing laxer.
     if (extra.length + dash.length > 0) readCommand(tree, body, [...dash, ...extra], script);
   } else if (body === undefined) addCommand(script, { words: extra, sets: [] });
@@ -112,6 +119,6 @@ export function readRedirection(tree: Tree, node: Node): Redirection {
   if (first === undefined) return { writes: false, operator, target: lone };
   // `<>` is read as two signs, and opens a file for writing.
   const before = tree.source[node.start - 1] ?? ' ';
-  if (/[<>}]/.test(before) || operator.endsWith('&-')) refuse('has an unusual redirection', 'use <, > or >>');
-  return { writes: operator !== '<' && operator !== '<&', operator, target: readWord(tree, first[0], first[1]) };
+  if (/[<>}\w'"\\$]/.test(before) || operator.endsWith('&-')) refuse('has an unusual redirection', 'use <, > or >>');
+  return { writes: operator !== '<' && operator !== '<&', operator, target: checkedWord(tree, first[0], first[1]) };
 }

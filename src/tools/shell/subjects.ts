@@ -12,7 +12,8 @@ import type { Redirection } from './simple.ts';
 import { shownWords } from './word.ts';
 
 const maxLength = 20_000;
-const maxNested = 5;
+const maxLines = 100;
+const maxPipes = 2_000;
 const maxSubjects = 2_000;
 /** Everything that is not seen, or looks like a blank and is none. Bash takes these for parts of words. */
 const unseen = /[^\P{C}\t\n]|[^\P{Z} ]|[\u115f\u1160\u3164\uffa0\u2800]|[\u180b-\u180f]|[\ufe00-\ufe0e]|\u034f/u;
@@ -22,7 +23,7 @@ const unseen = /[^\P{C}\t\n]|[^\P{Z} ]|[\u115f\u1160\u3164\uffa0\u2800]|[\u180b-
  * the same text by other rules, and every command is unsafe.
  */
 export function shellSubjects(command: string, workspace: string, hasBash = true): Subject[] {
-  const read = subjectsOf(command, workspace, 0);
+  const read = subjectsOf(command, workspace, new Set([command]));
   const found = hasBash ? read : read.map(withoutBash);
   if (found.length > maxSubjects) refuse('has too many parts', 'write it as several simpler commands');
   const seen = new Set<string>();
@@ -32,9 +33,10 @@ export function shellSubjects(command: string, workspace: string, hasBash = true
   });
 }
 
-function subjectsOf(command: string, workspace: string, depth: number): Subject[] {
+/** `lines`: what was read so far, so that commands inside commands are read once each. */
+function subjectsOf(command: string, workspace: string, lines: Set<string>): Subject[] {
   checkText(command);
-  if (depth > maxNested) refuse('has commands inside commands, too deeply', 'write it more simply');
+  if (lines.size > maxLines) refuse('has too many command lines inside it', 'write it more simply');
   const script = readScript(command);
   const places = placesOf(workspace);
   const moves = script.commands.filter(({ words }) => /^(cd|pushd|popd)$/.test(words[0]?.text ?? ''));
@@ -46,8 +48,10 @@ function subjectsOf(command: string, workspace: string, depth: number): Subject[
     ...script.redirections.flatMap((each) => redirected(each, workspace, places)),
   ];
   for (const code of judged.flatMap((each) => each.code)) {
+    if (lines.has(code)) continue;
+    lines.add(code);
     // What another shell gets can do no more here than deny: the command that hands it over is unsafe already.
-    for (const inner of subjectsOf(code, workspace, depth + 1)) subjects.push(asAlias(inner));
+    for (const inner of subjectsOf(code, workspace, lines)) subjects.push(asAlias(inner));
   }
   if (subjects.length === 0)
     subjects.push({ text: command.trim().replace(/\s+/g, ' '), unsafe: 'it starts no program that a rule could name' });
@@ -66,6 +70,8 @@ function asAlias(subject: Subject): Subject {
 
 function checkText(command: string): void {
   if (command.length > maxLength) refuse(`is longer than ${maxLength} characters`, 'put it into a script');
+  // The grammar takes very long over these, and cannot be stopped in time.
+  if (command.split('|').length > maxPipes) refuse(`has more than ${maxPipes} pipes`, 'put it into a script');
   const [odd] = unseen.exec(command) ?? [];
   if (odd !== undefined) {
     const code = `U+${(odd.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`;

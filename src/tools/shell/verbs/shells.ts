@@ -2,13 +2,18 @@
 import type { Word } from '../word.ts';
 import type { Verb } from './verb.ts';
 
+/** They start the program that their own words name. */
 const wrappers =
-  `env sudo doas su nohup setsid timeout nice ionice time command builtin exec watch parallel sem ssh mosh rsh xargs find fd fdfind stdbuf
-  strace ltrace gdb lldb valgrind perf chroot unshare nsenter bwrap firejail busybox toybox script flock chrt taskset numactl setarch linux32 linux64 i386
-  x86_64 arch runuser setpriv capsh prlimit systemd-run at batch dbus-run-session xvfb-run fakeroot proot caffeinate chronic unbuffer expect socat
-  ncat rlwrap cgexec start-stop-daemon entr coproc pkexec ts eatmydata faketime direnv mise asdf nix-shell nix tmux screen sg newgrp choom
-  runcon uclampset pipexec ld.so sshpass torsocks
-  proxychains proxychains4 hyperfine cpulimit`.split(/\s+/);
+  `env sudo doas nohup setsid timeout nice ionice time command builtin exec xargs stdbuf strace ltrace gdb lldb valgrind perf chroot unshare nsenter bwrap
+  firejail busybox toybox chrt taskset numactl setarch linux32 linux64 i386 x86_64 arch setpriv capsh prlimit systemd-run dbus-run-session xvfb-run fakeroot
+  proot caffeinate chronic unbuffer ncat rlwrap cgexec start-stop-daemon coproc pkexec ts eatmydata faketime direnv mise asdf nix choom runcon uclampset
+  pipexec ld.so sshpass torsocks proxychains proxychains4 cpulimit`.split(/\s+/);
+
+/** They hand a line, or their words joined to one, to a shell. */
+const liners =
+  'eval trap watch parallel sem ssh mosh rsh su runuser script flock sg newgrp at batch entr expect socat tmux screen nix-shell hyperfine'.split(
+    ' ',
+  );
 
 const shells = 'sh bash dash zsh ksh mksh ash fish csh tcsh rbash pwsh yash osh nu elvish'.split(' ');
 
@@ -47,15 +52,13 @@ function interpreter(flags: RegExp): Verb {
       if (script.text.startsWith('-')) return `with \`${script.text}\` it may execute code that no rule can see`;
       return script.literal ? null : 'nobody knows which script it executes';
     },
-    code: ['-c', '-e', '--eval', '-E', '-r'],
   };
 }
 
-const shell: Verb = {
-  always: 'a shell executes what no rule can see',
-  code: ['-c', '-lc', '-ic', '-ec', '-xc', '-euc', '-exc', '--command'],
-};
-const wrapper: Verb = { always: 'it starts another command', wraps: true, code: ['*', '-c', '--command', '-S', '--split-string'] };
+// A script without a folder in its name is looked for in PATH too, so `bash rm` is rm.
+const shell: Verb = { always: 'a shell executes what no rule can see', wraps: true, code: 'flag' };
+const wrapper: Verb = { always: 'it starts another command', wraps: true };
+const liner: Verb = { always: 'it executes its words as a command', wraps: true, code: 'words' };
 
 /** What stands behind these is found by a deny; to allow them is to allow what the project itself runs. */
 const runners: Record<string, Verb> = {
@@ -68,11 +71,11 @@ const runners: Record<string, Verb> = {
 export const starting: Record<string, Verb> = {
   ...runners,
   ...Object.fromEntries(wrappers.map((name) => [name, wrapper])),
+  ...Object.fromEntries(liners.map((name) => [name, liner])),
   ...Object.fromEntries(shells.map((name) => [name, shell])),
-  eval: { always: 'it executes its words as a command', wraps: true, code: ['*'] },
-  trap: { always: 'it executes its words as a command', wraps: true, code: ['*'] },
-  source: { always: 'it executes a file in this shell' },
-  '.': { always: 'it executes a file in this shell' },
+  source: { always: 'it executes a file in this shell', wraps: true },
+  '.': { always: 'it executes a file in this shell', wraps: true },
+  env: { ...wrapper, code: 'split' },
   find: {
     words: `-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from`.split(' '),
     wraps: true,

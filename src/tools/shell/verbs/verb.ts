@@ -21,8 +21,8 @@ export interface Verb {
   wraps?: boolean;
   /** Words behind which another command stands (`npm exec`); `*`: it stands behind the name. Unlike `wraps` it is not unsafe for that. */
   runs?: string[];
-  /** Flags behind which a whole command line stands (`-c`); `*`: all its words are one. */
-  code?: string[];
+  /** Where a whole command line stands in its words: behind `-c`, behind `-S`, or in any of them and in all together. */
+  code?: 'flag' | 'split' | 'words';
   /** All its words are text: neither paths nor expansions in them do harm. */
   text?: boolean;
   /** The first word that is no flag is text, if only these flags (letters, long names) stand before it. */
