@@ -46,6 +46,7 @@ export function createBash(options: BashOptions): Tool<Input> {
     portable: true,
     idempotent: false,
     maxOutputBytes: 32_768,
+    taint: ['untrusted-file'],
     subjects: (input) => shellSubjects(input.command),
     async execute(input, { workspace, signal }) {
       signal.throwIfAborted();

@@ -39,6 +39,7 @@ export const glob: Tool<Input> = {
   idempotent: true,
   timeoutMs: 10_000,
   maxOutputBytes: 65_536,
+  taint: ['untrusted-file'],
   subjects(input, { workspace }) {
     const plan = planGlob(input.pattern, input.path ?? '.');
     return pathSubjects(plan.ok ? plan.start : (input.path ?? '.'), workspace);

@@ -44,6 +44,7 @@ export const grep: Tool<Input> = {
   idempotent: true,
   timeoutMs: 10_000,
   maxOutputBytes: 65_536,
+  taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path ?? '.', workspace),
   async execute(input, { workspace, signal }) {
     signal.throwIfAborted();

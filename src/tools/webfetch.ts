@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { failure, type Refusal } from './refusal.ts';
-import { visible } from './text.ts';
+import { readable } from './text.ts';
 import { isPublic } from './web/addresses.ts';
 import { withDeadline } from './web/deadline.ts';
 import { type Fetched, fetchText, maxBytes } from './web/fetch.ts';
@@ -46,7 +46,7 @@ function subjectOf(url: string): string {
 
 /** The words of a refusal may be the server's. */
 function refused({ reason }: Refusal): ToolResult {
-  return { ...failure(visible(reason)), taint: ['web'] };
+  return { ...failure(readable(reason)), taint: ['web'] };
 }
 
 async function render(fetched: Fetched, signal: AbortSignal): Promise<ToolResult> {
@@ -63,5 +63,5 @@ async function render(fetched: Fetched, signal: AbortSignal): Promise<ToolResult
     ...(whole ? [] : [`[cut after ${maxBytes} bytes, or where the answer broke off]`]),
     ...(page.cut ? ['[cut: the page goes on, but is too large or too deeply nested]'] : []),
   ];
-  return { output: visible(lines.join('\n')), taint: ['web'], ...(!ok && { isError: true }) };
+  return { output: readable(lines.join('\n')), taint: ['web'], ...(!ok && { isError: true }) };
 }

@@ -69,7 +69,7 @@ export function view(more: Partial<RunView> = {}): RunView {
 }
 
 export function detail(more: Partial<RunDetail> = {}): RunDetail {
-  return { ...view(), brief: { task: 'look around' }, grant, outcome: null, children: [], ...more };
+  return { ...view(), brief: { task: 'look around' }, grant, outcome: null, taint: [], children: [], ...more };
 }
 
 export function settings(more: Partial<Settings> = {}): Settings {
