@@ -173,6 +173,9 @@ export function world(play: Play = {}): World {
       plan: async () => Promise.reject(new Error('no plan')),
       apply: async () => null,
     },
+    rightsDemo: async () => {
+      throw new Error('no ground');
+    },
     crashDemo: async () => {
       throw new Error('no processes here');
     },
