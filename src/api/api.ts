@@ -56,6 +56,8 @@ export interface RunDetail extends RunView {
   brief: Brief | null;
   grant: Grant | null;
   outcome: Outcome | null;
+  /** Where what its tools and children told comes from, as far as that is not to be trusted. */
+  taint: string[];
   /** When what it said was erased, where it was. */
   erasedAt?: string;
   children: RunView[];

@@ -22,6 +22,15 @@ import { createProofs } from './prove.ts';
 import { createSteer } from './steer.ts';
 import { createTransfer } from './transfer.ts';
 
+/** As the fold of a run has it, from the facts that say it. */
+function taintOf(facts: Fact[]): string[] {
+  const all = facts.flatMap((fact) => {
+    if (fact.type === 'tool.finished') return fact.data.taint;
+    return fact.type === 'child.ended' ? ['child', ...(fact.data.taint ?? [])] : [];
+  });
+  return [...new Set(all)].sort();
+}
+
 export interface ApiOptions {
   store: Store;
   clock: Clock;
@@ -70,13 +79,19 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
 
   async function show(id: string): Promise<RunDetail> {
     const row = await rowOf(id);
-    const facts = await store.facts({ runId: row.runId, types: ['run.ended'] });
+    const facts = await store.facts({ runId: row.runId, types: ['run.ended', 'tool.finished', 'child.ended'] });
     const created = row.erasedAt === undefined ? (await createdOf(row.runId)).data : null;
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const [view] = await views([row]);
     const children = await views(await store.runs({ parentId: row.runId, order: 'oldest' }));
     const said = { brief: created?.brief ?? null, grant: created?.grant ?? null, outcome: ended?.data.outcome ?? null };
-    return { ...(view as RunView), ...said, ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }), children };
+    return {
+      ...(view as RunView),
+      ...said,
+      taint: taintOf(facts),
+      ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }),
+      children,
+    };
   }
 
   async function outcomeOf(runId: string): Promise<Outcome | null> {

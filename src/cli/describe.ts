@@ -37,7 +37,7 @@ function describe(fact: Fact, call: string): string {
     case 'tool.asked':
       return join(call, fact.data.rejected === null ? '' : refusal(fact.data.rejected, fact.data.decision));
     case 'tool.finished':
-      return join(call, fact.data.status, quote(fact.data.output));
+      return join(call, fact.data.status, taintText(fact.data.taint), quote(fact.data.output));
     case 'child.created':
       return join(
         shortId(fact.data.childId),
@@ -46,7 +46,7 @@ function describe(fact: Fact, call: string): string {
         fact.data.background ? 'in the background' : '',
       );
     case 'child.ended':
-      return join(shortId(fact.data.childId), ended(fact.data.outcome));
+      return join(shortId(fact.data.childId), ended(fact.data.outcome), taintText(fact.data.taint ?? []));
     case 'message.received':
       return join(`from ${fact.data.from}`, quote(fact.data.text));
     case 'artifact.recorded':
@@ -105,6 +105,10 @@ export function createProgress(): (fact: Fact) => string | null {
         return null;
     }
   };
+}
+
+function taintText(taint: string[]): string {
+  return taint.length === 0 ? '' : `taint ${taint.join(', ')}`;
 }
 
 export function ended(outcome: Outcome): string {

@@ -124,3 +124,8 @@ export function table(
   const head = columns.map((column) => column.title);
   return [line(head, () => 'dim'), ...rows.map((row, r) => line(row, (c) => options.style?.(r, c) ?? null))];
 }
+
+/** A path as a word for a shell. */
+export function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

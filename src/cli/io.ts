@@ -21,6 +21,14 @@ export interface Demo {
   found(): Promise<{ here: string[]; next: string | null }>;
 }
 
+/** A demonstration of rights and limits: a ground that was made for it, and what is started on it, one after the other. */
+export interface RightsDemo extends Pick<Demo, 'about' | 'workspace' | 'model'> {
+  db: string;
+  rules: string[];
+  limits: LimitsGiven;
+  briefs: { task: string; agent: string }[];
+}
+
 /** What was counted of a tree that was killed in the middle and gone on with. */
 export interface CrashDemo {
   db: string;
@@ -170,6 +178,8 @@ export interface Io {
   };
   /** Rejects with `usage` for a name that there is none of. */
   demo(name: string): Promise<Demo>;
+  /** Makes the ground in a temporary folder. */
+  rightsDemo(name: 'hostile' | 'runaway'): Promise<RightsDemo>;
   /** Kills real processes of this program; `say` is told how it goes. */
   crashDemo(say: (text: string) => void): Promise<CrashDemo>;
   /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */

@@ -34,6 +34,7 @@ export function detailJson(run: RunDetail): object {
     brief: run.brief,
     grant: run.grant,
     outcome: run.outcome && outcomeJson(run.outcome),
+    taint: run.taint,
     ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),
     children: run.children.map(viewJson),
   };

@@ -24,6 +24,8 @@ export interface LiveRun {
   endedAt: number | null;
   /** Of the run and everything below it, like an outcome's. */
   tokens: number;
+  /** Where from outside this machine its results came: `web`, `mcp`. */
+  taint: Set<string>;
   /** Null while nothing is known. */
   costUsd: number | null;
 }
@@ -75,6 +77,7 @@ function create(state: LiveState, { runId, data }: FactOf<'run.created'>): boole
     startedAt: null,
     endedAt: null,
     tokens: 0,
+    taint: new Set(),
     costUsd: null,
   });
   return true;
@@ -101,6 +104,7 @@ function update(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'run.
       run.tools.set(placeOf(fact.data), callText(fact.data.tool, fact.data.arguments));
       return true;
     case 'tool.finished':
+      for (const each of fact.data.taint) if (each === 'web' || each === 'mcp') run.taint.add(each);
       return run.tools.delete(placeOf(fact.data));
     case 'approval.asked':
       Object.assign(run, { status: 'waiting', doing: `waits for approval of ${cleanLine(fact.data.tool)}` });

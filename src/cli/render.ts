@@ -49,6 +49,7 @@ function line(run: LiveRun, state: LiveState, view: View & { left: number }): st
     elapsed(run, view.now),
     run.tokens > 0 ? `${count(run.tokens)} tokens` : '',
     cost(run.costUsd),
+    [...run.taint].sort().join(', '),
   ].filter((part) => part !== '');
   const head = pad(cut(name, view.left), view.left);
   const tail = facts.join(' · ');

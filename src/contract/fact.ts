@@ -116,10 +116,9 @@ export const factData = {
     /** Its place among the briefs of that call, by which a call that was cut off finds it again; 0 where it is absent. */
     n: z.int().optional(),
   }),
-  'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome }),
-  /**
-   * `order`: the one from another process that it answers. `rules`: they narrow the run, and everything below it, from here on.
-   */
+  /** `taint`: of all that the child has read, its own children's included; absent where there is none. */
+  'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome, taint: z.array(z.string()).optional() }),
+  /** `order`: the one from another process that it answers. `rules`: they narrow the run, and everything below it, from here on. */
   'message.received': z.strictObject({
     from: z.string(),
     text: z.string(),

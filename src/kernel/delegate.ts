@@ -54,7 +54,8 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
     const child = desk.journal.state(run.id).children.get(id);
     if (!child) return null;
     const row = run.endedRows.get(id) ?? (desk.live(id) ? rowOf(desk.journal.state(id)) : null);
-    return row && { row, outcome: child.outcome };
+    const taint = child.outcome || !desk.live(id) ? child.taint : [...desk.journal.state(id).taint];
+    return row && { row, outcome: child.outcome, taint };
   }
 
   function madeBy(at: { turn: number; index: number }, n: number): string | null {

@@ -24,7 +24,7 @@ export async function recall(runId: string, ground: RecallGround): Promise<Child
     if (!holder?.alive) await end(root, why, ground);
   }
   const state = await loadState(runId, store);
-  return { row: rowOf(state), outcome: state.ended?.data.outcome ?? null };
+  return { row: rowOf(state), outcome: state.ended?.data.outcome ?? null, taint: [...state.taint] };
 }
 
 /** Cancels a run of an earlier client that no living process drives. */

@@ -267,9 +267,14 @@ export function childEnded(parentId: string, childId: string, journal: Journal) 
   return {
     runId: parentId,
     drafts: () => {
-      const { ended, hash } = journal.state(childId);
+      const { ended, hash, taint } = journal.state(childId);
       if (!ended) throw new RetinueError('internal', `run ${childId} has not ended`);
-      return [{ type: 'child.ended' as const, data: { childId, hash, outcome: ended.data.outcome } }];
+      return [
+        {
+          type: 'child.ended' as const,
+          data: { childId, hash, outcome: ended.data.outcome, ...(taint.size > 0 && { taint: [...taint].sort() }) },
+        },
+      ];
     },
   };
 }

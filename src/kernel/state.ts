@@ -18,6 +18,8 @@ export interface ChildState {
   label: string | null;
   agent: string | null;
   outcome: Outcome | null;
+  /** Where what it has read comes from, once it has ended. */
+  taint: readonly string[];
   /** The call that asked for it, and its place among the briefs of that call. */
   call: FactData['child.created']['call'];
   n: number;
@@ -70,6 +72,8 @@ export interface RunState {
   texts: string[];
   partial: string;
   artifacts: Artifact[];
+  /** Where what its tools and children told comes from. */
+  taint: Set<string>;
   children: Map<string, ChildState>;
   /** Of the run and everything below it; `costUsd` null once a price was unknown. */
   tokens: Tokens;
@@ -109,6 +113,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     texts: [],
     partial: '',
     artifacts: [],
+    taint: new Set(),
     children: new Map(),
     tokens: { input: 0, output: 0, cached: 0, reasoning: 0 },
     costUsd: 0,
@@ -192,6 +197,7 @@ const reducers: Reducers = {
   'tool.finished': (state, data) => {
     const call = callAt(state, data);
     if (call) call.finished = data;
+    for (const each of data.taint) state.taint.add(each);
     if (data.data !== undefined) state.data = data.data;
     else if (call?.rejected === 'submit') state.invalidResults++;
     if (data.told.length > 0) state.inbox = state.inbox.filter((item) => item.kind !== 'child' || !data.told.includes(item.childId));
@@ -202,13 +208,15 @@ const reducers: Reducers = {
       label: data.label,
       agent: data.agent,
       outcome: null,
+      taint: [],
       call: data.call,
       n: data.n ?? 0,
     });
   },
-  'child.ended': (state, { childId, outcome }) => {
+  'child.ended': (state, { childId, outcome, taint = [] }) => {
     const child = state.children.get(childId);
-    if (child) child.outcome = outcome;
+    if (child) Object.assign(child, { outcome, taint });
+    for (const each of ['child', ...taint]) state.taint.add(each);
     state.inbox.push({ kind: 'child', childId, outcome });
     addTokens(state.tokens, outcome.tokens);
     state.costUsd = addCost(state.costUsd, outcome.costUsd);

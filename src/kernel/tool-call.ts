@@ -14,6 +14,7 @@ import type { CallState } from '../parts/conversation.ts';
 import type { Deadlines } from '../parts/deadlines.ts';
 import { decide } from '../parts/policy.ts';
 import { cutMiddle } from '../parts/text.ts';
+import { visible } from '../parts/visible.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
 import type { Redact } from '../ports/secrets.ts';
@@ -179,11 +180,15 @@ export interface Executed {
 /** More of an output than this is not kept at all. */
 const maxKeptBytes = 4 * 1024 * 1024;
 
-/** A result as facts: cut to the tool's measure, with secrets taken out, also one that the cut would have split. The whole is an artifact. */
+/**
+ * A result as facts: with secrets taken out, what nobody sees made visible, and cut to the tool's measure; in this order, so that a cut splits
+ * no secret. The whole is an artifact.
+ */
 export function told(call: CallState, { status, result }: Attempted, env: ToolEnv): Executed {
-  const cap = env.tools.get(call.tool)?.maxOutputBytes ?? defaultOutputBytes;
+  const tool = env.tools.get(call.tool);
+  const cap = tool?.maxOutputBytes ?? defaultOutputBytes;
   const rough = cutMiddle(String(result.output ?? ''), Math.max(maxKeptBytes, cap));
-  const whole = env.redact(rough.text.toWellFormed(), true);
+  const whole = visible(env.redact(rough.text.toWellFormed(), true));
   const cut = cutMiddle(whole, cap);
   const originalBytes = rough.truncated?.originalBytes ?? cut.truncated?.originalBytes ?? 0;
   const truncated = cut.truncated ? { originalBytes, keptBytes: cut.truncated.keptBytes } : null;
@@ -193,7 +198,11 @@ export function told(call: CallState, { status, result }: Attempted, env: ToolEn
   const rest = truncated
     ? [artifactOf(call, { bytes: originalBytes, kind: 'note', title: `whole output of ${call.tool}`, value: '' }, sha256(whole))]
     : [];
-  const finish = finished(call, status, cut.text, { truncated, taint: result.taint ?? [], told: result.told ?? [] });
+  const finish = finished(call, status, cut.text, {
+    truncated,
+    taint: [...new Set([...(tool?.taint ?? []), ...(result.taint ?? [])])],
+    told: result.told ?? [],
+  });
   return { drafts: [...made, ...rest, finish], blobs: truncated ? [whole] : [] };
 }
 

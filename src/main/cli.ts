@@ -89,6 +89,7 @@ function createIo(root: string, version: string): Io {
       apply: async (installation) => (await installer()).applyInstall(installation),
     },
     demo: async (name) => (await import('./demo.ts')).demoOf(name, { root, ...surroundings }),
+    rightsDemo: async (name) => (await import('./demo-rights.ts')).rightsDemo(name),
     crashDemo: async (say) => (await import('./demo-crash.ts')).crashDemo({ root, env }, say),
     explain: async (settings, name) => (await import('./compose.ts')).explain(settings, name),
     policy: async (settings, question) => (await import('./compose.ts')).policy(settings, question),

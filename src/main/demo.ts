@@ -38,7 +38,7 @@ const demos: Record<string, (place: DemoPlace, shared: Pick<Demo, 'command' | 'f
 /** Rejects with `usage` for a name that there is none of. */
 export async function demoOf(name: string, place: DemoPlace): Promise<Demo> {
   const make = Object.hasOwn(demos, name) ? demos[name] : undefined;
-  if (!make) throw new RetinueError('usage', unknown('demonstration', name, [...Object.keys(demos), 'crash']));
+  if (!make) throw new RetinueError('usage', unknown('demonstration', name, [...Object.keys(demos), 'crash', 'hostile', 'runaway']));
   const command = isInside(place.cwd, place.root) ? 'npx retinue' : 'retinue';
   return make(place, { command, found: () => found(place.env, command) });
 }

@@ -4,25 +4,15 @@ import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Redact } from '../ports/secrets.ts';
+import { withoutShapes } from './secret-shapes.ts';
 
-const secretName = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;
+const secretName =
+  /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|COOKIE|_PAT|_DSN|_PW)$|(?:API|ACCESS|PRIVATE|SECRET)_?KEY|SECRET|TOKEN|PASSWORD/i;
+/** `scheme://name:password@host`, whatever the variable is called. */
+const passwordInAddress = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:([^/\s@]+)@/i;
 const minLength = 8;
 /** What every command sees anyway; taken out, paths in results would lead nowhere. */
 const openName = /^(PATH|HOME|LANG|TERM|TMPDIR|USER|LOGNAME|SHELL|PWD)$/;
-
-// Shapes that are hardly ever anything else than a credential.
-const shapes = new RegExp(
-  [
-    'sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}',
-    'gh[pousr]_[A-Za-z0-9]{30,}',
-    'github_pat_[A-Za-z0-9_]{40,}',
-    'AKIA[0-9A-Z]{16}',
-    'AIza[0-9A-Za-z_-]{35}',
-    'xox[abprs]-[A-Za-z0-9-]{10,}',
-    '-----BEGIN [A-Z ]*PRIVATE KEY-----[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY-----',
-  ].join('|'),
-  'g',
-);
 
 export interface KnownSecrets {
   /** Of variables that hold one, whatever they are called. */
@@ -37,13 +27,21 @@ export function createRedact(env: Record<string, string | undefined>, known: Par
   const own = Object.entries(env)
     .filter(([name, value]) => (secretName.test(name) || (names.includes(name) && !isOpen(name, value))) && isLong(value))
     .map(([name, value]) => ({ name, value: value as string }))
+    .concat(passwordsIn(env))
     .concat(values.filter(isLong).map((value) => ({ name: 'of an MCP server', value })))
     .sort((a, b) => b.value.length - a.value.length);
   return (text, alsoShapes) => {
     let clean = text;
     for (const { name, value } of own) if (clean.includes(value)) clean = clean.replaceAll(value, `[secret ${name}]`);
-    return alsoShapes ? clean.replace(shapes, '[secret]') : clean;
+    return alsoShapes ? withoutShapes(clean) : clean;
   };
+}
+
+function passwordsIn(env: Record<string, string | undefined>): { name: string; value: string }[] {
+  return Object.entries(env).flatMap(([name, text]) => {
+    const value = passwordInAddress.exec(text ?? '')?.[1];
+    return isLong(value) ? [{ name, value: value as string }] : [];
+  });
 }
 
 function isLong(value: string | undefined): boolean {

@@ -11,6 +11,7 @@ import type { FileText, Workspaces } from '../ports/workspace.ts';
 import { canonical, sha256 } from './canonical.ts';
 import { submitTool, type ToolDefinition } from './conversation.ts';
 import { cutBytes } from './text.ts';
+import { visible } from './visible.ts';
 
 const maxFileChars = 10_000;
 const maxRulesChars = 20_000;
@@ -70,7 +71,7 @@ export function createContexts(ground: ContextGround): Contexts {
       if (file?.ok && file.text.trim() !== '') {
         parts.push(`Rules of the workspace (from its AGENTS.md):\n\n${file.text.trim()}${file.truncated ? '\n[cut]' : ''}`);
       }
-      return parts.join('\n\n').toWellFormed();
+      return visible(parts.join('\n\n'));
     },
 
     async first(brief, depth, workspace) {
@@ -79,7 +80,7 @@ export function createContexts(ground: ContextGround): Contexts {
         Promise.all((brief.files ?? []).map(async (path) => ({ path, file: await workspaces.read(workspace, path, maxFileChars) }))),
       ]);
       const render = (depth > 0 ? ground.setup.first : undefined) ?? firstMessage;
-      return render({ task: brief.task, context: brief.context ?? null, files, memories }).toWellFormed();
+      return visible(render({ task: brief.task, context: brief.context ?? null, files, memories }));
     },
 
     tools(offered, known, resultSchema) {
@@ -114,7 +115,9 @@ function memoryText(memories: Memory[]): string {
 function fileText(path: string, file: FileText): string {
   if (!file.ok) return `## ${path}\n(could not be read: ${file.reason})`;
   const notice = file.truncated ? `\n[cut at ${maxFileChars} characters; the file has more]` : '';
-  return `## ${path}\n\`\`\`\n${file.text}\n\`\`\`${notice}`;
+  // Longer than any in the file, so that no file ends it.
+  const ticks = '`'.repeat(Math.max(3, ...[...file.text.matchAll(/`{3,}/g)].map(([run]) => run.length + 1)));
+  return `## ${path}\n${ticks}\n${file.text}\n${ticks}${notice}`;
 }
 
 const schemas = new WeakMap<AnyTool, JsonObject>();

@@ -3,10 +3,13 @@ import type { LimitCause } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { ResultPart } from '../ports/dialect.ts';
 import { cleanText, cutBytes, fence } from './text.ts';
+import { visible } from './visible.ts';
 
 /** Parts of a delegation tool's result as one text: what a child wrote is fenced and cut, the rest stands as it is. */
 export function joinParts(parts: ResultPart[], maxBytes: number): string {
-  return parts.map((part) => (part.run === undefined ? part.text : fence(cutBytes(part.text, maxBytes).text, part.run))).join('\n');
+  return parts
+    .map((part) => (part.run === undefined ? part.text : fence(cutBytes(visible(part.text), maxBytes).text, part.run)))
+    .join('\n');
 }
 
 /** What the parent's model reads when a child ended in the background. `more`: how it gets at what was cut, where its tools have a way. */
@@ -17,8 +20,8 @@ export function childEndedText(outcome: Outcome, more: string | null): string {
   const rest = outcome.truncated
     ? `\n(${outcome.truncated.keptBytes} of ${outcome.truncated.originalBytes} bytes shown${more === null ? '' : `; ${more} has the rest`}.)`
     : '';
-  const data = outcome.data === undefined ? '' : `\n${fence(JSON.stringify(outcome.data), outcome.runId)}`;
-  const text = outcome.summary === '' ? '' : `\n${fence(outcome.summary, outcome.runId)}`;
+  const data = outcome.data === undefined ? '' : `\n${fence(cleanText(JSON.stringify(outcome.data)), outcome.runId)}`;
+  const text = outcome.summary === '' ? '' : `\n${fence(cleanText(outcome.summary), outcome.runId)}`;
   return `${head}${error}${text}${data}${rest}`;
 }
 

@@ -124,20 +124,26 @@ export interface ToolUse {
   signal?: AbortSignal | undefined;
 }
 
-/** What the reply reads like, and the children whose outcome that tells. */
+/** What the reply reads like, the children whose outcome that tells, and where it comes from: from them, and from all that they have read. */
 export async function useTool(
   { tool, input, context, signal }: ToolUse,
   delegation: Delegation,
-): Promise<{ result: DialectResult; told: string[] }> {
+): Promise<{ result: DialectResult; told: string[]; taint: string[] }> {
   const request = tool.toRequest(input, context);
   const answer = await perform(request, delegation, signal);
   const told =
     answer.kind === 'children' ? answer.children.flatMap((child) => (child.ok && child.view.outcome ? [child.view.row.runId] : [])) : [];
-  return { result: tool.fromReply(answer, request, context), told };
+  return { result: tool.fromReply(answer, request, context), told, taint: taintOf(answer, delegation) };
+}
+
+function taintOf(answer: DelegationReply, delegation: Delegation): string[] {
+  const views = answer.kind === 'children' ? answer.children.map((child) => (child.ok ? child.view : null)) : [];
+  if (answer.kind === 'page') views.push(delegation.view(answer.id));
+  return [...new Set(['child', ...views.flatMap((view) => view?.taint ?? [])])];
 }
 
 /** The same, down to the text that enters a conversation. */
 export async function runTool(use: ToolUse, delegation: Delegation) {
-  const { result, told } = await useTool(use, delegation);
-  return { output: joinParts(result.parts, delegation.maxOutputBytes), isError: result.isError, told, taint: ['child'] };
+  const { result, told, taint } = await useTool(use, delegation);
+  return { output: joinParts(result.parts, delegation.maxOutputBytes), isError: result.isError, told, taint };
 }

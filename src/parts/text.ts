@@ -47,8 +47,8 @@ export function cleanText(text: string): string {
 const fenceName = 'run-output';
 const fenceTag = new RegExp(`<(?=\\s*/?\\s*${fenceName})`, 'gi');
 
-/** A child's text as data inside the parent's conversation. Our own fence cannot be closed from inside. */
+/** A child's text, cleaned before, as data inside the parent's conversation. Our own fence cannot be closed from inside. */
 export function fence(text: string, run: string): string {
-  const safe = cleanText(text).replace(fenceTag, '&lt;');
+  const safe = text.replace(fenceTag, '&lt;');
   return `<${fenceName} run="${run}">\n${safe}\n</${fenceName}>`;
 }

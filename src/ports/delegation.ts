@@ -7,6 +7,8 @@ import type { RunRow } from '../contract/run.ts';
 export interface ChildView {
   row: RunRow;
   outcome: Outcome | null;
+  /** Where what it has read comes from, when that is not to be trusted. */
+  taint?: readonly string[];
 }
 
 /** What became of one brief. */

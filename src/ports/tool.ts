@@ -34,7 +34,7 @@ export interface ToolResult {
   output: string;
   isError?: boolean;
   artifacts?: Artifact[];
-  /** Where the text comes from, when it is not to be trusted: `web`, `untrusted-file`, `child`. */
+  /** Where the text comes from, when it is not to be trusted: `web`, `untrusted-file`, `mcp`, `child`. Besides what the tool says of all its results. */
   taint?: string[];
   /** Children whose outcome the output tells. */
   told?: string[];
@@ -59,6 +59,8 @@ export interface Tool<I = unknown> {
   /** Shorter than the limit `toolTimeoutMs`, or null for a tool that keeps its own time (it waits for children). */
   timeoutMs?: number | null;
   maxOutputBytes?: number;
+  /** Where all its results come from, when that is not to be trusted. */
+  taint?: string[];
   /** Resolves when `subjects` can be asked; called before it. What it rejects with refuses the call. */
   prepare?(): Promise<void>;
   /**

@@ -51,6 +51,7 @@ export function createBash(options: BashOptions): Tool<Input> {
     idempotent: false,
     maxOutputBytes: 32_768,
     prepare: loadParser,
+    taint: ['untrusted-file'],
     subjects(input, { workspace }) {
       const { PATH = '' } = environmentOf(options.env ?? process.env, workspace);
       return shellSubjects(input.command, workspace, isBash(shellIn(PATH, workspace)));

@@ -4,7 +4,8 @@ import { access, lstat, open, unlink } from 'node:fs/promises';
 import type { Artifact } from '../contract/artifact.ts';
 import { type Dir, entry, isAliasOf, locate, openDir, split } from './confine.ts';
 import { diffOf } from './diff.ts';
-import { inside, isProtected, protectedAliases, shown } from './paths.ts';
+import { gitPlaces } from './git-places.ts';
+import { inside, isProtected, isUnder, protectedAliases, shown } from './paths.ts';
 import { codeOf, kindOf, type Refusal, refuse } from './refusal.ts';
 import { comparedBytes, contentOf, seen, versionOf, versionOfContent } from './version.ts';
 
@@ -43,7 +44,9 @@ export async function openTarget(
   if (!located.ok) return located;
   const { root, path } = located;
   const plain = inside([root, workspace], asked) ?? path;
-  if (isProtected(plain) || isProtected(path) || (await isAliasOf(root, path, protectedAliases))) {
+  const obeyed = async () =>
+    (await isAliasOf(root, path, protectedAliases)) || (await gitPlaces(root)).some((place) => isUnder(path, place));
+  if (isProtected(plain) || isProtected(path) || (await obeyed())) {
     return refuse(`${shown(plain)} is protected: settings, hooks and agents that the user's programs obey are not written by tools`);
   }
   const { parent, name } = split(path);

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { closedAliases, inside, isClosed, isUnder, segments, shown } from './paths.ts';
+import { closedAliases, inside, isClosed, isUnder, mayBeShared, segments, shown } from './paths.ts';
 import { codeOf, explain, kindOf, type Refusal, refuse } from './refusal.ts';
 
 /**
@@ -25,12 +25,16 @@ export interface Dir {
   path: string;
 }
 
+/** Deeper than any tree of a project: every name is looked at on its own, some of them more than once. */
+const maxDepth = 256;
+
 export async function locate(workspace: string, asked: string): Promise<Located> {
   if (asked.includes('\0')) return refuse('a path has no NUL characters');
   try {
     const root = await realpath(workspace);
     const path = inside([root, workspace], asked);
     if (path === null) return refuse(`${asked} is outside the workspace`);
+    if (segments(path).length > maxDepth) return refuse(`a path has at most ${maxDepth} names`);
     const real = inside([root], await resolveLinks(root, path));
     if (real === null) return refuse(`${shown(path)} leads out of the workspace through a link`);
     if (isClosed(path) || isClosed(real) || (await isAliasOf(root, real, closedAliases))) return refuse('.retinue is closed to tools');
@@ -78,23 +82,35 @@ export type OpenedFile = { ok: true; file: FileHandle; stats: Stats; path: strin
 /** Opens a regular file for reading. A pipe or a device is refused without waiting for it. */
 export async function openFile(workspace: string, asked: string): Promise<OpenedFile> {
   const located = await locate(workspace, asked);
-  if (!located.ok) return located;
-  const { parent, name } = split(located.path);
-  if (name === null) return refuse(`${shown(located.path)} is a directory; list shows what is in it`);
-  const opened = await openDir(located.root, parent, { create: false });
+  return located.ok ? openReal(located.root, located.path) : located;
+}
+
+/** The same for a real path. */
+export async function openReal(root: string, path: string): Promise<OpenedFile> {
+  const { parent, name } = split(path);
+  if (name === null) return refuse(`${shown(path)} is a directory; list shows what is in it`);
+  const opened = await openDir(root, parent, { create: false });
   if (!opened.ok) return opened;
   await using _ = opened.dir.handle;
   let file: FileHandle | null = null;
   try {
     file = await open(entry(opened.dir, name), fileFlags);
     const stats = await file.stat();
-    if (stats.isFile()) return { ok: true, file, stats, path: located.path };
+    const problem = problemOf(stats, path);
+    if (problem === null) return { ok: true, file, stats, path };
     await file.close();
-    return refuse(`${located.path} is ${kindOf(stats)}${stats.isDirectory() ? '; list shows what is in it' : ', not a file'}`);
+    return refuse(problem);
   } catch (error) {
     await file?.close();
-    return refuse(explain(error, located.path));
+    return refuse(explain(error, path));
   }
+}
+
+/** Why a file that is open is not read. */
+function problemOf(stats: Stats, path: string): string | null {
+  if (!stats.isFile()) return `${path} is ${kindOf(stats)}${stats.isDirectory() ? '; list shows what is in it' : ', not a file'}`;
+  // Under more than one name it may also lie outside the workspace.
+  return stats.nlink > 1 && !mayBeShared(path) ? `${path} has more than one name (hard links) and is not read` : null;
 }
 
 /** The directory of a path and its last name; the workspace itself has none. */

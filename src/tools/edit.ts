@@ -34,6 +34,7 @@ export const edit: Tool<Input> = {
   idempotent: false,
   timeoutMs: 30_000,
   maxOutputBytes: 8192,
+  taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, memo }) {
     signal.throwIfAborted();
@@ -86,8 +87,17 @@ function substitute(content: Buffer, input: Input): Substituted {
     // Models write plain line breaks whatever the file has.
     [old, now] = [old, now].map((text) => text.replace(/\r?\n/g, '\r\n')) as [string, string];
   }
+  if (!bytes.includes(old) && marks.test(input.old)) {
+    // What nobody sees is shown as a mark. Where the marks are not in the file itself they stand for what they name.
+    [old, now] = [latin(unmarked(input.old, input.old)), latin(unmarked(input.new, input.old))];
+  }
   const count = occurrences(bytes, old);
-  if (count === 0) return refuse('old does not occur in it; it must match exactly, indentation included');
+  if (count === 0)
+    return refuse(
+      marks.test(input.old)
+        ? `${notFound}; a mark such as ⟦U+200B⟧ stands for one character that is not seen`
+        : `${notFound}, indentation included`,
+    );
   if (count > 1 && !input.all) return refuse(`old occurs ${count} times; give more of the text around it, or set all`);
   const size = bytes.length + count * (now.length - old.length);
   if (size > maxResultBytes) return refuse(`it would have ${size} bytes; edit makes files of at most ${maxResultBytes}`);
@@ -99,6 +109,17 @@ function substitute(content: Buffer, input: Input): Substituted {
     ),
     count,
   };
+}
+
+const marks = /⟦U\+([0-9A-F]{4,6})⟧/;
+const notFound = 'old does not occur in it; it must match exactly';
+
+/** The text with the characters that its marks name; only those that `known` has too, so that none is put in that was not there. */
+function unmarked(text: string, known: string): string {
+  return text.replace(new RegExp(marks, 'g'), (mark, code) => {
+    const point = Number.parseInt(code, 16);
+    return known.includes(mark) && point <= 0x10ffff ? String.fromCodePoint(point) : mark;
+  });
 }
 
 function occurrences(text: string, part: string): number {

@@ -3,6 +3,7 @@ import type { Tool, ToolResult } from '../ports/tool.ts';
 import { locate, openDir } from './confine.ts';
 import { isClosed } from './paths.ts';
 import { planGlob } from './pattern.ts';
+import { present } from './recheck.ts';
 import { failure } from './refusal.ts';
 import { leaveOut, search } from './ripgrep.ts';
 import { Smallest } from './smallest.ts';
@@ -38,6 +39,7 @@ export const glob: Tool<Input> = {
   idempotent: true,
   timeoutMs: 10_000,
   maxOutputBytes: 65_536,
+  taint: ['untrusted-file'],
   subjects(input, { workspace }) {
     const plan = planGlob(input.pattern, input.path ?? '.');
     return pathSubjects(plan.ok ? plan.start : (input.path ?? '.'), workspace);
@@ -64,7 +66,10 @@ export const glob: Tool<Input> = {
     const searched = await search({ dir: opened.dir, args, filter, signal, onOutput });
     if (!searched.ok) return failure(searched.reason);
     if (files.count === 0 && searched.complete) return none(input.pattern);
-    return render(files, searched.complete);
+    const first = files.take();
+    const kept = await present(located.root, first);
+    signal.throwIfAborted();
+    return render({ paths: first.filter((path) => kept.has(path)), left: first.length - kept.size, count: files.count }, searched.complete);
   },
 };
 
@@ -84,10 +89,11 @@ function none(pattern: string): ToolResult {
   return { output: `[no file matches ${printable(pattern)}${hint}]` };
 }
 
-function render(files: Smallest<string>, complete: boolean): ToolResult {
-  const first = files.take();
-  const lines = first.map(printable);
-  if (!complete) lines.push(`[stopped after a second: some of the files (${first.length} of ${files.count} found so far); ask for less]`);
-  else if (files.count > first.length) lines.push(`[the first ${first.length} of ${plural(files.count, 'file')}]`);
+/** `left`: of the first ones, those that were no files of the workspace any more. */
+function render({ paths, left, count }: { paths: string[]; left: number; count: number }, complete: boolean): ToolResult {
+  const lines = paths.map(printable);
+  if (!complete) lines.push(`[stopped after a second: some of the files (${paths.length} of ${count} found so far); ask for less]`);
+  else if (count > paths.length + left) lines.push(`[the first ${paths.length} of ${plural(count, 'file')}]`);
+  if (left > 0) lines.push(`[${plural(left, 'file')} left out: gone or replaced during the search]`);
   return { output: lines.join('\n') };
 }

@@ -3,6 +3,7 @@ import type { Tool, ToolResult } from '../ports/tool.ts';
 import { type Dir, locate, openDir, openFile, split } from './confine.ts';
 import { type Match, readMatches } from './matches.ts';
 import { isClosed } from './paths.ts';
+import { confirmed } from './recheck.ts';
 import { failure, type Refusal, refuse } from './refusal.ts';
 import { leaveOut, search } from './ripgrep.ts';
 import { Smallest } from './smallest.ts';
@@ -43,6 +44,7 @@ export const grep: Tool<Input> = {
   idempotent: true,
   timeoutMs: 10_000,
   maxOutputBytes: 65_536,
+  taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path ?? '.', workspace),
   async execute(input, { workspace, signal }) {
     signal.throwIfAborted();
@@ -62,7 +64,10 @@ export const grep: Tool<Input> = {
     const args = [...output, ...bounds, ...only, ...rules, '--', input.pattern, `./${place.name ?? ''}`];
     const searched = await search({ dir: place.dir, args, signal, onOutput });
     if (!searched.ok) return failure(searched.reason);
-    return render(found, searched.complete);
+    const { matches, count } = firstOf(found);
+    const kept = await confirmed(place.root, matches, maxFile);
+    signal.throwIfAborted();
+    return render({ kept, left: matches.length - kept.length, count }, searched.complete);
   },
 };
 
@@ -90,18 +95,28 @@ async function placeOf(workspace: string, asked: string): Promise<Place> {
   return above.ok ? { ok: true, root, start: parent, dir: above.dir, name } : above;
 }
 
-function render(found: Smallest<Match>, complete: boolean): ToolResult {
-  const lines: string[] = [];
+/** As many of the matches as fit into a result. */
+function firstOf(found: Smallest<Match>): { matches: Match[]; count: number } {
   let bytes = 0;
-  for (const { path, line, text } of found.take()) {
-    const shown = `${printable(path)}:${line}:${text}`;
-    bytes += Buffer.byteLength(shown) + 1;
-    if (bytes > shownBytes) break;
-    lines.push(shown);
-  }
-  const all = plural(found.count, 'matching line');
+  const matches = found.take().filter((match) => {
+    bytes += Buffer.byteLength(shownLine(match)) + 1;
+    return bytes <= shownBytes;
+  });
+  return { matches, count: found.count };
+}
+
+function shownLine({ path, line, text }: Match): string {
+  return `${printable(path)}:${line}:${text}`;
+}
+
+/** `left`: matches that were not found again where they are said to be. */
+function render({ kept, left, count }: { kept: Match[]; left: number; count: number }, complete: boolean): ToolResult {
+  const lines = kept.map(shownLine);
+  const all = plural(count, 'matching line');
   if (!complete) lines.push(`[stopped after a second: ${lines.length} of ${all} found so far; name a path or glob to search less]`);
-  else if (found.count === 0) return { output: '[no line matches]' };
-  else if (found.count > lines.length) lines.push(`[the first ${lines.length} of ${all}; search for something rarer or in less]`);
+  else if (count === 0) return { output: '[no line matches]' };
+  else if (count > kept.length + left) lines.push(`[the first ${kept.length} of ${all}; search for something rarer or in less]`);
+  if (left > 0)
+    lines.push(`[${plural(left, 'line')} left out: changed during the search, or in files with more than one name (hard links)]`);
   return { output: lines.join('\n') };
 }

@@ -28,6 +28,7 @@ export const list: Tool<Input> = {
   idempotent: true,
   timeoutMs: 30_000,
   maxOutputBytes: 131_072,
+  taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal }) {
     signal.throwIfAborted();

@@ -8,10 +8,19 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 /** Closed to every tool, wherever it lies in the workspace. */
 const closedName = '.retinue';
 const mayBeClosed = /retinu|[^\0-\x7f]/i;
-/** What programs of the user's obey. Git looks for its folder at any depth, the other programs only at the top. */
+/**
+ * What programs of the user's obey by themselves, on this machine, as soon as the folder is entered, opened or committed: nobody reads it
+ * once more before it counts. Git looks at any depth (a folder with the file HEAD, objects and refs is a repository to it, so no file
+ * of that name is made), the others at the top. Not here is what somebody starts or pushes by hand: scripts, build files, workflows.
+ */
 const protectedNames = ['.git', closedName];
-const claude = ['agents', 'commands', 'hooks', 'settings.json', 'settings.local.json', 'skills'].map((name) => `.claude/${name}`);
-const protectedPaths = ['retinue.config.json', ...claude, '.mcp.json', '.vscode/tasks.json', '.husky', '.envrc'];
+const claude = ['agents', 'commands', 'hooks', 'plugins', 'settings.json', 'settings.local.json', 'skills'].map(
+  (name) => `.claude/${name}`,
+);
+const agents = ['.mcp.json', '.codex', '.cursor', '.gemini', '.opencode', 'opencode.json', 'opencode.jsonc', '.roo', '.windsurf', '.zed'];
+const editors = ['.vscode', '.idea', '.devcontainer', '.devcontainer.json', '.envrc'];
+const hooks = ['.husky', '.githooks', 'lefthook.yml', 'lefthook.yaml', '.lefthook.yml', '.lefthook.yaml', '.pre-commit-config.yaml'];
+export const protectedPaths = ['retinue.config.json', ...claude, ...agents, ...editors, ...hooks];
 
 /** Paths that may themselves be links: where they lead is closed or protected as well. */
 export const closedAliases = [closedName];
@@ -42,7 +51,17 @@ export function isClosed(path: string): boolean {
 }
 
 export function isProtected(path: string): boolean {
-  return segments(path).some((name) => protectedNames.includes(fold(name))) || protectedPaths.some((top) => isUnder(path, top));
+  const names = segments(path).map(fold);
+  if (names.at(-1) === 'head' || names.some((name) => protectedNames.includes(name))) return true;
+  return protectedPaths.some((top) => isUnder(path, top));
+}
+
+/** Where package managers put names of files that lie in their own store. */
+const stores = /(?:^|\/)(?:node_modules|site-packages)\//;
+
+/** Whether a file at `path` may have further names: one that has may be somebody else's, outside the workspace. */
+export function mayBeShared(path: string): boolean {
+  return stores.test(path);
 }
 
 /** Whether `path` is `top` or lies below it, on any file system's idea of equal names. */
@@ -58,9 +77,10 @@ export function isUnder(path: string, top: string): boolean {
 function fold(name: string): string {
   const plain = name
     .normalize('NFKC')
-    .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .toLowerCase()
     .replace(/[. ]+$/, '');
-  const short = /^(git|retinu|claude|vscode|husky|envrc)~\d+$/.exec(plain)?.[1];
-  return short === undefined ? plain : `.${short === 'retinu' ? 'retinue' : short}`;
+  const short = /^(git|retinu|claude|codex|cursor|vscode|husky|envrc|mcp|idea)~\d+$/.exec(plain)?.[1];
+  if (short === undefined) return plain;
+  return `.${short === 'retinu' ? 'retinue' : short === 'mcp' ? 'mcp.json' : short}`;
 }

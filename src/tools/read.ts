@@ -29,6 +29,7 @@ export const read: Tool<Input> = {
   idempotent: true,
   timeoutMs: 30_000,
   maxOutputBytes: 131_072,
+  taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, memo }) {
     signal.throwIfAborted();

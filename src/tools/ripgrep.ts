@@ -10,7 +10,7 @@ import { codeOf, type Refusal, refuse } from './refusal.ts';
 /**
  * ripgrep as a child process, for `glob` and `grep`. It begins in a directory that is already open and checked, follows no links, reads no
  * configuration and sees no environment. Below that directory it goes by path: a directory that is swapped for a link in the very moment
- * in which it is entered may lead it out of the workspace. Against that only a sandbox helps; what it finds is text, never a right to write.
+ * in which it is entered may lead it out of the workspace. So what it prints is no result yet: `recheck.ts` holds it against the workspace.
  */
 
 /** A search takes no longer than this; what it has found by then is shown with a notice. */

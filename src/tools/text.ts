@@ -11,14 +11,22 @@ export function printable(name: string): string {
 const invisible =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
-/** Takes away what a reader cannot see. */
+/** Takes away what a reader cannot see, for texts that no kernel looks at once more. */
 export function visible(text: string): string {
   return text.toWellFormed().replace(/\r\n?/g, '\n').replace(invisible, '');
 }
 
+/** The same for results: joiners, which some letters and pictographs need, are left for the kernel to judge. */
+export function readable(text: string): string {
+  return text
+    .split(/([\u200c\u200d])/)
+    .map((part, index) => (index % 2 === 1 ? part : visible(part)))
+    .join('');
+}
+
 /** Text of another run or page, each line marked: no line of it can pass for one of ours. */
 export function quoted(text: string): string {
-  return visible(text)
+  return readable(text)
     .split('\n')
     .map((line) => `> ${line}`)
     .join('\n');

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import type { Tool, ToolResult } from '../ports/tool.ts';
+import type { Subject } from '../ports/subject.ts';
+import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { failure, type Refusal } from './refusal.ts';
-import { visible } from './text.ts';
+import { readable } from './text.ts';
 import { isPublic } from './web/addresses.ts';
 import { withDeadline } from './web/deadline.ts';
 import { type Fetched, fetchText, maxBytes } from './web/fetch.ts';
 import { toMarkdown } from './web/markdown.ts';
+import type { Resolve } from './web/request.ts';
 
 const Input = z.strictObject({
   url: z.string().min(1).max(8192).describe('Address of the page, beginning with http:// or https://.'),
@@ -15,10 +17,12 @@ type Input = z.infer<typeof Input>;
 export interface WebfetchOptions {
   /** Whether this address may be connected to; public ones only where it is absent. For tests. */
   allowAddress?(address: string): boolean;
+  /** Who finds the addresses of a name; the system where it is absent. For tests. */
+  resolve?: Resolve;
   timeoutMs?: number;
 }
 
-export function createWebfetch({ allowAddress = isPublic, timeoutMs = 30_000 }: WebfetchOptions = {}): Tool<Input> {
+export function createWebfetch({ allowAddress = isPublic, resolve, timeoutMs = 30_000 }: WebfetchOptions = {}): Tool<Input> {
   return {
     name: 'webfetch',
     description:
@@ -29,23 +33,37 @@ export function createWebfetch({ allowAddress = isPublic, timeoutMs = 30_000 }: 
     idempotent: true,
     timeoutMs: timeoutMs + 2000,
     maxOutputBytes: 50_000,
-    subjects: ({ url }) => [subjectOf(url)],
-    execute: ({ url }, { signal }) =>
+    subjects: ({ url }) => subjectsOf(url),
+    execute: ({ url }, { signal, rights }) =>
       withDeadline(timeoutMs, signal, async (within): Promise<ToolResult> => {
-        const fetched = await fetchText(url, { allows: allowAddress, signal: within });
+        const fetched = await fetchText(url, { allows: allowAddress, forbids: forbidden(rights), resolve, signal: within });
         return fetched.ok ? render(fetched, within) : refused(fetched);
       }),
   };
 }
 
-/** In one spelling, so that a rule about an address holds for all of them. */
-function subjectOf(url: string): string {
-  return URL.parse(url)?.href ?? url.toWellFormed();
+/** In one spelling, so that a rule about an address holds for all of them; a dot behind the name is another one for the same place. */
+function subjectsOf(url: string): Subject[] {
+  const parsed = URL.parse(url);
+  if (parsed === null) return [url.toWellFormed()];
+  const { href, hostname } = parsed;
+  if (!hostname.endsWith('.')) return [href];
+  parsed.hostname = hostname.replace(/\.+$/, '');
+  return [href, { text: parsed.href, alias: true }];
+}
+
+/** The rules are asked about each address on the way, as they were about the first. */
+function forbidden(rights: Rights): (url: URL) => string | null {
+  return ({ href }) => {
+    const { action, rule, owner } = rights.decide('webfetch', subjectsOf(href));
+    if (action === 'allow') return null;
+    return rule === null ? 'no rule of the owner allows it' : `rule \`${rule}\` of ${owner}`;
+  };
 }
 
 /** The words of a refusal may be the server's. */
 function refused({ reason }: Refusal): ToolResult {
-  return { ...failure(visible(reason)), taint: ['web'] };
+  return { ...failure(readable(reason)), taint: ['web'] };
 }
 
 async function render(fetched: Fetched, signal: AbortSignal): Promise<ToolResult> {
@@ -62,5 +80,5 @@ async function render(fetched: Fetched, signal: AbortSignal): Promise<ToolResult
     ...(whole ? [] : [`[cut after ${maxBytes} bytes, or where the answer broke off]`]),
     ...(page.cut ? ['[cut: the page goes on, but is too large or too deeply nested]'] : []),
   ];
-  return { output: visible(lines.join('\n')), taint: ['web'], ...(!ok && { isError: true }) };
+  return { output: readable(lines.join('\n')), taint: ['web'], ...(!ok && { isError: true }) };
 }

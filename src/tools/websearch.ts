@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { failure, type Refusal, refuse } from './refusal.ts';
-import { visible } from './text.ts';
+import { readable } from './text.ts';
 import { readBody } from './web/body.ts';
 import { withDeadline } from './web/deadline.ts';
 import { get } from './web/request.ts';
@@ -39,7 +39,7 @@ export function createWebsearch(backend: SearchBackend | null): Tool<Input> {
       if (backend === null) return failure(unconfigured);
       return withDeadline(timeoutMs, signal, async (within) => {
         const found = await ask(backend, query, within);
-        return found.ok ? render(found.results, query) : failure(`the search failed: ${visible(found.reason)}`);
+        return found.ok ? render(found.results, query) : { ...failure(`the search failed: ${readable(found.reason)}`), taint: ['web'] };
       });
     },
   };
@@ -113,7 +113,7 @@ function read(text: string, { kind }: SearchBackend): Found {
 }
 
 function render(results: Result[], query: string): ToolResult {
-  if (results.length === 0) return { output: `[nothing found for ${visible(query)}]`, taint: ['web'] };
+  if (results.length === 0) return { output: `[nothing found for ${readable(query)}]`, taint: ['web'] };
   const lines = results.map(({ title, url, excerpt }, index) => {
     const head = `${index + 1}. [${plain(title, 300) || 'no title'}](${plain(url, 2000)})`;
     return excerpt === '' ? head : `${head}\n   ${plain(excerpt, 800)}`;
@@ -124,5 +124,5 @@ function render(results: Result[], query: string): ToolResult {
 /** One line without tags: search engines mark the words that were found. */
 function plain(text: string, chars: number): string {
   const untagged = text.slice(0, chars * 2).replace(/<\/?[a-z][^<>]{0,100}>/gi, '');
-  return visible(untagged).replace(/\s+/g, ' ').trim().slice(0, chars).toWellFormed();
+  return readable(untagged).replace(/\s+/g, ' ').trim().slice(0, chars).toWellFormed();
 }

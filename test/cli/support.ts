@@ -69,7 +69,7 @@ export function view(more: Partial<RunView> = {}): RunView {
 }
 
 export function detail(more: Partial<RunDetail> = {}): RunDetail {
-  return { ...view(), brief: { task: 'look around' }, grant, outcome: null, children: [], ...more };
+  return { ...view(), brief: { task: 'look around' }, grant, outcome: null, taint: [], children: [], ...more };
 }
 
 export function settings(more: Partial<Settings> = {}): Settings {
@@ -173,6 +173,9 @@ export function world(play: Play = {}): World {
     mcpInstall: {
       plan: async () => Promise.reject(new Error('no plan')),
       apply: async () => null,
+    },
+    rightsDemo: async () => {
+      throw new Error('no ground');
     },
     crashDemo: async () => {
       throw new Error('no processes here');

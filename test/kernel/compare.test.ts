@@ -185,7 +185,7 @@ const scenarios: [string, PreparedAnswer[]][] = [
   ['metadata on texts and calls', [answer(text('so', google), call('c1', 'now', {}, google), call('c2', 'echo', { say: 'a' })), done]],
   ['a signature on an empty text', [answer(call('c1', 'now', {}), text('', google)), done]],
   ['an empty text without anything', [answer(text(''), call('c1', 'now', {})), done]],
-  ['unicode', [answer(text('žluťoučký 👩‍👩‍👧 𝒳'), call('c1', 'echo', { say: '👍🏽\u0000\u2028"\\' })), done]],
+  ['unicode', [answer(text('žluťoučký 👩‍👩‍👧 𝒳'), call('c1', 'echo', { say: '👍🏽\u0000"\\' })), done]],
   ['keys in any order, and like indices', [answer(call('c1', 'echo', '{"z": 1, "10": 2, "2": 3, "say": "x"}')), done]],
 ];
 

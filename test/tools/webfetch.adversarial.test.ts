@@ -2,8 +2,9 @@
 
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { createGzip, gzipSync } from 'node:zlib';
+import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Subject } from '../../src/ports/subject.ts';
 import { createWebfetch } from '../../src/tools/webfetch.ts';
 import { call } from './support.ts';
 import { serve } from './web-server.ts';
@@ -36,6 +37,19 @@ describe('addresses that are not public', () => {
       '[2002:7f00:1::]',
       '①②⑦.⓪.⓪.①',
       '127。0。0。1',
+      '127｡0｡0｡1',
+      '017700000001',
+      '0x7f.0x0.0x0.0x1',
+      '127.0.1',
+      '%31%32%37.0.0.1',
+      'a.localhost',
+      'localhost.localdomain',
+      'ip6-localhost',
+      '[::ffff:0:127.0.0.1]',
+      '[64:ff9b:1::7f00:1]',
+      '[2001:0:7f00:1::]',
+      '[::ffff:7f00:0001]',
+      '[fe80::1]',
     ];
     for (const host of hosts) {
       const result = await call(real, '/', { url: `http://${host}:${port}/` });
@@ -47,6 +61,18 @@ describe('addresses that are not public', () => {
 
   test.each([
     'http://169.254.169.254/latest/meta-data/',
+    'http://169.254.169.254./',
+    'http://2852039166/',
+    'http://0xA9FEA9FE/',
+    'http://0251.0376.0251.0376/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://[::ffff:a9fe:a9fe]/',
+    'http://[2002:a9fe:a9fe::]/',
+    'http://100.64.0.1/',
+    'http://224.0.0.1/',
+    'http://255.255.255.255/',
+    'http://[ff02::1]/',
+    'http://[fc00::1]/',
     'http://[fd00:ec2::254]/',
     'http://100.100.100.200/',
     'http://168.63.129.16/',
@@ -99,6 +125,57 @@ describe('addresses that are not public', () => {
     expect(requests).toEqual([]);
   });
 
+  test('a name that leads elsewhere when it is asked again: it is asked once, and what was checked is what is connected to', async () => {
+    const { port } = await serve((_, response) => void response.end('from the address that was checked'));
+    const asked: string[] = [];
+    const rebinding = createWebfetch({
+      allowAddress: (address) => address === '127.0.0.1',
+      resolve: (name, _, done) => {
+        asked.push(name);
+        done(null, [{ address: asked.length === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]);
+      },
+    });
+    const url = `http://rebinding.example:${port}/`;
+    expect((await call(rebinding, '/', { url })).output).toContain('from the address that was checked');
+    expect(asked).toEqual(['rebinding.example']);
+    // The next request asks again and is held against that answer.
+    expect((await call(rebinding, '/', { url })).output).toBe(
+      'refused: rebinding.example leads to 127.0.0.2, which is not a public address',
+    );
+  });
+
+  test('a name with a public address among private ones is refused, and so is one with none', async () => {
+    const found = (addresses: string[]) =>
+      createWebfetch({
+        resolve: (_, __, done) =>
+          done(
+            null,
+            addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+          ),
+      });
+    for (const addresses of [['8.8.8.8', '10.0.0.1'], ['::1', '8.8.8.8'], ['::ffff:8.8.8.8'], []])
+      expect(await call(found(addresses), '/', { url: 'http://mixed.example/' }), addresses.join()).toMatchObject({ isError: true });
+  });
+
+  test.each([
+    'file:///etc/passwd',
+    'ftp://8.8.8.8/',
+    'gopher://8.8.8.8/',
+    'data:text/plain,x',
+    'javascript:1',
+    'ws://8.8.8.8/',
+    'about:blank',
+    'blob:x',
+    '//8.8.8.8/',
+    '/etc/passwd',
+    'http://',
+    'http://[fe80::1%25eth0]/',
+    'http://user:pw@8.8.8.8/',
+    'http://8.8.8.8@127.0.0.1/',
+  ])('%s is not fetched', async (url) =>
+    expect(await call(real, '/', { url })).toMatchObject({ isError: true, output: expect.stringMatching(/^(url:|refused:)/) }),
+  );
+
   test('a proxy of the environment is not asked', async () => {
     const proxy = await serve((_, response) => void response.end('through the proxy'));
     const before = { ...process.env };
@@ -112,7 +189,72 @@ describe('addresses that are not public', () => {
   });
 });
 
+describe('rules', () => {
+  const deciding = (denied: RegExp) => {
+    const asked: string[] = [];
+    const rights = {
+      agent: 'general',
+      tools: ['webfetch'],
+      decide: (tool: string, subjects: Subject[]) => {
+        const texts = subjects.map((subject) => (typeof subject === 'string' ? subject : subject.text));
+        asked.push(`${tool} ${texts.join(' ')}`);
+        const action = texts.some((text) => denied.test(text)) ? ('deny' as const) : ('allow' as const);
+        return { action, owner: 'test', rule: action === 'deny' ? 'deny webfetch:*secret*' : null };
+      },
+    };
+    return { asked, rights };
+  };
+
+  test('are asked again about where a redirect leads', async () => {
+    const { url, requests } = await serve((request, response) => {
+      if (request.url === '/secret') response.end('reached');
+      else response.writeHead(302, { location: request.url === '/a' ? '/b' : '/secret' }).end();
+    });
+    const { asked, rights } = deciding(/secret/);
+    expect(await call(tested, '/', { url: `${url}/a` }, { rights })).toMatchObject({
+      isError: true,
+      output: `${url}/b leads to /secret, which is not followed: rule \`deny webfetch:*secret*\` of test`,
+    });
+    expect(asked).toEqual([`webfetch ${url}/b`, `webfetch ${url}/secret`]);
+    expect(requests.map((request) => request.url)).toEqual(['/a', '/b']);
+  });
+
+  test('a dot behind the name is no way around one', () => {
+    expect(real.subjects({ url: 'https://EXAMPLE.com.:443/x' }, { workspace: '/' })).toEqual([
+      'https://example.com./x',
+      { text: 'https://example.com/x', alias: true },
+    ]);
+  });
+});
+
 describe('bodies without end', () => {
+  test.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+    ['zstd', zstdCompressSync],
+  ] as const)('a bomb packed with %s is cut while it is unpacked', async (encoding, pack) => {
+    const bomb = pack(Buffer.alloc(100 * 1024 * 1024, 'z'));
+    const { url } = await serve(
+      (_, response) => void response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': encoding }).end(bomb),
+    );
+    const before = process.memoryUsage.rss();
+    const { output } = await call(createWebfetch({ allowAddress: () => true }), '/', { url });
+    expect(output).toMatch(/zzz\n\[cut after 5242880 bytes, or where the answer broke off\]$/);
+    expect(output.length).toBeLessThan(5.3 * 1024 * 1024);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024);
+  });
+
+  test('packed twice is not unpacked', async () => {
+    const { url } = await serve(
+      (_, response) => void response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip, gzip' }).end('x'),
+    );
+    expect(await call(tested, '/', { url })).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('packed in a way that is not known'),
+    });
+  });
+
   test('a packed bomb is cut at 5 MiB while it is unpacked', async () => {
     const { url } = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' });

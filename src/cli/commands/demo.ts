@@ -1,8 +1,10 @@
 import { attend } from '../attend.ts';
 import type { Args } from '../flags.ts';
+import { quoted } from '../format.ts';
 import type { Demo, Io } from '../io.ts';
 import { printJson } from '../json.ts';
 import { withApi } from '../session.ts';
+import { runRights } from './demo-rights.ts';
 import { mannerOf } from './run.ts';
 
 /** A run without a key or network, and then what this machine has for a real one. */
@@ -10,6 +12,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   const manner = mannerOf(args);
   const name = args.words[0] ?? 'survey';
   if (name === 'crash') return crash(args, io);
+  if (name === 'hostile' || name === 'runaway') return runRights(name, io, args.has('json'));
   const demo = await io.demo(name);
   const flags = { workspace: demo.workspace, model: demo.model, db: demo.db ?? undefined, limits: {}, rules: [] };
   return withApi(io, { flags, drive: true, agents: { chosen: undefined } }, async (api, settings) => {
@@ -61,8 +64,4 @@ async function closing(demo: Demo, db: string): Promise<string> {
     `  ${go}`,
     '',
   ].join('\n');
-}
-
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

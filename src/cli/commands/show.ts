@@ -32,6 +32,7 @@ function text(run: RunDetail, io: Io): string {
     ['cost', run.costUsd === null ? 'not known' : cost(run.costUsd)],
     ['started', run.startedAt ?? 'not yet'],
     ['ended', run.endedAt ?? ''],
+    ['taint', run.taint.length === 0 ? '' : `${run.taint.join(', ')}: it has read what is not to be trusted`],
     ['erased', run.erasedAt === undefined ? '' : `${run.erasedAt}: of what it said only the hashes are kept`],
     ...(run.grant === null ? [] : grantRows(run.grant)),
   ];

@@ -73,13 +73,16 @@ export const runCommands: Command[] = [
     summary: 'watch a survey of this folder: one child for each part of it, without a key or network',
     about:
       'NAME: survey (default); fan-out, where a scripted model delegates to four children over the files of Retinue itself; crash, where a tree of six is ' +
-      'killed with -9 in the middle and gone on with.',
+      'killed with -9 in the middle and gone on with; hostile, where a child obeys a file that tells it to take a key and to push; runaway, where a child ' +
+      'tries to start 500 others.',
     flags: [json, plain],
     words: { min: 0, max: 1 },
     examples: [
       ['retinue demo', 'live lines of the survey, and then its report'],
       ['retinue demo fan-out', 'live lines of five runs'],
       ['retinue demo crash', 'how many model and tool calls a kill -9 repeats: 0'],
+      ['retinue demo hostile', 'each refusal of a child that obeys a hostile file, with its reason'],
+      ['retinue demo runaway', 'what became of 500 runs that a child asked for'],
     ],
     exits: 'outcome',
     load: () => import('../commands/demo.ts'),

@@ -23,6 +23,9 @@ const dialectDefaults: Record<string, Record<string, Json>> = {
   openfork: { max_concurrent: 8 },
 };
 
+/** Keys of which a part may count. */
+const looked = ['model', 'limits', 'rules', 'sandbox', 'dialects'];
+
 interface Left {
   key: string;
   value: unknown;
@@ -43,8 +46,9 @@ export function narrow(file: Config, own: Config): Narrowed {
   const config: Config = {};
   if (file.model?.includes('://')) left.push({ key: 'model', value: file.model, why: 'it holds an address' });
   else if (file.model !== undefined) config.model = file.model;
-  for (const key of ['providers', 'prices', 'durability', 'mcpServers', 'env'] as const)
-    if (file[key] !== undefined && !isEmpty(file[key])) left.push({ key, value: file[key], why: 'a workspace may not set it' });
+  // A key that nobody has thought of here widens something until it is shown that it does not.
+  for (const [key, value] of Object.entries(file))
+    if (!looked.includes(key) && value !== undefined && !isEmpty(value)) left.push({ key, value, why: 'a workspace may not set it' });
   if (file.sandbox !== undefined) {
     if (strength[file.sandbox] >= strength[own.sandbox ?? 'auto']) config.sandbox = file.sandbox;
     else left.push({ key: 'sandbox', value: file.sandbox, why: `\`${file.sandbox}\` is weaker than \`${own.sandbox ?? 'auto'}\`` });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ToolResult } from '../../ports/tool.ts';
-import { printable, visible } from '../text.ts';
+import { printable, readable } from '../text.ts';
 
 const Part = z.looseObject({
   type: z.string(),
@@ -30,14 +30,14 @@ export function resultOf(answer: unknown): ToolResult {
   const parts = content.map((part) => Part.safeParse(part));
   const texts = parts.map((part) => (part.success ? textOf(part.data) : '[a part that cannot be read]'));
   const hasText = parts.some((part) => part.success && (part.data.text ?? part.data.resource?.text) !== undefined);
-  if (!hasText && structuredContent !== undefined) texts.push(visible(JSON.stringify(structuredContent)));
+  if (!hasText && structuredContent !== undefined) texts.push(readable(JSON.stringify(structuredContent)));
   return { output: texts.join('\n') || '(the result is empty)', isError, taint };
 }
 
 function textOf(part: Part): string {
   switch (part.type) {
     case 'text':
-      return visible(part.text ?? '');
+      return readable(part.text ?? '');
     case 'image':
     case 'audio':
       return `[${part.type}: ${kind(part.mimeType)}, ${bytesOf(part.data)} bytes, not shown]`;
@@ -53,7 +53,7 @@ function textOf(part: Part): string {
 function resourceText(resource: Part['resource']): string {
   if (resource?.text !== undefined) {
     const size = Buffer.byteLength(resource.text);
-    return `[resource ${line(resource.uri)}: ${kind(resource.mimeType)}, ${size} bytes]\n${visible(resource.text)}`;
+    return `[resource ${line(resource.uri)}: ${kind(resource.mimeType)}, ${size} bytes]\n${readable(resource.text)}`;
   }
   return `[resource ${line(resource?.uri)}: ${kind(resource?.mimeType)}, ${bytesOf(resource?.blob)} bytes, not shown]`;
 }
@@ -68,5 +68,5 @@ function kind(mimeType: string | undefined): string {
 }
 
 function line(text = ''): string {
-  return printable(visible(text).slice(0, 300));
+  return printable(readable(text).slice(0, 300));
 }

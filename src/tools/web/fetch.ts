@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Refusal, refuse } from '../refusal.ts';
 import { acceptEncoding, decode, readBody } from './body.ts';
-import { get } from './request.ts';
+import { get, type Resolve } from './request.ts';
 
 const maxRedirects = 5;
 export const maxBytes = 5 * 1024 * 1024;
@@ -20,6 +20,9 @@ export interface Fetched {
 
 export interface FetchOptions {
   allows(address: string): boolean;
+  /** Why a redirect to this address is not followed; null where it is. */
+  forbids(url: URL): string | null;
+  resolve?: Resolve | undefined;
   signal: AbortSignal;
 }
 
@@ -41,6 +44,8 @@ export async function fetchText(asked: string, options: FetchOptions): Promise<F
     response.destroy();
     if (hops === maxRedirects) return refuse(`more than ${maxRedirects} redirects; the last one leads to ${answer.location.slice(0, 500)}`);
     parsed = parseAddress(answer.location, url.href);
+    const forbidden = parsed.ok ? options.forbids(parsed.url) : null;
+    if (forbidden !== null) return refuse(`${url.href} leads to ${answer.location.slice(0, 500)}, which is not followed: ${forbidden}`);
   }
   return parsed;
 }

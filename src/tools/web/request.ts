@@ -1,4 +1,4 @@
-import { type LookupAddress, lookup } from 'node:dns';
+import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { codeOf, type Refusal, refuse } from '../refusal.ts';
@@ -12,22 +12,30 @@ export interface Get {
   headers: Record<string, string>;
   /** Whether this address may be connected to. */
   allows(address: string): boolean;
+  /** Who finds the addresses of a name; the system where it is absent. */
+  resolve?: Resolve | undefined;
   signal: AbortSignal;
 }
+
+export type Resolve = (
+  name: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void;
 
 export type Got = { ok: true; response: IncomingMessage } | Refusal;
 
 /** The response's body is the caller's to read or destroy. Rejects only when the signal fires. */
-export async function get({ url, headers, allows, signal }: Get): Promise<Got> {
+export async function get({ url, headers, allows, resolve = lookup, signal }: Get): Promise<Got> {
   signal.throwIfAborted();
   const host = hostOf(url);
   if (isIP(host) !== 0 && !allows(host)) return refuse(notPublic(host, host));
   // Loaded at the first use: a start that fetches nothing need not wait for it.
   const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { agent: false as const, headers, lookup: checked(allows), signal };
-      request(url, options, resolve).once('error', reject).end();
+    const response = await new Promise<IncomingMessage>((answered, reject) => {
+      const options = { agent: false as const, headers, lookup: checked(allows, resolve), signal };
+      request(url, options, answered).once('error', reject).end();
     });
     // A reset while nobody reads must not end the process; whoever reads gets the error as well.
     response.on('error', () => {});
@@ -46,9 +54,9 @@ export function hostOf(url: URL): string {
 class NotPublic extends Error {}
 
 /** Every address of the name must be allowed: one that is not shows what the name is for. */
-function checked(allows: (address: string) => boolean): LookupFunction {
+function checked(allows: (address: string) => boolean, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
       const wrong = error ? undefined : found.find(({ address }) => !allows(address));
       const [first] = found ?? [];
       if (error || first === undefined) callback(error ?? new Error(`${hostname} has no address`), '', 4);
