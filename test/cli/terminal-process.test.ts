@@ -108,6 +108,7 @@ it('nothing that a terminal acts on is printed, in any field of any command, and
     ['show', argument],
     ['wait', 'last'],
     ['verify'],
+    ['export', 'last'],
     ['replay', 'last'],
     ['memory', 'list'],
     ['memory', 'list', '--json'],
