@@ -170,7 +170,7 @@ async function answered(env: LoopEnv, answer: Extract<CallResult, { ok: true }>[
   const turn = state.turns + 1;
   // The last word and the summary are words: calls in them are not made.
   const words = purpose === 'turn' ? answer.content : answer.content.filter((part) => part.type !== 'tool-call');
-  const content = words.map((part) => withoutSecrets(part, env.tools.redact));
+  const content = words.flatMap((part) => withoutSecrets(part, env.tools.redact));
   if (purpose === 'turn') await prepared(content, env.tools);
   const calls = purpose === 'turn' ? examine(content, turn, state, env.tools) : [];
   const costUsd = handle.price ? handle.price(answer.usage) : null;
@@ -273,10 +273,12 @@ function amount(env: LoopEnv, usage: Usage): { tokens: number; costUsd: number }
 }
 
 /** A provider's signature covers its reasoning, so that goes back as it came. */
-function withoutSecrets(part: ContentPart, redact: Redact): ContentPart {
-  const clean = part.type === 'text' ? redact(part.text, false) : part.type === 'tool-call' ? redact(part.input, false) : null;
-  if (clean === null || clean === (part.type === 'tool-call' ? part.input : part.text)) return part;
-  return part.type === 'tool-call' ? { ...part, input: clean } : { ...part, text: clean };
+function withoutSecrets(part: ContentPart, redact: Redact): ContentPart[] {
+  if (part.type === 'tool-call') return [{ ...part, input: redact(part.input, false) }];
+  const text = redact(part.text, false);
+  if (text === part.text) return [part];
+  // Providers sign what a model thought: changed it would be refused, so it goes as a whole.
+  return part.type === 'reasoning' ? [] : [{ ...part, text }];
 }
 
 function note(env: LoopEnv, draft: Draft): void {
