@@ -61,7 +61,11 @@ async function ancestors(state: RunState, store: Store): Promise<RunState[]> {
 function narrowed({ created, narrowed: later }: RunState): string[] {
   return [...created.data.grant.rulesets, ...later].flatMap(({ kind, rules }) =>
     rules
-      .filter(({ action, tool }) => !tool.endsWith('*') && (action === 'deny' || (action === 'ask' && kind === 'narrowing')))
+      .filter(({ action, tool, from }) => {
+        if (tool.endsWith('*') || action === 'allow') return false;
+        // Of the owner's list the built-in rules hold for every run by themselves.
+        return kind === 'narrowing' || (action === 'deny' && from !== undefined);
+      })
       .map(formatRule),
   );
 }

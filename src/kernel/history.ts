@@ -108,7 +108,8 @@ export function followUp(state: RunState, task: string): Brief {
   const { limits, tools, label } = brief;
   // What the owner denied for the run it continues was said on a command line that is gone.
   const owners = parentId === null ? grant.rulesets.filter((set) => set.kind === 'owner') : [];
-  const denied = owners.flatMap((set) => set.rules.filter((rule) => rule.action === 'deny').map(formatRule));
+  // The built-in ones hold for every run by themselves.
+  const denied = owners.flatMap((set) => set.rules.filter((rule) => rule.action === 'deny' && rule.from !== undefined).map(formatRule));
   const rules = [...(brief.rules ?? []), ...denied, ...state.narrowed.flatMap((set) => set.rules.map(formatRule))];
   return {
     task,

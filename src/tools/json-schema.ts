@@ -5,7 +5,7 @@ import type { Check } from '../ports/schema.ts';
 
 export const maxSchemaBytes = 65_536;
 /** A model may write both schema and value: a pattern that never ends must not hold the process. */
-const maxCheckMs = 250;
+const maxCheckMs = 1000;
 
 /** Checks values against a JSON Schema (2020-12, or an older draft where it says so). The checker is loaded only where somebody has a schema. */
 export async function compileSchema(schema: JsonObject): Promise<Check> {

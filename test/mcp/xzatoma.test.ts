@@ -260,7 +260,7 @@ it('18, 19: a tool that fails is a result, and the subagent goes on', async () =
     {
       calls: [
         { tool: 'read', args: { path: 'gone.txt' } },
-        { tool: 'bash', args: { command: 'ls' } },
+        { tool: 'bash', args: { command: 'ls gone.txt' } },
       ],
     },
     { text: 'without it' },

@@ -178,9 +178,9 @@ describe.runIf(onLinux)('the helper', () => {
       done
       exec /usr/bin/bwrap "\${args[@]}"`;
     const { workspace, env } = helper(script);
-    for (const folder of ['.vscode', '.retinue']) mkdirSync(join(workspace, folder));
-    writeFileSync(join(workspace, '.vscode', 'tasks.json'), '');
-    if (option === '--bind') writeFileSync(join(dirname(env.PATH.split(':')[0] as string), 'outside', 'tasks.json'), '');
+    for (const folder of ['.claude', '.retinue']) mkdirSync(join(workspace, folder));
+    writeFileSync(join(workspace, '.claude', 'settings.json'), '');
+    if (option === '--bind') writeFileSync(join(dirname(env.PATH.split(':')[0] as string), 'outside', 'settings.json'), '');
     const result = await shell(workspace, 'touch made', {}, { sandbox: await realSandbox({ env }) });
     expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/not started: .*was changed at that moment/) });
     expect(existsSync(join(workspace, 'made'))).toBe(false);

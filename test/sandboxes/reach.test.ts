@@ -245,15 +245,15 @@ describe.runIf(onLinux)('what is closed in the workspace', () => {
 
   test('those that did not exist are renamed when the command has ended', async () => {
     const { workspace, outside } = makeWorkspace();
-    mkdirSync(join(workspace, '.vscode'));
+    mkdirSync(join(workspace, '.claude'));
     writeFileSync(join(outside, 'settings.json'), 'of the user');
-    const command = `mkdir -p .git/hooks .retinue/agents && echo x > .git/hooks/pre-commit && echo x > .envrc && echo x > .vscode/tasks.json && ln -s ${outside} .claude; echo y > f`;
+    const command = `mkdir -p .git/hooks .retinue/agents && echo x > .git/hooks/pre-commit && echo x > .envrc && echo x > .claude/settings.json && ln -s ${outside} .cursor; echo y > f`;
     const { output } = await shell(workspace, command);
     expect(output.match(/may not be made by a command/g)).toHaveLength(5);
     const names = readdirSync(workspace).sort();
-    expect(names.filter((name) => ['.git', '.envrc', '.claude', '.retinue'].includes(name))).toEqual([]);
+    expect(names.filter((name) => ['.git', '.envrc', '.cursor', '.retinue'].includes(name))).toEqual([]);
     expect(names.filter((name) => name.includes('.refused-'))).toHaveLength(4);
-    expect(readdirSync(join(workspace, '.vscode'))).toEqual([expect.stringMatching(/^tasks\.json\.refused-/)]);
+    expect(readdirSync(join(workspace, '.claude'))).toEqual([expect.stringMatching(/^settings\.json\.refused-/)]);
     expect(readFileSync(join(workspace, 'f'), 'utf8')).toBe('y\n');
     expect(readFileSync(join(outside, 'settings.json'), 'utf8')).toBe('of the user');
   });

@@ -102,7 +102,7 @@ export function createServer(tools: Tool[], pageSize = 1000): Server {
       case 'cancelled':
         return text(String(cancelled));
       case 'die':
-        process.stderr.write(`the disk\u001b[2J is gone, my key is sk-${'0'.repeat(30)}\n`);
+        process.stderr.write(`the disk\u001b[2J is gone, my key is sk-${'a1B2c3'.repeat(5)}\n`);
         process.exit(3);
         break;
       case 'huge':

@@ -1,5 +1,6 @@
 // One database in a folder of its own, and real processes of the real program on it.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -90,7 +91,6 @@ export function createTorturePlace(url: string): TorturePlace {
 /** Says yes to whatever waits for a word, as another process would, until the returned function is called. */
 export function answering(place: TorturePlace): () => Promise<void> {
   let over = false;
-  let n = 0;
   const sent = new Set<string>();
   const work = (async () => {
     while (!over) {
@@ -102,9 +102,9 @@ export function answering(place: TorturePlace): () => Promise<void> {
     for (const { id, runId, rootId, turn, index, hash, askedAt } of await openQuestions(store)) {
       // An order that its reader was killed over is still there for the next one.
       if (sent.has(id)) continue;
-      sent.add(id);
-      const order = { id: `yes-${process.pid}-${++n}`, runId, rootId, kind: 'approve' as const, text: '', at: askedAt };
+      const order = { id: randomUUID(), runId, rootId, kind: 'approve' as const, text: '', at: askedAt };
       await store.order({ ...order, call: { turn, index, hash, always: false } });
+      sent.add(id);
     }
   }
   return async () => {
