@@ -8,7 +8,7 @@ import type { Order } from '../contract/order.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
 import { asRoot } from '../kernel/fork.ts';
 import { followUp, loadState } from '../kernel/history.ts';
-import { isoOf } from '../kernel/journal.ts';
+import { isoOf, msOf } from '../kernel/journal.ts';
 import { endOrphan } from '../kernel/orphan.ts';
 import type { RunHandle, Runtime } from '../kernel/runtime.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -130,16 +130,24 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
   async function answerOne(question: Question, given: Parameters<Api['answer']>[1]): ReturnType<Api['answer']> {
     const { runId, turn, index, hash } = question;
     const { allowed, always = false, reason = '', by = 'the user' } = given;
+    if (clock.now() >= msOf(question.expiresAt)) return { question, result: 'late' };
     const own = await ownOf(runId);
     if (own) return { question, result: (await own.answer({ turn, index, hash }, { allowed, by, always, reason })) ? 'answered' : 'late' };
     const row = await findRun(runId, store);
     const after = await lastOf(runId);
-    await order(row, allowed ? 'approve' : 'refuse', reason, { call: { turn, index, hash, always } });
+    const id = await order(row, allowed ? 'approve' : 'refuse', reason, { call: { turn, index, hash, always } });
     // The order stays: whoever goes on with the run finds it.
     if (!(await isDriven(row))) return { question, result: 'kept' };
-    const is = (fact: StoredFact) => fact.type === 'approval.answered' && fact.data.turn === turn && fact.data.index === index;
+    let answers: string | undefined;
+    const is = (fact: StoredFact) => {
+      const isIt = fact.type === 'approval.answered' && fact.data.turn === turn && fact.data.index === index;
+      if (isIt) answers = fact.data.order;
+      return isIt;
+    };
     const heard = await untilFact(row, 'approval.answered', { after, is });
-    return { question, result: heard === 'there' ? 'answered' : heard === 'gone' ? 'kept' : 'late' };
+    if (heard === 'gone') return { question, result: 'kept' };
+    // Somebody else may have been first, with another answer.
+    return { question, result: heard === 'there' && answers === id ? 'answered' : 'late' };
   }
 
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Ruleset } from './grant.ts';
 import { RunId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import { LimitsGiven } from './limits.ts';
@@ -33,6 +34,11 @@ export const Brief = z.strictObject({
   model: z.string().min(1).max(500).optional(),
   tools: ToolFilter.optional(),
   rules: z.array(z.string()).max(1000).optional(),
+  /** Whole rulesets that narrow the run, each evaluated on its own: what held for a run that this one goes on with. */
+  rulesets: z
+    .array(Ruleset.extend({ kind: z.literal('narrowing') }))
+    .max(1000)
+    .optional(),
   limits: LimitsGiven.optional(),
   result: ResultForm.optional(),
   inheritMemories: z.boolean().optional(),

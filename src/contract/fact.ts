@@ -150,6 +150,8 @@ export const factData = {
     allowed: z.boolean(),
     by: z.string(),
     always: z.boolean().optional(),
+    /** The one from another process that it answers. */
+    order: z.string().optional(),
     /** Why it was refused, where that was said. */
     reason: z.string().optional(),
   }),

@@ -79,6 +79,7 @@ async function answer(message: Ask, session: RemoteSession, child: { say(message
     if (value === 'over') child.over();
     return child.say({ type: 'reply', id, value });
   }
+  if (message.type === 'may') return child.say({ type: 'reply', id, value: await session.may(message.at) });
   if (message.type === 'call') await session.call(message.at);
   else await session.result(message.at, message.given);
   child.say({ type: 'reply', id, value: 'go on' });

@@ -184,6 +184,7 @@ function narrowing(brief: Brief, agent: Agent, ground: Ground): Ruleset[] {
     agent.mcpServers ? serverRuleset(`agent ${agent.name}`, agent.mcpServers.flatMap(serverNames)) : null,
     toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
     ruleset('the brief', brief.rules),
+    ...(brief.rulesets ?? []),
   ];
   return sets.filter((set) => set !== null);
 }

@@ -3,7 +3,7 @@
 // A1. What is executed is what was asked about: the arguments stand in the fact of the call, and an answer counts only with their hash.
 // A2. Nobody's word in time is a refusal. A run that is stopped leaves its question open for whoever goes on with it.
 import type { CallState } from '../parts/conversation.ts';
-import type { HoldEnv } from './hold.ts';
+import { type HoldEnv, heldBack } from './hold.ts';
 import { msOf } from './journal.ts';
 import { callHash, isUnanswered } from './state.ts';
 import type { Answer } from './steer.ts';
@@ -19,16 +19,16 @@ export interface Questions {
 /** How long a question waits where nobody says otherwise. */
 export const questionMs = 600_000;
 
-export type QuestionEnv = Omit<HoldEnv, 'pause'> & {
+export interface QuestionEnv extends HoldEnv {
   /** Answers a question of this run. */
   answer(call: CallState, answer: Answer): void;
-};
+}
 
-/** Waits for the word on a call. Null: it may be made; else what there is to tell instead. */
-export async function settleQuestion(env: QuestionEnv, call: CallState): Promise<Executed | null> {
+/** Waits for the word on a call, until `signal` fires. Null: nobody has refused it; else what there is to tell instead. */
+export async function settleQuestion(env: QuestionEnv, call: CallState, signal: AbortSignal): Promise<Executed | null> {
   const { approval } = call;
   if (!approval) return null;
-  if (isUnanswered(call)) await waitForWord(env, call, approval.expiresAt);
+  if (isUnanswered(call)) await waitForWord(env, call, signal);
   const { answer } = approval;
   // Stopped: the call itself finds that out, and nothing is begun.
   if (answer === null || (answer.allowed && callHash(call.tool, call.arguments) === approval.hash)) return null;
@@ -36,14 +36,21 @@ export async function settleQuestion(env: QuestionEnv, call: CallState): Promise
   return { drafts: [finished(call, 'denied', `denied: ${call.tool} was refused by ${answer.by}${why}`)], blobs: [] };
 }
 
-async function waitForWord(env: QuestionEnv, call: CallState, expiresAt: string): Promise<void> {
-  const { clock, deadlines, slot, signal } = env;
-  const due = clock.monotonic() + msOf(expiresAt) - clock.now();
+/** Without a slot; with one again where the call is to be made. A pause that is asked for meanwhile begins here. */
+async function waitForWord(env: QuestionEnv, call: CallState, signal: AbortSignal): Promise<void> {
+  const { clock, deadlines, slot, pause } = env;
+  const due = clock.monotonic() + msOf(call.approval?.expiresAt ?? '') - clock.now();
   const endTimer = deadlines.at(due, () => env.answer(call, { allowed: false, by: 'nobody: there was no answer in time' }));
+  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   slot.idle();
-  while (isUnanswered(call) && !signal.aborted) await env.changed();
+  while ((isUnanswered(call) || pause.hold()) && !signal.aborted) {
+    // Whichever of several questions comes first begins the pause; the others wait for its end.
+    if (pause.hold()?.isRecorded === false) await heldBack(env);
+    else await Promise.race([env.changed(), stopped]);
+  }
   slot.busy();
   endTimer();
   // Nothing is done on a word that could be lost (invariant 2).
   await env.journal.settled();
+  if (call.approval?.answer?.allowed && !signal.aborted) await slot.ensure();
 }

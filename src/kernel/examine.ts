@@ -8,14 +8,14 @@ import type { Draft, FactData } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import { parseArguments } from '../parts/arguments.ts';
-import { submitTool } from '../parts/conversation.ts';
+import { type CallState, submitTool } from '../parts/conversation.ts';
 import { unknown } from '../parts/nearest.ts';
 import { decide, subjectText } from '../parts/policy.ts';
 import { namedProblems } from '../parts/problems.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { repeatRefused } from './decide.ts';
-import { callHash, callKey, callParts, countRepeats, maxRecent, type RunState } from './state.ts';
+import { type Always, callHash, callKey, callParts, countRepeats, maxRecent, type RunState } from './state.ts';
 import { finished, messageOf, type ToolEnv } from './tool-call.ts';
 
 type Rejected = NonNullable<FactData['tool.asked']['rejected']>;
@@ -96,7 +96,7 @@ function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv):
   const read = readCall(tool, parsed.value, env);
   if ('denied' in read) return deny(parsed.value, tool, read.denied);
   if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
-  const decision = decideNow(env, part.tool, read.subjects);
+  const decision = decideNow({ tool, args: parsed.value, subjects: read.subjects }, env);
   const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, rejected: null };
   const asks = decision.action === 'ask' && env.offered.includes(part.tool) && env.attended();
   if (asks) verdict.ask = read.subjects.filter(isOwn).map(subjectText);
@@ -107,13 +107,39 @@ function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv):
   return verdict;
 }
 
+/** What the call touches, and how that is decided. */
+interface Read {
+  tool: AnyTool;
+  args: Json;
+  subjects: Subject[];
+}
+
 /** By the rules, and by what somebody has allowed for good where they ask. Nothing that was said beats a deny. */
-function decideNow(env: ToolEnv, tool: string, subjects: Subject[]): Decision {
-  const decision = decide(env.rulesets(), { tool, subjects });
+function decideNow({ tool, args, subjects }: Read, env: ToolEnv): Decision {
+  const decision = decide(env.rulesets(), { tool: tool.name, subjects });
   if (decision.action !== 'ask') return decision;
+  const hash = callHash(tool.name, args);
   const own = subjects.filter(isOwn).map(subjectText);
-  const said = env.always().find((each) => each.tool === tool && own.every((text) => each.subjects.includes(text)));
+  // The same call; of tools whose subjects say all that matters, also another one about the same.
+  const isSame = (each: Always) => each.hash === hash || (tool.bySubject === true && own.length > 0 && isEqual(each.subjects, own));
+  const said = env.always().find((each) => each.tool === tool.name && isSame(each));
   return said ? { action: 'allow', owner: said.by, rule: 'always allow' } : decision;
+}
+
+function isEqual(a: string[], b: string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}
+
+/** How a call that was let through reads to the model, where it may not be made any more; null where it may. */
+export function deniedNow(call: CallState, env: ToolEnv): string | null {
+  const tool = env.tools.get(call.tool);
+  if (!tool) return null;
+  const read = readCall(tool, call.arguments, env);
+  if ('denied' in read) return `denied: ${read.denied}`;
+  if ('problem' in read) return `denied: ${read.problem}`;
+  const decision = decideNow({ tool, args: call.arguments, subjects: read.subjects }, env);
+  const isDenied = decision.action === 'deny' || (decision.action === 'ask' && !call.approval);
+  return isDenied ? (env.denial ?? denial)(call.tool, decision) : null;
 }
 
 function isOwn(subject: Subject): boolean {

@@ -1,9 +1,8 @@
 // A brief that goes on another way from a recorded turn of a run: as a new root, with no more rights or budget than that run had.
 import type { Brief } from '../contract/brief.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
-import { formatRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
-import { followUp, loadState } from './history.ts';
+import { followUp, later, loadState, type Narrowing, ownersDenials } from './history.ts';
 import type { RunState } from './state.ts';
 
 export interface Fork {
@@ -24,7 +23,7 @@ export async function asRoot(runId: string, { task, model }: Omit<Fork, 'turn'>,
   const { grant, model: own } = state.created.data;
   const above = await ancestors(state, store);
   const brief = followUp(state, task);
-  const rules = [...(brief.rules ?? []), ...above.flatMap(narrowed)];
+  const rulesets = [...(brief.rulesets ?? []), ...above.flatMap(narrowed)];
   const asked = model ?? brief.model ?? own;
   return {
     ...brief,
@@ -32,7 +31,7 @@ export async function asRoot(runId: string, { task, model }: Omit<Fork, 'turn'>,
     // What was offered is what all rulesets above the run left of its tools; a root's own brief says the same again.
     ...(above.length === 0 ? {} : { tools: { allow: grant.tools } }),
     ...(asked === null ? {} : { model: asked }),
-    ...(rules.length === 0 ? {} : { rules }),
+    ...(rulesets.length === 0 ? {} : { rulesets }),
   };
 }
 
@@ -54,18 +53,8 @@ async function ancestors(state: RunState, store: Store): Promise<RunState[]> {
   return [parent, ...(await ancestors(parent, store))];
 }
 
-/**
- * What the rulesets of a run above took away, as rules for one list. Their exceptions are left out, because in one list they would reach
- * further than they did: the fork may be narrower than the run, never wider. Lists of tools are told by what was offered.
- */
-function narrowed({ created, narrowed: later }: RunState): string[] {
-  return [...created.data.grant.rulesets, ...later].flatMap(({ kind, rules }) =>
-    rules
-      .filter(({ action, tool, from }) => {
-        if (tool.endsWith('*') || action === 'allow') return false;
-        // Of the owner's list the built-in rules hold for every run by themselves.
-        return kind === 'narrowing' || (action === 'deny' && from !== undefined);
-      })
-      .map(formatRule),
-  );
+/** What the rulesets of a run above took away, each on its own as it was. Lists of tools among them are told by what was offered as well. */
+function narrowed({ created, narrowed: since }: RunState): Narrowing[] {
+  const { rulesets } = created.data.grant;
+  return [...ownersDenials(rulesets), ...later(rulesets), ...later(since)];
 }

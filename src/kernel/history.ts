@@ -3,10 +3,10 @@ import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactData } from '../contract/fact.ts';
+import type { Ruleset } from '../contract/grant.ts';
 import type { RunRow } from '../contract/run.ts';
 import { sha256 } from '../parts/canonical.ts';
 import { type Pinned, toMessages } from '../parts/conversation.ts';
-import { formatRule } from '../parts/policy.ts';
 import type { Store } from '../ports/store.ts';
 import { foldFacts, initialState, type RunState, reduce } from './state.ts';
 
@@ -106,11 +106,7 @@ export async function historyOf(runId: string, turn: number | null, store: Store
 export function followUp(state: RunState, task: string): Brief {
   const { brief, agent, model, grant, parentId } = state.created.data;
   const { limits, tools, label } = brief;
-  // What the owner denied for the run it continues was said on a command line that is gone.
-  const owners = parentId === null ? grant.rulesets.filter((set) => set.kind === 'owner') : [];
-  // The built-in ones hold for every run by themselves.
-  const denied = owners.flatMap((set) => set.rules.filter((rule) => rule.action === 'deny' && rule.from !== undefined).map(formatRule));
-  const rules = [...(brief.rules ?? []), ...denied, ...state.narrowed.flatMap((set) => set.rules.map(formatRule))];
+  const rulesets = [...(brief.rulesets ?? []), ...(parentId === null ? ownersDenials(grant.rulesets) : []), ...later(state.narrowed)];
   return {
     task,
     continues: state.runId,
@@ -119,6 +115,22 @@ export function followUp(state: RunState, task: string): Brief {
     ...(label === undefined ? {} : { label }),
     ...(limits === undefined ? {} : { limits }),
     ...(tools === undefined ? {} : { tools }),
-    ...(rules.length === 0 ? {} : { rules }),
+    ...(brief.rules === undefined ? {} : { rules: brief.rules }),
+    ...(rulesets.length === 0 ? {} : { rulesets }),
   };
+}
+
+export type Narrowing = NonNullable<Brief['rulesets']>[number];
+
+/** What the owner denied for a run was said on a command line that is gone. The built-in rules hold for every run by themselves. */
+export function ownersDenials(rulesets: Ruleset[]): Narrowing[] {
+  return rulesets.flatMap(({ kind, owner, rules }): Narrowing[] => {
+    const denied = kind === 'owner' ? rules.filter((rule) => rule.action === 'deny' && rule.from !== undefined) : [];
+    return denied.length === 0 ? [] : [{ kind: 'narrowing', owner, rules: denied }];
+  });
+}
+
+/** Those that narrow, as they are: joined into one list they would mean something else. */
+export function later(rulesets: Ruleset[]): Narrowing[] {
+  return rulesets.flatMap((set) => (set.kind === 'narrowing' ? [{ ...set, kind: 'narrowing' as const }] : []));
 }

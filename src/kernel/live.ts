@@ -147,6 +147,11 @@ export function rulesetsOf(run: LiveRun): Ruleset[] {
   return [...(run.parent ? rulesetsOf(run.parent) : []), ...run.rulesets, ...run.narrowed];
 }
 
+/** Whether rules have come to the run, or to one above it, since it began. */
+export function isNarrowed(run: LiveRun): boolean {
+  return run.narrowed.length > 0 || (run.parent !== null && isNarrowed(run.parent));
+}
+
 /** What was allowed for good here or above. */
 export function alwaysOf(run: LiveRun): Always[] {
   return [...(run.parent ? alwaysOf(run.parent) : []), ...run.always];

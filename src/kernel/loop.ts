@@ -17,14 +17,14 @@ import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { type QuestionEnv, settleQuestion } from './approval.ts';
 import { exhausted, nextStep, type Step } from './decide.ts';
-import { examine, prepared } from './examine.ts';
+import { deniedNow, examine, prepared } from './examine.ts';
 import { type Ending, failed } from './fold.ts';
-import { type HoldEnv, heldBack } from './hold.ts';
+import { heldBack } from './hold.ts';
 import { isoOf } from './journal.ts';
 import type { StopCause } from './live.ts';
 import { prunable, pruneFor } from './prune.ts';
 import { callParts, isUnanswered, pendingOf, rootOf } from './state.ts';
-import { type Executed, type Execution, execute, type ToolEnv } from './tool-call.ts';
+import { type Executed, type Execution, execute, finished, type ToolEnv } from './tool-call.ts';
 
 const maxAttempts = 6;
 /** What an answer is reckoned at before it is there. */
@@ -33,7 +33,7 @@ const outputEstimate = 512;
 const longWaitMs = 60_000;
 const nothing = { tokens: 0, costUsd: 0 };
 
-export interface LoopEnv extends HoldEnv, QuestionEnv {
+export interface LoopEnv extends QuestionEnv {
   random(): number;
   /** On the monotonic clock; null where there is none. */
   deadline: number | null;
@@ -233,8 +233,10 @@ function prune(env: LoopEnv, request: Request): void {
 /** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
 async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
   let changes: Promise<void> = Promise.resolve();
-  const run = async (call: CallState) => finishCall(env, call, await makeCall(env, call, env.signal));
   env.slot.work(calls.length);
+  // All questions at once, though what changes something is made in its turn.
+  const words = new Map(calls.map((call) => [call, settleQuestion(env, call, env.signal)]));
+  const run = async (call: CallState) => finishCall(env, call, await makeCall(env, call, env.signal, words.get(call)));
   await Promise.all(
     calls.map((call) => {
       if (isParallel(env.tools.tools.get(call.tool))) return run(call);
@@ -244,9 +246,25 @@ async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
   );
 }
 
-/** Makes a call here, once it may be made. */
-export async function makeCall(env: LoopEnv, call: CallState, signal: AbortSignal): Promise<Executed> {
-  return (await settleQuestion(env, call)) ?? execute(call, executionOf(env, call, signal));
+/** Makes a call here, once it may be made. `word`: what somebody says about it, where that is waited for already. */
+export async function makeCall(
+  env: LoopEnv,
+  call: CallState,
+  signal: AbortSignal,
+  word: Promise<Executed | null> = settleQuestion(env, call, signal),
+): Promise<Executed> {
+  return (await word) ?? (await forbidden(env, call)) ?? execute(call, executionOf(env, call, signal));
+}
+
+/** What to tell in the place of a call that rules forbid which have come since it was judged; null where it may be made. */
+export async function forbidden({ tools }: LoopEnv, call: CallState): Promise<Executed | null> {
+  if (!call.approval && !tools.narrowed()) return null;
+  await tools.tools
+    .get(call.tool)
+    ?.prepare?.()
+    .catch(() => {});
+  const text = deniedNow(call, tools);
+  return text === null ? null : { drafts: [finished(call, 'denied', text)], blobs: [] };
 }
 
 /** Records what a call gave, whoever made it. */

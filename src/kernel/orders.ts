@@ -43,7 +43,7 @@ export function heedOrders(desk: OrderDesk): Heed {
     try {
       do {
         again = false;
-        const orders = await desk.store.orders(desk.owner);
+        const orders = refusalsFirst(await desk.store.orders(desk.owner));
         // One that cannot be obeyed (its tree is just being lost) must not hold up the others.
         for (const order of orders) await obey(order, desk).catch(() => {});
       } while (again);
@@ -56,6 +56,11 @@ export function heedOrders(desk: OrderDesk): Heed {
   }
 
   return { look, end: desk.store.watch(() => void look()) };
+}
+
+/** Of two answers to one question that came before anybody heard them, the refusal counts. */
+function refusalsFirst(orders: Order[]): Order[] {
+  return orders.toSorted((a, b) => Number(b.kind === 'refuse') - Number(a.kind === 'refuse'));
 }
 
 async function obey(order: Order, desk: OrderDesk): Promise<void> {

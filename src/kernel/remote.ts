@@ -14,7 +14,7 @@ import { nextStep } from './decide.ts';
 import type { Ending } from './fold.ts';
 import { heldBack } from './hold.ts';
 import type { StopCause } from './live.ts';
-import { finishCall, isParallel, type LoopEnv, makeCall, takeStep } from './loop.ts';
+import { finishCall, forbidden, isParallel, type LoopEnv, makeCall, takeStep } from './loop.ts';
 import { Attempted, told, unknownText } from './tool-call.ts';
 
 /** The ending that the run came to, or null when it was stopped from outside. Rejects when the place broke down. */
@@ -34,6 +34,8 @@ export async function remoteLoop(
   let open = new Map<CallState, PromiseWithResolvers<void>>();
   /** Calls that are being made here, or whose result is here: none is made or taken twice. */
   const inHand = new Set<CallState>();
+  /** Calls that the place was told to make. */
+  const begun = new Set<CallState>();
   /** What the place says of its calls follows the step at once, and may be here before that was looked at. */
   let looking: Promise<void> = Promise.resolve();
   let changes: Promise<void> = Promise.resolve();
@@ -130,6 +132,20 @@ export async function remoteLoop(
       waiting = null;
     },
     step,
+    async may(at) {
+      await looking;
+      const call = find(at, true);
+      const instead = await forbidden(env, call);
+      if (instead === null) {
+        begun.add(call);
+        inHand.delete(call);
+        return 'go on';
+      }
+      finishCall(env, call, instead);
+      open.get(call)?.resolve();
+      open.delete(call);
+      return 'over';
+    },
     async call(at) {
       await looking;
       const call = find(at, false);
@@ -141,6 +157,7 @@ export async function remoteLoop(
     async result(at, given) {
       await looking;
       const call = find(at, true);
+      if (!begun.has(call)) throw broken('call', `${at.turn}.${at.index} was not begun`);
       const parsed = Attempted.safeParse(given);
       if (!parsed.success) throw broken(pathOf(parsed.error), 'it is no result of a tool');
       // Which children a result tells is for the supervisor's own tools to say.

@@ -19,7 +19,7 @@ import { createDelegation, type Desk } from './delegate.ts';
 import { type Ending, failed, outcomeOf, rowOf } from './fold.ts';
 import { historyOf, pinnedOf } from './history.ts';
 import { isoOf, type Journal, msOf } from './journal.ts';
-import { alwaysOf, endingOf, type LiveRun, rulesetsOf, type StopCause } from './live.ts';
+import { alwaysOf, endingOf, isNarrowed, type LiveRun, rulesetsOf, type StopCause } from './live.ts';
 import { type LoopEnv, runLoop } from './loop.ts';
 import { letGo, type Steering } from './steer.ts';
 
@@ -114,6 +114,7 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
         agent: agent.name,
         rulesets: () => rulesetsOf(run),
         always: () => alwaysOf(run),
+        narrowed: () => isNarrowed(run),
         attended: () => (run.depth === 0 || ground.setup.asks !== false) && (ground.questions?.attended(run.rootId) ?? false),
         expiresAt: () => isoOf(ground.clock.now() + (ground.questions?.timeoutMs ?? questionMs)),
         workspace: grant.workspace,

@@ -120,7 +120,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const deadlines = createDeadlines(clock);
   const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
   const journal = createJournal({ store, owner, clock, lost: loseTree });
-  const { cancel, message, answer, pause } = createSteering(journal, options.redact);
+  const { cancel, message, answer, pause } = createSteering(journal, options.redact, () => clock.now());
   const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
   const delegating = dialectTools(options.dialect, catalog);
   const tools = new Map([...options.tools, ...delegating].map((tool) => [tool.name, tool]));

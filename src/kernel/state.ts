@@ -25,8 +25,10 @@ export interface ChildState {
   n: number;
 }
 
+/** An answer for good: to this call, and to others about the same subjects where those say all that matters. */
 export interface Always {
   tool: string;
+  hash: string;
   subjects: string[];
   by: string;
 }
@@ -245,7 +247,7 @@ const reducers: Reducers = {
     const call = callAt(state, data);
     if (!call?.approval || call.approval.answer) return;
     call.approval.answer = data;
-    if (data.allowed && data.always) state.always.push({ tool: call.tool, subjects: call.approval.subjects, by: data.by });
+    if (data.allowed && data.always) state.always.push(alwaysFor(call, data.by));
   },
   'run.paused': (state, data) => {
     state.paused = data;
@@ -261,6 +263,10 @@ const reducers: Reducers = {
 /** A call of the last answer. */
 export function callAt(state: RunState, { turn, index }: { turn: number; index: number }): CallState | undefined {
   return state.calls.find((each) => each.turn === turn && each.index === index);
+}
+
+export function alwaysFor({ tool, approval }: CallState, by: string): Always {
+  return { tool, hash: approval?.hash ?? '', subjects: approval?.subjects ?? [], by };
 }
 
 /** It waits for somebody's word. */

@@ -1,9 +1,9 @@
 // What can be said to a live run from outside: stop, pause, go on, a message. Each becomes a fact; the orders that asked for it are consumed
 // with that fact.
 import type { Redact } from '../ports/secrets.ts';
-import type { Journal } from './journal.ts';
+import { type Journal, msOf } from './journal.ts';
 import type { LiveRun } from './live.ts';
-import { callAt, isUnanswered, messageRuleset } from './state.ts';
+import { alwaysFor, callAt, isUnanswered, messageRuleset } from './state.ts';
 
 export interface Said {
   text: string;
@@ -38,7 +38,7 @@ export interface Steering {
 }
 
 /** What people write is a fact like everything else: own secrets are taken out of it first (invariant 11). */
-export function createSteering(journal: Journal, redact: Redact): Steering {
+export function createSteering(journal: Journal, redact: Redact, now: () => number): Steering {
   const clean = (text: string) => redact(text.toWellFormed(), false);
   return {
     async cancel(run, reason, by, consumed = []) {
@@ -70,11 +70,20 @@ export function createSteering(journal: Journal, redact: Redact): Steering {
     async answer(run, { turn, index, hash }, { allowed, by, always = false, reason }, order) {
       const call = callAt(journal.state(run.id), { turn, index });
       if (!call || call.finished || !isUnanswered(call) || call.approval?.hash !== hash || run.signal.aborted) return false;
-      const said = { ...(allowed && always ? { always } : {}), by: by.toWellFormed(), hash, index, turn };
+      // After its time it is refused, whoever comes first to say so.
+      if (allowed && now() >= msOf(call.approval.expiresAt)) return false;
+      const said = {
+        ...(allowed && always ? { always } : {}),
+        by: by.toWellFormed(),
+        hash,
+        index,
+        ...(order === undefined ? {} : { order }),
+        turn,
+      };
       const data = { allowed, ...said, ...(reason === undefined || reason === '' ? {} : { reason: clean(reason) }) };
       const consumed = order === undefined ? [] : [order];
       const durable = journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'approval.answered', data }] }], { consumed });
-      if (allowed && always) run.always.push({ tool: call.tool, subjects: call.approval.subjects, by: data.by });
+      if (allowed && always) run.always.push(alwaysFor(call, data.by));
       run.notify();
       await durable;
       return true;

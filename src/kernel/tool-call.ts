@@ -32,6 +32,8 @@ export interface ToolEnv {
   agent: string;
   /** The rulesets of the run and all its ancestors. */
   rulesets(): Ruleset[];
+  /** Whether rules have come since the run began, to it or to one above it. */
+  narrowed(): boolean;
   /** Whether somebody can be asked. */
   attended(): boolean;
   /** Until when a question that is asked now waits. */

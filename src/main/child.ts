@@ -85,6 +85,7 @@ function toolsOf(start: Start, signal: AbortSignal) {
           agent: '',
           rulesets: () => [],
           always: () => [],
+          narrowed: () => false,
           attended: () => false,
           expiresAt: () => '',
           workspace,
@@ -113,7 +114,9 @@ function toolsOf(start: Start, signal: AbortSignal) {
           const at = { turn: call.turn, index: call.index };
           const one =
             own && isPortable(call)
-              ? async () => ask({ type: 'result', at, given: await own.run(call) })
+              ? async () => {
+                  if ((await ask({ type: 'may', at })) === 'go on') await ask({ type: 'result', at, given: await own.run(call) });
+                }
               : async () => ask({ type: 'call', at });
           if (!start.ordered.includes(call.tool)) return one();
           changes = changes.then(one);

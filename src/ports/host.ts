@@ -50,6 +50,8 @@ export interface RemoteSession {
    * end, or was stopped. Where something has come meanwhile, no step is taken: the place decides again.
    */
   step(kind: StepKind, seq: number): Promise<'go on' | 'over'>;
+  /** Whether the place may begin a call that it makes itself. `over`: rules that have come meanwhile forbid it, and it has its result. */
+  may(at: CallAt): Promise<'go on' | 'over'>;
   /** Makes a call here. */
   call(at: CallAt): Promise<void>;
   /** What a call gave that the place made: its status and result, in whatever form it came. */

@@ -61,6 +61,8 @@ export interface Tool<I = unknown> {
   maxOutputBytes?: number;
   /** Where all its results come from, when that is not to be trusted. */
   taint?: string[];
+  /** Its subjects say all that matters about a call: an answer for good holds for every call about the same. Else for the same call alone. */
+  bySubject?: true;
   /** Resolves when `subjects` can be asked; called before it. What it rejects with refuses the call. */
   prepare?(): Promise<void>;
   /**

@@ -35,6 +35,7 @@ export const edit: Tool<Input> = {
   timeoutMs: 30_000,
   maxOutputBytes: 8192,
   taint: ['untrusted-file'],
+  bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, memo }) {
     signal.throwIfAborted();

@@ -29,6 +29,7 @@ export const list: Tool<Input> = {
   timeoutMs: 30_000,
   maxOutputBytes: 131_072,
   taint: ['untrusted-file'],
+  bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal }) {
     signal.throwIfAborted();

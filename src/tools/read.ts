@@ -30,6 +30,7 @@ export const read: Tool<Input> = {
   timeoutMs: 30_000,
   maxOutputBytes: 131_072,
   taint: ['untrusted-file'],
+  bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, memo }) {
     signal.throwIfAborted();

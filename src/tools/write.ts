@@ -22,6 +22,7 @@ export const write: Tool<Input> = {
   idempotent: true,
   timeoutMs: 30_000,
   maxOutputBytes: 8192,
+  bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, memo }) {
     signal.throwIfAborted();

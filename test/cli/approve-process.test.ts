@@ -62,6 +62,18 @@ describe('a call that a rule asks about', () => {
   });
 });
 
+it('of two answers that nobody has heard yet the refusal counts', async () => {
+  using place = createPlace({ runs: [{ steps: [note('a'), { text: 'done' }] }] }, config);
+  const running = place.start('run', '--ask', '5m', 'go');
+  await waiting(place);
+  running.process.kill('SIGKILL');
+  await running.finished;
+  await place.run('approve', 'last');
+  await place.run('refuse', 'last');
+  expect((await place.run('resume')).code).toBe(0);
+  expect(place.exists('a.txt')).toBe(false);
+});
+
 describe('message --deny', () => {
   it('takes a right away from a live run of another process', async () => {
     const steps = [

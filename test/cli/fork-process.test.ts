@@ -64,7 +64,8 @@ describe('fork', () => {
     for (const part of ['content of one', 'content of two']) expect(history).toContain(part);
     for (const part of ['three', 'all read', 'changed']) expect(history).not.toContain(part);
     const detail = await json<RunDetail>(place, 'show', forked.runId);
-    expect(detail.brief).toMatchObject({ continues: first.runId, continuesAt: 2, task: 'another way', rules: ['deny write'] });
+    expect(detail.brief).toMatchObject({ continues: first.runId, continuesAt: 2, task: 'another way' });
+    expect(detail.brief?.rulesets).toMatchObject([{ kind: 'narrowing', rules: [{ action: 'deny', tool: 'write' }] }]);
     expect(detail.grant.tools).not.toContain('write');
     expect(await place.run('replay', forked.runId)).toMatchObject({ code: 0, out: expect.stringContaining('the same') });
     expect((await place.run('verify')).code).toBe(0);

@@ -121,7 +121,7 @@ it('hears every fact that was there before it is told to start, also of a run th
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     },
-    ...{ step: async () => 'over' as const, call: async () => {}, result: async () => {} },
+    ...{ step: async () => 'over' as const, may: async () => 'over' as const, call: async () => {}, result: async () => {} },
   };
   const work = { runId: '1', drive: async () => {}, remote: (place: (given: typeof session) => Promise<void>) => place(session) };
   await expect(host.execute(work, new AbortController().signal)).rejects.toThrow('(it last wrote: fact fact fact start)');

@@ -187,3 +187,31 @@ it('a call that was asked about is made by the supervisor, not in the process of
   expect(await run.outcome).toMatchObject({ status: 'completed' });
   expect(readFileSync(join(world.workspace, 'a.txt'), 'utf8')).toBe('one');
 });
+
+it('a deny that comes while a call of the process waits for its turn: it is not made', async () => {
+  const steps = [
+    { calls: [call('bash', { command: 'touch begun; sleep 1' }), call('write', { path: 'a.txt', content: 'one' })] },
+    { expect: { prompt: 'rule `deny write` of a message from ada' }, text: 'done' },
+  ];
+  await using world = await processWorld({ script: { runs: [{ steps }] } });
+  const run = await world.runtime.start({ task: 'x' });
+  await expect.poll(() => existsSync(join(world.workspace, 'begun')), { timeout: 10_000 }).toBe(true);
+  await run.send('stop', 'ada', ['deny write']);
+  expect(await run.outcome).toMatchObject({ status: 'completed' });
+  expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
+});
+
+it('killed while a question is open: the run fails at once, and nothing is made', async () => {
+  const steps = [{ calls: [call('write', { path: 'a.txt', content: 'one' })] }, { text: 'done' }];
+  const narrowing = { kind: 'narrowing' as const, owner: 'the user', rules: [parseRule('ask write')] };
+  await using world = await processWorld({
+    script: { runs: [{ steps }] },
+    options: { questions: { attended: () => true } },
+    narrowing: [narrowing],
+  });
+  const run = await world.runtime.start({ task: 'x' });
+  await expect.poll(() => world.types(), { timeout: 10_000 }).toContain('approval.asked');
+  process.kill(await runProcess(), 'SIGKILL');
+  expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed' } });
+  expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
+});

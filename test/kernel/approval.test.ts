@@ -204,12 +204,13 @@ describe('an answer for good', () => {
     const { push, made } = pusher();
     await using world = await createWorld(
       asking(
-        [{ calls: [call('main')] }, { delayMs: 20, calls: [call('main')] }, { expect: { prompt: 'rule `deny push:ma*`' }, text: 'ok' }],
+        [{ calls: [call('main')] }, { delayMs: 400, calls: [call('main')] }, { expect: { prompt: 'rule `deny push:ma*`' }, text: 'ok' }],
         { push },
       ),
     );
     const run = await start(world);
     await answer(world, await asked(world), true, { always: true });
+    await expect.poll(() => made.length).toBe(1);
     await world.runtime.live(run.id)?.send('no more', 'ada', ['deny push:ma*']);
     await run.outcome;
     expect(made).toHaveLength(1);
@@ -313,5 +314,153 @@ describe('rules that come with a message', () => {
     expect(made).toEqual([]);
     expect(results(second).map(({ status }) => status)).toEqual(['denied', 'denied']);
     await first[Symbol.asyncDispose]();
+  });
+});
+
+describe('a deny that comes while a call waits', () => {
+  it('for a word: the word allows nothing any more', async () => {
+    const { push, made } = pusher();
+    await using world = await createWorld(
+      asking([{ calls: [call('main')] }, { expect: { prompt: 'rule `deny push` of a message from ada' }, text: 'ok' }], { push }),
+    );
+    const run = await start(world);
+    const question = await asked(world);
+    await run.send('stop', 'ada', ['deny push']);
+    await answer(world, question, true);
+    expect((await run.outcome).status).toBe('completed');
+    expect(made).toEqual([]);
+  });
+
+  it('for its turn behind another call of the same answer: it is not made', async () => {
+    const { push, made } = pusher();
+    const gate = Promise.withResolvers<void>();
+    const slow = tool('slow', async () => gate.promise.then(() => ({ output: 'done' })), { readOnly: false });
+    const options = asking(
+      [{ calls: [{ tool: 'slow', args: {} }, call('main')] }, { text: 'ok' }],
+      { push },
+      { rulesets: rules('allow push', 'allow slow') },
+    );
+    await using world = await createWorld({ ...options, tools: [push, slow] });
+    const run = await start(world);
+    await expect.poll(() => world.types()).toContain('tool.asked');
+    await run.send('stop', 'ada', ['deny push']);
+    gate.resolve();
+    expect((await run.outcome).status).toBe('completed');
+    expect(made).toEqual([]);
+    expect(results(world).map(({ status }) => status)).toEqual(['ok', 'denied']);
+  });
+});
+
+describe('an answer for good', () => {
+  const plain = (more: Partial<AnyTool>) => {
+    const { push, made } = pusher();
+    return { push: { ...push, ...more }, made };
+  };
+
+  it.each([
+    {
+      name: 'a part of what was asked about is another question',
+      more: { subjects: (input: { what: string }) => input.what.split(' ') },
+      second: 'a',
+    },
+    { name: 'without subjects it is about that call alone', more: { subjects: () => [] }, second: 'b' },
+    { name: 'other arguments with the same subjects are another question', more: { subjects: () => ['same'] }, second: 'b' },
+  ])('$name', async ({ more, second }) => {
+    const { push, made } = plain(more as Partial<AnyTool>);
+    await using world = await createWorld(asking([{ calls: [call('a b')] }, { calls: [call(second)] }, { text: 'ok' }], { push }));
+    const run = await start(world);
+    await answer(world, await asked(world), true, { always: true });
+    await answer(world, await asked(world, 2), false);
+    await run.outcome;
+    expect(made).toEqual([{ what: 'a b' }]);
+  });
+
+  it('of a tool whose subjects say all that matters holds for the same subjects', async () => {
+    const { push, made } = plain({ subjects: () => ['same'], bySubject: true });
+    await using world = await createWorld(asking([{ calls: [call('a')] }, { calls: [call('b')] }, { text: 'ok' }], { push }));
+    const run = await start(world);
+    await answer(world, await asked(world), true, { always: true });
+    await run.outcome;
+    expect(made).toHaveLength(2);
+  });
+});
+
+describe('time and place of a question', () => {
+  it('a word after its time allows nothing, also for the second question of an answer', async () => {
+    const clock = createHandClock();
+    const { push, made } = pusher();
+    const questionsFor = { questions: { attended: () => true, timeoutMs: 60_000 } };
+    await using world = await createWorld(
+      asking([{ calls: [call('a'), call('b')] }, { text: 'ok' }], { push }, { clock, options: questionsFor }),
+    );
+    const run = await start(world);
+    await clock.advance(1000);
+    const [first, second] = questions(world) as [FactOf<'approval.asked'>, FactOf<'approval.asked'>];
+    expect(world.runtime.stats().active).toBe(0);
+    await clock.advance(58_000);
+    expect(await answer(world, first, true)).toBe(true);
+    await clock.advance(3000);
+    expect(await answer(world, second, true)).toBeFalsy();
+    await run.outcome;
+    expect(made).toEqual([{ what: 'a' }]);
+  });
+
+  it('a pause that is asked for meanwhile begins, and what is allowed then waits for its end', async () => {
+    const { push, made } = pusher();
+    await using world = await createWorld(asking([{ calls: [call('a'), call('b')] }, { text: 'ok' }], { push }));
+    const run = await start(world);
+    await asked(world, 2);
+    world.runtime.live(run.id)?.pause('to look');
+    await expect.poll(() => world.types()).toContain('run.paused');
+    for (const question of questions(world)) expect(await answer(world, question, true)).toBe(true);
+    await settled();
+    expect(made).toEqual([]);
+    world.runtime.live(run.id)?.resume();
+    expect((await run.outcome).status).toBe('completed');
+    expect(made).toHaveLength(2);
+    expect(world.types().filter((type) => type === 'run.paused' || type === 'run.resumed')).toEqual(['run.paused', 'run.resumed']);
+  });
+
+  it('approved calls need a slot like any other', async () => {
+    let most = 0;
+    let now = 0;
+    const busy = tool('push', async () => {
+      most = Math.max(most, ++now);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      now--;
+      return { output: 'ok' };
+    });
+    const runs = [{ times: 'any', steps: [{ calls: [{ tool: 'push', args: {} }] }, { text: 'ok' }] }];
+    const options = { questions: { attended: () => true }, slots: 1 };
+    await using world = await createWorld(asking({ runs }, { push: busy }, { options }));
+    const all = await Promise.all(['1', '2', '3', '4'].map((task) => start(world, task)));
+    await asked(world, 4);
+    await Promise.all(questions(world).map((question) => answer(world, question, true)));
+    await Promise.all(all.map((run) => run.outcome));
+    expect(most).toBe(1);
+  });
+});
+
+describe('a follow-up of a child', () => {
+  it('keeps every deny that held for it, each list on its own', async () => {
+    const { asRoot } = await import('../../src/kernel/fork.ts');
+    const { push, made } = pusher();
+    const runs = [
+      { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
+      { when: { task: 'y' }, steps: [{ delayMs: 300, text: 'ok' }] },
+      { when: { task: 'again' }, times: 'any', steps: [{ calls: [call('main')] }, { text: 'ok' }] },
+    ];
+    for (const denied of [['deny *'], ['deny pu*'], ['deny *:main'], ['deny push:main', 'ask push:other']]) {
+      await using world = await createWorld(asking({ runs }, { push }, { rulesets: rules('allow push') }));
+      const run = await start(world);
+      await expect.poll(() => world.types()).toContain('child.created');
+      await run.send('no', 'ada', denied);
+      await run.send('and', 'ada', ['ask push', 'allow push:*']);
+      await run.outcome;
+      const child = world.facts.find((fact) => fact.type === 'child.created') as FactOf<'child.created'>;
+      const brief = await asRoot(child.data.childId, { task: 'again' }, world.store);
+      await (await world.runtime.start(brief)).outcome;
+      expect(made, denied.join()).toEqual([]);
+    }
   });
 });

@@ -18,7 +18,7 @@ export interface Start {
 export type ToChild =
   | { type: 'start'; start: Start }
   | { type: 'fact'; fact: Fact }
-  /** `value`: whether the run goes on, for a step. */
+  /** `value`: whether the run goes on, for a step; whether a call may be begun, for one. */
   | { type: 'reply'; id: number; value: 'go on' | 'over' }
   /** `paused`: another process goes on with the run. */
   | { type: 'stop'; paused: boolean }
@@ -27,6 +27,7 @@ export type ToChild =
 export type FromChild =
   /** `seq`: of the last fact that it knows. */
   | { type: 'step'; id: number; kind: StepKind; seq: number }
+  | { type: 'may'; id: number; at: CallAt }
   | { type: 'call'; id: number; at: CallAt }
   | { type: 'result'; id: number; at: CallAt; given: unknown }
   | { type: 'pong' };
@@ -37,6 +38,7 @@ const at = z.strictObject({ turn: z.int(), index: z.int() });
 /** What the process says is not believed: it is looked at here, and by the run's desk after that. */
 export const FromChild: z.ZodType<FromChild> = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('step'), id, kind: z.enum(['ask', 'tools', 'nudge', 'park', 'end']), seq: z.int().min(0) }),
+  z.strictObject({ type: z.literal('may'), id, at }),
   z.strictObject({ type: z.literal('call'), id, at }),
   z.strictObject({ type: z.literal('result'), id, at, given: z.unknown() }),
   z.strictObject({ type: z.literal('pong') }),
