@@ -26,6 +26,7 @@ import { createTransfer } from './transfer.ts';
 function taintOf(facts: Fact[]): string[] {
   const all = facts.flatMap((fact) => {
     if (fact.type === 'tool.finished') return fact.data.taint;
+    if (fact.type === 'run.started') return fact.data.taint ?? [];
     return fact.type === 'child.ended' ? ['child', ...(fact.data.taint ?? [])] : [];
   });
   return [...new Set(all)].sort();
@@ -79,7 +80,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
 
   async function show(id: string): Promise<RunDetail> {
     const row = await rowOf(id);
-    const facts = await store.facts({ runId: row.runId, types: ['run.ended', 'tool.finished', 'child.ended'] });
+    const facts = await store.facts({ runId: row.runId, types: ['run.started', 'run.ended', 'tool.finished', 'child.ended'] });
     const created = row.erasedAt === undefined ? (await createdOf(row.runId)).data : null;
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const [view] = await views([row]);

@@ -49,6 +49,8 @@ export const factData = {
     /** Earlier messages of the run that this one continues. */
     history: Hash.nullable(),
     deadline: Instant.nullable(),
+    /** Of the conversation that it goes on with; absent where there is none. */
+    taint: z.array(z.string()).optional(),
   }),
   'model.asked': z.strictObject({
     turn: z.int(),

@@ -88,8 +88,14 @@ async function stateAt(runId: string, turn: number, store: Store): Promise<RunSt
   return state;
 }
 
+export interface Past {
+  messages: LanguageModelV4Message[];
+  /** Where what it has read comes from. */
+  taint: string[];
+}
+
 /** The conversation of an ended run, or of a run up to and with a turn, without its system prompt. */
-export async function historyOf(runId: string, turn: number | null, store: Store): Promise<LanguageModelV4Message[]> {
+export async function historyOf(runId: string, turn: number | null, store: Store): Promise<Past> {
   const state = turn === null ? await loadState(runId, store) : await stateAt(runId, turn, store);
   if ((turn === null && !state.ended) || !state.started) throw notContinuable(runId);
   const earlier =
@@ -99,7 +105,7 @@ export async function historyOf(runId: string, turn: number | null, store: Store
   const entries = [...state.entries];
   // Providers refuse calls without results; a run that was stopped in the middle may have such.
   if (state.calls.length > 0) entries.push({ kind: 'results', calls: state.calls });
-  return [...earlier, ...toMessages(entries)];
+  return { messages: [...earlier, ...toMessages(entries)], taint: [...state.taint].sort() };
 }
 
 /** A brief that goes on with an ended run: with its agent, model and label, and with everything that narrowed it. */

@@ -157,7 +157,7 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
   const system = ground.redact(rawSystem, true);
   const first = ground.redact(rawFirst, true);
   const { tools, text: toolsText, hash: toolsHash } = ground.contexts.tools(grant.tools, known, brief.result?.schema);
-  const historyText = past === null ? null : canonical(past);
+  const historyText = past === null ? null : canonical(past.messages);
   const now = ground.clock.monotonic();
   const deadline = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);
   run.deadline = deadline;
@@ -167,7 +167,7 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
     systemHash: sha256(system),
     tools,
     toolsHash,
-    history: past ?? [],
+    history: past?.messages ?? [],
     historyHash: historyText === null ? null : sha256(historyText),
   };
   const data = {
@@ -177,6 +177,7 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
     loop: loopVersion,
     model: handle.id,
     system: pinned.systemHash,
+    ...(past && past.taint.length > 0 && { taint: past.taint }),
     tools: pinned.toolsHash,
   };
   const blobs = [system, toolsText, ...(historyText === null ? [] : [historyText])];

@@ -149,6 +149,7 @@ const reducers: Reducers = {
   'run.started': (state, data, fact) => {
     state.started = fact;
     if (data.first !== null) state.entries.push({ kind: 'user', text: data.first });
+    for (const each of data.taint ?? []) state.taint.add(each);
   },
   'model.asked': (state, data) => {
     state.asked = data;

@@ -57,3 +57,16 @@ it('what a child in the background has read is a fact of its parent, there again
   const read = world.facts.findLast((fact) => fact.type === 'tool.finished' && fact.runId === root.id);
   expect(read?.data).toMatchObject({ taint: ['child', 'web'] });
 });
+
+it('a run that goes on with another has what that one had read', async () => {
+  const runs = [
+    { when: { task: 'first' }, steps: [call('page'), { text: 'done' }] },
+    { when: { task: 'and' }, steps: [{ text: 'done' }] },
+  ];
+  await using world = await createWorld({ script: { runs }, agents: [all], tools: [page] });
+  const { id, outcome } = await world.runtime.start({ task: 'first', agent: 'all' });
+  await outcome;
+  const next = await world.runtime.start({ task: 'and', agent: 'all', continues: id });
+  await next.outcome;
+  expect([...(await loadState(next.id, world.store)).taint]).toEqual(['web']);
+});
