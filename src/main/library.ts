@@ -50,7 +50,7 @@ export interface RetinueOptions {
   workspace?: string;
   rules?: string[];
   /**
-   * Answers where a rule says `ask`: true, false, `always` (for the same subjects in that run and below it), or why not. What it rejects with
+   * Answers where a rule says `ask`: true, false, `always` (for the same call in that run and below it), or why not. What it rejects with
    * is a refusal. Without it nobody is asked: every `ask` is a deny.
    */
   approve?(question: Question, signal: AbortSignal): Promise<boolean | 'always' | { refused: string }>;

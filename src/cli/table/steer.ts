@@ -70,8 +70,8 @@ export const steerCommands: Command[] = [
     usage: '[ID [--always]] [flags]',
     summary: 'allow a call that a rule asks about; without an ID, list what waits',
     about:
-      'A run that somebody attends (`run` on a terminal, or with --ask) stops where a rule says ask, shows the call and waits. What is executed is exactly what was shown. With --always the same subjects are not asked about again in that run and below it; a deny still holds. The answer of a run that no process drives is kept until `retinue resume`.',
-    flags: [{ name: 'always', help: 'also for the same subjects from now on, in this run and below it' }, json, ...ground],
+      'A run that somebody attends (`run` on a terminal, or with --ask) stops where a rule says ask, shows the call and waits. What is executed is exactly what was shown. With --always the same call (of the file tools: the same path) is not asked about again in that run and below it; a deny still holds. The answer of a run that no process drives is kept until `retinue resume`.',
+    flags: [{ name: 'always', help: 'also for the same call from now on, in this run and below it' }, json, ...ground],
     words: { min: 0, max: 1 },
     examples: [
       ['retinue approve', 'what waits, with the ids'],
