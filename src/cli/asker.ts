@@ -32,19 +32,27 @@ export function createAsker(io: Io, api: Pick<Api, 'answer'>, progress: Progress
   const runs = new Map<string, { rootId: string; agent: string | null; label: string | null }>();
   const waiting: Question[] = [];
   let current: { id: string; stop: AbortController } | null = null;
+  let asking = false;
   let over = false;
 
-  async function next(): Promise<void> {
-    const question = waiting.shift();
-    if (!question || over) return;
+  /** One after the other: while the answer to one is told, no other is put. */
+  async function askAll(): Promise<void> {
+    if (asking) return;
+    asking = true;
+    for (let question = waiting.shift(); question && !over; question = waiting.shift()) await put(question);
+    asking = false;
+  }
+
+  async function put(question: Question): Promise<void> {
     const stop = new AbortController();
     current = { id: question.id, stop };
     const release = progress.suspend();
     const said = await io.ask(`${questionText(question, io)}\n${prompt}`, { signal: stop.signal });
     release();
     current = null;
-    if (said !== null && !over) await tell(question, readWord(said));
-    return next();
+    if (said !== null && !over) return tell(question, readWord(said));
+    // Whoever pressed Ctrl-C wants the end, and no more questions.
+    if (!stop.signal.aborted) over = true;
   }
 
   async function tell(question: Question, word: Word): Promise<void> {
@@ -63,7 +71,7 @@ export function createAsker(io: Io, api: Pick<Api, 'answer'>, progress: Progress
   function open(question: Question): void {
     if (io.interactive) waiting.push(question);
     else elsewhere(question);
-    if (current === null) void next();
+    void askAll();
   }
 
   function elsewhere(question: Question): void {

@@ -1,29 +1,67 @@
+// A question as a person reads it before answering. What is shown is what would be executed: nothing of it is removed or cut, what cannot be seen
+// stands as a mark, and nothing of it can pass for a line of ours.
 import type { Question } from '../api/api.ts';
-import { clean, cleanJson, cleanLine } from './clean.ts';
+import { visibleArguments, visibleLine } from '../parts/visible.ts';
 import { duration, paint, shortId } from './format.ts';
 import type { Io } from './io.ts';
 
-/** More than this is not read by anybody on a terminal; the whole is in the facts. */
-const maxChars = 8000;
+/** More than this is more than a screen: how much it is stands above it. */
+const screen = { lines: 20, chars: 1500 };
+/** So many blank lines stand as they are; more would only move the rest out of sight. */
+const maxBlank = 5;
+const maxSubjects = 50;
+const maxSubjectChars = 200;
 
-/** What would be done, by whom, and why that is asked. Nothing of it can pass for a line of ours: it is cleaned and set in. */
+/** What would be done, by whom, and why that is asked. What it is about comes last: of a long one, the last screen is what is seen. */
 export function questionText(question: Question, io: Pick<Io, 'colour'>): string {
   const { tool, decision, runId, agent, label, askedAt, expiresAt } = question;
-  const who = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(cleanLine).join(' ');
-  const about = decision.about === undefined ? '' : `, about \`${cleanLine(decision.about)}\``;
-  const head = `${who} (${shortId(runId)}) asks to use ${cleanLine(tool)}: rule \`${cleanLine(decision.rule ?? '')}\` of ${cleanLine(decision.owner)}${about}`;
-  const lines = argumentsText(question).split('\n');
+  const who = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(visibleLine).join(' ');
+  const about = decision.about === undefined ? '' : `, about \`${subjectText(decision.about)}\``;
+  const head = `${who} (${shortId(runId)}) asks to use ${visibleLine(tool)}: rule \`${visibleLine(decision.rule ?? '')}\` of ${visibleLine(decision.owner)}${about}`;
   return [
     paint(io.colour.err, 'bold', head),
-    ...lines.map((line) => `    ${line}`),
+    ...argumentLines(visibleArguments(question.arguments)),
     `  it waits ${duration(Date.parse(expiresAt) - Date.parse(askedAt))} for an answer`,
+    ...subjectLines(question.subjects),
   ].join('\n');
 }
 
-/** The arguments whole, where they are not too much to read; a lone text, such as a command, as it is. */
-export function argumentsText({ arguments: args }: Pick<Question, 'arguments'>): string {
-  const values = typeof args === 'object' && args !== null && !Array.isArray(args) ? Object.values(args) : [];
-  const text = values.length === 1 && typeof values[0] === 'string' ? clean(values[0]) : cleanJson(args, 2);
-  if (text.length <= maxChars) return text;
-  return `${text.slice(0, maxChars)}\n[… ${text.length - maxChars} more characters; \`retinue approve --json\` shows all]`;
+function argumentLines(text: string): string[] {
+  const lines = text.split('\n');
+  const long = lines.length > screen.lines || text.length > screen.chars;
+  const size = `  ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}, ${text.length} characters:`;
+  return [...(long ? [size] : []), ...foldBlank(lines).map((line) => `    ${line}`)];
+}
+
+function foldBlank(lines: string[]): string[] {
+  const shown: string[] = [];
+  let blank: string[] = [];
+  const flush = () => {
+    shown.push(...(blank.length > maxBlank ? [`[${blank.length} blank lines]`] : blank));
+    blank = [];
+  };
+  for (const line of lines) {
+    // The empty pattern of braille is a letter that shows nothing.
+    if (/^[\s\u2800]*$/.test(line)) {
+      blank.push(line);
+      continue;
+    }
+    flush();
+    shown.push(line);
+  }
+  flush();
+  return shown;
+}
+
+function subjectLines(subjects: string[]): string[] {
+  if (subjects.length === 0) return [];
+  const more = subjects.length - maxSubjects;
+  const shown = subjects.slice(0, maxSubjects).map((subject) => `    ${subjectText(subject)}`);
+  return ['  it is about:', ...shown, ...(more > 0 ? [`    [and ${more} more]`] : [])];
+}
+
+function subjectText(subject: string): string {
+  const text = visibleLine(subject);
+  if (text.length <= maxSubjectChars) return text;
+  return `${text.slice(0, maxSubjectChars).toWellFormed()}[… ${text.length - maxSubjectChars} more characters]`;
 }

@@ -193,7 +193,10 @@ export interface Io {
   doctor(flags: SettingsFlags): Promise<Check[]>;
   /** Whether somebody sits at a terminal who can be asked. */
   interactive: boolean;
-  /** A line from the terminal; null where nobody sits at one, or the signal fires first. Ctrl-C counts as a signal to the process. */
+  /**
+   * A line from the terminal; null where nobody sits at one, or the signal fires first. Ctrl-C counts as a signal to the process. What was typed before
+   * the question could be read is no part of it, and one question is shown at a time.
+   */
   ask(question: string, options?: { signal: AbortSignal }): Promise<string | null>;
   /** Resolves when the run is created. Rejects with its refusal, and with `crashed` where the process came to nothing. */
   detach(request: DetachRequest, settings: Settings): Promise<Detached>;

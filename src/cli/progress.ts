@@ -36,6 +36,7 @@ function live(io: Io): Progress {
   const subagents = createSubagentLines(io);
   let ending = false;
   let held: string[] | null = null;
+  let asking = 0;
   const note = (text: string) => void (held ? held.push(text) : painter.note(text));
   const paint = () =>
     held === null &&
@@ -60,7 +61,9 @@ function live(io: Io): Progress {
     suspend() {
       painter.paint([]);
       held ??= [];
+      asking++;
       return () => {
+        if (--asking > 0) return;
         const kept = held ?? [];
         held = null;
         for (const text of kept) painter.note(text);

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Io, Stop } from '../cli/io.ts';
+import type { Ask } from './ask.ts';
 import { childWord } from './child-word.ts';
 import { detachedWord } from './detached-word.ts';
 
@@ -101,7 +102,7 @@ function createIo(root: string, version: string): Io {
     },
     doctor: async (flags) => (await import('./doctor.ts')).examine(flags, surroundings),
     interactive: isInteractive(),
-    ask,
+    ask: asker(),
     async detach(request, { workspace }) {
       const program = join(root, 'bin', 'retinue.js');
       return (await import('./detach.ts')).detach(request, { program, workspace, onInterrupt: stops.onInterrupt });
@@ -151,31 +152,20 @@ function stopper(): Pick<Io, 'onInterrupt'> {
   };
 }
 
-/** The question goes to standard error: standard output may be somebody's input. Whoever leaves without an answer gave an empty one. */
+/** The question goes to standard error: standard output may be somebody's input. */
 function isInteractive(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-async function ask(question: string, options: { signal?: AbortSignal } = {}): Promise<string | null> {
-  if (!isInteractive()) return null;
-  const { createInterface } = await import('node:readline/promises');
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  // The terminal is not in its usual mode while it asks, so Ctrl-C comes as a key.
-  let interrupted = false;
-  lines.once('SIGINT', () => {
-    interrupted = true;
-    lines.close();
-  });
-  const left = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-  const stopped = () => interrupted || options.signal?.aborted === true;
-  try {
-    const said = await Promise.race([lines.question(question, options), left]).catch(() => '');
-    if (stopped()) process.stderr.write('\n');
-    return stopped() ? null : said;
-  } finally {
-    lines.close();
-    if (interrupted) process.kill(process.pid, 'SIGINT');
-  }
+function asker(): Io['ask'] {
+  let made: Promise<Ask> | null = null;
+  return async (question, options) => {
+    if (!isInteractive()) return null;
+    made ??= import('./ask.ts').then(({ createAsk }) => createAsk({ input: process.stdin, output: process.stderr }));
+    const said = await (await made)(question, options?.signal);
+    if (said === 'interrupted') process.kill(process.pid, 'SIGINT');
+    return typeof said === 'string' ? null : said.line;
+  };
 }
 
 async function readStdin(): Promise<string> {

@@ -3,21 +3,25 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Answerer } from '../api/answer-by.ts';
 import type { Question } from '../api/api.ts';
 import { msOf } from '../kernel/journal.ts';
-import { cleanText } from '../parts/text.ts';
+import { visibleArguments, visibleLine } from '../parts/visible.ts';
 
 const words = { once: 'allow this once', always: 'always allow it in this run', no: 'refuse' };
-/** More than this is not read by anybody in a dialog. */
+/** More than this no dialog shows whole. Nobody is asked about what they cannot see. */
 const maxChars = 4000;
+const maxLines = 100;
 
 export function canElicit(server: Server): boolean {
   return server.getClientCapabilities()?.elicitation !== undefined;
 }
 
+/** A question that is too long for a dialog stays open: `retinue approve` shows and answers it, until its time. */
 export function elicitingAnswerer(server: Server, gone: AbortSignal): Answerer {
   return async (question, signal) => {
+    const message = textOf(question);
+    if (message === null) return null;
     const answer = await server.elicitInput(
       {
-        message: textOf(question),
+        message,
         requestedSchema: {
           type: 'object',
           properties: { answer: { type: 'string', title: 'Answer', enum: Object.values(words) }, reason: { type: 'string', title: 'Why' } },
@@ -33,10 +37,11 @@ export function elicitingAnswerer(server: Server, gone: AbortSignal): Answerer {
   };
 }
 
-function textOf({ agent, label, runId, tool, decision, arguments: args }: Question): string {
-  const values = typeof args === 'object' && args !== null && !Array.isArray(args) ? Object.values(args) : [];
-  const shown = cleanText(values.length === 1 && typeof values[0] === 'string' ? values[0] : JSON.stringify(args, null, 2));
-  const cut = shown.length <= maxChars ? shown : `${shown.slice(0, maxChars)}\n[… ${shown.length - maxChars} more characters]`;
-  const who = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(cleanText).join(' ');
-  return `${who} (run ${runId.slice(0, 8)}) asks to use ${tool}: rule \`${decision.rule}\` of ${decision.owner}\n\n${cut}`;
+/** Null where a dialog cannot show all of it. */
+function textOf({ agent, label, runId, tool, decision, arguments: args }: Question): string | null {
+  const shown = visibleArguments(args);
+  if (shown.length > maxChars || shown.split('\n').length > maxLines) return null;
+  const who = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(visibleLine).join(' ');
+  const rule = `rule \`${visibleLine(decision.rule ?? '')}\` of ${visibleLine(decision.owner)}`;
+  return `${who} (run ${runId.slice(0, 8)}) asks to use ${visibleLine(tool)}: ${rule}\n\n${shown}`;
 }

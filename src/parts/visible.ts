@@ -5,6 +5,8 @@
 // 2. Doing it twice is the same as doing it once.
 // 3. It takes time in proportion to the text, and makes of a long run of such characters a few words.
 
+import type { Json } from '../contract/json.ts';
+
 /** Scripts whose letters change their form by joiners. */
 const joining =
   'Arabic Syriac Mandaic Nko Mongolian Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Khmer Myanmar Tibetan Balinese Javanese';
@@ -39,6 +41,25 @@ export function visible(text: string): string {
     const marks = run.split(/(?<=⟧)/);
     return `${marks.slice(0, named).join('')}⟦${marks.length - named} more invisible characters⟧`;
   });
+}
+
+/** For a field that has one line: tabs and breaks are marks too, so that no text can pass for a line of ours. */
+export function visibleLine(text: string): string {
+  return visible(unbroken(text)).replace(/[\n\t]/g, mark);
+}
+
+/**
+ * The arguments of a call for whoever must judge it: nothing of them is left out, and a carriage return is seen wherever it stands. A lone text,
+ * such as a command, stands as it is; all else is JSON.
+ */
+export function visibleArguments(args: Json): string {
+  const values = typeof args === 'object' && args !== null && !Array.isArray(args) ? Object.values(args) : [];
+  const [lone] = values;
+  return visible(values.length === 1 && typeof lone === 'string' ? unbroken(lone) : JSON.stringify(args, null, 2));
+}
+
+function unbroken(text: string): string {
+  return text.replace(/\r(?=\n)/g, mark);
 }
 
 const longRun = new RegExp(`(?:⟦U\\+[0-9A-F]{4,6}⟧){${named + 1},}`, 'g');

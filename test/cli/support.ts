@@ -1,5 +1,5 @@
 // A world in memory for the command line: what it prints is kept, its API is a table of answers, time stands still.
-import type { Api, Handle, LiveEvent, RunDetail, RunView } from '../../src/api/api.ts';
+import type { Api, Handle, LiveEvent, Question, RunDetail, RunView } from '../../src/api/api.ts';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
 import type { Settings, SettingsFlags } from '../../src/cli/settings.ts';
@@ -47,6 +47,16 @@ export function created(
   const brief = { task: 'look around', ...(label === undefined ? {} : { label }) };
   const data = { brief, grant, kind: 'agent' as const, parentId, rootId, depth: parentId ? 1 : 0, agent, model: 'm/x', dialect: 'native' };
   return fact('run.created', { ...data, host: 'inline', parentCall: null, notices }, { runId });
+}
+
+export function question(more: Partial<Question> = {}): Question {
+  const { turn = 1, index = 0, runId = rootId } = more;
+  return {
+    ...{ id: `${runId}.${turn}.${index}`, runId, rootId, agent: 'general', label: null, turn, index, tool: 'bash', hash },
+    ...{ arguments: { command: 'ls' }, subjects: ['ls'], decision: { action: 'ask', rule: 'ask bash', owner: 'built-in' } },
+    ...{ askedAt: at(0), expiresAt: at(600_000) },
+    ...more,
+  };
 }
 
 export function outcome(status: OutcomeStatus = 'completed', more: Partial<Outcome> = {}): Outcome {
