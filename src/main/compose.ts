@@ -55,6 +55,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const opened = drive || existsSync(path) ? await openSqliteStore({ path, durability, crash }) : createMemoryStore();
   const store = armed && crash ? armed.crashingStore(opened, crash) : opened;
   const catalog = catalogOf(settings);
+  const known = catalogFor(dialect, catalog);
   const guard = createGuard();
   const notes = once(() => openNotes({ path, durability }));
 
@@ -71,7 +72,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         ...lazyNotes(notes),
         clock: systemClock,
         search: searchBackend(process.env),
-        bash: { ...shell, marks: guard.marks, secrets: (agent) => grantedTo(agent, settings, process.env) },
+        bash: { ...shell, marks: guard.marks, secrets: (to) => grantedTo(to, { ...settings, catalog: known }, process.env) },
       }),
       callModel: createModelCaller(systemClock),
       compileSchema,
@@ -93,7 +94,6 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
     return createRuntime(armed && crash ? armed.crashingRuntime(options, crash) : options);
   }
 
-  const known = catalogFor(dialect, catalog);
   const api = createApi({
     ...{ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime },
     advise: (brief) => adviceFor(settings, brief, known),
