@@ -5,6 +5,7 @@ import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { Decision, Grant } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import type { McpServer } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
 import type { Fork } from '../kernel/fork.ts';
@@ -55,6 +56,8 @@ export interface RunView {
 export interface RunDetail extends RunView {
   brief: Brief | null;
   grant: Grant | null;
+  /** The MCP servers that the agent of an unfinished run brought along when that was created. */
+  servers: Record<string, McpServer>;
   outcome: Outcome | null;
   /** Where what its tools and children told comes from, as far as that is not to be trusted. */
   taint: string[];

@@ -7,6 +7,7 @@ import { isLive, type RunRow } from '../contract/run.ts';
 import { forkOf } from '../kernel/fork.ts';
 import { assertKept } from '../kernel/history.ts';
 import { isoOf } from '../kernel/journal.ts';
+import { serversThen } from '../kernel/pinned.ts';
 import type { Runtime } from '../kernel/runtime.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -81,7 +82,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   async function show(id: string): Promise<RunDetail> {
     const row = await rowOf(id);
     const facts = await store.facts({ runId: row.runId, types: ['run.started', 'run.ended', 'tool.finished', 'child.ended'] });
-    const created = row.erasedAt === undefined ? (await createdOf(row.runId)).data : null;
+    const fact = row.erasedAt === undefined ? await createdOf(row.runId) : null;
+    const created = fact?.data ?? null;
+    const servers = fact && row.endedAt === null ? await serversThen(fact, store) : {};
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const [view] = await views([row]);
     const children = await views(await store.runs({ parentId: row.runId, order: 'oldest' }));
@@ -89,6 +92,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return {
       ...(view as RunView),
       ...said,
+      servers,
       taint: taintOf(facts),
       ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }),
       children,

@@ -82,6 +82,8 @@ export interface OpenOptions {
   host?: 'inline' | 'process' | undefined;
   /** How long a question of a run waits for somebody's word, in milliseconds; absent: nobody is asked, and what asks is denied. */
   askMs?: number | undefined;
+  /** Its runs are gone on with though it was not made here. */
+  adopted?: boolean | undefined;
 }
 
 /** What a client is served with, over standard input and output. */
@@ -189,6 +191,13 @@ export interface Io {
   /** `drive`: the command may write. Without it there need be no database. */
   memories(settings: Settings, options: { drive: boolean }): Promise<Memories & { close(): Promise<void> }>;
   trust: TrustBook;
+  /** Databases that this user has made here; others may have come with a folder. */
+  origin: {
+    /** Rejects with `usage` where it was not made here. */
+    assert(settings: Settings): Promise<void>;
+    /** Takes it for one's own from now on. Rejects with `usage` where that cannot be kept. */
+    adopt(settings: Settings): Promise<void>;
+  };
   /** Looks at the ground; what is wrong with it is an answer, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;
   /** Whether somebody sits at a terminal who can be asked. */

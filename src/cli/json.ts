@@ -5,6 +5,7 @@ import type { Outcome } from '../contract/outcome.ts';
 import type { Activity } from '../ports/dialect.ts';
 import { cleanJson } from './clean.ts';
 import type { Io } from './io.ts';
+import { shownServer } from './shown-server.ts';
 
 /** One value: spread out for a person, on one line for a program. */
 export function printJson(io: Io, value: unknown): void {
@@ -33,6 +34,7 @@ export function detailJson(run: RunDetail): object {
     ...viewJson(run),
     brief: run.brief,
     grant: run.grant,
+    servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, shownServer(server)])),
     outcome: run.outcome && outcomeJson(run.outcome),
     taint: run.taint,
     ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),

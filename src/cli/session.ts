@@ -19,14 +19,15 @@ export interface SessionGround {
   host?: OpenOptions['host'];
   agents?: { chosen: string | undefined };
   askMs?: OpenOptions['askMs'];
+  adopted?: OpenOptions['adopted'];
 }
 
 /** Settings, then the API, then the work; the API is closed whatever happens. */
 export async function withApi<T>(io: Io, ground: SessionGround, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
   const settings = await settle(io, ground);
-  const { drive, host, askMs, dialect: named } = ground;
+  const { drive, host, askMs, adopted, dialect: named } = ground;
   const dialect = typeof named === 'function' ? await closing(await open(io, settings, { drive: false }), named) : named;
-  return closing(await open(io, settings, { drive, dialect, host, askMs }), (api) => work(api, settings));
+  return closing(await open(io, settings, { drive, dialect, host, askMs, adopted }), (api) => work(api, settings));
 }
 
 async function closing<T>(api: Api, work: (api: Api) => Promise<T>): Promise<T> {

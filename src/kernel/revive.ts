@@ -4,11 +4,10 @@
 // V1. Rights and limits are those of the facts; a changed configuration neither widens nor narrows a run that goes on.
 // V2. What was spent is charged to the run and to everything above it before the first new call.
 // V3. Deadlines are moments on the wall clock: time without a process counts.
-import { Agent } from '../contract/agent.ts';
+// V4. No server is started because facts alone say so (`pinned.ts`).
 import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import { createBudget } from '../parts/budget.ts';
-import { sha256 } from '../parts/canonical.ts';
 import type { Scheduler } from '../parts/schedule.ts';
 import { createSlotKeeper } from '../parts/slot.ts';
 import type { Store } from '../ports/store.ts';
@@ -16,6 +15,7 @@ import { type Admitted, costByHand, type Ground, userOf, withSource } from './ad
 import { loadState } from './history.ts';
 import { type Journal, msOf, type Part } from './journal.ts';
 import { createLiveRun, type LiveRun } from './live.ts';
+import { definedThen, withoutOldServers } from './pinned.ts';
 import { isUnanswered, type RunState } from './state.ts';
 import { unknownText } from './tool-call.ts';
 
@@ -87,22 +87,15 @@ async function readmit(state: RunState, ground: ReviveGround): Promise<Admitted 
   if (grant.workspace !== ground.admission.settings.workspace)
     throw new RetinueError('usage', `run ${state.runId} belongs to the workspace ${grant.workspace}: resume it there (-C)`);
   if (kind === 'client' || name === null || model === null) return null;
-  const agent = (await definedThen(state, ground.store)) ?? catalog.get(name) ?? { name, description: '', prompt: '', source: 'facts' };
+  const pinned = await definedThen({ runId: state.runId, data: state.created.data }, ground.store);
+  const today = catalog.get(name);
+  const agent = pinned === null ? (today ?? { name, description: '', prompt: '', source: 'facts' }) : withoutOldServers(pinned, today);
   const listed = brief.model === undefined && Array.isArray(agent.model) ? agent.model : [];
   const current = state.fallback?.model ?? model;
   const handle = await models.resolve(current, userOf({ runId: state.runId, rootId }, brief, name, grant.workspace));
   const check = brief.result?.schema ? await compileSchema(brief.result.schema) : null;
   const { tools } = (await withSource(brief, agent, ground.admission)).ground;
   return { brief, agent, handle, fallbacks: listed.slice(listed.indexOf(current) + 1), grant, tools, notices, check };
-}
-
-/** The agent as it was when the run was created, whatever has become of its file since. */
-async function definedThen(state: RunState, store: Store): Promise<Agent | null> {
-  const hash = state.created.data.definition ?? null;
-  const text = hash === null ? null : await store.blob(hash);
-  if (hash !== null && (text === null || sha256(text) !== hash))
-    throw new RetinueError('store_corrupt', `the definition of the agent of run ${state.runId} is gone or was changed (${hash})`);
-  return text === null ? null : Agent.parse(JSON.parse(text));
 }
 
 interface Place {

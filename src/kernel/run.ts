@@ -112,6 +112,7 @@ async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Pro
         tools,
         offered: grant.tools,
         agent: agent.name,
+        definition: ground.journal.state(run.id).created.data.definition ?? null,
         rulesets: () => rulesetsOf(run),
         always: () => alwaysOf(run),
         narrowed: () => isNarrowed(run),

@@ -30,6 +30,8 @@ export interface ToolEnv {
   tools: ReadonlyMap<string, AnyTool>;
   offered: readonly string[];
   agent: string;
+  /** Hash of its pinned definition; where it is absent nothing is given that goes by it. */
+  definition?: string | null;
   /** The rulesets of the run and all its ancestors. */
   rulesets(): Ruleset[];
   /** Whether rules have come since the run began, to it or to one above it. */
@@ -131,8 +133,8 @@ export async function attempt(call: Pick<CallState, 'tool' | 'arguments'>, x: Ex
   }
 }
 
-function rightsOf({ agent, offered, rulesets }: ToolEnv): Rights {
-  return { agent, tools: offered, decide: (tool, subjects) => decide(rulesets(), { tool, subjects }) };
+function rightsOf({ agent, definition = null, offered, rulesets }: ToolEnv): Rights {
+  return { agent, definition, tools: offered, decide: (tool, subjects, options) => decide(rulesets(), { tool, subjects }, options) };
 }
 
 /** What a tool gives becomes facts, so it is looked at first: a tool that gives something else has failed. */

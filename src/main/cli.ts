@@ -52,6 +52,7 @@ function createIo(root: string, version: string): Io {
   const surroundings = { cwd: process.cwd(), env };
   const files = () => import('./config/files.ts');
   const trust = () => import('./trust.ts');
+  const origin = () => import('./origin.ts');
   const every: Io['every'] = (ms, run) => {
     const timer = setInterval(run, ms);
     return () => clearInterval(timer);
@@ -99,6 +100,10 @@ function createIo(root: string, version: string): Io {
       list: async () => (await trust()).listTrust(env),
       add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
+    },
+    origin: {
+      assert: async ({ db }) => (await origin()).assertMadeHere(env, db.path),
+      adopt: async ({ db }) => (await origin()).adopt(env, db.path),
     },
     doctor: async (flags) => (await import('./doctor.ts')).examine(flags, surroundings),
     interactive: isInteractive(),

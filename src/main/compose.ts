@@ -38,12 +38,13 @@ import { logFile } from './detach.ts';
 import { dialectOf } from './dialect.ts';
 import { explainAgent } from './explain.ts';
 import { hostsFor } from './hosts.ts';
+import { assertMadeHere, rememberMade } from './origin.ts';
 import { type PolicyQuestion, testPolicy } from './policy.ts';
 import { type ShellGround, shellGround } from './sandbox.ts';
 import { allServers, createRedact, grantedTo, serverSecrets } from './secrets.ts';
 import { systemClock, systemIds } from './system.ts';
 
-export async function openApi(settings: Settings, { drive, dialect: dialectName, host, askMs }: OpenOptions): Promise<Api> {
+export async function openApi(settings: Settings, { drive, dialect: dialectName, host, askMs, adopted }: OpenOptions): Promise<Api> {
   const { path } = settings.db;
   // Begun at once: a run cannot be admitted before it is known.
   const looking = drive ? groundOf(settings) : null;
@@ -52,9 +53,10 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   // A command that only reads makes no database where there is none: it finds nothing.
   const crash = armedCrash(process.env) ?? undefined;
   const armed = crash && (await import('../testing/crash.ts'));
-  const opened = drive || existsSync(path) ? await openSqliteStore({ path, durability, crash }) : createMemoryStore();
+  const opened = drive || existsSync(path) ? await openSqliteStore({ path, durability, crash, made }) : createMemoryStore();
   const store = armed && crash ? armed.crashingStore(opened, crash) : opened;
   const catalog = catalogOf(settings);
+  const known = catalogFor(dialect, catalog);
   const guard = createGuard();
   const notes = once(() => openNotes({ path, durability }));
 
@@ -71,7 +73,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         ...lazyNotes(notes),
         clock: systemClock,
         search: searchBackend(process.env),
-        bash: { ...shell, marks: guard.marks, secrets: (agent) => grantedTo(agent, settings, process.env) },
+        bash: { ...shell, marks: guard.marks, secrets: (to) => grantedTo(to, { ...settings, catalog: known }, process.env) },
       }),
       callModel: createModelCaller(systemClock),
       compileSchema,
@@ -93,7 +95,6 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
     return createRuntime(armed && crash ? armed.crashingRuntime(options, crash) : options);
   }
 
-  const known = catalogFor(dialect, catalog);
   const api = createApi({
     ...{ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime },
     advise: (brief) => adviceFor(settings, brief, known),
@@ -109,11 +110,19 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
       if (advice !== null) throw new RetinueError('unknown_model', advice);
       return api.start(brief, options);
     },
+    async resume(rootId, options) {
+      if (!adopted) assertMadeHere(process.env, path);
+      return api.resume(rootId, options);
+    },
     async close() {
       await api.close();
       if (notes.made) await (await notes.made).close();
     },
   };
+}
+
+function made(draft: string, path: string): void {
+  rememberMade(process.env, draft, path);
 }
 
 function redactOf(settings: Settings, catalog: Catalog): Redact {
@@ -192,7 +201,7 @@ export async function openMemories(settings: Settings, { drive }: { drive: boole
   const { path } = settings.db;
   const durability = settings.durability.value;
   if (!drive && !existsSync(path)) return { ...createMemoryNotes().memories, close: async () => {} };
-  if (!existsSync(path)) await (await openSqliteStore({ path, durability })).close();
+  if (!existsSync(path)) await (await openSqliteStore({ path, durability, made })).close();
   const notes = await openNotes({ path, durability });
   return { ...notes.memories, close: notes.close };
 }

@@ -9,6 +9,7 @@ import { directory } from './config/files.ts';
 import { database, loadSettings, type Surroundings } from './config.ts';
 import { agentPrograms, canMake, hasBundledRipgrep, ollamaHost, ollamaVersion, onPath } from './doctor-looks.ts';
 import { lookAtServers } from './doctor-servers.ts';
+import { isMadeHere } from './origin.ts';
 import { sandboxOptions } from './sandbox.ts';
 
 const oldestNode = 24;
@@ -26,7 +27,7 @@ export async function examine(flags: SettingsFlags, surroundings: Surroundings):
   return [
     node(),
     sqlite(),
-    data(database(flags, surroundings, workspace).path),
+    data(database(flags, surroundings, workspace).path, surroundings.env),
     loaded.ok ? configuration(loaded.value) : broken('configuration', loaded.reason, 'put this right; nothing runs before'),
     ...(settings ? [trust(settings), agents(settings), model(settings, surroundings.env)] : [ok('workspace', workspace)]),
     keys(settings, surroundings.env),
@@ -48,11 +49,17 @@ function sqlite(): Check {
   return tooOld ? broken('sqlite', version, `${wanted} or later is needed; it comes with Node 24.15 or later`) : ok('sqlite', version);
 }
 
-function data(path: string): Check {
+function data(path: string, env: Surroundings['env']): Check {
   const sight = probeDatabase(path);
   switch (sight.state) {
     case 'open':
-      return ok('database', `${path} opens`);
+      return isMadeHere(env, path)
+        ? ok('database', `${path} opens`)
+        : warning(
+            'database',
+            `${path} opens; it was not made here and may have come with the folder`,
+            'its unfinished runs go on only with `retinue resume --adopt`; look at them first',
+          );
     case 'absent':
       return canMake(path)
         ? ok('database', `${path} is not there yet; the first run makes it`)

@@ -3,7 +3,10 @@ import { isAbsolute } from 'node:path';
 import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
+import { definitionOf } from '../kernel/place.ts';
+import type { Catalog } from '../ports/catalog.ts';
 import type { Redact } from '../ports/secrets.ts';
+import type { Rights } from '../ports/tool.ts';
 import { withoutShapes } from './secret-shapes.ts';
 
 const secretName =
@@ -53,13 +56,18 @@ function isOpen(name: string, value: string | undefined): boolean {
   return openName.test(name) || (value !== undefined && isAbsolute(value) && existsSync(value));
 }
 
-/** The variables that the owner has granted to an agent's shell. One of an untrusted workspace gets none, whatever its name. */
+/**
+ * The variables that the owner has granted to an agent's shell. A name is not enough: the run's agent is, by content, the one that has the
+ * name today, and that is none of an untrusted workspace.
+ */
 export function grantedTo(
-  agent: string,
-  { env, agents }: Pick<Settings, 'env' | 'agents'>,
+  { agent, definition }: Pick<Rights, 'agent' | 'definition'>,
+  { env, agents, catalog }: Pick<Settings, 'env' | 'agents'> & { catalog: Catalog },
   own: Record<string, string | undefined>,
 ): Record<string, string> {
-  const names = Object.hasOwn(env, agent) && !agents().untrusted.includes(agent) ? (env[agent] as string[]) : [];
+  if (!Object.hasOwn(env, agent) || agents().untrusted.includes(agent)) return {};
+  const today = catalog.get(agent);
+  const names = today !== null && definitionOf(today).hash === definition ? (env[agent] as string[]) : [];
   return Object.fromEntries(names.flatMap((name) => (own[name] ? [[name, own[name]]] : [])));
 }
 

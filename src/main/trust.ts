@@ -1,14 +1,14 @@
 // Which files of which workspaces the user trusts: by path and content, in the user's own folder. Whatever is odd about that file
 // means that nothing is trusted.
-import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { createHash } from 'node:crypto';
+import { join, sep } from 'node:path';
 import { z } from 'zod';
 import type { TrustItem, TrustState } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
 import { Hash, Instant } from '../contract/ids.ts';
 import { readBytes } from './config/files.ts';
 import { type Env, ownFolder } from './config/places.ts';
+import { readOwn, writeOwn } from './own-file.ts';
 
 const maxBytes = 4_194_304;
 
@@ -58,7 +58,7 @@ export function addTrust(env: Env, items: Pick<TrustItem, 'path' | 'hash'>[], at
   const path = trustPath(env);
   const { files } = read(path);
   const added = Object.fromEntries(items.map((item) => [item.path, { hash: item.hash, at }]));
-  write(path, { version: 1, files: { ...files, ...added } });
+  writeOwn(path, { version: 1, files: { ...files, ...added } } satisfies TrustFile);
 }
 
 /** Takes back the trust in every file of a workspace; the paths that had it. */
@@ -67,7 +67,8 @@ export function revokeTrust(env: Env, workspace: string): string[] {
   const { files } = read(path);
   const inside = Object.keys(files).filter((file) => file.startsWith(workspace.endsWith(sep) ? workspace : workspace + sep));
   if (inside.length === 0) return [];
-  write(path, { version: 1, files: Object.fromEntries(Object.entries(files).filter(([file]) => !inside.includes(file))) });
+  const left = Object.fromEntries(Object.entries(files).filter(([file]) => !inside.includes(file)));
+  writeOwn(path, { version: 1, files: left } satisfies TrustFile);
   return inside;
 }
 
@@ -76,46 +77,15 @@ function trustPath(env: Env): string {
 }
 
 function read(path: string): TrustFile {
-  const bytes = readBytes(path, maxBytes);
-  if (bytes === null) return { version: 1, files: {} };
-  if (othersMayWrite(path)) throw new RetinueError('invalid_config', `${path} can be written by others; \`chmod 600\` it`);
+  const text = readOwn(path, maxBytes);
+  if (text === null) return { version: 1, files: {} };
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
+    value = JSON.parse(text);
   } catch {
     throw new RetinueError('invalid_config', `${path} is not JSON; delete it and trust again`);
   }
   const parsed = TrustFile.safeParse(value);
   if (!parsed.success) throw new RetinueError('invalid_config', `${path} is no list of trusted files; delete it and trust again`);
   return parsed.data;
-}
-
-function othersMayWrite(path: string): boolean {
-  const fd = openSync(path, 'r');
-  try {
-    const { mode, uid } = fstatSync(fd);
-    const own = process.getuid?.();
-    return (mode & 0o022) !== 0 || (own !== undefined && own !== 0 && uid !== own && uid !== 0);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Beside its place and then under its name, so that nobody ever sees half of it. */
-function write(path: string, value: TrustFile): void {
-  const draft = `${path}.${randomBytes(4).toString('hex')}`;
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const fd = openSync(draft, 'wx', 0o600);
-    try {
-      writeSync(fd, `${JSON.stringify(value, null, 2)}\n`);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw new RetinueError('usage', `${path} cannot be written: ${(error as Error).message}`, { cause: error });
-  }
 }

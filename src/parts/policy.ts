@@ -114,8 +114,15 @@ export function subjectText(subject: Subject): string {
   return `${tool === undefined ? '' : `${tool}:`}${unsafe === undefined ? '' : unsafePrefix}${text}`;
 }
 
-/** The strictest answer of all rulesets about all subjects; of equal ones the first is named. */
-export function decide(rulesets: readonly Ruleset[], call: { tool: string; subjects: readonly Subject[] }): Decision {
+/**
+ * The strictest answer of all rulesets about all subjects; of equal ones the first is named. Where a rule from `without` is the one that
+ * allows, the answer is deny.
+ */
+export function decide(
+  rulesets: readonly Ruleset[],
+  call: { tool: string; subjects: readonly Subject[] },
+  { without }: { without?: string } = {},
+): Decision {
   const silent: Decision = { action: 'deny', owner: builtIn, rule: null };
   if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return silent;
   // Other names alone are no call: what it is itself must be allowed.
@@ -127,6 +134,7 @@ export function decide(rulesets: readonly Ruleset[], call: { tool: string; subje
       if (rule === undefined && (kind === 'narrowing' || isAlias(subject))) continue;
       const answer: Decision =
         rule === undefined ? { ...silent } : { action: rule.action, owner: rule.from ?? owner, rule: formatRule(rule) };
+      if (answer.action === 'allow' && answer.owner === without) answer.action = 'deny';
       if (strictest !== null && strictness[answer.action] <= strictness[strictest.action]) continue;
       if (subject !== null && (subjects.length > 1 || typeof subject !== 'string')) answer.about = subjectText(subject);
       strictest = answer;

@@ -8,10 +8,12 @@ import type { Subject } from './subject.ts';
 /** What the run of a call may do besides that call, at this moment. */
 export interface Rights {
   agent: string;
+  /** Hash of the agent's definition as it is pinned in the run's facts; null where none is. */
+  definition: string | null;
   /** Names of the tools that the run is offered. */
   tools: readonly string[];
-  /** By the rules of the run and of all above it. Also for what is no tool of a model: `network` and `git` of a shell. */
-  decide(tool: string, subjects: Subject[]): Decision;
+  /** By the rules of the run and of all above it. Also for what is no tool of a model: `network` and `git` of a shell. What `without` allows counts as denied. */
+  decide(tool: string, subjects: Subject[], options?: { without: string }): Decision;
 }
 
 /** What a tool gets besides its arguments. */

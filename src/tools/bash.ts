@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Sandbox } from '../ports/sandbox.ts';
-import type { Tool, ToolResult } from '../ports/tool.ts';
+import type { Subject } from '../ports/subject.ts';
+import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { explain, failure } from './refusal.ts';
 import { runConfined } from './shell/confined.ts';
 import { type Environment, environmentOf, isBash, shellCommand, shellIn } from './shell/environment.ts';
@@ -36,10 +37,15 @@ export interface BashOptions {
   /** Variables by which what commands start is found again when this process is gone. Called for each command. */
   marks?(): Record<string, string>;
   /** Variables that the owner has granted to one agent. */
-  secrets?(agent: string): Record<string, string>;
+  secrets?(to: Pick<Rights, 'agent' | 'definition'>): Record<string, string>;
 }
 
 export function createBash(options: BashOptions): Tool<Input> {
+  function subjectsOf(command: string, workspace: string): Subject[] {
+    const { PATH = '' } = environmentOf(options.env ?? process.env, workspace);
+    return shellSubjects(command, workspace, isBash(shellIn(PATH, workspace)));
+  }
+
   return {
     name: 'bash',
     description:
@@ -52,18 +58,17 @@ export function createBash(options: BashOptions): Tool<Input> {
     maxOutputBytes: 32_768,
     prepare: loadParser,
     taint: ['untrusted-file'],
-    subjects(input, { workspace }) {
-      const { PATH = '' } = environmentOf(options.env ?? process.env, workspace);
-      return shellSubjects(input.command, workspace, isBash(shellIn(PATH, workspace)));
-    },
+    subjects: (input, { workspace }) => subjectsOf(input.command, workspace),
     async execute(input, { workspace, signal, rights }) {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));
       if (typeof cwd !== 'string') return failure(explain(cwd.error, workspace));
-      const env = { ...environmentOf(options.env ?? process.env, cwd), ...options.secrets?.(rights.agent), ...options.marks?.() };
+      const env = { ...environmentOf(options.env ?? process.env, cwd), ...options.secrets?.(rights), ...options.marks?.() };
       const argv = shellCommand(shellIn(env.PATH ?? '', cwd), input.command);
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
-      const done = await runConfined({ argv, cwd, env, timeoutMs, signal }, rights, options);
+      // After a restart nobody may have prepared it yet.
+      const subjects = async () => loadParser().then(() => subjectsOf(input.command, workspace));
+      const done = await runConfined({ argv, cwd, env, timeoutMs, signal, subjects }, rights, options);
       return done.ok ? render(done.ran, input.timeout, done.notes) : failure(done.reason);
     },
   };

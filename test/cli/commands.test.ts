@@ -44,7 +44,7 @@ describe('show', () => {
   it('--json is the run plus brief, grant, outcome and children', async () => {
     const { code, stdout, io } = await run(['show', 'last', '--json'], { api: { show: async () => one } });
     const printed = JSON.parse(stdout);
-    expect(keys(printed)).toBe(`${runKeys} brief grant outcome taint children`);
+    expect(keys(printed)).toBe(`${runKeys} brief grant servers outcome taint children`);
     const { driven: _, ...shown } = one;
     const children = one.children.map(({ driven: _own, ...child }) => child);
     expect(printed).toEqual({ ...shown, children });

@@ -1,5 +1,5 @@
 // The program with its real sandbox: which setting does what, and who gets which rights in it.
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -133,6 +133,23 @@ describe.runIf(process.platform === 'linux')('a run that was allowed a shell bec
   });
 });
 
+describe.runIf(process.platform === 'linux')('a run whose workspace hides who allows its shell', () => {
+  it('gets none where it is resumed without a sandbox, and what the owner allows itself', async () => {
+    for (const allowed of [false, true]) {
+      using place = createPlace({ runs: [{ steps: [bash('touch begun; sleep 60'), bash('touch made'), { text: 'done' }] }] });
+      put(place, 'retinue.config.json', { rules: ['ask bash', 'allow bash:*'] });
+      const running = place.start('run', ...(allowed ? ['--allow', 'bash:touch made'] : []), 'work');
+      await expect.poll(() => existsSync(join(place.folder, 'begun')), { timeout: 15_000 }).toBe(true);
+      running.process.kill('SIGKILL');
+      await running.finished;
+      expect((await place.run('resume', '--sandbox', 'off')).code).toBe(0);
+      const { results } = await calls(place);
+      expect(results.map(({ status }) => status)).toEqual(['unknown', allowed ? 'ok' : 'error']);
+      expect(existsSync(join(place.folder, 'made'))).toBe(allowed);
+    }
+  });
+});
+
 describe('off', () => {
   it('is said each time, and leaves the shell to the rules', async () => {
     using place = createPlace({ runs: [{ times: 'any', steps: [bash('touch made'), { text: 'done' }] }] }, { RETINUE_SANDBOX: 'off' });
@@ -198,6 +215,29 @@ describe('a variable that is granted to one agent', () => {
     expect(first.err).toContain('`env` of');
     await place.run('run', '--agent', 'planted', 'work');
     expect(readFileSync(join(place.folder, 'seen'), 'utf8')).toBe('[]\n[]\n');
+  });
+
+  it('does not reach an agent of that name that is not the one of today', async () => {
+    const steps = [bash('touch begun; sleep 60'), show, { text: 'done' }];
+    const gone = async (place: Place, path: string, change: () => void) => {
+      put(place, '.config/retinue/config.json', { env: { holder: ['MY_GRANT'] }, rules: ['allow bash'] });
+      put(place, path, agent('holder'));
+      const running = place.start('run', '--agent', 'holder', 'work');
+      await expect.poll(() => existsSync(join(place.folder, 'begun')), { timeout: 15_000 }).toBe(true);
+      running.process.kill('SIGKILL');
+      await running.finished;
+      change();
+      await place.run('resume');
+      return readFileSync(join(place.folder, 'seen'), 'utf8');
+    };
+    using planted = createPlace({ runs: [{ steps }] }, { MY_GRANT: secret });
+    const file = '.retinue/agents/holder.md';
+    expect(await gone(planted, file, () => rmSync(join(planted.folder, file)))).toBe('[]\n');
+    const own = '.config/retinue/agents/holder.md';
+    using changed = createPlace({ runs: [{ steps }] }, { MY_GRANT: secret });
+    expect(await gone(changed, own, () => put(changed, own, agent('holder').replace('work', 'rest')))).toBe('[]\n');
+    using same = createPlace({ runs: [{ steps }] }, { MY_GRANT: secret });
+    expect(await gone(same, own, () => {})).toBe(`[${secret}]\n`);
   });
 
   it('that is not set is told, and a value in its place is refused without repeating it', async () => {

@@ -79,7 +79,7 @@ export function view(more: Partial<RunView> = {}): RunView {
 }
 
 export function detail(more: Partial<RunDetail> = {}): RunDetail {
-  return { ...view(), brief: { task: 'look around' }, grant, outcome: null, taint: [], children: [], ...more };
+  return { ...view(), brief: { task: 'look around' }, grant, servers: {}, outcome: null, taint: [], children: [], ...more };
 }
 
 export function settings(more: Partial<Settings> = {}): Settings {
@@ -203,6 +203,7 @@ export function world(play: Play = {}): World {
     explain: async () => Promise.reject(new Error('nothing to explain')),
     memories: async () => Promise.reject(new Error('no memories')),
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
+    origin: { assert: async () => {}, adopt: async () => {} },
     doctor: async () => [],
     interactive: false,
     ask: async () => null,

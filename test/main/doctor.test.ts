@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Check } from '../../src/cli/io.ts';
 import { examine } from '../../src/main/doctor.ts';
 import { ollamaHost } from '../../src/main/doctor-looks.ts';
+import { adopt } from '../../src/main/origin.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { parseLocks } from '../../src/stores/sqlite/probe.ts';
 import { agentText, createPlace, type TestPlace } from './place.ts';
@@ -164,6 +165,7 @@ describe('a database that somebody has locked', () => {
     await (await openSqliteStore({ path })).close();
     const holder = new DatabaseSync(path);
     try {
+      adopt(place.env, path);
       expect((await look(place)).database).toMatchObject({ state: 'ok', found: `${path} opens` });
       holder.exec('BEGIN IMMEDIATE');
       const { database } = await look(place);

@@ -1,4 +1,5 @@
 // `network` and `git`: what a shell may reach, by the same rules as tools and never by accident.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
 import { builtInRuleset, capabilities, decide, parseRule, toolRuleset } from '../../src/parts/policy.ts';
@@ -39,4 +40,37 @@ it('a shell is allowed inside a sandbox, and asked about without one', () => {
   expect(decide([boxed], { tool: 'bash', subjects: ['ls'] })).toMatchObject({ action: 'allow', owner: sandboxOwner });
   expect(action([boxed, narrowing('deny bash')], 'bash')).toBe('deny');
   expect(action([owner()], 'bash')).toBe('ask');
+});
+
+describe('without what a sandbox allows', () => {
+  const text = fc.constantFrom('ls', 'ls a', 'rm a', 'git push');
+  const rule = fc
+    .record({ action: fc.constantFrom('allow', 'ask', 'deny'), on: fc.constantFrom('bash', 'bash:*', 'bash:ls *', 'bash:rm *', '*') })
+    .map(({ action: word, on }) => ({ ...parseRule(`${word} ${on}`), from: 'the user' }));
+  const rules = fc.array(rule, { maxLength: 3 });
+  const others = fc.array(
+    rules.map((each): Ruleset => ({ kind: 'narrowing', owner: 'other', rules: each })),
+    { maxLength: 3 },
+  );
+  const boxed = builtInRuleset([], [], { sandboxed: true });
+
+  it('a call is denied exactly where its rule decides for the owner, or where it is denied anyway', () => {
+    const seen = { denied: 0, left: 0 };
+    fc.assert(
+      fc.property(rules, others, fc.array(text, { minLength: 1, maxLength: 3 }), fc.boolean(), (own, more, subjects, first) => {
+        const user: Ruleset = { ...boxed, rules: [...boxed.rules, ...own] };
+        const all = first ? [user, ...more] : [...more, user];
+        const call = { tool: 'bash', subjects };
+        const usual = decide(all, call);
+        const answer = decide(all, call, { without: sandboxOwner });
+        const lent = subjects.some((each) => decide([user], { tool: 'bash', subjects: [each] }).owner === sandboxOwner);
+        if (lent) expect(answer.action).toBe('deny');
+        else expect(answer).toEqual(usual);
+        if (lent && usual.action !== 'deny') seen.denied++;
+        if (!lent && usual.action !== 'deny') seen.left++;
+      }),
+      { seed: 7, numRuns: 5_000 },
+    );
+    expect(Math.min(seen.denied, seen.left)).toBeGreaterThan(300);
+  });
 });

@@ -23,7 +23,12 @@ export interface As {
 
 export function rightsOf({ tools = ['write', 'bash'], may = [], agent = 'general' }: As = {}): Rights {
   const allowed = new Set([...tools, ...may]);
-  return { agent, tools, decide: (name) => ({ action: allowed.has(name) ? 'allow' : 'deny', owner: 'test', rule: null }) };
+  return {
+    agent,
+    definition: null,
+    tools,
+    decide: (name) => ({ action: allowed.has(name) ? 'allow' : 'deny', owner: 'test', rule: null }),
+  };
 }
 
 /** What a command says, in a sandbox of its own. */

@@ -1,12 +1,21 @@
 import { readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Sandbox, sandboxOwner } from '../../src/ports/sandbox.ts';
+import type { Ruleset } from '../../src/contract/grant.ts';
+import { builtInRuleset, decide, parseRule } from '../../src/parts/policy.ts';
+import type { Sandbox } from '../../src/ports/sandbox.ts';
 import type { Rights } from '../../src/ports/tool.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { call, makeWorkspace } from './support.ts';
 
 const bash = createBash({ sandbox: null });
+
+const ruledBy = (...rulesets: Ruleset[]): Rights => ({
+  agent: 'a',
+  definition: null,
+  tools: ['bash'],
+  decide: (tool, subjects, options) => decide(rulesets, { tool, subjects }, options),
+});
 
 const run = (command: string, input: object = {}) => call(bash, makeWorkspace().workspace, { command, ...input });
 
@@ -110,18 +119,55 @@ test('a sandbox gets the command and its arguments', async () => {
 
 test('what is allowed because of a sandbox is not done without one, and nothing is where it is closed', async () => {
   const { workspace } = makeWorkspace();
-  const rights: Rights = { agent: 'a', tools: ['bash'], decide: () => ({ action: 'allow', owner: sandboxOwner, rule: 'allow bash' }) };
-  const refused = await call(bash, workspace, { command: 'echo x > f' }, { rights });
-  expect(refused).toMatchObject({ isError: true, output: expect.stringContaining('in a sandbox only') });
+  const boxed = builtInRuleset([], [], { sandboxed: true });
+  // One that is stricter without subjects than with them must not hide whose word it is.
+  const hiding: Ruleset = { kind: 'narrowing', owner: 'workspace', rules: ['ask bash', 'allow bash:*'].map(parseRule) };
+  for (const rulesets of [[boxed], [boxed, hiding], [hiding, boxed]]) {
+    const refused = await call(bash, workspace, { command: 'echo x > f' }, { rights: ruledBy(...rulesets) });
+    expect(refused).toMatchObject({ isError: true, output: expect.stringContaining('in a sandbox only') });
+  }
   const closed = createBash({ sandbox: null, closed: 'there is no sandbox' });
   expect(await call(closed, workspace, { command: 'echo x > f' })).toEqual({ isError: true, output: 'there is no sandbox' });
   expect(readdirSync(workspace)).toEqual([]);
 });
 
-test('variables that are granted to one agent', async () => {
-  const granted = createBash({ sandbox: null, secrets: (agent) => (agent === 'one' ? { TOKEN: 'abc' } : {}) });
+test('what the owner allows or a person was asked about is done without a sandbox too', async () => {
   const { workspace } = makeWorkspace();
-  const as = (agent: string): Rights => ({ agent, tools: ['bash'], decide: () => ({ action: 'allow', owner: 'test', rule: null }) });
+  const boxed = builtInRuleset([], [], { sandboxed: true });
+  for (const rule of ['allow bash:echo *', 'ask bash']) {
+    const given: Ruleset = { ...boxed, rules: [...boxed.rules, { ...parseRule(rule), from: 'the user' }] };
+    expect(await call(bash, workspace, { command: 'echo x' }, { rights: ruledBy(given) })).toEqual({ output: 'x' });
+    const other = await call(bash, workspace, { command: 'echo x; touch f' }, { rights: ruledBy(given) });
+    expect(other.isError ?? false).toBe(rule !== 'ask bash');
+  }
+});
+
+test('a workspace is writable where a tool that writes is offered and not denied by now', async () => {
+  const { workspace } = makeWorkspace();
+  const seen: boolean[] = [];
+  const box = boxOf((argv) => argv);
+  const confine: Sandbox['confine'] = (wanted) => {
+    seen.push(wanted.writable);
+    return box.confine(wanted);
+  };
+  const boxed = createBash({ sandbox: { ...box, confine } });
+  const later = (...rules: string[]): Ruleset => ({ kind: 'narrowing', owner: 'a message', rules: rules.map(parseRule) });
+  for (const rules of [[], ['deny write'], ['deny write', 'deny edit'], ['deny *'], ['deny write:x', 'deny edit:x']]) {
+    const rights = ruledBy(builtInRuleset([], [], { sandboxed: true }), later(...rules));
+    await call(boxed, workspace, { command: 'true' }, { rights: { ...rights, tools: ['bash', 'write', 'edit'] } });
+  }
+  expect(seen).toEqual([true, true, false, false, true]);
+});
+
+test('variables that are granted to one agent', async () => {
+  const granted = createBash({ sandbox: null, secrets: ({ agent }) => (agent === 'one' ? { TOKEN: 'abc' } : {}) });
+  const { workspace } = makeWorkspace();
+  const as = (agent: string): Rights => ({
+    agent,
+    definition: null,
+    tools: ['bash'],
+    decide: () => ({ action: 'allow', owner: 'test', rule: null }),
+  });
   const said = async (agent: string) => (await call(granted, workspace, { command: 'echo "[$TOKEN]"' }, { rights: as(agent) })).output;
   expect([await said('one'), await said('other')]).toEqual(['[abc]', '[]']);
 });

@@ -19,6 +19,7 @@ export function makeWorkspace(): { workspace: string; outside: string } {
 /** A run that may do everything but use the network from a shell. */
 const anyRights: Rights = {
   agent: 'general',
+  definition: null,
   tools: ['read', 'write', 'edit', 'bash'],
   decide: (tool) => ({ action: tool === 'network' || tool === 'git' ? 'deny' : 'allow', owner: 'test', rule: null }),
 };

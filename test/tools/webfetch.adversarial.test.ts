@@ -194,6 +194,7 @@ describe('rules', () => {
     const asked: string[] = [];
     const rights = {
       agent: 'general',
+      definition: null,
       tools: ['webfetch'],
       decide: (tool: string, subjects: Subject[]) => {
         const texts = subjects.map((subject) => (typeof subject === 'string' ? subject : subject.text));

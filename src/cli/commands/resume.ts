@@ -11,18 +11,22 @@ import type { Io, Stop } from '../io.ts';
 import { outcomeJson, printJson } from '../json.ts';
 import { type Progress, progressFor } from '../progress.ts';
 import { askOf, groundFlags, sandboxFlag, withApi } from '../session.ts';
+import type { Settings } from '../settings.ts';
 
 /** Goes on with what earlier processes left unfinished, and waits for it. Exit code 0 when all of it has ended, whatever came out. */
 export async function run(args: Args, io: Io): Promise<number> {
   const flags = { ...groundFlags(args), ...sandboxFlag(args) };
   const askMs = askOf(args, io);
   const agents = { chosen: undefined };
+  const adopted = args.has('adopt');
   const patient = args.words.length === 0;
   const progress = progressFor(io, { stream: false, plain: args.has('plain') });
   const party = createParty(io, progress);
   try {
-    await withApi(io, { flags, drive: true, agents, askMs }, async (api) => {
+    await withApi(io, { flags, drive: true, agents, askMs, adopted }, async (api, settings) => {
       const found = await wanted(args, io, api);
+      if (adopted) await take(io, settings);
+      else if (found.length > 0) await io.origin.assert(settings);
       if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
       const of = (dialect: string) => found.filter((tree) => tree.dialect === dialect);
       const others = [...new Set(found.map((tree) => tree.dialect))].filter((dialect) => dialect !== api.dialect.name);
@@ -30,7 +34,7 @@ export async function run(args: Args, io: Io): Promise<number> {
       await Promise.all([
         party.join(api, of(api.dialect.name), { patient }),
         ...others.map((dialect) =>
-          withApi(io, { flags, drive: true, dialect, agents, askMs }, (other) => party.join(other, of(dialect), { patient })),
+          withApi(io, { flags, drive: true, dialect, agents, askMs, adopted }, (other) => party.join(other, of(dialect), { patient })),
         ),
       ]);
     });
@@ -40,6 +44,16 @@ export async function run(args: Args, io: Io): Promise<number> {
   if (args.has('json')) printJson(io, party.outcomes.map(outcomeJson));
   else for (const outcome of party.outcomes) io.out(`${line(outcome, io.colour.out)}\n`);
   return party.code();
+}
+
+/** Who says that it is theirs goes on, also where that cannot be kept. */
+async function take(io: Io, settings: Settings): Promise<void> {
+  try {
+    await io.origin.adopt(settings);
+  } catch (error) {
+    if (!isRetinueError(error)) throw error;
+    io.err(`retinue: the database will not be known next time: ${cleanLine(error.message)}\n`);
+  }
 }
 
 async function wanted(args: Args, io: Io, api: Api): Promise<Interrupted[]> {

@@ -1,5 +1,6 @@
 import type { RunDetail } from '../../api/api.ts';
 import type { Grant } from '../../contract/grant.ts';
+import { formatRule } from '../../parts/policy.ts';
 import { clean, cleanLine } from '../clean.ts';
 import { ended, limitsText } from '../describe.ts';
 import type { Args } from '../flags.ts';
@@ -7,6 +8,7 @@ import { cost, count, paint, statusStyle, statusWords, totalTokens } from '../fo
 import type { Io } from '../io.ts';
 import { detailJson, printJson } from '../json.ts';
 import { groundFlags, withApi } from '../session.ts';
+import { shownServer } from '../shown-server.ts';
 import { runTable } from '../tables.ts';
 import { cut, pad } from '../width.ts';
 
@@ -45,11 +47,29 @@ function text(run: RunDetail, io: Io): string {
   const part = (title: string, body: string) => (body.trim() === '' ? [] : ['', paint(colour, 'bold', title), body.trimEnd()]);
   return `${[
     ...lines,
+    ...(run.endedAt === null && run.grant ? part('Rules', rulesText(run.grant)) : []),
+    ...(run.endedAt === null ? part('Servers', serversText(run.servers)) : []),
     ...part('Task', clean(run.brief?.task ?? '')),
     ...part('Summary', clean(run.outcome?.summary ?? '')),
     ...part('Artifacts', (run.outcome?.artifacts ?? []).map((a) => cleanLine(`${a.kind} ${a.title ?? a.value.slice(0, 200)}`)).join('\n')),
     ...part('Children', run.children.length === 0 ? '' : runTable(run.children, io)),
   ].join('\n')}\n`;
+}
+
+/** What a run that may go on would go on with, in full: whoever looks before `retinue resume --adopt` decides by it. */
+function rulesText({ rulesets }: Grant): string {
+  return rulesets
+    .flatMap(({ kind, owner, rules }) => [
+      cleanLine(`${owner} (${kind}):`),
+      ...rules.map((rule) => cleanLine(`  ${formatRule(rule)}${rule.from === undefined ? '' : ` (${rule.from})`}`)),
+    ])
+    .join('\n');
+}
+
+function serversText(servers: RunDetail['servers']): string {
+  return Object.entries(servers)
+    .map(([name, server]) => cleanLine(`${name}: ${JSON.stringify(shownServer(server))}`))
+    .join('\n');
 }
 
 function grantRows({ workspace, limits, tools, rulesets }: Grant): [string, string][] {

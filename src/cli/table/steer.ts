@@ -7,8 +7,15 @@ export const steerCommands: Command[] = [
     usage: '[ID…] [flags]',
     summary: 'go on with runs whose process is gone, from their last fact',
     about:
-      'Without an ID every interrupted run. No answer of a model and no finished tool call is asked for again; a call that was cut off is told to the model as unknown, or made again where that does no harm. Deadlines count the time in between. Returns when all of it has ended, with exit code 0 whatever came out; --json prints the outcomes.',
-    flags: [ask, sandbox, json, plain, ...ground],
+      'Without an ID every interrupted run. No answer of a model and no finished tool call is asked for again; a call that was cut off is told to the model as unknown, or made again where that does no harm. Deadlines count the time in between. Runs of a database that was not made here, which may have come with the folder, go on only with --adopt: look at them first. Returns when all of it has ended, with exit code 0 whatever came out; --json prints the outcomes.',
+    flags: [
+      { name: 'adopt', help: 'also from a database that was not made here, which counts as yours from then on' },
+      ask,
+      sandbox,
+      json,
+      plain,
+      ...ground,
+    ],
     words: { min: 0, max: many },
     examples: [
       ['retinue resume', 'after a crash, a restart or a closed laptop'],

@@ -1,7 +1,7 @@
 import type { Settings, Sourced } from '../../cli/settings.ts';
+import { bareAddress, shownServer } from '../../cli/shown-server.ts';
 import type { Json } from '../../contract/json.ts';
 import { defaultLimits, type LimitName } from '../../contract/limits.ts';
-import type { McpServer } from '../../contract/mcp-server.ts';
 import type { Config } from './schema.ts';
 
 /** A file that counts, after what is not trusted was left out of it. Later layers win. */
@@ -75,21 +75,6 @@ export function sourcesOf(settings: Omit<Settings, 'sources'>, layers: Layer[]):
       })),
     ),
   ];
-}
-
-/** Of variables and headers the names alone: their values may be secrets. */
-function shownServer({ env, headers, url, ...rest }: McpServer): Json {
-  const names = (record: object | undefined) => (record === undefined ? undefined : Object.keys(record));
-  const address = url === undefined ? undefined : URL.canParse(url) ? bareAddress(url) : url;
-  return defined({ ...rest, url: address, env: names(env), headers: names(headers) }) as Json;
-}
-
-/** An address may carry a password or a token; neither is for the eyes. */
-function bareAddress(address: string): string {
-  const url = new URL(address);
-  const secret = url.username !== '' || url.password !== '' || url.search !== '';
-  Object.assign(url, { username: '', password: '', search: '', hash: '' });
-  return secret ? `${url.href} (credentials not shown)` : address;
 }
 
 function defined<T extends object>(value: T): Partial<T> {

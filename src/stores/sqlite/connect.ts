@@ -27,7 +27,7 @@ export async function connect(path: string, durability: 'normal' | 'full', timin
 
 function attempt(path: string, durability: 'normal' | 'full', timing: Conditions): DatabaseSync {
   if (inspect(path, migrations.length) === 'absent') {
-    createDatabase(path, { crash: timing.crash });
+    createDatabase(path, { crash: timing.crash, made: timing.made });
     inspect(path, migrations.length);
   }
   const db = new DatabaseSync(existing(path), { timeout: timing.busy, enableForeignKeyConstraints: false });

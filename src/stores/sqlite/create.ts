@@ -22,8 +22,8 @@ const sinceBoot = () => Number(process.hrtime.bigint() / 1_000_000n);
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { durability = 'normal', now = sinceBoot, warn = () => {} } = options;
   const path = placeOf(options.path);
-  const { crash } = options;
-  const timing = { ...defaultTiming, ...options.timing, crash };
+  const { crash, made } = options;
+  const timing = { ...defaultTiming, ...options.timing, crash, made };
   const db = await connect(path, durability, timing);
   const statements = createStatements(db);
   const kysely = createKysely(statements);

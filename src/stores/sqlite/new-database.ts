@@ -4,14 +4,16 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RetinueError } from '../../contract/error.ts';
 import { applicationId, type MigrateOptions, migrate } from './migrations.ts';
+import type { SqliteOptions } from './options.ts';
 
 /**
  * Makes the database beside its place and then gives it its name, so that nobody ever sees half of one. Where another
  * process was faster, its database stays.
  */
-export function createDatabase(path: string, options: MigrateOptions = {}): void {
+export function createDatabase(path: string, { made, ...options }: MigrateOptions & Pick<SqliteOptions, 'made'> = {}): void {
   const directory = dirname(path);
   makeDirectory(directory, path);
+  refuseLeftover(path);
   const draft = join(directory, `.${basename(path)}.${randomBytes(4).toString('hex')}`);
   try {
     const db = new DatabaseSync(draft);
@@ -23,6 +25,7 @@ export function createDatabase(path: string, options: MigrateOptions = {}): void
     } finally {
       db.close();
     }
+    made?.(draft, path);
     place(draft, path);
     sync(directory);
   } finally {
@@ -57,6 +60,14 @@ export function refuseLinked(path: string): void {
   const directory = dirname(path);
   if (basename(directory) !== '.retinue' || !isLink(directory)) return;
   throw new RetinueError('store_io', `${directory} is a link: the database is not kept behind one. Remove it, or name another database.`);
+}
+
+/** SQLite would write what is in a journal of this name into the new database, whoever put it there. */
+function refuseLeftover(path: string): void {
+  const left = `${path}-journal`;
+  // Where the database is there by now, the journal is that of the process that was faster.
+  if (!existsSync(left) || existsSync(path)) return;
+  throw new RetinueError('store_io', `${left} lies there without its database: it may have come with the folder. Move it away.`);
 }
 
 function isLink(path: string): boolean {

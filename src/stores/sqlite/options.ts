@@ -28,11 +28,14 @@ export interface SqliteOptions {
   timing?: Partial<Timing>;
   /** Told when the write-ahead log keeps growing because a reader holds an old snapshot. */
   warn?: (message: string) => void;
+  /** Told of a database that is new, before it gets its name: `draft` is the file. */
+  made?: ((draft: string, path: string) => void) | undefined;
   /** Nothing in production. */
   crash?: Crash | undefined;
 }
 
 /** What the parts of a store are told of its circumstances. */
 export interface Conditions extends Timing {
+  made?: SqliteOptions['made'];
   crash?: Crash | undefined;
 }

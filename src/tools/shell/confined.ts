@@ -1,5 +1,6 @@
 import type { Confined, Sandbox } from '../../ports/sandbox.ts';
 import { sandboxOwner } from '../../ports/sandbox.ts';
+import type { Subject } from '../../ports/subject.ts';
 import type { Rights } from '../../ports/tool.ts';
 import { closedAliases, protectedAliases } from '../paths.ts';
 import { type Refusal, refuse } from '../refusal.ts';
@@ -13,14 +14,15 @@ export type Done = { ok: true; ran: Ran & { ok: true } /** Sentences for the mod
  * somebody has allowed, not what is allowed because of a sandbox.
  */
 export async function runConfined(
-  order: Omit<Order, 'box'>,
+  { subjects, ...order }: Omit<Order, 'box'> & { /** As rules were asked about the call. */ subjects(): Promise<Subject[]> },
   rights: Rights,
   { sandbox, closed }: { sandbox: Sandbox | null; closed?: string | null },
 ): Promise<Done> {
   if (closed) return refuse(closed);
-  if (sandbox === null) return runOpen(order, rights);
+  if (sandbox === null) return runOpen(order, rights, await subjects());
   const may = (name: string) => rights.decide(name, []).action === 'allow';
-  const writable = rights.tools.includes('write') || rights.tools.includes('edit');
+  // Rules may have come since the tools were offered.
+  const writable = ['write', 'edit'].some((name) => rights.tools.includes(name) && rights.decide(name, []).action !== 'deny');
   const git = may('git');
   const kept = git ? protectedAliases.filter((name) => name !== '.git') : protectedAliases;
   const planted = writable ? watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
@@ -37,9 +39,9 @@ export async function runConfined(
   return { ok: true, ran, notes: [...reached, ...moved.map((name) => `${name} may not be made by a command; it was renamed`)] };
 }
 
-async function runOpen(order: Order, rights: Rights): Promise<Done> {
-  const { action, owner } = rights.decide('bash', []);
-  if (action === 'allow' && owner === sandboxOwner)
+/** Each owner's word about each subject counts, not only the one that decided: another ruleset may have been stricter, and was answered. */
+async function runOpen(order: Order, rights: Rights, subjects: Subject[]): Promise<Done> {
+  if (rights.decide('bash', subjects, { without: sandboxOwner }).action === 'deny')
     return refuse('commands of this run are allowed in a sandbox only, and there is none here now; `retinue doctor` says how to get one');
   const ran = await run(order);
   return ran.ok ? { ok: true, ran, notes: [] } : ran;

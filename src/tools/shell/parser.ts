@@ -58,10 +58,19 @@ export function parse(source: string): Node {
   try {
     if (tree.rootNode.hasError)
       return refuse('does not parse as bash', 'check quotes and brackets, or write it as several simpler commands');
-    return copy(tree.walk(), 0, { left: maxNodes });
+    return copied(tree.walk());
   } finally {
     tree.delete();
     parser.reset();
+  }
+}
+
+/** The cursor is given back at once: left to the collector, its memory would be freed at a time when it is no longer its own. */
+function copied(cursor: TreeCursor): Node {
+  try {
+    return copy(cursor, 0, { left: maxNodes });
+  } finally {
+    cursor.delete();
   }
 }
 
