@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { openQuestions } from '../../src/api/questions.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 
 const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
@@ -42,7 +43,8 @@ export function createTorturePlace(url: string): TorturePlace {
   };
 
   async function read<T>(look: (store: Store) => Promise<T>): Promise<T> {
-    const store = await openSqliteStore({ path: db });
+    // Made here it would be nobody's: the program that was killed before it made one makes it.
+    const store = existsSync(db) ? await openSqliteStore({ path: db }) : createMemoryStore();
     try {
       return await look(store);
     } finally {
