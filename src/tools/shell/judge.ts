@@ -5,18 +5,17 @@
  *  2. Hostile flags come from tables; a flag counts wherever it stands, also after `--`, abbreviated or in a cluster.
  *  3. An argument that names a place outside the workspace makes every command unsafe, unless its program takes text there.
  */
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import type { Subject } from '../../ports/subject.ts';
-import { isProtected } from '../paths.ts';
-import { pathSubjects } from '../subject.ts';
 import { isHostile, textsOf } from './flags.ts';
 import { codeOf, otherNames } from './other-names.ts';
-import { type Places, strays } from './places.ts';
+import { type Places, strays, targets } from './places.ts';
 import { refuse } from './refuse.ts';
 import type { Simple } from './simple.ts';
 import { verbOf } from './verbs/index.ts';
-import { operands, type Verb } from './verbs/verb.ts';
+import type { Verb } from './verbs/verb.ts';
 import { shownWords, type Word } from './word.ts';
+import { writingHazard, writtenBy } from './writing.ts';
 
 const maxWrapped = 100;
 const program = /^[\p{L}\p{N}_.+/[\]-]+$/u;
@@ -62,7 +61,7 @@ export function judge({ words, sets }: Simple, circumstances: Circumstances): Ju
   const subjects: Subject[] = [why === null ? text : { text: sets.length > 0 ? `${sets.join(' ')} ${text}` : text, unsafe: why }];
   if (sets.length > 0) aliases.add(text);
   for (const alias of aliases) subjects.push({ text: alias, alias: true });
-  const files = written.flatMap((path) => pathSubjects(path, circumstances.workspace));
+  const files = written.flatMap((path) => targets(path, circumstances.workspace, circumstances.places));
   for (const file of files) subjects.push({ text: file, alias: true, tool: 'write' });
   return { subjects, code };
 }
@@ -94,7 +93,7 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
   if (first && verb.first?.includes(first.text)) return `\`${base} ${first.text}\` does more than its words show`;
   if (verb.first && rest[0]?.text.startsWith('-') && rest.some(({ text }) => verb.first?.includes(text)))
     return `\`${base}\` does more than its words show`;
-  const checked = verb.check?.(words) ?? null;
+  const checked = verb.check?.(words, circumstances.places) ?? null;
   if (checked !== null) return checked;
   if (base === 'git' && circumstances.moves) return 'in another folder git obeys what lies there';
   if (verb.text) return null;
@@ -103,23 +102,5 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
     const stray = texts.has(word) ? null : strays(word.text, circumstances.places);
     if (stray !== null) return stray;
   }
-  return writingHazard(words, verb, circumstances.workspace);
-}
-
-function writingHazard(words: Word[], verb: Verb, workspace: string): string | null {
-  if (verb.writes === undefined) return null;
-  const found = operands(words).find(({ literal, text }) => !literal && !/^(\.\/)?[^*?[./][^*?[/]*\//.test(text) && !/^[<>]\(/.test(text));
-  if (found) return `nobody knows what \`${found.text}\` finds`;
-  const paths = [...operands(words).map(({ text }) => text), ...writtenBy(words, verb)];
-  const written = paths.find((path) => pathSubjects(path, workspace).some((each) => isProtected(each)));
-  return written === undefined ? null : `\`${written}\` is protected`;
-}
-
-/** With several operands the last may be a folder: then files of their names are made in it. */
-function writtenBy(words: Word[], { writes }: Verb): string[] {
-  if (writes === undefined) return [];
-  const paths = operands(words).map(({ text }) => text);
-  if (writes === 'all') return paths;
-  const last = paths.at(-1);
-  return last === undefined ? [] : [last, ...paths.slice(0, -1).map((path) => join(last, basename(path)))];
+  return writingHazard(words, verb, circumstances);
 }

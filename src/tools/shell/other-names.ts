@@ -29,8 +29,20 @@ export function otherNames(words: Word[]): string[] {
 }
 
 /** Whole command lines in the words. */
-export function codeOf(words: Word[], { code }: Verb): string[] {
+export function codeOf(words: Word[], { code, lines = [] }: Verb): string[] {
   const rest = words.slice(1).map(({ text }) => text);
+  return [...codeIn(rest, code), ...rest.flatMap((text, index) => lineAt(text, rest.slice(index + 1), lines))];
+}
+
+/** What stands behind a word of `lines`, or touches it. */
+function lineAt(text: string, after: string[], lines: string[]): string[] {
+  const flag = lines.find((each) => (each.startsWith('--') ? text.startsWith(`${each}=`) : /^-/.test(each) && text.startsWith(each)));
+  if (flag !== undefined && text !== flag) return [text.slice(flag.length).replace(/^=/, '')];
+  if (!lines.includes(text) || after.length === 0) return [];
+  return [...new Set([after[0] as string, after.join(' ')])];
+}
+
+function codeIn(rest: string[], code: Verb['code']): string[] {
   if (code === 'words') return [rest.join(' '), ...rest.filter((text) => /[\s;&|`$(]/.test(text))];
   if (code === 'split') return rest.flatMap((text, index) => splitIn(text, rest[index + 1]));
   if (code !== 'flag') return [];

@@ -3,9 +3,8 @@
  * docs/shell-rules.md tells it to those who write rules.
  */
 import type { Subject } from '../../ports/subject.ts';
-import { pathSubjects } from '../subject.ts';
 import { type Judged, judge } from './judge.ts';
-import { enter, isDevice, type Places, placesOf, strays } from './places.ts';
+import { enter, isDevice, type Places, placesOf, strays, targets } from './places.ts';
 import { refuse } from './refuse.ts';
 import { readScript } from './script.ts';
 import type { Redirection } from './simple.ts';
@@ -86,7 +85,7 @@ function redirected({ writes, operator, target }: Redirection, workspace: string
   if (/&$/.test(operator) && /^\d+-?$|^-$/.test(path)) return [];
   if (target.literal && isDevice(path) && (writes ? /^\/dev\/(null|stdout|stderr|fd\/\d+)$/.test(path) : true)) return [];
   if (writes) {
-    const written = target.loose === null ? pathSubjects(path, workspace) : [path];
+    const written = target.loose === null ? targets(path, workspace, places) : [path];
     return [{ text, unsafe: 'it writes a file' }, ...written.map((each): Subject => ({ text: each, alias: true, tool: 'write' }))];
   }
   if (operator.endsWith('-')) return [];

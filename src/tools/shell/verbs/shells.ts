@@ -64,7 +64,7 @@ const liner: Verb = { always: 'it executes its words as a command', wraps: true,
 const runners: Record<string, Verb> = {
   ...Object.fromEntries('npx bunx uvx pipx dotenv'.split(' ').map((name) => [name, { runs: ['*'] }])),
   ...Object.fromEntries(
-    'pnpm yarn poetry pipenv uv bundle hatch rye rbenv pyenv'.split(' ').map((name) => [name, { runs: ['exec', 'dlx', 'x', 'run'] }]),
+    'yarn poetry pipenv uv bundle hatch rye rbenv pyenv'.split(' ').map((name) => [name, { runs: ['exec', 'dlx', 'x', 'run'] }]),
   ),
 };
 
@@ -95,5 +95,5 @@ export function interpreterOf(name: string): Verb | undefined {
   if (flags === undefined) return undefined;
   const verb = interpreter(flags);
   if (plain !== 'deno' && plain !== 'bun') return verb;
-  return { ...verb, check: (words) => (firstWords.has(words[1]?.text ?? '') ? null : (verb.check?.(words) ?? null)) };
+  return { ...verb, check: (words, places) => (firstWords.has(words[1]?.text ?? '') ? null : (verb.check?.(words, places) ?? null)) };
 }
