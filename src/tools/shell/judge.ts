@@ -7,6 +7,7 @@
  */
 import { basename } from 'node:path';
 import type { Subject } from '../../ports/subject.ts';
+import { expandBraces } from './braces.ts';
 import { isHostile, textsOf } from './flags.ts';
 import { codeOf, otherNames } from './other-names.ts';
 import { type Places, strays, targets } from './places.ts';
@@ -35,6 +36,8 @@ export interface Circumstances {
 
 export function judge({ words, sets }: Simple, circumstances: Circumstances): Judged {
   const [name] = words as [Word];
+  // A name that bash makes of a pattern or of braces is one that no rule can deny.
+  if (isMade(name)) refuse(`has a pattern or braces in the name of a command, \`${name.text}\``, 'write the name out');
   const base = basename(name.text);
   const known = verbOf(base) ?? {};
   // That words are text holds for what bash does itself, not for some program of that name.
@@ -63,7 +66,24 @@ export function judge({ words, sets }: Simple, circumstances: Circumstances): Ju
   for (const alias of aliases) subjects.push({ text: alias, alias: true });
   const files = written.flatMap((path) => targets(path, circumstances.workspace, circumstances.places));
   for (const file of files) subjects.push({ text: file, alias: true, tool: 'write' });
+  const made = expandBraces(words);
+  if (made !== null && made.length > 0) {
+    const inner = judge({ words: made, sets: [] }, circumstances);
+    subjects.push(...inner.subjects.map(asAlias));
+    code.push(...inner.code);
+  }
   return { subjects, code };
+}
+
+/** The same for rules that deny or ask alone. */
+export function asAlias(subject: Subject): Subject {
+  if (typeof subject === 'string') return { text: subject, alias: true };
+  const { text, tool } = subject;
+  return { text, alias: true, ...(tool !== undefined && { tool }) };
+}
+
+function isMade({ mask, text }: Word): boolean {
+  return text !== '[' && text !== '[[' && (/[*?[]/.test(mask) || (mask.includes('{') && /[}]/.test(mask)));
 }
 
 /** Where the command begins that a runner such as `npm exec` is given, or 0. */
@@ -85,6 +105,10 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
   if (!program.test(name.text) && base !== ':') return 'its name is no plain name of a program';
   if (/(^|\/)\.\.(\/|$)/.test(name.text)) return 'the program lies outside the workspace';
   if (verb.always !== undefined) return verb.always;
+  const listed = verb.text
+    ? rest.find(({ mask, text }) => /[*?[]/.test(mask) && (/[$`]/.test(text) || strays(text, circumstances.places) !== null))
+    : undefined;
+  if (listed && base !== '[[') return `nobody knows what \`${listed.text}\` finds`;
   const loose = verb.text ? undefined : rest.find((word) => word.loose !== null);
   if (loose) return loose.loose;
   const odd = rest.find((word) => isHostile(word, verb));

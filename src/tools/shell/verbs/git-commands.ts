@@ -61,7 +61,8 @@ const reading: Record<string, GitCommand> = {
   'diff-files': diff,
   'range-diff': { ...log, long: [...list(`${shows} ${walks} creation-factor no-dual-color`)] },
   status: {
-    plain: 'sbvzuno',
+    plain: 'sbvz',
+    valued: 'u',
     long: list(
       'short branch show-stash porcelain long verbose untracked-files ignored ahead-behind no-ahead-behind renames no-renames find-renames ignore-submodules column no-column null',
     ),

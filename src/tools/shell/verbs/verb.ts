@@ -26,6 +26,8 @@ export interface Verb {
   code?: 'flag' | 'split' | 'words';
   /** Words behind which, or in the rest of which, a command line stands (`--call`, `git bisect run`). */
   lines?: string[];
+  /** Bash evaluates indices in its words, and what is substituted in them. */
+  evaluates?: boolean;
   /** Long flags may also begin with one dash, or with three. */
   anyDashes?: boolean;
   /** All its words are text: neither paths nor expansions in them do harm. */
