@@ -1,5 +1,5 @@
 // Every entry of the corpus is decided as it says. Nothing that asks or denies there may come out as allowed.
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { RuleAction } from '../../src/contract/grant.ts';
@@ -19,7 +19,8 @@ const corpus = JSON.parse(readFileSync(file, 'utf8')) as { rulesets: Record<stri
 beforeAll(loadParser);
 
 test('the corpus of shell commands', () => {
-  const { workspace } = makeWorkspace();
+  const { workspace, outside } = makeWorkspace();
+  plant(workspace, outside);
   const wrong: string[] = [];
   let wronglyAllowed = 0;
   const counts = { allow: 0, ask: 0, deny: 0 };
@@ -38,6 +39,17 @@ test('the corpus of shell commands', () => {
   expect(wrong).toEqual([]);
   expect(length).toBeGreaterThanOrEqual(320);
 });
+
+/** What a hostile repository may bring along: links that stay inside, links that lead out, and a repository as a folder. */
+function plant(workspace: string, outside: string): void {
+  for (const folder of ['deep/b/c/d', 'sub.git/hooks', 'named.git', 'evil', 'https:', '.claude'])
+    mkdirSync(join(workspace, folder), { recursive: true });
+  writeFileSync(join(outside, 'secret'), 'secret');
+  symlinkSync('.', join(workspace, 'up'));
+  symlinkSync('../../../..', join(workspace, 'deep/b/c/d/up'));
+  symlinkSync('../outside/secret', join(workspace, 'leading-out'));
+  symlinkSync('../../outside', join(workspace, 'https:/host'));
+}
 
 test('no entry stands there twice', () => {
   const keys = corpus.entries.map(({ rules, command }) => JSON.stringify([rules, command]));

@@ -2,11 +2,11 @@ import type { Verb } from './verbs/verb.ts';
 import type { Word } from './word.ts';
 
 /** Whether the table of a program calls this flag hostile: alone, abbreviated, in a cluster or with its value. */
-export function isHostile({ text }: Word, { short = '', values = '', long = [], words = [] }: Verb): boolean {
+export function isHostile({ text }: Word, { short = '', values = '', long = [], words = [], anyDashes = false }: Verb): boolean {
   if (words.includes(text)) return true;
-  if (text.startsWith('--') && text.length > 2) {
-    const name = text.slice(2).split('=', 1)[0] as string;
-    return name !== '' && long.some((each) => each.startsWith(name));
+  if (anyDashes ? /^-+[^-]/.test(text) : /^--+[^-]/.test(text)) {
+    const name = text.replace(/^-+/, '').split('=', 1)[0] as string;
+    if (name.length > (text.startsWith('--') ? 0 : 1) && long.some((each) => each.startsWith(name))) return true;
   }
   if (!/^-[^-]/.test(text)) return false;
   for (const letter of text.slice(1)) {
@@ -22,6 +22,8 @@ export function textsOf(rest: Word[], { textAfter, textFlags = [], textFor }: Ve
   const isFor = textFor === undefined || textFor.includes(rest[0]?.text ?? '');
   if (isFor)
     for (const [index, word] of rest.entries()) {
+      if (word.text === '--') break;
+      if (isValue(rest, index, { texts, textAfter })) continue;
       if (textFlags.some((flag) => word.text.startsWith(`${flag}=`))) texts.add(word);
       const next = rest[index + 1];
       if (next && textFlags.includes(word.text)) texts.add(next);
@@ -33,6 +35,14 @@ export function textsOf(rest: Word[], { textAfter, textFlags = [], textFor }: Ve
     if (first && !first.text.startsWith('-')) texts.add(first);
   }
   return texts;
+}
+
+/** Whether what looks like a flag may be the value of the flag before it, as `--regexp` is in `grep -ve --regexp file`. */
+function isValue(rest: Word[], index: number, { texts, textAfter }: { texts: Set<Word>; textAfter: Verb['textAfter'] }): boolean {
+  if (texts.has(rest[index] as Word)) return true;
+  const before = rest[index - 1];
+  if (!textAfter || !before?.text.startsWith('-') || texts.has(before)) return false;
+  return !isPlainFlag(before.text, textAfter) && !/^-[ABCm]?\d+$|^--[\w-]+=/.test(before.text);
 }
 
 const none = { letters: '', long: [] };

@@ -5,18 +5,18 @@
  *  2. Hostile flags come from tables; a flag counts wherever it stands, also after `--`, abbreviated or in a cluster.
  *  3. An argument that names a place outside the workspace makes every command unsafe, unless its program takes text there.
  */
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import type { Subject } from '../../ports/subject.ts';
-import { isProtected } from '../paths.ts';
-import { pathSubjects } from '../subject.ts';
+import { expandBraces } from './braces.ts';
 import { isHostile, textsOf } from './flags.ts';
 import { codeOf, otherNames } from './other-names.ts';
-import { type Places, strays } from './places.ts';
+import { type Places, strays, targets } from './places.ts';
 import { refuse } from './refuse.ts';
 import type { Simple } from './simple.ts';
 import { verbOf } from './verbs/index.ts';
-import { operands, type Verb } from './verbs/verb.ts';
+import type { Verb } from './verbs/verb.ts';
 import { shownWords, type Word } from './word.ts';
+import { writingHazard, writtenBy } from './writing.ts';
 
 const maxWrapped = 100;
 const program = /^[\p{L}\p{N}_.+/[\]-]+$/u;
@@ -36,6 +36,8 @@ export interface Circumstances {
 
 export function judge({ words, sets }: Simple, circumstances: Circumstances): Judged {
   const [name] = words as [Word];
+  // A name that bash makes of a pattern or of braces is one that no rule can deny.
+  if (isMade(name)) refuse(`has a pattern or braces in the name of a command, \`${name.text}\``, 'write the name out');
   const base = basename(name.text);
   const known = verbOf(base) ?? {};
   // That words are text holds for what bash does itself, not for some program of that name.
@@ -62,9 +64,26 @@ export function judge({ words, sets }: Simple, circumstances: Circumstances): Ju
   const subjects: Subject[] = [why === null ? text : { text: sets.length > 0 ? `${sets.join(' ')} ${text}` : text, unsafe: why }];
   if (sets.length > 0) aliases.add(text);
   for (const alias of aliases) subjects.push({ text: alias, alias: true });
-  const files = written.flatMap((path) => pathSubjects(path, circumstances.workspace));
+  const files = written.flatMap((path) => targets(path, circumstances.workspace, circumstances.places));
   for (const file of files) subjects.push({ text: file, alias: true, tool: 'write' });
+  const made = expandBraces(words);
+  if (made !== null && made.length > 0) {
+    const inner = judge({ words: made, sets: [] }, circumstances);
+    subjects.push(...inner.subjects.map(asAlias));
+    code.push(...inner.code);
+  }
   return { subjects, code };
+}
+
+/** The same for rules that deny or ask alone. */
+export function asAlias(subject: Subject): Subject {
+  if (typeof subject === 'string') return { text: subject, alias: true };
+  const { text, tool } = subject;
+  return { text, alias: true, ...(tool !== undefined && { tool }) };
+}
+
+function isMade({ mask, text }: Word): boolean {
+  return text !== '[' && text !== '[[' && (/[*?[]/.test(mask) || (mask.includes('{') && /[}]/.test(mask)));
 }
 
 /** Where the command begins that a runner such as `npm exec` is given, or 0. */
@@ -86,6 +105,10 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
   if (!program.test(name.text) && base !== ':') return 'its name is no plain name of a program';
   if (/(^|\/)\.\.(\/|$)/.test(name.text)) return 'the program lies outside the workspace';
   if (verb.always !== undefined) return verb.always;
+  const listed = verb.text
+    ? rest.find(({ mask, text }) => /[*?[]/.test(mask) && (/[$`]/.test(text) || strays(text, circumstances.places) !== null))
+    : undefined;
+  if (listed && base !== '[[') return `nobody knows what \`${listed.text}\` finds`;
   const loose = verb.text ? undefined : rest.find((word) => word.loose !== null);
   if (loose) return loose.loose;
   const odd = rest.find((word) => isHostile(word, verb));
@@ -94,7 +117,7 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
   if (first && verb.first?.includes(first.text)) return `\`${base} ${first.text}\` does more than its words show`;
   if (verb.first && rest[0]?.text.startsWith('-') && rest.some(({ text }) => verb.first?.includes(text)))
     return `\`${base}\` does more than its words show`;
-  const checked = verb.check?.(words) ?? null;
+  const checked = verb.check?.(words, circumstances.places) ?? null;
   if (checked !== null) return checked;
   if (base === 'git' && circumstances.moves) return 'in another folder git obeys what lies there';
   if (verb.text) return null;
@@ -103,23 +126,5 @@ function hazardOf(words: Word[], { verb, base, circumstances }: Case): string | 
     const stray = texts.has(word) ? null : strays(word.text, circumstances.places);
     if (stray !== null) return stray;
   }
-  return writingHazard(words, verb, circumstances.workspace);
-}
-
-function writingHazard(words: Word[], verb: Verb, workspace: string): string | null {
-  if (verb.writes === undefined) return null;
-  const found = operands(words).find(({ literal, text }) => !literal && !/^(\.\/)?[^*?[./][^*?[/]*\//.test(text) && !/^[<>]\(/.test(text));
-  if (found) return `nobody knows what \`${found.text}\` finds`;
-  const paths = [...operands(words).map(({ text }) => text), ...writtenBy(words, verb)];
-  const written = paths.find((path) => pathSubjects(path, workspace).some((each) => isProtected(each)));
-  return written === undefined ? null : `\`${written}\` is protected`;
-}
-
-/** With several operands the last may be a folder: then files of their names are made in it. */
-function writtenBy(words: Word[], { writes }: Verb): string[] {
-  if (writes === undefined) return [];
-  const paths = operands(words).map(({ text }) => text);
-  if (writes === 'all') return paths;
-  const last = paths.at(-1);
-  return last === undefined ? [] : [last, ...paths.slice(0, -1).map((path) => join(last, basename(path)))];
+  return writingHazard(words, verb, circumstances);
 }

@@ -5,6 +5,7 @@ import { refuse } from './refuse.ts';
 import { checkedWord, readCommand, readRedirected, readRedirection, runs, type Script } from './simple.ts';
 import { readTest } from './test-command.ts';
 import { checkTree, type Tree } from './tree.ts';
+import { isShell } from './verbs/shells.ts';
 import { readWord } from './word.ts';
 
 const maxCommands = 50;
@@ -14,7 +15,7 @@ const simpler = 'write it as several simpler commands';
 
 export function readScript(source: string): Script {
   const tree = checkTree(source, parse(source));
-  const script: Script = { commands: [], redirections: [], hazards: [] };
+  const script: Script = { commands: [], redirections: [], hazards: [], code: [] };
   const parents = new Map(tree.nodes.flatMap((node) => node.children.map((child) => [child, node] as const)));
   for (const node of tree.nodes) readNode(tree, node, { script, parents });
   const count = script.commands.length + script.hazards.length + script.redirections.length;
@@ -48,7 +49,10 @@ function readNode(tree: Tree, node: Node, { script, parents }: Reading): void {
       return;
     case 'herestring_redirect':
       for (const [start, end] of runs(node.children.filter(({ named, type }) => named && type !== 'file_descriptor')))
-        checkedWord(tree, start, end);
+        script.code.push(...readByShell(tree, node, { text: checkedWord(tree, start, end).text, parents }));
+      return;
+    case 'heredoc_body':
+      script.code.push(...readByShell(tree, node, { text: tree.source.slice(node.start, node.end), parents }));
       return;
     case 'variable_assignment':
     case 'variable_assignments':
@@ -66,7 +70,12 @@ function readNode(tree: Tree, node: Node, { script, parents }: Reading): void {
       const name = node.children.find(({ field }) => field === 'variable');
       const variable = name ? tree.source.slice(name.start, name.end) : '';
       if (!plainVariable.test(variable)) hazard('it sets a variable', `for ${variable}`);
-      for (const [start, end] of runs(node.children.filter(({ field }) => field === 'value'))) readWord(tree, start, end);
+      for (const [start, end] of runs(node.children.filter(({ field }) => field === 'value'))) {
+        const { text: value, literal } = readWord(tree, start, end);
+        // Without quotes the variable becomes whatever such a pattern finds.
+        if (/[*?[]/.test(value) && (literal || /^[/~]|\.\.|\$/.test(value)))
+          hazard('nobody knows what the pattern finds', `for ${variable}`);
+      }
       return;
     }
     case 'case_statement':
@@ -95,4 +104,18 @@ function readNode(tree: Tree, node: Node, { script, parents }: Reading): void {
     case 'subscript':
       hazard('the index of an array can start commands');
   }
+}
+
+/** A here-text that goes to a command with the name of a shell in its words is a script. */
+function readByShell(tree: Tree, node: Node, { text, parents }: { text: string; parents: Map<Node, Node> }): string[] {
+  let owner = parents.get(node);
+  while (owner && owner.type !== 'redirected_statement' && owner.type !== 'command') owner = parents.get(owner);
+  if (owner === undefined) return [];
+  const end = Math.min(node.start, owner.end);
+  return tree.source
+    .slice(owner.start, end)
+    .split(/[\s;&|()'"\\]+/)
+    .some(isShell)
+    ? [text]
+    : [];
 }

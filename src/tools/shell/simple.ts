@@ -21,6 +21,8 @@ export interface Script {
   redirections: Redirection[];
   /** What is no command and yet no rule about commands may allow: text and why. */
   hazards: { text: string; why: string }[];
+  /** Command lines in texts: what a shell reads from a here-document, what an index substitutes. */
+  code: string[];
 }
 
 const reserved = new Set('if then else elif fi do done case esac while until for select function in { } ! [[ ]]'.split(' '));

@@ -3,9 +3,8 @@
  * docs/shell-rules.md tells it to those who write rules.
  */
 import type { Subject } from '../../ports/subject.ts';
-import { pathSubjects } from '../subject.ts';
-import { type Judged, judge } from './judge.ts';
-import { enter, isDevice, type Places, placesOf, strays } from './places.ts';
+import { asAlias, type Judged, judge } from './judge.ts';
+import { enter, isDevice, type Places, placesOf, strays, targets } from './places.ts';
 import { refuse } from './refuse.ts';
 import { readScript } from './script.ts';
 import type { Redirection } from './simple.ts';
@@ -47,7 +46,7 @@ function subjectsOf(command: string, workspace: string, lines: Set<string>): Sub
     ...script.hazards.map(({ text, why }): Subject => ({ text, unsafe: why })),
     ...script.redirections.flatMap((each) => redirected(each, workspace, places)),
   ];
-  for (const code of judged.flatMap((each) => each.code)) {
+  for (const code of [...judged.flatMap((each) => each.code), ...script.code]) {
     if (lines.has(code)) continue;
     lines.add(code);
     // What another shell gets can do no more here than deny: the command that hands it over is unsafe already.
@@ -60,12 +59,6 @@ function subjectsOf(command: string, workspace: string, lines: Set<string>): Sub
 
 function withoutBash(subject: Subject): Subject {
   return typeof subject === 'string' ? { text: subject, unsafe: 'there is no bash, and another shell may read it differently' } : subject;
-}
-
-function asAlias(subject: Subject): Subject {
-  if (typeof subject === 'string') return { text: subject, alias: true };
-  const { text, tool } = subject;
-  return { text, alias: true, ...(tool !== undefined && { tool }) };
 }
 
 function checkText(command: string): void {
@@ -86,7 +79,7 @@ function redirected({ writes, operator, target }: Redirection, workspace: string
   if (/&$/.test(operator) && /^\d+-?$|^-$/.test(path)) return [];
   if (target.literal && isDevice(path) && (writes ? /^\/dev\/(null|stdout|stderr|fd\/\d+)$/.test(path) : true)) return [];
   if (writes) {
-    const written = target.loose === null ? pathSubjects(path, workspace) : [path];
+    const written = target.loose === null ? targets(path, workspace, places) : [path];
     return [{ text, unsafe: 'it writes a file' }, ...written.map((each): Subject => ({ text: each, alias: true, tool: 'write' }))];
   }
   if (operator.endsWith('-')) return [];

@@ -1,3 +1,4 @@
+import { substituted } from './other-names.ts';
 import type { Node } from './parser.ts';
 import { refuse } from './refuse.ts';
 import { addCommand, type Script } from './simple.ts';
@@ -10,9 +11,11 @@ export function readTest(tree: Tree, node: Node, script: Script): void {
   const open = node.children[0]?.type ?? '';
   if (open === '[[') {
     if (/[;\n]/.test(text) || !/\s\]\]$/.test(text)) refuse('has a [[ … ]] that cannot be judged', 'write it more simply');
-    const why = /\s-(eq|ne|lt|le|gt|ge|v|R)\s/.test(text) ? 'it evaluates what is in a variable' : null;
-    if (why !== null) script.hazards.push({ text: text.replace(/\s+/g, ' '), why });
-    else
+    const why = /[\s(!]-(eq|ne|lt|le|gt|ge|v|R)\b/.test(text) ? 'it evaluates what is in a variable' : null;
+    if (why !== null) {
+      script.hazards.push({ text: text.replace(/\s+/g, ' '), why });
+      script.code.push(...substituted(text));
+    } else
       script.commands.push({
         words: [literalWord('[['), { ...literalWord(text.slice(2, -2).trim()), literal: false }, literalWord(']]')],
         sets: [],

@@ -63,7 +63,7 @@ export const files: Record<string, Verb> = {
   truncate: { writes: 'all', short: 'r', long: ['reference'] },
   chmod: { writes: 'all', long: ['reference'] },
   chown: { writes: 'all', long: ['reference', 'from'] },
-  cp: { writes: 'last', short: 'tSls', long: ['target-directory', 'suffix', 'backup', 'link', 'symbolic-link'], check: merges },
+  cp: { writes: 'last', short: 'tSls', long: ['target-directory', 'suffix', 'backup', 'link', 'symbolic-link'] },
   mv: { writes: 'last', short: 'tS', long: ['target-directory', 'suffix', 'backup'] },
   install: { writes: 'last', short: 'tsS', long: ['target-directory', 'strip-program', 'strip', 'suffix', 'backup'] },
   // A link is a way out of the workspace for whoever follows it.
@@ -94,50 +94,10 @@ export const files: Record<string, Verb> = {
   diff: { long: ['to-file', 'from-file'] },
   xxd: { short: 'r', check: (words) => (operands(words).length > 1 ? writesFile : null) },
   base64: {},
-  make: {
-    long: ['eval', 'directory', 'include-dir'],
-    short: 'CI',
-    check: (words) => (words.some(({ text }) => /^\w+=/.test(text)) ? 'it sets a variable that recipes obey' : null),
-  },
   tail: { values: 'cnsp' },
   head: { values: 'cn' },
   mkfifo: { writes: 'all' },
   sqlite3: { always: 'its commands can start programs' },
   openssl: { always: 'it reads keys and writes files' },
   gpg: { always: 'it reads keys and writes files' },
-  go: {
-    long: ['exec', 'toolexec'],
-    words: ['-exec', '-toolexec', '-o', '-overlay', '-vettool', '-modfile'],
-    check: singleDash(/^-(exec|toolexec|o|overlay|vettool|modfile|C)(=|$)/),
-  },
-  cargo: { long: ['config', 'target-dir', 'out-dir', 'manifest-path'], short: 'CZ' },
-  npm: {
-    long: [
-      'prefix',
-      'script-shell',
-      'userconfig',
-      'globalconfig',
-      'node-options',
-      'shell',
-      'git',
-      'editor',
-      'viewer',
-      'browser',
-      'init-module',
-      'cache',
-      'global',
-    ],
-    short: 'gC',
-    runs: ['exec', 'x'],
-  },
 };
-
-function singleDash(pattern: RegExp): NonNullable<Verb['check']> {
-  return (words) => (words.some(({ text }) => pattern.test(text)) ? 'this flag starts another program or writes a file' : null);
-}
-
-/** Copying a tree over the workspace puts its hidden files in the place of those that the user's programs obey. */
-function merges(words: { text: string }[]): string | null {
-  const isTree = words.some(({ text }) => /^-[a-zA-Z]*[rRa]|^--(rec|arc)/.test(text));
-  return isTree && /^(\.?\/*)*$/.test(words.at(-1)?.text ?? '') ? 'it copies a tree over the workspace' : null;
-}

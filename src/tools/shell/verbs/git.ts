@@ -1,22 +1,12 @@
+import { existsSync } from 'node:fs';
+import type { Places } from '../places.ts';
 import type { Word } from '../word.ts';
-import { operands, type Verb } from './verb.ts';
-
-/** Subcommands that start programs named in configuration or arguments, or that change what git obeys. */
-const hostile = `config submodule filter-branch filter-repo difftool mergetool gui gitk daemon send-email imap-send credential
-  credential-store credential-cache hook instaweb shell upload-pack receive-pack upload-archive fast-import fast-export p4 svn cvsserver
-  cvsimport archimport quiltimport request-pull web--browse remote-ext remote-fd remote-https remote-http citool init-db update-server-info
-  maintenance scalar sh-setup for-each-repo bundle`.split(/\s+/);
-/** Flags of git itself and of its subcommands that start programs, load configuration, leave the repository or write files. */
-const long =
-  `config-env exec-path git-dir work-tree namespace super-prefix bare paginate attr-source output output-directory upload-pack receive-pack
-  exec ext-diff textconv filters open-files-in-pager extcmd tool template separate-git-dir config recurse-submodules remote no-index contents
-  strategy gpg-sign local-user sign interactive pathspec-from-file stdin prefix reference unsafe-paths directory`.split(/\s+/);
+import { type GitCommand, gitCommands, gitFlags } from './git-commands.ts';
+import { operands, type Verb, type Writing } from './verb.ts';
 
 const url = /^(ext|fd|file|transport)::|::|^-/;
-const speaksToRemotes = new Set(['clone', 'fetch', 'pull', 'push', 'ls-remote', 'remote', 'archive']);
 
 export const git: Verb = {
-  long,
   textFlags: [
     '-m',
     '--message',
@@ -34,33 +24,55 @@ export const git: Verb = {
   ],
   // Elsewhere `-m` may stand without a value.
   textFor: ['commit', 'tag', 'merge', 'stash', 'notes', 'log', 'show', 'rev-list', 'shortlog'],
+  lines:
+    `run foreach -x --exec --extcmd --tree-filter --index-filter --msg-filter --env-filter --commit-filter --tag-name-filter --parent-filter
+    --open-files-in-pager -O`.split(/\s+/),
+  writes: writing,
   check,
 };
 
-function check(words: Word[]): string | null {
-  const at = words.findIndex(({ text }, index) => index > 0 && !text.startsWith('-'));
+function check(words: Word[], places: Places): string | null {
+  const at = commandAt(words);
+  const before = words.slice(1, at === -1 ? undefined : at).find(({ text }) => !gitFlags.has(text));
+  if (before) return `\`${before.text}\` before the subcommand changes what git obeys`;
   if (at === -1) return null;
-  if (words.slice(1, at).some(({ text }) => /^-[pcC]/.test(text))) {
-    return 'a flag before the subcommand changes what git obeys';
-  }
   const name = (words[at] as Word).text;
   const rest = words.slice(at + 1);
-  const has = (pattern: RegExp) => rest.some(({ text }) => pattern.test(text));
-  if (hostile.includes(name) && !(name === 'config' && isReading(rest)))
-    return `\`git ${name}\` can start programs or change what git obeys`;
-  if (name === 'bisect' && has(/^(run|start|view|visualize|replay)$/)) return '`git bisect run` starts programs';
-  if (name === 'rebase' && has(/^-[a-zA-Z]*[xis]/)) return '`git rebase` with this flag starts programs';
-  if ((name === 'merge' || name === 'pull') && has(/^-[a-zA-Z]*s/)) return 'a strategy is a program';
-  if (name === 'grep' && has(/^-[a-zA-Z]*O/)) return '`git grep -O` starts a pager';
-  if ((name === 'archive' || name === 'format-patch') && has(/^-[a-zA-Z]*o/)) return 'it writes files';
-  if ((name === 'clone' || name === 'init') && has(/^-[a-zA-Z]*[uc]/)) return 'this flag starts programs or configures git';
-  if (name === 'ls-remote' && has(/^-[a-zA-Z]*[uo]/)) return 'this flag starts programs';
-  if (name === 'remote' && has(/^(add|set-url|rename)$/)) return 'it changes where git connects to';
-  if (name === 'worktree' && has(/^(add|move)$/)) return 'it writes outside the files of this branch';
-  if (name === 'help' && rest.length > 0) return 'it may start a pager or a browser';
-  if (speaksToRemotes.has(name) && operands([words[0] as Word, ...rest]).some(({ text }) => url.test(text) || isLocal(text)))
-    return 'this address can start programs';
+  if (name === 'config') return isReading(rest) ? null : '`git config` changes what git obeys';
+  const known = gitCommands.get(name);
+  if (known === undefined) return `\`git ${name}\` is not known to be harmless`;
+  const odd = rest.find(({ text }) => text.startsWith('-') && !isKnown(text, known));
+  if (odd) return `\`${odd.text}\` of \`git ${name}\` is not known to be harmless`;
+  const named = operands([words[at] as Word, ...rest]);
+  const first = named.find(({ text }) => !/^\d+$/.test(text))?.text;
+  if (known.first && first !== undefined && !known.first.includes(first)) return `\`git ${name} ${first}\` is not known to be harmless`;
+  if (known.remote && named.some(({ text }) => url.test(text) || isLocal(text, places)))
+    return 'a repository in a folder brings programs of its own, and so do some addresses';
   return null;
+}
+
+function commandAt(words: Word[]): number {
+  return words.findIndex(({ text }, index) => index > 0 && !text.startsWith('-'));
+}
+
+/** Exactly as it is listed: an abbreviation may stand for another flag in another version. */
+function isKnown(text: string, { plain = '', number = '', valued = '', long = [] }: GitCommand): boolean {
+  if (text === '-' || text === '--') return true;
+  if (text.startsWith('--')) return long.includes(text.slice(2).split('=', 1)[0] as string);
+  let at = 1;
+  while (at < text.length) {
+    const letter = text[at++] as string;
+    if (valued.includes(letter)) return true;
+    if (number.includes(letter)) while (/[\d%,/]/.test(text[at] ?? '')) at++;
+    else if (!plain.includes(letter) && !/\d/.test(letter)) return false;
+  }
+  return true;
+}
+
+function writing(words: Word[]): Writing | null {
+  const at = commandAt(words);
+  const known = gitCommands.get(words[at]?.text ?? '');
+  return known?.writes === undefined ? null : { which: known.writes, paths: operands(words.slice(at)) };
 }
 
 function isReading(rest: Word[]): boolean {
@@ -70,7 +82,8 @@ function isReading(rest: Word[]): boolean {
   );
 }
 
-/** A folder as a remote brings its own configuration along. */
-function isLocal(text: string): boolean {
-  return /^[./~]/.test(text);
+/** A folder as a remote brings its own configuration and hooks along. Git also tries the name with `.git` behind it. */
+function isLocal(text: string, { bases }: Places): boolean {
+  if (/^[./~]/.test(text)) return true;
+  return bases.some((base) => existsSync(`${base}/${text}`) || existsSync(`${base}/${text}.git`));
 }

@@ -38,6 +38,7 @@ export function awk(words: { text: string; literal: boolean }[]): string | null 
   if (rest.slice(at + 1).some(({ text }) => text.startsWith('-') || /^\w+=/.test(text)))
     return 'its variables and flags change what it does';
   if (!script.literal) return 'nobody knows its program';
-  if (/system|getline|[|>@]|close|ENVIRON|ARGV|print\s*<|include|load|\\/.test(script.text)) return 'it can start programs and write files';
+  if (/system|getline|[|>@]|close|ENVIRON|ARGV|SYMTAB|FUNCTAB|PROCINFO|print\s*<|include|load|\\/.test(script.text))
+    return 'it can start programs and write files';
   return null;
 }

@@ -1,13 +1,14 @@
 // Programs that execute what they are given: shells, interpreters, and those that start another command.
+import { basename } from 'node:path';
 import type { Word } from '../word.ts';
-import type { Verb } from './verb.ts';
+import { operands, type Verb } from './verb.ts';
 
 /** They start the program that their own words name. */
 const wrappers =
   `env sudo doas nohup setsid timeout nice ionice time command builtin exec xargs stdbuf strace ltrace gdb lldb valgrind perf chroot unshare nsenter bwrap
   firejail busybox toybox chrt taskset numactl setarch linux32 linux64 i386 x86_64 arch setpriv capsh prlimit systemd-run dbus-run-session xvfb-run fakeroot
   proot caffeinate chronic unbuffer ncat rlwrap cgexec start-stop-daemon coproc pkexec ts eatmydata faketime direnv mise asdf nix choom runcon uclampset
-  pipexec ld.so sshpass torsocks proxychains proxychains4 cpulimit`.split(/\s+/);
+  pipexec ld.so sshpass ssh-agent logsave run-parts torsocks proxychains proxychains4 cpulimit`.split(/\s+/);
 
 /** They hand a line, or their words joined to one, to a shell. */
 const liners =
@@ -16,6 +17,11 @@ const liners =
   );
 
 const shells = 'sh bash dash zsh ksh mksh ash fish csh tcsh rbash pwsh yash osh nu elvish'.split(' ');
+
+/** Whether a word names a shell, or what reads commands as one does. */
+export function isShell(word: string): boolean {
+  return shells.includes(basename(word)) || word === 'source' || word === '.' || liners.includes(basename(word));
+}
 
 /** Which flags an interpreter may have before the script for a pattern to allow it. Everything else, and no script at all, is unsafe. */
 const interpreters: Record<string, RegExp> = {
@@ -48,7 +54,11 @@ function interpreter(flags: RegExp): Verb {
       const rest = words.slice(1);
       if (at === -1) return rest.some(({ text }) => /^-(V|v|-version|-test)$/.test(text)) ? null : 'it executes what it reads';
       const script = words[at] as Word;
+      if (rest.some(({ text }) => /^\/+(dev|proc)\//.test(text))) return 'it may execute what it reads';
+      // Its second file is written.
+      if (words[at + 1]?.text === 'json.tool' && operands(words.slice(at + 1)).length > 1) return 'it writes a file';
       if (script.text === '-m' && modules.has(words[at + 1]?.text ?? '')) return null;
+      if (firstWords.has(script.text) && rest.some(({ text }) => /^-$|^\w+:/.test(text))) return 'it may execute what it reads';
       if (script.text.startsWith('-')) return `with \`${script.text}\` it may execute code that no rule can see`;
       return script.literal ? null : 'nobody knows which script it executes';
     },
@@ -64,7 +74,7 @@ const liner: Verb = { always: 'it executes its words as a command', wraps: true,
 const runners: Record<string, Verb> = {
   ...Object.fromEntries('npx bunx uvx pipx dotenv'.split(' ').map((name) => [name, { runs: ['*'] }])),
   ...Object.fromEntries(
-    'pnpm yarn poetry pipenv uv bundle hatch rye rbenv pyenv'.split(' ').map((name) => [name, { runs: ['exec', 'dlx', 'x', 'run'] }]),
+    'yarn poetry pipenv uv bundle hatch rye rbenv pyenv'.split(' ').map((name) => [name, { runs: ['exec', 'dlx', 'x', 'run'] }]),
   ),
 };
 
@@ -85,15 +95,21 @@ export const starting: Record<string, Verb> = {
   fdfind: { short: 'xXC', long: ['exec', 'exec-batch', 'base-directory', 'search-path', 'ignore-file'], wraps: true },
 };
 
-/** `python3.12` is python. */
+/** `python3.12` is python, and the loader of programs (`ld-linux-x86-64.so.2`) starts any. */
 export function interpreterOf(name: string): Verb | undefined {
   const plain = name
     .replace(/[\d.]+$/, '')
     .replace(/^nodejs$/, 'node')
     .replace(/^pypy$/, 'python');
+  if (/^ld(64|-[\w.-]+)?\.so(\.\d+)*$/.test(name)) return wrapper;
   const flags = interpreters[name] ?? interpreters[plain];
   if (flags === undefined) return undefined;
   const verb = interpreter(flags);
   if (plain !== 'deno' && plain !== 'bun') return verb;
-  return { ...verb, check: (words) => (firstWords.has(words[1]?.text ?? '') ? null : (verb.check?.(words) ?? null)) };
+  return { ...verb, check: (words, places) => (isOfProject(words) ? null : (verb.check?.(words, places) ?? null)) };
+}
+
+/** Deno and bun also execute what they read, and what an address names. */
+function isOfProject(words: Word[]): boolean {
+  return firstWords.has(words[1]?.text ?? '') && !words.some(({ text }) => /^-$|^\/+(dev|proc)\/|^\w+:/.test(text));
 }

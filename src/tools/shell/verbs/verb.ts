@@ -1,3 +1,4 @@
+import type { Places } from '../places.ts';
 import type { Word } from '../word.ts';
 
 /**
@@ -23,6 +24,12 @@ export interface Verb {
   runs?: string[];
   /** Where a whole command line stands in its words: behind `-c`, behind `-S`, or in any of them and in all together. */
   code?: 'flag' | 'split' | 'words';
+  /** Words behind which, or in the rest of which, a command line stands (`--call`, `git bisect run`). */
+  lines?: string[];
+  /** Bash evaluates indices in its words, and what is substituted in them. */
+  evaluates?: boolean;
+  /** Long flags may also begin with one dash, or with three. */
+  anyDashes?: boolean;
   /** All its words are text: neither paths nor expansions in them do harm. */
   text?: boolean;
   /** The first word that is no flag is text, if only these flags (letters, long names) stand before it. */
@@ -31,12 +38,26 @@ export interface Verb {
   textFlags?: string[];
   textFor?: string[];
   /** Which operands name files that it writes. */
-  writes?: 'all' | 'last';
+  writes?: 'all' | 'last' | ((words: Word[]) => Writing | null);
   /** Says why these words are unsafe, or null. */
-  check?(words: Word[]): string | null;
+  check?(words: Word[], places: Places): string | null;
+}
+
+export interface Writing {
+  which: 'all' | 'last';
+  paths: Word[];
+}
+
+/** The operands that are written, as far as its table says. */
+export function writingOf(words: Word[], { writes }: Verb): Writing | null {
+  if (writes === undefined) return null;
+  return typeof writes === 'function' ? writes(words) : { which: writes, paths: operands(words) };
 }
 
 /** Words that are no flags. What follows a flag that takes a value counts as one too: the reader cannot know. */
 export function operands(words: readonly Word[]): Word[] {
-  return words.slice(1).filter(({ text }) => !text.startsWith('-') || text === '-');
+  const end = words.findIndex(({ text }, index) => index > 0 && text === '--');
+  return words.filter(
+    ({ text }, index) => index > 0 && index !== end && (!text.startsWith('-') || text === '-' || (end !== -1 && index > end)),
+  );
 }
