@@ -6,7 +6,16 @@ import { type Refusal, refuse } from '../refusal.ts';
 import { watchForPlanted } from './planted.ts';
 import { type Order, type Ran, run } from './run.ts';
 
-export type Done = { ok: true; ran: Ran & { ok: true } /** Sentences for the model. */; notes: string[] } | Refusal;
+export type Done =
+  | {
+      ok: true;
+      ran: Ran & { ok: true };
+      /** Sentences for the model. */
+      notes: string[];
+      /** Whether something is left that must not be. */
+      spoilt?: boolean;
+    }
+  | Refusal;
 
 /**
  * Runs a command with what the run may at this moment. Where there is a sandbox it runs in that or not at all; where there is none, only what
@@ -23,7 +32,9 @@ export async function runConfined(
   const writable = rights.tools.includes('write') || rights.tools.includes('edit');
   const git = may('git');
   const kept = git ? protectedAliases.filter((name) => name !== '.git') : protectedAliases;
-  const planted = writable ? watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
+  const watched = writable ? watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
+  if (watched?.ok === false) return watched;
+  using planted = watched?.watch;
   const made = await sandbox.confine({
     argv: order.argv,
     workspace: order.cwd,
@@ -32,9 +43,11 @@ export async function runConfined(
   });
   if (!made.ok) return refuse(made.reason);
   const { ran, reached } = await runIn(made.confined, order);
-  const moved = (await planted?.moveAway()) ?? [];
+  const { moved, left } = (await planted?.moveAway()) ?? { moved: [], left: [] };
   if (!ran.ok) return ran;
-  return { ok: true, ran, notes: [...reached, ...moved.map((name) => `${name} may not be made by a command; it was renamed`)] };
+  const renamed = moved.map((name) => `${name} may not be made by a command; it was renamed`);
+  const stays = left.map((name) => `${name} may not be made by a command, and could not be renamed: remove it`);
+  return { ok: true, ran, notes: [...reached, ...renamed, ...stays], spoilt: stays.length > 0 };
 }
 
 async function runOpen(order: Order, rights: Rights): Promise<Done> {
