@@ -1,6 +1,17 @@
 // What commands make under protected names that did not exist: renamed whatever they do to keep it, by one command or by several.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -133,5 +144,38 @@ describe.runIf(onLinux)('several commands at once', { timeout: 30_000 }, () => {
     writeFileSync(join(workspace, '.mcp.json'), 'mine');
     expect((await shell(workspace, 'true')).output).toBe('[no output]');
     expect(existsSync(join(workspace, '.mcp.json'))).toBe(true);
+  });
+});
+
+describe.runIf(onLinux)('repositories', () => {
+  test('one that a file .git points to is read-only, and written where git is granted', async () => {
+    const { workspace } = makeWorkspace();
+    execFileSync('git', ['init', '-q', '--separate-git-dir=.bare', '.'], { cwd: workspace });
+    const attack = 'echo x > .bare/hooks/pre-commit; git config core.fsmonitor ./x; mv .bare b; rm -rf .bare; git status --short; true';
+    expect((await shell(workspace, `touch f; ${attack}`)).output).toMatch(/^\?\? f$/m);
+    expect(existsSync(join(workspace, '.bare', 'hooks', 'pre-commit'))).toBe(false);
+    expect(readFileSync(join(workspace, '.bare', 'config'), 'utf8')).not.toContain('fsmonitor');
+    const commit = 'git add f && git -c user.name=a -c user.email=a@b commit -qm one && git log --oneline | wc -l';
+    expect((await shell(workspace, commit, { may: ['git'] })).output).toBe('1');
+  });
+
+  test('the folder of core.hooksPath is neither written nor made, with git granted or not', async () => {
+    const { workspace } = makeWorkspace();
+    execFileSync('git', ['init', '-q', '.'], { cwd: workspace });
+    execFileSync('git', ['config', 'core.hooksPath', 'tools/hooks'], { cwd: workspace });
+    for (const may of [[], ['git']]) {
+      expect((await shell(workspace, 'mkdir -p tools/hooks && echo x > tools/hooks/pre-commit', { may })).output).toContain('renamed');
+      expect(existsSync(join(workspace, 'tools', 'hooks'))).toBe(false);
+    }
+    mkdirSync(join(workspace, 'tools', 'hooks'));
+    await shell(workspace, 'echo x > tools/hooks/pre-commit; mv tools t; mv tools/hooks h', { may: ['git'] });
+    expect(readdirSync(join(workspace, 'tools', 'hooks'))).toEqual([]);
+  });
+
+  test('the workspace does not become one by its top folder', async () => {
+    const { workspace } = makeWorkspace();
+    const make = 'git init -q --bare x.git; mv x.git/* .; git --git-dir=. config core.fsmonitor "touch pwned; true"';
+    expect((await shell(workspace, make)).output).toContain('HEAD.refused-');
+    expect(() => execFileSync('git', ['-C', workspace, 'rev-parse', '--git-dir'], { stdio: 'pipe' })).toThrow(/not a git repository/);
   });
 });

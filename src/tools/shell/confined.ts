@@ -1,7 +1,8 @@
 import type { Confined, Sandbox } from '../../ports/sandbox.ts';
 import { sandboxOwner } from '../../ports/sandbox.ts';
 import type { Rights } from '../../ports/tool.ts';
-import { closedAliases, protectedAliases } from '../paths.ts';
+import { gitPlaces } from '../git-places.ts';
+import { closedAliases, gitNames, protectedPaths } from '../paths.ts';
 import { type Refusal, refuse } from '../refusal.ts';
 import { watchForPlanted } from './planted.ts';
 import { type Order, type Ran, run } from './run.ts';
@@ -31,7 +32,8 @@ export async function runConfined(
   const may = (name: string) => rights.decide(name, []).action === 'allow';
   const writable = rights.tools.includes('write') || rights.tools.includes('edit');
   const git = may('git');
-  const kept = git ? protectedAliases.filter((name) => name !== '.git') : protectedAliases;
+  const places = await gitPlaces(order.cwd);
+  const kept = [...protectedPaths, ...places.named, ...(git ? [] : [...gitNames, ...places.repository])];
   const watched = writable ? watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
   if (watched?.ok === false) return watched;
   using planted = watched?.watch;
@@ -39,7 +41,7 @@ export async function runConfined(
     argv: order.argv,
     workspace: order.cwd,
     ...{ writable, git, network: may('network') },
-    ...{ protect: protectedAliases, hide: closedAliases, env: order.env },
+    ...{ protect: kept, hide: closedAliases, env: order.env },
   });
   if (!made.ok) return refuse(made.reason);
   const { ran, reached } = await runIn(made.confined, order);
