@@ -53,7 +53,7 @@ export async function findBubblewrap(options: BubblewrapOptions): Promise<Sandbo
       ...apart,
       ...always,
       ...kernel,
-      ...argumentsFor([...system, tmp]),
+      ...argumentsFor([...system, sharedMemory, tmp]),
       ...last,
       '--',
       '/bin/sh',
@@ -76,9 +76,11 @@ function helperIn({ env, workspace }: BubblewrapOptions): string | null {
 }
 
 const always = ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--as-pid-1'];
-// Without being read only, /proc would let root, who has no capability there but is still root, set the whole machine's parameters.
+// Without being read only, /proc would let root, who has no capability there but is still root, set the whole machine's parameters; and what is
+// written into /dev, a file system in memory, would count as nobody's.
+const sharedMemory: Mount = { kind: 'fresh', path: '/dev/shm', bytes: 256 * 1024 ** 2 };
 const kernel = ['--proc', '/proc', '--dev', '/dev'];
-const last = ['--remount-ro', '/proc', '--remount-ro', '/'];
+const last = ['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/'];
 const tmp: Mount = { kind: 'fresh', path: '/tmp', bytes: tmpBytes };
 
 interface Helper {
@@ -96,13 +98,13 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
 
   function viewFor(wanted: Confinement): { view: Mount[]; place: Mount[] } {
     const { workspace, network } = wanted;
-    secrets ??= systemSecrets();
+    secrets ??= systemSecrets(options.env.PATH ?? '');
     const place = workspaceView(wanted, options.secret);
     const path = wanted.env.PATH ?? '';
     const own: Mount[] = home === null ? [] : [{ kind: 'fresh', path: home, bytes: tmpBytes }];
     const before = home === workspace ? [] : [...own, ...toolchainView(path, { home, workspace }), ...worktreeView(wanted)];
     const after = home === workspace ? homeItself(home, path) : [];
-    const view = settled([...system, ...secrets, ...(network ? resolverView() : []), tmp, ...before, ...place, ...after]);
+    const view = settled([...system, ...secrets, ...(network ? resolverView() : []), sharedMemory, tmp, ...before, ...place, ...after]);
     return { view, place: view.filter((mount) => place.includes(mount)) };
   }
 
@@ -110,6 +112,7 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
     const { argv, workspace, network, env } = wanted;
     const { view, place } = viewFor(wanted);
     const changed = identify(place, workspace);
+    const inMemory = view.flatMap((mount) => (mount.kind === 'fresh' ? mount.path : []));
     const group = groups?.open(limits) ?? null;
     const inner = firstProcess(argv[0] as string, argv, group === null ? ulimits(limits) : '');
     let watcher: Watch | null = null;
@@ -122,7 +125,7 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
       join: group?.join ?? [],
       namespace: true,
       begun(init) {
-        if (group === null) watcher = watch(init, limits);
+        if (group === null) watcher = watch(init, limits, inMemory);
         return changed(init);
       },
       async release() {

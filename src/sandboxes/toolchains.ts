@@ -1,5 +1,5 @@
 // Programs that a user has installed for himself: Node by nvm, Python by pyenv, Rust by rustup and the like lie in the home folder, which is
-// closed. What PATH names of it is shown read only, with the package that it belongs to, and never what holds credentials.
+// closed. What PATH names of it is shown read only, with the package that it belongs to where its manager is known, and never what holds credentials.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, normalize } from 'node:path';
 import { type Mount, under } from './mounts.ts';
@@ -13,7 +13,29 @@ const mixed: Record<string, string[]> = {
 /** What a program needs that lies elsewhere in the home folder. */
 const besides: Record<string, string[]> = { '.cargo': ['.rustup'] };
 const programs = new Set(['bin', '.bin', 'sbin', 'shims', 'libexec']);
-const credentials = ['credentials', 'credentials.toml', 'credentials.json', '.npmrc', '.netrc', '.pypirc', 'auth.json', '.git-credentials'];
+/** What programs have beside their folder. Of a package that is not known nothing else is shown: it may hold anything. */
+const beside = ['bin', 'sbin', 'shims', 'lib', 'lib32', 'lib64', 'libexec', 'include', 'share', 'pyvenv.cfg'];
+/** Managers, whose packages hold nothing but programs: wherever they lie, and in the home folder only. */
+const managers = new Set(
+  (
+    '.asdf .bun .deno .dotnet .elan .fnm .fvm .ghcup .goenv .jenv .juliaup .linuxbrew .mise .n .nodenv .nvm .phpenv .pixi .plenv .proto .pyenv .rbenv .rustup .rvm ' +
+    '.rye .sdkman .swiftly .tfenv .volta node_modules'
+  ).split(' '),
+);
+const managersOfHome = new Set(['go', 'n', 'anaconda3', 'mambaforge', 'micromamba', 'miniconda3', 'miniforge3']);
+const credentials = [
+  '.condarc',
+  '.env',
+  '.yarnrc.yml',
+  'credentials',
+  'credentials.toml',
+  'credentials.json',
+  '.npmrc',
+  '.netrc',
+  '.pypirc',
+  'auth.json',
+  '.git-credentials',
+];
 
 /** For a PATH and a home folder; real paths. `workspace` and what lies in it is shown by itself, unless it is null. */
 export function toolchainView(path: string, { home, workspace }: { home: string | null; workspace: string | null }): Mount[] {
@@ -34,14 +56,19 @@ export function toolchainView(path: string, { home, workspace }: { home: string 
 function rootsOf(entry: string, home: string | null): string[] {
   const places = [...new Set([entry, real(entry)])].filter((place): place is string => place !== null && !isSystem(place));
   return places.flatMap((place) => {
-    if (home !== null && under(place, home)) {
-      const [top = ''] = place.slice(home.length + 1).split('/');
-      const also = (besides[top] ?? []).map((name) => join(home, name));
-      if (mixed[top] !== undefined) return [...mixed[top].map((name) => join(home, top, name)), ...also];
-    }
-    const above = dirname(place);
-    return [programs.has(basename(place)) && above !== home ? above : place];
+    const ofHome = home !== null && under(place, home) ? place.slice(home.length + 1).split('/') : [];
+    const [top = ''] = ofHome;
+    const named = (mixed[top] ?? []).map((name) => join(home as string, top, name));
+    const also = (besides[top] ?? []).map((name) => join(home as string, name));
+    return [...named, ...also, ...(named.some((path) => under(place, path)) ? [] : packageOf(place, { home, top }))];
   });
+}
+
+function packageOf(place: string, { home, top }: { home: string | null; top: string }): string[] {
+  const above = dirname(place);
+  if (!programs.has(basename(place)) || above === home) return [place];
+  const isKnown = above.split('/').some((name) => managers.has(name)) || managersOfHome.has(top);
+  return isKnown ? [above] : beside.map((name) => join(above, name));
 }
 
 function isSystem(path: string): boolean {

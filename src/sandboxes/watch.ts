@@ -1,6 +1,6 @@
 // Limits where there are no control groups: a watcher that counts, and ends a namespace that has grown too large. It comes too late by as much as
 // is made between two looks, so the command's own limits (`ulimit`) stand before it where the system heeds them.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import type { Limits } from './cgroup.ts';
 
 const everyMs = 50;
@@ -10,10 +10,11 @@ export interface Watch {
   stop(): (keyof Limits)[];
 }
 
-export function watch(init: number, limits: Limits): Watch {
+/** `inMemory`: file systems of the namespace whose files are memory too, though of no process. */
+export function watch(init: number, limits: Limits, inMemory: readonly string[]): Watch {
   const reached = new Set<keyof Limits>();
   const timer = setInterval(() => {
-    const over = look(init, limits);
+    const over = look(init, limits, inMemory);
     if (over === null) return;
     reached.add(over);
     try {
@@ -31,13 +32,14 @@ export function watch(init: number, limits: Limits): Watch {
   };
 }
 
-function look(init: number, limits: Limits): keyof Limits | null {
+function look(init: number, limits: Limits, inMemory: readonly string[]): keyof Limits | null {
   const proc = `/proc/${init}/root/proc`;
   try {
     const pids = readdirSync(proc).filter((name) => /^\d+$/.test(name));
     if (pids.length - 1 > limits.processes) return 'processes';
-    const bytes = pids.reduce((sum, pid) => sum + residentBytes(`${proc}/${pid}/statm`), 0);
-    return bytes > limits.bytes ? 'bytes' : null;
+    const held = pids.reduce((sum, pid) => sum + residentBytes(`${proc}/${pid}/statm`), 0);
+    const stored = inMemory.reduce((sum, path) => sum + storedBytes(`/proc/${init}/root${path}`), 0);
+    return held + stored > limits.bytes ? 'bytes' : null;
   } catch {
     return null;
   }
@@ -46,6 +48,15 @@ function look(init: number, limits: Limits): keyof Limits | null {
 function residentBytes(statm: string): number {
   try {
     return Number(readFileSync(statm, 'utf8').split(' ')[1]) * pageBytes;
+  } catch {
+    return 0;
+  }
+}
+
+function storedBytes(path: string): number {
+  try {
+    const { blocks, bfree, bsize } = statfsSync(path);
+    return (blocks - bfree) * bsize;
   } catch {
     return 0;
   }

@@ -32,8 +32,8 @@ function realIn(workspace: string, name: string): string | null {
   try {
     const path = realpathSync(join(workspace, name));
     return path !== workspace && under(path, workspace) ? path : null;
-  } catch {
-    return null;
+  } catch (error) {
+    return nothing(error, null);
   }
 }
 
@@ -47,9 +47,15 @@ function hide(path: string, workspace: string): Mount[] {
     const real = realpathSync(path);
     if (real === workspace || !under(real, workspace)) return [];
     return [{ kind: 'hide', path: real, folder: lstatSync(real).isDirectory() }];
-  } catch {
-    return [];
+  } catch (error) {
+    return nothing(error, []);
   }
+}
+
+/** What cannot be looked at may be there all the same: then there is no sandbox. */
+function nothing<T>(error: unknown, value: T): T {
+  if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return value;
+  throw error;
 }
 
 /** A workspace that is the home folder itself is shown without what begins with a dot: keys, tokens and settings of programs. */

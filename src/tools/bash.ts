@@ -4,10 +4,9 @@ import type { Sandbox } from '../ports/sandbox.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { explain, failure } from './refusal.ts';
-import { runConfined } from './shell/confined.ts';
+import { type Done, runConfined } from './shell/confined.ts';
 import { type Environment, environmentOf, isBash, shellCommand, shellIn } from './shell/environment.ts';
 import { loadParser } from './shell/parser.ts';
-import type { Ran } from './shell/run.ts';
 import { shellSubjects } from './shell/subjects.ts';
 import { fits, printable } from './text.ts';
 
@@ -69,12 +68,12 @@ export function createBash(options: BashOptions): Tool<Input> {
       // After a restart nobody may have prepared it yet.
       const subjects = async () => loadParser().then(() => subjectsOf(input.command, workspace));
       const done = await runConfined({ argv, cwd, env, timeoutMs, signal, subjects }, rights, options);
-      return done.ok ? render(done.ran, input.timeout, done.notes) : failure(done.reason);
+      return done.ok ? render(done, input.timeout) : failure(done.reason);
     },
   };
 }
 
-function render(ran: Ran & { ok: true }, timeout: number | undefined, more: string[]): ToolResult {
+function render({ ran, notes: more, spoilt }: Done & { ok: true }, timeout: number | undefined): ToolResult {
   const said = ran.output.toWellFormed().replace(/\n$/, '');
   const notes: string[] = [];
   if (ran.cause === 'timeout') notes.push(`[stopped: it took longer than ${timeout} s]`);
@@ -84,7 +83,7 @@ function render(ran: Ran & { ok: true }, timeout: number | undefined, more: stri
   if (ran.ended.length > 0) notes.push(`[ended what it left running: ${names(ran.ended)}]`);
   if (ran.alive.length > 0) notes.push(`[could not be ended: ${names(ran.alive)}]`);
   notes.push(...more.map((note) => `[${note}]`));
-  const failed = ran.cause !== 'exit' || ran.code !== 0;
+  const failed = ran.cause !== 'exit' || ran.code !== 0 || spoilt;
   const lines = said === '' ? notes : [said, ...notes];
   return { output: lines.join('\n') || '[no output]', ...(failed && { isError: true }) };
 }

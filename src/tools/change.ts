@@ -44,8 +44,11 @@ export async function openTarget(
   if (!located.ok) return located;
   const { root, path } = located;
   const plain = inside([root, workspace], asked) ?? path;
-  const obeyed = async () =>
-    (await isAliasOf(root, path, protectedAliases)) || (await gitPlaces(root)).some((place) => isUnder(path, place));
+  const obeyed = async () => {
+    if (await isAliasOf(root, path, protectedAliases)) return true;
+    const { repository, named } = await gitPlaces(root);
+    return [...repository, ...named].some((place) => isUnder(path, place));
+  };
   if (isProtected(plain) || isProtected(path) || (await obeyed())) {
     return refuse(`${shown(plain)} is protected: settings, hooks and agents that the user's programs obey are not written by tools`);
   }

@@ -17,14 +17,47 @@ const protectedNames = ['.git', closedName];
 const claude = ['agents', 'commands', 'hooks', 'plugins', 'settings.json', 'settings.local.json', 'skills'].map(
   (name) => `.claude/${name}`,
 );
-const agents = ['.mcp.json', '.codex', '.cursor', '.gemini', '.opencode', 'opencode.json', 'opencode.jsonc', '.roo', '.windsurf', '.zed'];
+const agents = [
+  ...[
+    '.mcp.json',
+    '.amp',
+    '.codex',
+    '.cursor',
+    '.factory',
+    '.gemini',
+    '.kilocode',
+    '.kiro',
+    '.opencode',
+    'opencode.json',
+    'opencode.jsonc',
+  ],
+  ...['.qwen', '.roo', '.windsurf', '.zed', 'crush.json', '.crush.json', '.crush'],
+];
 const editors = ['.vscode', '.idea', '.devcontainer', '.devcontainer.json', '.envrc'];
-const hooks = ['.husky', '.githooks', 'lefthook.yml', 'lefthook.yaml', '.lefthook.yml', '.lefthook.yaml', '.pre-commit-config.yaml'];
-export const protectedPaths = ['retinue.config.json', ...claude, ...agents, ...editors, ...hooks];
+/** Tools that run something when a shell enters the folder, by all the names under which they look for their file. */
+const mise = ['mise', '.mise', 'mise.local', '.mise.local', '.config/mise'].map((name) => `${name}.toml`);
+const shells = [...mise, 'mise/config.toml', '.mise', '.config/mise', '.rtx.toml'];
+const lefthook = ['lefthook', '.lefthook', 'lefthook-local', '.lefthook-local', '.config/lefthook', '.config/lefthook-local'].flatMap(
+  (name) => ['yml', 'yaml', 'toml', 'json', 'jsonc'].map((type) => `${name}.${type}`),
+);
+const hooks = [
+  '.husky',
+  '.githooks',
+  ...lefthook,
+  '.lefthook',
+  '.lefthook-local',
+  '.overcommit.yml',
+  '.pre-commit-config.yaml',
+  '.hg',
+  '.jj',
+];
+export const protectedPaths = ['retinue.config.json', ...claude, ...agents, ...editors, ...shells, ...hooks];
 
 /** Paths that may themselves be links: where they lead is closed or protected as well. */
 export const closedAliases = [closedName];
 export const protectedAliases = ['.git', ...protectedPaths];
+/** What makes the workspace a repository to git: with a file HEAD it needs no `.git`. */
+export const gitNames = ['.git', 'HEAD'];
 
 /** `path` as a path inside the first of `roots` that holds it, or null. `..` is taken away before any link is looked at. */
 export function inside(roots: string[], path: string): string | null {

@@ -42,14 +42,32 @@ export function createWebfetch({ allowAddress = isPublic, resolve, timeoutMs = 3
   };
 }
 
-/** In one spelling, so that a rule about an address holds for all of them; a dot behind the name is another one for the same place. */
+/**
+ * In one spelling, so that a rule about an address holds for all of them. A dot behind the name is another one for the same place, and so are escapes
+ * of characters that need none: servers take them for the characters.
+ */
 function subjectsOf(url: string): Subject[] {
   const parsed = URL.parse(url);
   if (parsed === null) return [url.toWellFormed()];
-  const { href, hostname } = parsed;
-  if (!hostname.endsWith('.')) return [href];
-  parsed.hostname = hostname.replace(/\.+$/, '');
-  return [href, { text: parsed.href, alias: true }];
+  const { href } = parsed;
+  parsed.hostname = parsed.hostname.replace(/\.+$/, '');
+  const others = [parsed.href, ...decodings(parsed.href)];
+  return [href, ...[...new Set(others)].filter((text) => text !== href).map((text) => ({ text, alias: true as const }))];
+}
+
+const maxDecodings = 4;
+
+/** With each round of escapes taken away, as a server and those behind it may; also as an address, where `..` and `\\` count. */
+function decodings(href: string): string[] {
+  const found: string[] = [];
+  let text = href;
+  for (let n = 0; n < maxDecodings; n++) {
+    const next = text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8'));
+    if (next === text) break;
+    text = next;
+    found.push(text, URL.parse(text)?.href ?? text);
+  }
+  return found;
 }
 
 /** The rules are asked about each address on the way, as they were about the first. */

@@ -47,11 +47,24 @@ describe.runIf(onLinux).each(ways)('limits by %s', (_, groups) => {
     if (groups === null) expect(isError).toBe(true);
   });
 
+  test('files in memory count', { timeout: 60_000 }, async () => {
+    const sandbox = await realSandbox({ groups, limits: { bytes: 128 * mib } });
+    const { workspace } = makeWorkspace();
+    const fill = 'head -c 100M /dev/zero > /dev/shm/x; head -c 100M /dev/zero > /tmp/y; sleep 3; echo over';
+    expect((await shell(workspace, fill, {}, { sandbox })).output).toContain('it wanted more than the 128 MiB of memory');
+  });
+
   test('what stays within them hears nothing of them', async () => {
     const sandbox = await realSandbox({ groups, limits: { processes: 100, bytes: 256 * mib } });
     const { output } = await shell(makeWorkspace().workspace, 'for i in $(seq 50); do sleep 0.2 & done; wait; echo over', {}, { sandbox });
     expect(output).toBe('over');
   });
+});
+
+test.runIf(onLinux)('shared memory has a size, and nothing else is kept in /dev', async () => {
+  const { workspace } = makeWorkspace();
+  const fill = 'head -c 400M /dev/zero > /dev/shm/x; stat -c %s /dev/shm/x; echo x > /dev/y; echo x > /dev/null && echo usable';
+  expect((await shell(workspace, fill)).output).toMatch(/No space left[\s\S]*\n268435456\n.*\/dev\/y: Read-only file system\nusable$/);
 });
 
 describe.runIf(here !== null)('control groups of this machine', () => {

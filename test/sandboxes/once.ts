@@ -6,7 +6,7 @@ import { createBash } from '../../src/tools/bash.ts';
 const [, , workspace = '', mode, command = ''] = process.argv;
 const found = await findSandbox({ env: process.env, secret: [], workspace });
 if (!found.ok) throw new Error(found.reason);
-const decide = () => ({ action: 'allow', owner: 'test', rule: null }) as const;
+const decide = (name: string) => ({ action: name === 'git' ? 'deny' : 'allow', owner: 'test', rule: null }) as const;
 const result = await createBash({ sandbox: mode === 'on' ? found.sandbox : null }).execute(
   { command },
   {
@@ -15,4 +15,4 @@ const result = await createBash({ sandbox: mode === 'on' ? found.sandbox : null 
     delegation: null as never,
   },
 );
-process.stdout.write(`${result.output}\n`);
+process.stdout.write(`${result.output}\n${result.isError ? '[an error]\n' : ''}`);

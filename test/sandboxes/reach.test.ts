@@ -95,6 +95,19 @@ describe.runIf(onLinux)('files', () => {
     expect(output).toContain('No such file');
   });
 
+  test('what PATH names in the home folder is there without what lies beside it', async () => {
+    const { workspace, env, home } = makeHome();
+    for (const folder of ['.docker/bin', '.fly/bin', 'other/bin']) mkdirSync(join(home, folder), { recursive: true });
+    for (const file of ['.docker/config.json', '.fly/config.yml', 'other/.env']) writeFileSync(join(home, file), 'canary-token');
+    writeFileSync(join(home, '.fly', 'bin', 'fly'), '#!/bin/sh\necho flies\n', { mode: 0o755 });
+    const path = ['.docker/bin', '.fly/bin', 'other/bin'].map((folder) => join(home, folder)).join(':');
+    const own = { ...env, PATH: `${env.PATH}:${path}` };
+    const sandbox = await realSandbox({ env: own });
+    const { output } = await shell(workspace, 'fly; cat ~/.docker/config.json ~/.fly/config.yml ~/other/.env', {}, { sandbox, env: own });
+    expect(output).toMatch(/^flies$/m);
+    expect(output).not.toContain('canary-');
+  });
+
   test('a workspace that is the home folder: what begins with a dot is hidden', async () => {
     const { home, env } = makeHome();
     const sandbox = await realSandbox({ env });

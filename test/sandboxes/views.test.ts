@@ -1,10 +1,11 @@
 // What is shown of a home folder, and the profile for macOS, as text: neither needs a sandbox.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { settled } from '../../src/sandboxes/mounts.ts';
 import { profileFor } from '../../src/sandboxes/seatbelt.ts';
+import { systemSecrets } from '../../src/sandboxes/system-view.ts';
 import { toolchainView } from '../../src/sandboxes/toolchains.ts';
 
 function makeHome(files: string[]): string {
@@ -38,7 +39,32 @@ test.each([
     seen: ['read .local/bin', 'read .local/lib', 'read .local/share/pipx'],
   },
   { name: '~/bin, without the home folder', files: ['bin/x', '.ssh/id'], path: ['bin'], seen: ['read bin'] },
-  { name: 'credentials in a package', files: ['tool/bin/x', 'tool/.npmrc'], path: ['tool/bin'], seen: ['read tool', 'hide tool/.npmrc'] },
+  {
+    name: 'credentials in a package of a manager',
+    files: ['.bun/bin/x', '.bun/.npmrc'],
+    path: ['.bun/bin'],
+    seen: ['read .bun', 'hide .bun/.npmrc'],
+  },
+  {
+    name: 'a package of nobody known: programs and libraries, nothing beside them',
+    files: ['.docker/bin/x', '.docker/lib/y', '.docker/config.json', '.fly/bin/x', '.fly/config.yml', 'other/bin/x', 'other/.env'],
+    path: ['.docker/bin', '.fly/bin', 'other/bin'],
+    seen: ['read .docker/bin', 'read .docker/lib', 'read .fly/bin', 'read other/bin'],
+  },
+  { name: 'Go', files: ['go/bin/x', 'go/pkg/mod/y'], path: ['go/bin'], seen: ['read go'] },
+  {
+    name: 'a folder that is called like one',
+    files: ['src/go/app/bin/x', 'src/go/app/.env'],
+    path: ['src/go/app/bin'],
+    seen: ['read src/go/app/bin'],
+  },
+  { name: 'packages of Node', files: ['p/node_modules/.bin/x', 'p/.env'], path: ['p/node_modules/.bin'], seen: ['read p/node_modules'] },
+  {
+    name: 'a virtual environment',
+    files: ['p/.venv/bin/x', 'p/.venv/lib/y', 'p/.venv/pyvenv.cfg'],
+    path: ['p/.venv/bin'],
+    seen: ['read p/.venv/bin', 'read p/.venv/lib', 'read p/.venv/pyvenv.cfg'],
+  },
   { name: 'what is not there', files: [], path: ['.gone/bin', '/nowhere/at/all'], seen: [] },
   {
     name: 'the home folder itself, and what is above it',
@@ -61,6 +87,14 @@ test('toolchains: a link on the path is shown with what it leads to, one to the 
 test('toolchains: nothing of the workspace, which is shown by itself', () => {
   const home = makeHome(['work/node_modules/.bin/x']);
   expect(shown(home, ['work/node_modules/.bin'], join(home, 'work'))).toEqual([]);
+});
+
+test('what other users may not read in folders of the system, but for programs on the path', () => {
+  const top = makeHome(['x/env', 'x/plain', 'closed/f', 'tool/bin/run', 'tool/key', 'a/b/c/d/deep']);
+  for (const file of ['x/env', 'tool/key', 'a/b/c/d/deep']) chmodSync(join(top, file), 0o600);
+  for (const folder of ['closed', 'tool']) chmodSync(join(top, folder), 0o750);
+  const hidden = systemSecrets(join(top, 'tool/bin'), [[top, 4]]).filter(({ path }) => path.startsWith(top));
+  expect(hidden.map(({ path }) => path.slice(top.length + 1)).sort()).toEqual(['closed', 'tool/key', 'x/env']);
 });
 
 test('nothing is put into a folder that is hidden', () => {

@@ -92,6 +92,19 @@ test.each([
   'RETINU~1/x',
   '.retinue./x',
   '.retinue\u200b/x',
+  ...['lefthook.toml', 'lefthook-local.yml', '.lefthook/pre-commit/x.sh', '.lefthook.json', '.config/lefthook.yml', '.overcommit.yml'],
+  ...[
+    '.hg/hgrc',
+    '.jj/repo/config.toml',
+    '.kiro/x',
+    '.kilocode/x',
+    '.amp/x',
+    '.qwen/x',
+    '.factory/x',
+    'crush.json',
+    'mise.toml',
+    '.mise.local.toml',
+  ],
 ])('%s is protected though it does not exist', async (path) => {
   const { workspace } = makeWorkspace();
   const result = await call(write, workspace, { path, content: 'x' });

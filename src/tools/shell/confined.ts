@@ -2,12 +2,22 @@ import type { Confined, Sandbox } from '../../ports/sandbox.ts';
 import { sandboxOwner } from '../../ports/sandbox.ts';
 import type { Subject } from '../../ports/subject.ts';
 import type { Rights } from '../../ports/tool.ts';
-import { closedAliases, protectedAliases } from '../paths.ts';
+import { gitPlaces } from '../git-places.ts';
+import { closedAliases, gitNames, protectedPaths } from '../paths.ts';
 import { type Refusal, refuse } from '../refusal.ts';
 import { watchForPlanted } from './planted.ts';
 import { type Order, type Ran, run } from './run.ts';
 
-export type Done = { ok: true; ran: Ran & { ok: true } /** Sentences for the model. */; notes: string[] } | Refusal;
+export type Done =
+  | {
+      ok: true;
+      ran: Ran & { ok: true };
+      /** Sentences for the model. */
+      notes: string[];
+      /** Whether something is left that must not be. */
+      spoilt?: boolean;
+    }
+  | Refusal;
 
 /**
  * Runs a command with what the run may at this moment. Where there is a sandbox it runs in that or not at all; where there is none, only what
@@ -24,19 +34,24 @@ export async function runConfined(
   // Rules may have come since the tools were offered.
   const writable = ['write', 'edit'].some((name) => rights.tools.includes(name) && rights.decide(name, []).action !== 'deny');
   const git = may('git');
-  const kept = git ? protectedAliases.filter((name) => name !== '.git') : protectedAliases;
-  const planted = writable ? watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
+  const places = await gitPlaces(order.cwd);
+  const kept = [...protectedPaths, ...places.named, ...(git ? [] : [...gitNames, ...places.repository])];
+  const watched = writable ? watchForPlanted(order.cwd, [...kept, ...closedAliases]) : null;
+  if (watched?.ok === false) return watched;
+  using planted = watched?.watch;
   const made = await sandbox.confine({
     argv: order.argv,
     workspace: order.cwd,
     ...{ writable, git, network: may('network') },
-    ...{ protect: protectedAliases, hide: closedAliases, env: order.env },
+    ...{ protect: kept, hide: closedAliases, env: order.env },
   });
   if (!made.ok) return refuse(made.reason);
   const { ran, reached } = await runIn(made.confined, order);
-  const moved = (await planted?.moveAway()) ?? [];
+  const { moved, left } = (await planted?.moveAway()) ?? { moved: [], left: [] };
   if (!ran.ok) return ran;
-  return { ok: true, ran, notes: [...reached, ...moved.map((name) => `${name} may not be made by a command; it was renamed`)] };
+  const renamed = moved.map((name) => `${name} may not be made by a command; it was renamed`);
+  const stays = left.map((name) => `${name} may not be made by a command, and could not be renamed: remove it`);
+  return { ok: true, ran, notes: [...reached, ...renamed, ...stays], spoilt: stays.length > 0 };
 }
 
 /** Each owner's word about each subject counts, not only the one that decided: another ruleset may have been stricter, and was answered. */

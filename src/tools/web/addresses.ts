@@ -42,9 +42,17 @@ for (const [net, bits] of v6) closed.addSubnet(net, bits, 'ipv6');
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an address (not a name) is public. IPv4 inside IPv6, whether mapped, NAT64 or 6to4, never is. */
+/** Whether an address (not a name) is public. IPv4 inside IPv6, whether mapped, NAT64, 6to4 or ISATAP, never is. */
 export function isPublic(address: string): boolean {
   const plain = address.split('%', 1)[0] as string;
   if (isIP(plain) === 4) return !closed.check(plain, 'ipv4');
-  return isIP(plain) === 6 && global.check(plain, 'ipv6') && !closed.check(plain, 'ipv6');
+  return isIP(plain) === 6 && global.check(plain, 'ipv6') && !closed.check(plain, 'ipv6') && !isIsatap(plain);
+}
+
+/** ISATAP: 5efe and an IPv4 address at the end, below any prefix; before it zeros, but for the bits that say who gave it. */
+function isIsatap(address: string): boolean {
+  const canonical = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? '';
+  const [head = [], tail = []] = canonical.split('::').map((side) => side.split(':').filter((group) => group !== ''));
+  const groups = [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail].map((group) => Number.parseInt(group, 16));
+  return groups[5] === 0x5efe && ((groups[4] as number) & 0xfcff) === 0;
 }
