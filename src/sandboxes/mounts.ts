@@ -9,12 +9,15 @@ export type Mount =
   /** Something that is there, as an empty folder or an empty file that cannot be written. */
   | { kind: 'hide'; path: string; folder: boolean };
 
-/** Without what lies in a hidden folder, where nothing can be put, and without what is there twice. */
+/** Without what lies in a hidden folder, where nothing can be put, without what a later one lies over, and without what is there twice. */
 export function settled(mounts: readonly Mount[]): Mount[] {
   const hidden = mounts.filter((mount) => mount.kind === 'hide' && mount.folder);
   const isCovered = ({ path }: Mount) => hidden.some((other) => other.path !== path && under(path, other.path));
   const isFirst = (mount: Mount, n: number) => mounts.findIndex(({ kind, path }) => kind === mount.kind && path === mount.path) === n;
-  return mounts.filter((mount, n) => !isCovered(mount) && isFirst(mount, n));
+  const isOver = (mount: Mount, { kind, path }: Mount) =>
+    (kind === 'hide' || kind === 'fresh') && kind !== mount.kind && under(mount.path, path);
+  const isBuried = (mount: Mount, n: number) => mounts.slice(n + 1).some((later) => isOver(mount, later));
+  return mounts.filter((mount, n) => !isCovered(mount) && isFirst(mount, n) && !isBuried(mount, n));
 }
 
 /** Whether `path` is `top` or lies below it. Both absolute, without `..`. */

@@ -118,6 +118,18 @@ describe.runIf(onLinux)('files', () => {
     expect(existsSync(join(home, 'new'))).toBe(true);
   });
 
+  test('the same with protected files that begin with a dot', async () => {
+    const { home, env } = makeHome();
+    for (const folder of ['.git', '.vscode', '.config/mise']) mkdirSync(join(home, folder), { recursive: true });
+    for (const file of ['.gitconfig', '.mcp.json', '.config/mise.toml']) writeFileSync(join(home, file), 'canary-dot');
+    const sandbox = await realSandbox({ env });
+    const command = 'cat .gitconfig .mcp.json .config/mise.toml; for f in .gitconfig .mcp.json; do echo bad > $f; done; echo ran; true';
+    const { output } = await shell(home, command, {}, { sandbox, env });
+    expect(output).toMatch(/^ran$/m);
+    expect(output).not.toContain('canary-dot');
+    expect(readFileSync(join(home, '.mcp.json'), 'utf8')).toBe('canary-dot');
+  });
+
   test.each(['/', '/usr', '/tmp'])('%s is no workspace for a sandbox', async (place) => {
     expect(await shell(place, 'echo x')).toMatchObject({
       isError: true,
