@@ -66,7 +66,7 @@ function isReported(call: string[], subjects: Subject[]): boolean {
 
 /** Names that a pattern finds, numbers and pipes are the only words that a safe command does not know. */
 function isExpanded(subject: string, call: string[]): boolean {
-  return /(^|\s)(\.\/\*|\w+\[|\$[?#$]|\$\(\(|<\()/.test(subject) && subject.split(' ', 1)[0] === call[0];
+  return /(^|\s)(\.\/\*|\w+[?[]|\$[?#$]|\$\(\(|<\()/.test(subject) && subject.split(' ', 1)[0] === call[0];
 }
 
 /** By its name, so that a deny finds it, or the command says that nobody knows it. */

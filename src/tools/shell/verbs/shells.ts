@@ -58,7 +58,6 @@ function interpreter(flags: RegExp): Verb {
       // Its second file is written.
       if (words[at + 1]?.text === 'json.tool' && operands(words.slice(at + 1)).length > 1) return 'it writes a file';
       if (script.text === '-m' && modules.has(words[at + 1]?.text ?? '')) return null;
-      if (firstWords.has(script.text) && rest.some(({ text }) => /^-$|^\w+:/.test(text))) return 'it may execute what it reads';
       if (script.text.startsWith('-')) return `with \`${script.text}\` it may execute code that no rule can see`;
       return script.literal ? null : 'nobody knows which script it executes';
     },
@@ -106,10 +105,13 @@ export function interpreterOf(name: string): Verb | undefined {
   if (flags === undefined) return undefined;
   const verb = interpreter(flags);
   if (plain !== 'deno' && plain !== 'bun') return verb;
-  return { ...verb, check: (words, places) => (isOfProject(words) ? null : (verb.check?.(words, places) ?? null)) };
+  return {
+    ...verb,
+    check: (words, places) => (firstWords.has(words[1]?.text ?? '') ? fromElsewhere(words) : (verb.check?.(words, places) ?? null)),
+  };
 }
 
 /** Deno and bun also execute what they read, and what an address names. */
-function isOfProject(words: Word[]): boolean {
-  return firstWords.has(words[1]?.text ?? '') && !words.some(({ text }) => /^-$|^\/+(dev|proc)\/|^\w+:/.test(text));
+function fromElsewhere(words: Word[]): string | null {
+  return words.some(({ text }) => /^-$|^\/+(dev|proc)\/|^\w+:/.test(text)) ? 'it may execute code that no rule can see' : null;
 }
