@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Confined } from '../../ports/sandbox.ts';
 import type { Leftover } from '../../system/leftovers.ts';
@@ -68,6 +69,7 @@ export async function run(order: Order): Promise<Ran> {
     child.once('spawn', () => resolve(null));
   });
   if (problem !== null || child.pid === undefined) return refuse(startProblem(problem, order));
+  yieldTo(child.pid);
   const forget = remember(child.pid);
   const life = box?.namespace
     ? boxedLife(child, (init) => box.begun?.(init) ?? null)
@@ -104,6 +106,15 @@ function firstCause(life: Life, { timeoutMs, signal }: Order): Promise<'exit' | 
     if (signal.aborted) return end('stopped');
     signal.addEventListener('abort', onAbort, { once: true });
   });
+}
+
+/** Commands give way to this process: it must answer whatever they do. What they start takes it over. */
+function yieldTo(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended already, or the system does not let us.
+  }
 }
 
 function startProblem(error: unknown, { argv, cwd }: Order): string {
