@@ -52,7 +52,8 @@ export async function attend(io: Io, api: Api, manner: Manner & { start(): Promi
     endWait();
     unwatch();
     asker.end();
-    release();
+    // Somebody who wants to leave can still say so once more, to the very end.
+    if (stopped === null) release();
     progress.end(outcome);
   }
   if (outcome === null) {

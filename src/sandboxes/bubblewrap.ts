@@ -94,11 +94,12 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
   const groups = options.groups === undefined ? findGroups() : options.groups;
   const by = groups === null ? 'a watcher and ulimit' : `control groups (version ${groups.version})`;
   const home = homeOf(options.env.HOME);
-  let secrets: Mount[] | null = null;
+  let looking: Promise<Mount[]> | null = null;
 
-  function viewFor(wanted: Confinement): { view: Mount[]; place: Mount[] } {
+  async function viewFor(wanted: Confinement): Promise<{ view: Mount[]; place: Mount[] }> {
     const { workspace, network } = wanted;
-    secrets ??= systemSecrets(options.env.PATH ?? '');
+    looking ??= systemSecrets(options.env.PATH ?? '');
+    const secrets = await looking;
     const place = workspaceView(wanted, options.secret);
     const path = wanted.env.PATH ?? '';
     const own: Mount[] = home === null ? [] : [{ kind: 'fresh', path: home, bytes: tmpBytes }];
@@ -108,9 +109,9 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
     return { view, place: view.filter((mount) => place.includes(mount)) };
   }
 
-  function confine(wanted: Confinement): Confined {
+  async function confine(wanted: Confinement): Promise<Confined> {
     const { argv, workspace, network, env } = wanted;
-    const { view, place } = viewFor(wanted);
+    const { view, place } = await viewFor(wanted);
     const changed = identify(place, workspace);
     const inMemory = view.flatMap((mount) => (mount.kind === 'fresh' ? mount.path : []));
     const group = groups?.open(limits) ?? null;
@@ -143,7 +144,7 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
       const problem = problemWith(wanted.workspace, home);
       if (problem !== null) return { ok: false, reason: problem };
       try {
-        return { ok: true, confined: confine(wanted) };
+        return { ok: true, confined: await confine(wanted) };
       } catch (error) {
         return { ok: false, reason: `the sandbox cannot be made: ${(error as Error).message}` };
       }

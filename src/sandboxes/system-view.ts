@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { type Mount, under } from './mounts.ts';
 
 /** Programs and what they need. Nothing of anybody's data: no /home, /root, /run, /srv, /var, /mnt. */
@@ -14,6 +15,7 @@ const searched: [string, number][] = [
   ['/opt', 3],
 ];
 const maxEntries = 10_000;
+const turnEntries = 200;
 
 export const systemTops: readonly string[] = tops;
 
@@ -22,15 +24,17 @@ export function systemView(): Mount[] {
   return tops.flatMap(shown);
 }
 
-/** What other users may not read either, such as /etc/shadow, host keys and the kernel's own tables. `path`: programs in it stay. */
-export function systemSecrets(path: string, places: readonly [string, number][] = searched): Mount[] {
+/**
+ * What other users may not read either, such as /etc/shadow, host keys and the kernel's own tables. `path`: programs in it stay. Others get their
+ * turn in between: it may be thousands of files.
+ */
+export async function systemSecrets(path: string, places: readonly [string, number][] = searched): Promise<Mount[]> {
   const programs = path.split(delimiter).filter((entry) => isAbsolute(entry));
   const left = { entries: maxEntries };
-  const kernels = secretsIn('/proc', { depth: 1, programs: [], left: { entries: maxEntries } });
-  return [
-    ...places.flatMap(([folder, depth]) => secretsIn(folder, { depth, programs, left })),
-    ...kernels.filter((mount) => !/^\/proc\/\d/.test(mount.path)),
-  ];
+  const found: Mount[] = [];
+  for (const [folder, depth] of places) found.push(...(await secretsIn(folder, { depth, programs, left })));
+  const kernels = await secretsIn('/proc', { depth: 1, programs: [], left: { entries: maxEntries } });
+  return [...found, ...kernels.filter((mount) => !/^\/proc\/\d/.test(mount.path))];
 }
 
 function shown(path: string): Mount[] {
@@ -49,28 +53,39 @@ interface Search {
   left: { entries: number };
 }
 
-function secretsIn(folder: string, search: Search): Mount[] {
-  const { depth, programs, left } = search;
-  let names: string[];
+async function secretsIn(folder: string, search: Search): Promise<Mount[]> {
+  const { depth, left } = search;
+  const found: Mount[] = [];
+  for (const name of namesIn(folder)) {
+    if (left.entries-- <= 0) break;
+    if (left.entries % turnEntries === 0) await setImmediate();
+    const path = join(folder, name);
+    const what = lookAt(path, search.programs);
+    if (what === 'closed folder' || what === 'closed file') found.push({ kind: 'hide', path, folder: what === 'closed folder' });
+    else if (what === 'folder' && depth > 1) found.push(...(await secretsIn(path, { ...search, depth: depth - 1 })));
+  }
+  return found;
+}
+
+function namesIn(folder: string): string[] {
   try {
-    names = readdirSync(folder);
+    return readdirSync(folder);
   } catch {
     return [];
   }
-  return names.flatMap((name): Mount[] => {
-    if (left.entries-- <= 0) return [];
-    const path = join(folder, name);
-    try {
-      const stats = lstatSync(path);
-      if (stats.isSymbolicLink()) return [];
-      const isFolder = stats.isDirectory();
-      const holdsPrograms = isFolder && programs.some((program) => under(program, path));
-      if ((stats.mode & 0o004) === 0 && !holdsPrograms) return [{ kind: 'hide', path, folder: isFolder }];
-      return isFolder && depth > 1 ? secretsIn(path, { ...search, depth: depth - 1 }) : [];
-    } catch {
-      return [];
-    }
-  });
+}
+
+function lookAt(path: string, programs: string[]): 'closed folder' | 'closed file' | 'folder' | null {
+  try {
+    const stats = lstatSync(path);
+    if (stats.isSymbolicLink()) return null;
+    const isFolder = stats.isDirectory();
+    const holdsPrograms = isFolder && programs.some((program) => under(program, path));
+    if ((stats.mode & 0o004) === 0 && !holdsPrograms) return isFolder ? 'closed folder' : 'closed file';
+    return isFolder ? 'folder' : null;
+  } catch {
+    return null;
+  }
 }
 
 /** How names are resolved, where /etc only points to it. */

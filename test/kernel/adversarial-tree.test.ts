@@ -158,7 +158,7 @@ describe('a result whose schema has a hostile pattern', () => {
   it('is checked in bounded time, and the model is told', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
     const submit = (a: string) => ({ calls: [{ tool: 'submit_result', args: { a } }] });
-    const script = { runs: [{ steps: [submit(`${'a'.repeat(40)}!`), { expect: { prompt: 'longer than 1000 ms' }, ...submit('aaa') }] }] };
+    const script = { runs: [{ steps: [submit(`${'a'.repeat(40)}!`), { expect: { prompt: 'longer than 250 ms' }, ...submit('aaa') }] }] };
     const world = await createWorld({ script });
     const outcome = await (await world.runtime.start({ task: 'x', result: { schema } })).outcome;
     expect(outcome).toMatchObject({ status: 'completed', data: { a: 'aaa' } });

@@ -89,11 +89,11 @@ test('toolchains: nothing of the workspace, which is shown by itself', () => {
   expect(shown(home, ['work/node_modules/.bin'], join(home, 'work'))).toEqual([]);
 });
 
-test('what other users may not read in folders of the system, but for programs on the path', () => {
+test('what other users may not read in folders of the system, but for programs on the path', async () => {
   const top = makeHome(['x/env', 'x/plain', 'closed/f', 'tool/bin/run', 'tool/key', 'a/b/c/d/deep']);
   for (const file of ['x/env', 'tool/key', 'a/b/c/d/deep']) chmodSync(join(top, file), 0o600);
   for (const folder of ['closed', 'tool']) chmodSync(join(top, folder), 0o750);
-  const hidden = systemSecrets(join(top, 'tool/bin'), [[top, 4]]).filter(({ path }) => path.startsWith(top));
+  const hidden = (await systemSecrets(join(top, 'tool/bin'), [[top, 4]])).filter(({ path }) => path.startsWith(top));
   expect(hidden.map(({ path }) => path.slice(top.length + 1)).sort()).toEqual(['closed', 'tool/key', 'x/env']);
 });
 

@@ -120,7 +120,7 @@ function createParty(io: Io, progress: Progress) {
     },
     end() {
       endWait();
-      release();
+      if (stopped === null) release();
       progress.end(null);
     },
     code: () => (stopped ? leftBy(stopped) : code),

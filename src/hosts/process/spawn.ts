@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { RetinueError } from '../../contract/error.ts';
 import type { Crash } from '../../ports/crash.ts';
 import { dieWithParent } from '../../system/die-with-parent.ts';
+import { free } from '../../system/free.ts';
 import { endAll, graceMs } from '../../system/leftovers.ts';
 import { channelFd } from './protocol.ts';
 
@@ -92,6 +93,7 @@ function drain({ stdout, stderr }: ChildProcess): () => string {
   for (const stream of [stdout, stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       last = Buffer.concat([last, chunk.subarray(-keptBytes)]).subarray(-keptBytes);
+      free(chunk);
     });
     stream?.on('error', () => {});
   }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { free } from '../../system/free.ts';
 import { Output } from './output.ts';
 
 /** After the end the pipe is read until it is closed, or silent for this long. */
@@ -38,9 +39,4 @@ export function readPipe(stream: Readable | null): Pipe {
     },
     close: () => void stream?.destroy(),
   };
-}
-
-/** Gives the memory back at once: of a command that writes much, some hundred megabytes would else wait for the collector. */
-function free(chunk: Buffer): void {
-  if (chunk.byteLength === chunk.buffer.byteLength && chunk.buffer instanceof ArrayBuffer) chunk.buffer.transfer(0);
 }
