@@ -58,7 +58,8 @@ export interface Journal {
 
 interface Batch {
   unit: Unit;
-  touched: Set<string>;
+  /** The runs whose rows go with it. Held here, as a run may be forgotten before its last facts are committed. */
+  touched: Map<string, RunState>;
   done: PromiseWithResolvers<void>;
 }
 
@@ -110,7 +111,7 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     const texts = parts.map(prepare);
     let batch = pending.get(rootId);
     if (!batch) {
-      batch = { unit: { rootId, facts: [], rows: [], blobs: [], consumed: [] }, touched: new Set(), done: Promise.withResolvers() };
+      batch = { unit: { rootId, facts: [], rows: [], blobs: [], consumed: [] }, touched: new Map(), done: Promise.withResolvers() };
       batch.done.promise.catch(() => {});
       pending.set(rootId, batch);
     }
@@ -119,10 +120,10 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     const { unit, touched } = batch;
     const at = moment();
     parts.forEach(({ runId, drafts }, part) => {
-      touched.add(runId);
       (typeof drafts === 'function' ? drafts(at) : drafts).forEach((draft, i) => {
         unit.facts.push(write(runId, draft, { at, text: texts[part]?.[i] ?? canonical(draft.data) }));
       });
+      touched.set(runId, states.get(runId) as RunState);
     });
     for (const text of options.blobs ?? []) {
       const hash = sha256(text);
@@ -138,7 +139,7 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     while (pending.size > 0) {
       current = [...pending.values()];
       pending = new Map();
-      for (const { unit, touched } of current) for (const runId of touched) unit.rows.push(rowOf(states.get(runId) as RunState));
+      for (const { unit, touched } of current) for (const state of touched.values()) unit.rows.push(rowOf(state));
       try {
         const results = await store.append(
           owner,

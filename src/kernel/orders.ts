@@ -26,36 +26,47 @@ const from = 'the user';
 export interface Heed {
   /** Looks now: orders may have waited for whoever takes a tree up. */
   look(): Promise<void>;
-  end(): void;
+  /** Looks no more. Resolves when the look that is under way is done: what waited for a tree that ended at once is not left lying. */
+  end(): Promise<void>;
 }
 
 /** Looks for orders whenever the store says that something may have come. */
 export function heedOrders(desk: OrderDesk): Heed {
-  let looking = false;
+  let looking: Promise<void> | null = null;
   let again = false;
 
-  async function look(): Promise<void> {
-    if (looking) {
-      again = true;
-      return;
+  function look(): Promise<void> {
+    again = true;
+    looking ??= heed();
+    return looking;
+  }
+
+  async function heed(): Promise<void> {
+    while (again) {
+      again = false;
+      await obeyAll();
     }
-    looking = true;
+    looking = null;
+  }
+
+  async function obeyAll(): Promise<void> {
     try {
-      do {
-        again = false;
-        const orders = refusalsFirst(await desk.store.orders(desk.owner));
-        // One that cannot be obeyed (its tree is just being lost) must not hold up the others.
-        for (const order of orders) await obey(order, desk).catch(() => {});
-      } while (again);
+      // One that cannot be obeyed (its tree is just being lost) must not hold up the others.
+      for (const order of refusalsFirst(await desk.store.orders(desk.owner))) await obey(order, desk).catch(() => {});
     } catch (error) {
       // Otherwise a store that cannot be read now is asked again at the next wake-up; the order stays where it is.
       if (isRetinueError(error) && error.code === 'fenced') desk.lost(error);
-    } finally {
-      looking = false;
     }
   }
 
-  return { look, end: desk.store.watch(() => void look()) };
+  const unwatch = desk.store.watch(() => void look());
+  return {
+    look,
+    async end() {
+      unwatch();
+      await looking;
+    },
+  };
 }
 
 /** Of two answers to one question that came before anybody heard them, the refusal counts. */

@@ -67,6 +67,7 @@ export async function suspendRun(run: LiveRun, message: string, ground: Pick<Run
   try {
     // One that is paused already stays paused for its own reason, until its own time.
     if (!ground.journal.state(run.id).paused) await ground.journal.record(run.rootId, [{ runId: run.id, drafts: [paused] }]);
+    else await ground.journal.settled();
   } catch (lost) {
     error = lost;
   }

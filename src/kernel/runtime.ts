@@ -332,7 +332,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const roots = [...runs.values()].filter((run) => run.parent === null);
       await Promise.allSettled(roots.map((run) => cancel(run, 'the process is closing', 'the runtime').then(() => run.ended)));
       await toolSource?.close();
-      heeding.end();
+      await heeding.end();
       await journal.settled();
       await store.release(owner);
     },

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { RetinueError } from '../../src/contract/error.ts';
 import type { Order } from '../../src/contract/order.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { RunHandle } from '../../src/kernel/runtime.ts';
+import type { Store, Unit } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { idle, settled } from '../support/adversary.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -54,6 +55,24 @@ describe('taking a tree up', () => {
     const resumed = await world.runtime.resume(id, 'a test');
     expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
   });
+
+  it('that ends at once still clears away what waited for it', async () => {
+    const memory = createMemoryStore();
+    const { id, workspace } = await interrupted(memory);
+    await memory.order(order('cancel', id, 'enough'));
+    await memory.order(order('message', id, 'too late'));
+    const gate = Promise.withResolvers<void>();
+    const store: Store = { ...memory, orders: (owner) => gate.promise.then(() => memory.orders(owner)) };
+    const world = await createWorld({ ...hanging, store, settings: { workspace } });
+    await world.runtime.resume(id, 'a test');
+    const closed = world.runtime.close();
+    await settled();
+    gate.resolve();
+    await closed;
+    const observer = await memory.open();
+    expect(await memory.claim(observer, id)).toMatchObject({ ok: true });
+    expect(await memory.orders(observer)).toEqual([]);
+  });
 });
 
 describe('a pause', () => {
@@ -68,6 +87,36 @@ describe('a pause', () => {
     await settled();
     expect(await store.orders(world.runtime.owner)).toEqual([]);
     expect(world.types(run.id)).not.toContain('run.paused');
+  });
+
+  it('that is not written yet is waited for by a process that drains', async () => {
+    const memory = createMemoryStore();
+    const gate = Promise.withResolvers<void>();
+    const has = (units: Unit[], type: string) => units.some((unit) => unit.facts.some((fact) => fact.type === type));
+    let other: RunHandle | null = null;
+    const store: Store = {
+      ...memory,
+      append: async (owner, units) => {
+        // The next thing to be written is a message to the other run; that takes its time, and everything after it has to wait.
+        if (has(units, 'run.created')) void other?.send('on its way');
+        if (has(units, 'message.received')) await gate.promise;
+        return memory.append(owner, units);
+      },
+    };
+    const limited = { error: { status: 429, message: 'quota', retryAfterMs: 120_000 } };
+    const script = { runs: [{ when: { task: 'x' }, steps: [{ hang: 'start' as const }] }, { steps: [limited] }] };
+    await using world = await createWorld({ script, store, excuses: { ended: 'a paused run goes on in another process' } });
+    other = await world.runtime.start({ task: 'x' });
+    other.outcome.catch(() => {});
+    await asked(world);
+    const run = await world.runtime.start({ task: 'y' });
+    await expect.poll(() => world.runtime.stats().active).toBe(1);
+    const drained = world.runtime.drain('the process ends');
+    await settled();
+    gate.resolve();
+    await drained;
+    await expect(run.outcome).rejects.toMatchObject({ code: 'paused' });
+    expect(await store.run(run.id)).toMatchObject({ status: 'paused' });
   });
 });
 

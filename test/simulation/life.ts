@@ -89,7 +89,9 @@ export function createLife({ clock: hand, chance, weather, fate }: LifeOptions):
       over.resolve(fate.kind);
     }
     if (state !== 'alive') await new Promise<void>((resolve) => when(resolve));
+    // Time may pass, or none at all: then others still may come first.
     if (chance.hit(weather.slow)) await sleep(chance.int(0, weather.slowMs));
+    else for (let turns = chance.int(0, 12); turns > 0; turns--) await null;
     if (state !== 'alive') await new Promise<void>((resolve) => when(resolve));
   }
 

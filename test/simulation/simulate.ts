@@ -139,14 +139,17 @@ async function live(world: World, life: Life, first: boolean): Promise<boolean> 
     return ends.every((end) => end.status === 'fulfilled');
   })();
   const end = await Promise.race([work, life.over]);
-  if (end === 'kill' || end === 'stop') {
-    await store.release(runtime.owner);
-    return false;
-  }
-  if (end !== true) await runtime.drain('the process ends');
-  await work.catch(() => {});
-  await runtime.close();
-  return end === true;
+  const leave = async () => {
+    if (end !== true) await runtime.drain('the process ends');
+    await work.catch(() => {});
+    await runtime.close();
+    return end === true;
+  };
+  // What befalls a process may do so at its very end as well.
+  const left = end === 'kill' || end === 'stop' ? false : leave();
+  const ended = await Promise.race([left, life.over.then((kind) => (kind === 'drain' ? left : false))]);
+  if (!ended) await store.release(runtime.owner);
+  return ended;
 }
 
 async function begin(runtime: Runtime, plan: Plan): Promise<RunHandle[]> {

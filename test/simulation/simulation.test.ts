@@ -1,5 +1,5 @@
 // The same kernel in a world where everything fails: as many seeds as come to 2,000 runs. More: `npm run simulate -- --runs N`.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { printSimulated, simulateMany } from './many.ts';
 import { simulate } from './simulate.ts';
 
@@ -19,5 +19,12 @@ describe('the simulation', () => {
       return lines;
     };
     expect(await journal()).toEqual(await journal());
+  });
+
+  it('asks neither the clock nor the chance of this machine', async () => {
+    const asked = [vi.spyOn(performance, 'now'), vi.spyOn(Date, 'now'), vi.spyOn(Math, 'random'), vi.spyOn(globalThis, 'setTimeout')];
+    await simulate(7);
+    expect(asked.map((spy) => spy.mock.calls.length)).toEqual([0, 0, 0, 0]);
+    vi.restoreAllMocks();
   });
 });

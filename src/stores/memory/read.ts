@@ -5,25 +5,27 @@ import { isLive, type RunRow } from '../../contract/run.ts';
 import type { FactQuery, RunQuery } from '../../ports/store.ts';
 import { copyRow, type KeptFact, type KeptRun, type Memory } from './memory.ts';
 
-const sliceMs = 8;
+/** So much is read in a few milliseconds. Counted, not timed: a simulated world must not depend on how fast the machine is today. */
+const sliceCharacters = 500_000;
 
-/** Gives the event loop its turn every few milliseconds. */
+/** Gives the event loop its turn after every slice. */
 export async function readFacts(memory: Memory, { runId, rootId, types, after, limit }: FactQuery): Promise<StoredFact[]> {
   const run = runId === undefined ? undefined : memory.runs.get(runId);
   if (runId !== undefined && (run === undefined || (rootId !== undefined && run.rootId !== rootId))) return [];
   const kept = run?.facts ?? (rootId === undefined ? memory.facts : (memory.trees.get(rootId)?.facts ?? []));
   const wanted = types === undefined ? null : new Set<string>(types);
   const found: StoredFact[] = [];
-  let end = performance.now() + sliceMs;
+  let left = sliceCharacters;
   for (let index = after === undefined ? 0 : firstAfter(kept, positionOf(after)); index < kept.length; index++) {
     if (found.length >= (limit ?? Number.POSITIVE_INFINITY)) break;
     const fact = kept[index] as KeptFact;
     if (wanted !== null && !wanted.has(fact.type)) continue;
     if (fact.text === '') continue;
     found.push(toFact(fact) as StoredFact);
-    if (performance.now() >= end) {
+    left -= fact.text.length;
+    if (left <= 0) {
       await turn();
-      end = performance.now() + sliceMs;
+      left = sliceCharacters;
     }
   }
   return found;
