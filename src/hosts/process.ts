@@ -10,6 +10,7 @@ import type { Host, RemoteSession } from '../ports/host.ts';
 import { readLines, writeLine } from './process/lines.ts';
 import { FromChild, type ToChild } from './process/protocol.ts';
 import { type ProcessOptions, type RunProcess, startProcess } from './process/spawn.ts';
+import { answerTo } from './process/steps.ts';
 
 export interface ProcessHostOptions extends ProcessOptions {
   heartbeatMs?: number;
@@ -70,19 +71,12 @@ async function serve(session: RemoteSession, signal: AbortSignal, options: Proce
   }
 }
 
-type Ask = Exclude<FromChild, { type: 'pong' }>;
+type Asked = Exclude<FromChild, { type: 'pong' }>;
 
-async function answer(message: Ask, session: RemoteSession, child: { say(message: ToChild): void; over(): void }): Promise<void> {
-  const { id } = message;
-  if (message.type === 'step') {
-    const value = await session.step(message.kind, message.seq);
-    if (value === 'over') child.over();
-    return child.say({ type: 'reply', id, value });
-  }
-  if (message.type === 'may') return child.say({ type: 'reply', id, value: await session.may(message.at) });
-  if (message.type === 'call') await session.call(message.at);
-  else await session.result(message.at, message.given);
-  child.say({ type: 'reply', id, value: 'go on' });
+async function answer(message: Asked, session: RemoteSession, child: { say(message: ToChild): void; over(): void }): Promise<void> {
+  const value = await answerTo(message, session);
+  if (message.type === 'step' && value === 'over') child.over();
+  child.say({ type: 'reply', id: message.id, value });
 }
 
 function parse(line: string): FromChild {

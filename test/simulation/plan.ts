@@ -19,9 +19,15 @@ type Follow = { tool: 'delegate_wait' | 'delegate_cancel' | 'delegate_message'; 
 
 export interface Plan {
   roots: { task: string; limits: LimitsGiven }[];
+  /** The roots are delegated by a client from outside: what becomes of them when it goes away. Null: they have nobody above them. */
+  client: { endsWithClient: boolean; limits: LimitsGiven; leavesAfterMs: number | null } | null;
+  /** Where runs execute: those at the top, and those that are delegated. */
+  hosts: { top: HostName; delegated: HostName };
   runs: Map<string, PlannedRun>;
   price: boolean;
 }
+
+export type HostName = 'inline' | 'process';
 
 const maxRuns = 12;
 const maxDepth = 3;
@@ -58,7 +64,11 @@ export function createPlan(chance: Chance): Plan {
   }
 
   const roots = Array.from({ length: chance.hit(0.25) ? 2 : 1 }, () => ({ task: run(0).task, limits: limits(chance) }));
-  return { roots, runs, price: chance.hit(0.5) };
+  const client = chance.hit(0.3)
+    ? { endsWithClient: chance.hit(0.5), limits: limits(chance), leavesAfterMs: chance.hit(0.3) ? chance.int(1, 3000) : null }
+    : null;
+  const host = () => chance.pick(['inline', 'inline', 'process'] as const);
+  return { roots, client, hosts: { top: host(), delegated: host() }, runs, price: chance.hit(0.5) };
 }
 
 function limits(chance: Chance): LimitsGiven {

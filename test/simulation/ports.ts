@@ -87,7 +87,11 @@ export function toolsOf(life: Life, { effects }: Outside): AnyTool[] {
     },
     ...more,
   });
-  return [tool('strike', {}), tool('put', { idempotent: true }), tool('look', { idempotent: true, readOnly: true })];
+  return [
+    tool('strike', { portable: true }),
+    tool('put', { idempotent: true }),
+    tool('look', { idempotent: true, readOnly: true, portable: true }),
+  ];
 }
 
 export function modelsOf(plan: Plan): Models {

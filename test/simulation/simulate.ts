@@ -5,7 +5,7 @@ import type { Outcome } from '../../src/contract/outcome.ts';
 import { isLive } from '../../src/contract/run.ts';
 import { native } from '../../src/dialects/native.ts';
 import { isoOf } from '../../src/kernel/journal.ts';
-import { createRuntime, type RunHandle, type Runtime } from '../../src/kernel/runtime.ts';
+import { createRuntime, type Runtime } from '../../src/kernel/runtime.ts';
 import { canonical } from '../../src/parts/canonical.ts';
 import { builtInRuleset } from '../../src/parts/policy.ts';
 import type { Ids } from '../../src/ports/ids.ts';
@@ -19,7 +19,8 @@ import { compileSchema } from '../../src/tools/json-schema.ts';
 import { type Chance, createChance } from './chance.ts';
 import { calm, createLife, type Life, type Trouble, type Weather } from './life.ts';
 import { effectFaults } from './outside.ts';
-import { createPlan, type Plan } from './plan.ts';
+import { remoteHostOf } from './place.ts';
+import { createPlan, type HostName, type Plan } from './plan.ts';
 import { callerOf, hostOf, modelsOf, type Outside, storeOf, toolsOf } from './ports.ts';
 
 export interface Simulated {
@@ -133,8 +134,8 @@ async function live(world: World, life: Life, first: boolean): Promise<boolean> 
   if (runtime === null) return false;
   world.stats = runtime.stats;
   const work = (async () => {
-    const handles = first ? await begin(runtime, plan) : await goOn(runtime, store);
-    const ends = await Promise.allSettled(handles.map((handle) => handle.outcome));
+    const outcomes = first ? await begin(runtime, plan, life) : await goOn(runtime, store);
+    const ends = await Promise.allSettled(outcomes);
     for (const end of ends) if (end.status === 'fulfilled') world.acknowledged.push(end.value);
     return ends.every((end) => end.status === 'fulfilled');
   })();
@@ -152,23 +153,31 @@ async function live(world: World, life: Life, first: boolean): Promise<boolean> 
   return ended;
 }
 
-async function begin(runtime: Runtime, plan: Plan): Promise<RunHandle[]> {
-  const started = await Promise.allSettled(plan.roots.map(({ task, limits }) => runtime.start({ task, agent: 'any', limits })));
-  return started.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+/** Gives what will be the outcome of each run that was begun. */
+async function begin(runtime: Runtime, { roots, client: given }: Plan, life: Life): Promise<Promise<Outcome>[]> {
+  const client = given && (await runtime.client({ limits: given.limits }).catch(() => null));
+  const start: Runtime['start'] = client ? client.delegate : runtime.start;
+  const started = await Promise.allSettled(roots.map(({ task, limits }) => start({ task, agent: 'any', limits })));
+  const outcomes = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value.outcome] : []));
+  if (!client) return outcomes;
+  const { leavesAfterMs } = given;
+  const gone = leavesAfterMs === null ? null : life.sleep(leavesAfterMs).then(() => true);
+  const left = Promise.race([Promise.allSettled(outcomes).then(() => false), gone ?? new Promise<never>(() => {})]);
+  return [...outcomes, left.then((isGone) => client.close({ gone: isGone }))];
 }
 
 /** A store that is busy now is asked again. */
-async function goOn(runtime: Runtime, store: Store): Promise<RunHandle[]> {
+async function goOn(runtime: Runtime, store: Store): Promise<Promise<Outcome>[]> {
   const rows = await store.runs({ live: true, order: 'oldest' });
-  const handles: RunHandle[] = [];
+  const outcomes: Promise<Outcome>[] = [];
   for (const rootId of new Set(rows.map((row) => row.rootId))) {
     for (let tries = 0; tries < 3; tries++) {
       const resumed = await runtime.resume(rootId, 'the simulation').catch(() => null);
-      if (resumed?.ok) handles.push(...resumed.handles);
+      if (resumed?.ok) outcomes.push(...resumed.handles.map((handle) => handle.outcome));
       if (resumed) break;
     }
   }
-  return handles;
+  return outcomes;
 }
 
 /** Orders from outside at random moments: messages, cancels, pauses and their ends. */
@@ -207,6 +216,8 @@ function idsOf(chance: Chance): Ids {
 function optionsOf(world: World, life: Life): Parameters<typeof createRuntime>[0] {
   const { plan, outside, ids } = world;
   const tools = toolsOf(life, outside);
+  const hosts = { inline: hostOf(life), process: remoteHostOf(life, outside) };
+  const { endsWithClient = false } = plan.client ?? {};
   const ruleset = builtInRuleset(
     native.tools.map((tool) => tool.name),
     tools.map((tool) => tool.name),
@@ -217,8 +228,10 @@ function optionsOf(world: World, life: Life): Parameters<typeof createRuntime>[0
     ids,
     catalog: createCatalog([anyAgent]),
     tools,
-    dialect: native,
-    host: hostOf(life),
+    dialect: { ...native, setup: { ...native.setup, endsWithClient } },
+    host: hosts[plan.hosts.top],
+    delegatedHost: hosts[plan.hosts.delegated],
+    hostNamed: (name) => hosts[name as HostName],
     workspaces: { read: async () => ({ ok: false, reason: 'does not exist' }) },
     memories: createMemoryNotes().memories,
     callModel: callerOf(plan, life, outside),

@@ -1,0 +1,99 @@
+// What the process of a run and its supervisor do, apart from how they talk: the process takes the steps that the run's facts call for and
+// makes the portable tool calls; the supervisor's desk answers what it asks.
+import { nextStep } from '../../kernel/decide.ts';
+import type { RunState } from '../../kernel/state.ts';
+import { attempt, type Execution } from '../../kernel/tool-call.ts';
+import type { CallState } from '../../parts/conversation.ts';
+import { createDeadlines } from '../../parts/deadlines.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { RemoteSession } from '../../ports/host.ts';
+import type { AnyTool } from '../../ports/tool.ts';
+import type { FromChild, Start } from './protocol.ts';
+
+export type Ask = FromChild extends infer M ? (M extends { id: number } ? Omit<M, 'id'> : never) : never;
+
+export interface Place {
+  start: Start;
+  /** Moves on with every fact that comes. */
+  state: RunState;
+  clock: Clock;
+  signal: AbortSignal;
+  ask(message: Ask): Promise<'go on' | 'over'>;
+  /** Not asked for before the first call: the run's first request need not wait for it. */
+  tools(): Promise<readonly AnyTool[]>;
+}
+
+/** Resolves when the run is over. */
+export async function takeSteps(place: Place): Promise<void> {
+  const make = createMaker(place);
+  for (;;) {
+    const step = nextStep(place.state);
+    const taken = place.ask({ type: 'step', kind: step.do, seq: place.state.seq });
+    if (step.do === 'tools') await make(step.calls);
+    if ((await taken) === 'over') return;
+  }
+}
+
+/** The supervisor's answer. */
+export async function answerTo(message: Ask, session: RemoteSession): Promise<'go on' | 'over'> {
+  if (message.type === 'step') return session.step(message.kind, message.seq);
+  if (message.type === 'may') return session.may(message.at);
+  if (message.type === 'call') await session.call(message.at);
+  else await session.result(message.at, message.given);
+  return 'go on';
+}
+
+/** Makes calls: reading ones side by side, changing ones one after the other, as the loop does it. */
+function createMaker(place: Place): (calls: CallState[]) => Promise<void> {
+  const { start, ask } = place;
+  let loaded: Promise<Execution> | null = null;
+  // What was asked about is made by the supervisor, like what only it can do.
+  const isPortable = (call: CallState) => start.portable.includes(call.tool) && call.approval === null;
+
+  return async (calls) => {
+    if (calls.some(isPortable)) loaded ??= executionOf(place);
+    const execution = await loaded;
+    let changes = Promise.resolve();
+    await Promise.all(
+      calls.map((call) => {
+        const at = { turn: call.turn, index: call.index };
+        const one = async () => {
+          if (!execution || !isPortable(call)) await ask({ type: 'call', at });
+          else if ((await ask({ type: 'may', at })) === 'go on') await ask({ type: 'result', at, given: await attempt(call, execution) });
+        };
+        if (!start.ordered.includes(call.tool)) return one();
+        changes = changes.then(one);
+        return changes;
+      }),
+    );
+  };
+}
+
+async function executionOf({ start, clock, signal, tools }: Place): Promise<Execution> {
+  const { runId, workspace, toolTimeoutMs } = start;
+  return {
+    runId,
+    rootId: runId,
+    // Rights were decided where the call was recorded, and secrets are taken out where its result is.
+    env: {
+      tools: new Map((await tools()).map((tool) => [tool.name, tool])),
+      offered: start.portable,
+      agent: '',
+      rulesets: () => [],
+      always: () => [],
+      narrowed: () => false,
+      attended: () => false,
+      expiresAt: () => '',
+      workspace,
+      toolTimeoutMs,
+      checkResult: null,
+      redact: String,
+      memo: new Map(),
+    },
+    signal,
+    deadlines: createDeadlines(clock),
+    now: () => clock.monotonic(),
+    // Portable tools delegate nothing.
+    delegation: null as unknown as Execution['delegation'],
+  };
+}
