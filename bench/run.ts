@@ -12,6 +12,8 @@ setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as () => void;
 
 const rounds = 5;
+/** For the ratio of the stores: on a machine with others at work two neighbouring rounds differ by more than the stores do. */
+const pairs = 15;
 const children = 1000;
 
 async function childrenPerSecond(kind: 'memory' | 'sqlite'): Promise<number> {
@@ -78,14 +80,14 @@ await childrenPerSecond('memory');
 await childrenPerSecond('sqlite');
 const memory: number[] = [];
 const sqlite: number[] = [];
-for (let round = 0; round < rounds; round++) {
+for (let pair = 0; pair < pairs; pair++) {
   memory.push(await childrenPerSecond('memory'));
   sqlite.push(await childrenPerSecond('sqlite'));
 }
 const ratio = median(sqlite.map((rate, i) => rate / (memory[i] as number)));
 line(`${children} children of one parent, all facts in SQLite`, `${median(sqlite).toFixed(0)}/s`, '≥ 1500/s', median(sqlite) >= 1500);
 line('the same with the memory store', `${median(memory).toFixed(0)}/s`, '—', true);
-line('SQLite against memory', `${ratio.toFixed(2)} ×`, '≥ 0.8 ×', ratio >= 0.8);
+line('SQLite against memory: what journaling costs', `${((1 - ratio) * 100).toFixed(0)} %`, '≤ 15 %', ratio >= 0.85);
 const grown = await heapGrowth();
 line(`heap after ${children} children one after the other`, `${grown.toFixed(1)} MB`, '≤ 20 MB', grown <= 20);
 const waiting = await queued(10_000);

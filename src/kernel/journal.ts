@@ -9,9 +9,9 @@
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import { type Draft, type Fact, type FactOf, factVersion } from '../contract/fact.ts';
-import { canonical, factHash, sha256 } from '../parts/canonical.ts';
+import { canonical, factHash } from '../parts/canonical.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Owner, Store, Unit, WrittenFact } from '../ports/store.ts';
+import type { KeptText, Owner, Store, Unit, WrittenFact } from '../ports/store.ts';
 import { rowOf } from './fold.ts';
 import { initialState, type RunState, reduce } from './state.ts';
 
@@ -34,7 +34,7 @@ export interface Part {
 }
 
 export interface RecordOptions {
-  blobs?: string[];
+  blobs?: KeptText[];
   consumed?: string[];
 }
 
@@ -60,6 +60,8 @@ interface Batch {
   unit: Unit;
   /** The runs whose rows go with it. Held here, as a run may be forgotten before its last facts are committed. */
   touched: Map<string, RunState>;
+  /** By their hashes: runs that begin together mostly have the same texts. */
+  blobs: Map<string, KeptText>;
   done: PromiseWithResolvers<void>;
 }
 
@@ -111,7 +113,12 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     const texts = parts.map(prepare);
     let batch = pending.get(rootId);
     if (!batch) {
-      batch = { unit: { rootId, facts: [], rows: [], blobs: [], consumed: [] }, touched: new Map(), done: Promise.withResolvers() };
+      batch = {
+        unit: { rootId, facts: [], rows: [], blobs: [], consumed: [] },
+        touched: new Map(),
+        blobs: new Map(),
+        done: Promise.withResolvers(),
+      };
       batch.done.promise.catch(() => {});
       pending.set(rootId, batch);
     }
@@ -125,11 +132,8 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
       });
       touched.set(runId, states.get(runId) as RunState);
     });
-    for (const text of options.blobs ?? []) {
-      const hash = sha256(text);
-      // Of another tree's texts nothing is known: they may be erased with it.
-      if (!knownBlobs.has(`${rootId} ${hash}`)) unit.blobs.push({ hash, text });
-    }
+    // Of another tree's texts nothing is known: they may be erased with it.
+    for (const blob of options.blobs ?? []) if (!knownBlobs.has(`${rootId} ${blob.hash}`)) batch.blobs.set(blob.hash, blob);
     unit.consumed.push(...(options.consumed ?? []));
     return batch.done.promise;
   }
@@ -139,7 +143,10 @@ export function createJournal({ store, owner, clock, lost }: JournalOptions): Jo
     while (pending.size > 0) {
       current = [...pending.values()];
       pending = new Map();
-      for (const { unit, touched } of current) for (const state of touched.values()) unit.rows.push(rowOf(state));
+      for (const { unit, touched, blobs } of current) {
+        for (const state of touched.values()) unit.rows.push(rowOf(state));
+        unit.blobs.push(...blobs.values());
+      }
       try {
         const results = await store.append(
           owner,

@@ -182,7 +182,9 @@ async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: numbe
     ...(past && past.taint.length > 0 && { taint: past.taint }),
     tools: pinned.toolsHash,
   };
-  const blobs = [system, toolsText, ...(historyText === null ? [] : [historyText])];
+  const texts = { system: { hash: pinned.systemHash, text: system }, tools: { hash: toolsHash, text: toolsText } };
+  const history = historyText === null ? [] : [{ hash: pinned.historyHash as string, text: historyText }];
+  const blobs = [texts.system, texts.tools, ...history];
   ground.journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'run.started', data }] }], { blobs }).catch(() => {});
   return { deadline, pinned };
 }

@@ -234,7 +234,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     try {
       const at = call && { index: call.index, turn: call.turn };
       const parts = createdParts(run, { call: at, n: call?.n ?? 0, dialect, host: hostOf(run).name }, journal);
-      const blobs = run.admitted ? [definitionOf(run.admitted.agent).text] : [];
+      const blobs = run.admitted ? [definitionOf(run.admitted.agent)] : [];
       await journal.record(run.rootId, parts, { blobs });
     } catch (error) {
       unplace(run, error);

@@ -18,6 +18,7 @@ import { visible } from '../parts/visible.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
 import type { Redact } from '../ports/secrets.ts';
+import type { KeptText } from '../ports/store.ts';
 import type { AnyTool, Rights, ToolResult } from '../ports/tool.ts';
 import type { Always } from './state.ts';
 
@@ -178,7 +179,7 @@ function orStopped(work: Promise<ToolResult>, signal: AbortSignal, x: Execution)
 /** The facts of a call, and the texts that they point to. */
 export interface Executed {
   drafts: Draft[];
-  blobs: string[];
+  blobs: KeptText[];
 }
 
 /** More of an output than this is not kept at all. */
@@ -199,15 +200,15 @@ export function told(call: CallState, { status, result }: Attempted, env: ToolEn
   const made = (result.artifacts ?? []).map((artifact) =>
     artifactOf(call, { ...artifact, value: env.redact(artifact.value.toWellFormed(), true) }, null),
   );
-  const rest = truncated
-    ? [artifactOf(call, { bytes: originalBytes, kind: 'note', title: `whole output of ${call.tool}`, value: '' }, sha256(whole))]
-    : [];
+  const blobs = truncated ? [{ hash: sha256(whole), text: whole }] : [];
+  const note = { bytes: originalBytes, kind: 'note' as const, title: `whole output of ${call.tool}`, value: '' };
+  const rest = blobs.map(({ hash }) => artifactOf(call, note, hash));
   const finish = finished(call, status, cut.text, {
     truncated,
     taint: [...new Set([...(tool?.taint ?? []), ...(result.taint ?? [])])],
     told: result.told ?? [],
   });
-  return { drafts: [...made, ...rest, finish], blobs: truncated ? [whole] : [] };
+  return { drafts: [...made, ...rest, finish], blobs };
 }
 
 function artifactOf({ turn, index }: CallState, artifact: Artifact, blob: string | null): Draft {

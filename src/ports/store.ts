@@ -12,6 +12,12 @@ export interface Owner {
 /** A fact with the canonical JSON of its data: what the hash covers and what a store keeps, byte for byte. */
 export type WrittenFact = Fact & { text: string };
 
+/** A text that facts point to by its hash. */
+export interface KeptText {
+  hash: string;
+  text: string;
+}
+
 /**
  * What one tree appends, all or nothing. Facts are numbered and hashed already, in order, per run contiguous.
  * Rows are the folds of those facts. Blobs are content-addressed: writing one again changes nothing. A tree keeps those it was given: its
@@ -21,7 +27,7 @@ export interface Unit {
   rootId: string;
   facts: WrittenFact[];
   rows: RunRow[];
-  blobs: { hash: string; text: string }[];
+  blobs: KeptText[];
   /** Orders that these facts answer. */
   consumed: string[];
 }

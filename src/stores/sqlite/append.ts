@@ -14,6 +14,8 @@ interface Place {
 }
 
 const keptHashes = 1_000;
+/** To call SQLite costs about as much as to insert a small fact. */
+const factsAtOnce = 16;
 
 export interface Appender {
   /** To be called inside a transaction. */
@@ -32,7 +34,12 @@ export function createAppender(db: DatabaseSync): Appender {
   const setRun = db.prepare('UPDATE runs SET live = ?, seq = ?, row = ? WHERE n = ?');
   const nameRun = db.prepare('UPDATE runs SET parent = ?, key = ? WHERE n = ?');
   const setSeq = db.prepare('UPDATE runs SET seq = ? WHERE n = ?');
-  const addFact = db.prepare('INSERT INTO facts (run, seq, tree, at, v, type, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const addFacts = (count: number) =>
+    db.prepare(
+      `INSERT INTO facts (run, seq, tree, at, v, type, data, hash) VALUES ${Array(count).fill('(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
+    );
+  const addOne = addFacts(1);
+  const addSome = addFacts(factsAtOnce);
   const addBlob = db.prepare('INSERT INTO blobs (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const pin = db.prepare('INSERT INTO pins (hash, tree) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const consume = db.prepare('DELETE FROM orders WHERE id = ? AND root = ?');
@@ -104,10 +111,13 @@ export function createAppender(db: DatabaseSync): Appender {
         if (place.bare) nameRun.run(parent, key, n);
       }
     }
-    for (const fact of unit.facts) {
+    const values = unit.facts.map((fact) => {
       const run = (places.get(fact.runId) as Place).n;
-      addFact.run(run, fact.seq, tree, fact.at, fact.v, fact.type, fact.text, fact.hash);
-    }
+      return [run, fact.seq, tree, fact.at, fact.v, fact.type, fact.text, fact.hash];
+    });
+    let done = 0;
+    for (; done + factsAtOnce <= values.length; done += factsAtOnce) addSome.run(...values.slice(done, done + factsAtOnce).flat());
+    for (const each of values.slice(done)) addOne.run(...each);
     for (const { hash, text } of unit.blobs) {
       if (known.has(`${unit.rootId} ${hash}`)) continue;
       addBlob.run(hash, text);
