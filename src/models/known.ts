@@ -14,14 +14,17 @@ export type Seller = { kind: ProviderKind; baseURL: string };
 const cacheFrom = 1024;
 
 export async function knownOf(seller: Seller | null, modelId: string): Promise<Known> {
+  const where = seller === null ? null : marketOf(seller);
+  if (seller === null || where === null)
+    return { contextWindow: null, maxOutputTokens: maxOutput(seller?.kind ?? null, modelId, null), price: null };
+  // Not before somebody needs it: its table takes some 30 ms to load.
   const prices: Prices = await import('@pydantic/genai-prices');
-  const where = seller && marketOf(seller);
-  const found = where && lookUp(prices, { input_tokens: 1, output_tokens: 1 }, modelId, where);
+  const found = lookUp(prices, { input_tokens: 1, output_tokens: 1 }, modelId, where);
   const contextWindow = found?.model.context_window ?? null;
   const priced = found && (found.model_price.input_mtok !== undefined || found.model_price.output_mtok !== undefined);
   return {
     contextWindow,
-    maxOutputTokens: maxOutput(seller?.kind ?? null, modelId, contextWindow),
+    maxOutputTokens: maxOutput(seller.kind, modelId, contextWindow),
     price: priced ? (usage) => cost(prices, usage, modelId, { where, cacheWrites: seller.kind === 'anthropic' }) : null,
   };
 }
