@@ -7,10 +7,10 @@
 // H4. Told to stop, it has 2 s; then the whole group is killed.
 import { RetinueError } from '../contract/error.ts';
 import type { Host, RemoteSession } from '../ports/host.ts';
+import { answerTo } from './process/answer.ts';
 import { readLines, writeLine } from './process/lines.ts';
 import { FromChild, type ToChild } from './process/protocol.ts';
 import { type ProcessOptions, type RunProcess, startProcess } from './process/spawn.ts';
-import { answerTo } from './process/steps.ts';
 
 export interface ProcessHostOptions extends ProcessOptions {
   heartbeatMs?: number;

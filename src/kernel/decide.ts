@@ -4,8 +4,9 @@
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { CallState } from '../parts/conversation.ts';
 import { nudgeTexts } from '../parts/deliver.ts';
+import { callParts, textOf } from './calls.ts';
 import { completed, type Ending, failed, openChildren } from './fold.ts';
-import { callParts, type RunState, textOf } from './state.ts';
+import type { RunState } from './state.ts';
 
 /** The same call this often in a row is answered without being made, and then ends the run. */
 export const repeatRefused = 4;

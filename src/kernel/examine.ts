@@ -14,8 +14,9 @@ import { decide, subjectText } from '../parts/policy.ts';
 import { namedProblems } from '../parts/problems.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import { type Always, callHash, callKey, callParts, countRepeats, maxRecent } from './calls.ts';
 import { repeatRefused } from './decide.ts';
-import { type Always, callHash, callKey, callParts, countRepeats, maxRecent, type RunState } from './state.ts';
+import type { RunState } from './state.ts';
 import { finished, messageOf, type ToolEnv } from './tool-call.ts';
 
 type Rejected = NonNullable<FactData['tool.asked']['rejected']>;

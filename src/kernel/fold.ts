@@ -5,7 +5,8 @@ import type { Outcome, OutcomeStatus, Terminated } from '../contract/outcome.ts'
 import { Terminated as TerminatedSchema } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
 import { cutBytes } from '../parts/text.ts';
-import { isUnanswered, type RunState } from './state.ts';
+import { isUnanswered } from './calls.ts';
+import type { RunState } from './state.ts';
 
 /** How a run ends. `code` is null for success only; it is both the error's code and, where it is a cause of its own, `terminated`. */
 export interface Ending {

@@ -6,8 +6,8 @@ import type { RunRow } from '../contract/run.ts';
 import type { Budget } from '../parts/budget.ts';
 import type { SlotKeeper } from '../parts/slot.ts';
 import type { Admitted } from './admit.ts';
+import type { Always } from './calls.ts';
 import type { Ending } from './fold.ts';
-import type { Always } from './state.ts';
 
 /** Why a run is stopped from outside. The first cause wins. */
 export type StopCause =

@@ -8,23 +8,21 @@ import type { ContentPart, Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Budget } from '../parts/budget.ts';
-import { buildRequest, type CallState, type Pinned, pendingEntries, type Request } from '../parts/conversation.ts';
+import { buildRequest, type Pinned, pendingEntries, type Request } from '../parts/conversation.ts';
 import { delay, type Lane } from '../parts/lanes.ts';
-import type { Delegation } from '../ports/delegation.ts';
 import type { ContextLimits } from '../ports/dialect.ts';
 import type { CallResult, ModelCaller, ModelHandle } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
-import type { AnyTool } from '../ports/tool.ts';
-import { type QuestionEnv, settleQuestion } from './approval.ts';
+import { callParts } from './calls.ts';
 import { exhausted, nextStep, type Step } from './decide.ts';
-import { deniedNow, examine, prepared } from './examine.ts';
+import { examine, prepared } from './examine.ts';
 import { type Ending, failed } from './fold.ts';
 import { heldBack } from './hold.ts';
 import { isoOf } from './journal.ts';
 import type { StopCause } from './live.ts';
+import { type CallEnv, runCalls } from './make-calls.ts';
 import { prunable, pruneFor } from './prune.ts';
-import { callParts, isUnanswered, pendingOf, rootOf } from './state.ts';
-import { type Executed, type Execution, execute, finished, type ToolEnv } from './tool-call.ts';
+import { pendingOf, rootOf } from './state.ts';
 
 const maxAttempts = 6;
 /** What an answer is reckoned at before it is there. */
@@ -33,7 +31,7 @@ const outputEstimate = 512;
 const longWaitMs = 60_000;
 const nothing = { tokens: 0, costUsd: 0 };
 
-export interface LoopEnv extends QuestionEnv {
+export interface LoopEnv extends CallEnv {
   random(): number;
   /** On the monotonic clock; null where there is none. */
   deadline: number | null;
@@ -45,9 +43,7 @@ export interface LoopEnv extends QuestionEnv {
   callModel: ModelCaller;
   pinned: Pinned;
   budget: Budget;
-  tools: ToolEnv;
   contextLimits: ContextLimits;
-  delegation(call: { turn: number; index: number }): Delegation;
   /** The run has come to its end: what arrives from now on would never be read, and must be refused. */
   closing(): void;
 }
@@ -213,10 +209,6 @@ async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false
   return signal.aborted ? null : 'go on';
 }
 
-function isPaused(signal: AbortSignal): boolean {
-  return signal.aborted && (signal.reason as StopCause).code === 'paused';
-}
-
 /** A call that was stopped with its run is no fault of the provider's. */
 function stopped(signal: AbortSignal): ErrorInfo {
   const { code, message } = signal.reason as StopCause;
@@ -228,62 +220,6 @@ function prune(env: LoopEnv, request: Request): void {
   const { contextWindow, maxOutputTokens } = env.handle;
   const calls = pruneFor(env.state, request.bytes, { contextWindow, maxOutputTokens, limits: env.contextLimits });
   if (calls.length > 0) note(env, { type: 'context.pruned', data: { calls } });
-}
-
-/** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
-async function runCalls(env: LoopEnv, calls: CallState[]): Promise<void> {
-  let changes: Promise<void> = Promise.resolve();
-  env.slot.work(calls.length);
-  // All questions at once, though what changes something is made in its turn.
-  const words = new Map(calls.map((call) => [call, settleQuestion(env, call, env.signal)]));
-  const run = async (call: CallState) => finishCall(env, call, await makeCall(env, call, env.signal, words.get(call)));
-  await Promise.all(
-    calls.map((call) => {
-      if (isParallel(env.tools.tools.get(call.tool))) return run(call);
-      changes = changes.then(() => run(call));
-      return changes;
-    }),
-  );
-}
-
-/** Makes a call here, once it may be made. `word`: what somebody says about it, where that is waited for already. */
-export async function makeCall(
-  env: LoopEnv,
-  call: CallState,
-  signal: AbortSignal,
-  word: Promise<Executed | null> = settleQuestion(env, call, signal),
-): Promise<Executed> {
-  return (await word) ?? (await forbidden(env, call)) ?? execute(call, executionOf(env, call, signal));
-}
-
-/** What to tell in the place of a call that rules forbid which have come since it was judged; null where it may be made. */
-export async function forbidden({ tools }: LoopEnv, call: CallState): Promise<Executed | null> {
-  if (!call.approval && !tools.narrowed()) return null;
-  await tools.tools
-    .get(call.tool)
-    ?.prepare?.()
-    .catch(() => {});
-  const text = deniedNow(call, tools);
-  return text === null ? null : { drafts: [finished(call, 'denied', text)], blobs: [] };
-}
-
-/** Records what a call gave, whoever made it. */
-export function finishCall(env: LoopEnv, call: CallState, { drafts, blobs }: Executed): void {
-  env.slot.idle();
-  // Left open, it is made again by whoever goes on with the run, or still waits for a word.
-  if (isPaused(env.signal) && (call.idempotent || isUnanswered(call))) return;
-  env.journal.record(rootOf(env.state), [{ runId: env.state.runId, drafts }], { blobs }).catch(() => {});
-}
-
-function executionOf(env: LoopEnv, call: CallState, signal: AbortSignal): Execution {
-  const { state, deadlines, clock } = env;
-  const ids = { runId: state.runId, rootId: rootOf(state) };
-  return { ...ids, env: env.tools, delegation: env.delegation(call), signal, deadlines, now: () => clock.monotonic() };
-}
-
-/** Reading tools, and those that keep their own time because they wait for children. */
-export function isParallel(tool: AnyTool | undefined): boolean {
-  return tool === undefined || tool.readOnly || tool.timeoutMs === null;
 }
 
 function amount(env: LoopEnv, usage: Usage): { tokens: number; costUsd: number } {

@@ -14,7 +14,8 @@ import { nextStep } from './decide.ts';
 import type { Ending } from './fold.ts';
 import { heldBack } from './hold.ts';
 import type { StopCause } from './live.ts';
-import { finishCall, forbidden, isParallel, type LoopEnv, makeCall, takeStep } from './loop.ts';
+import { type LoopEnv, takeStep } from './loop.ts';
+import { finishCall, forbidden, isParallel, makeCall } from './make-calls.ts';
 import { Attempted, told, unknownText } from './tool-call.ts';
 
 /** The ending that the run came to, or null when it was stopped from outside. Rejects when the place broke down. */

@@ -6,10 +6,11 @@ import type { Json } from '../contract/json.ts';
 import { parseArguments } from '../parts/arguments.ts';
 import { canonical } from '../parts/canonical.ts';
 import { buildRequest, type Pinned, pendingEntries } from '../parts/conversation.ts';
+import { callHash, callKey, callParts, countRepeats, maxRecent } from './calls.ts';
 import { nextStep, repeatRefused } from './decide.ts';
 import { type Ending, failed, outcomeOf } from './fold.ts';
 import { msOf } from './journal.ts';
-import { callAt, callHash, callKey, callParts, countRepeats, initialState, maxRecent, pendingOf, type RunState, reduce } from './state.ts';
+import { callAt, initialState, pendingOf, type RunState, reduce } from './state.ts';
 
 /** The first fact that differs, with what the kernel makes of the facts before it. */
 export interface Difference {

@@ -12,11 +12,12 @@ import type { Scheduler } from '../parts/schedule.ts';
 import { createSlotKeeper } from '../parts/slot.ts';
 import type { Store } from '../ports/store.ts';
 import { type Admitted, costByHand, type Ground, userOf, withSource } from './admit.ts';
+import { isUnanswered } from './calls.ts';
 import { loadState } from './history.ts';
 import { type Journal, msOf, type Part } from './journal.ts';
 import { createLiveRun, type LiveRun } from './live.ts';
 import { definedThen, withoutOldServers } from './pinned.ts';
-import { isUnanswered, type RunState } from './state.ts';
+import type { RunState } from './state.ts';
 import { unknownText } from './tool-call.ts';
 
 export interface ReviveGround {

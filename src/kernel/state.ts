@@ -4,14 +4,14 @@
 // The conversation is a list of entries that only grows. What arrives while a model call is open (messages, ends of children) waits in
 // `inbox` and becomes part of the conversation with the next `model.asked`: messages are built from facts up to its `upTo` alone.
 import type { Artifact } from '../contract/artifact.ts';
-import type { ContentPart, Usage } from '../contract/content.ts';
+import type { Usage } from '../contract/content.ts';
 import type { Draft, Fact, FactData, FactOf, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome, Tokens } from '../contract/outcome.ts';
-import { canonical, sha256 } from '../parts/canonical.ts';
 import { type CallState, type Entry, type InboxItem, type Pending, pendingEntries } from '../parts/conversation.ts';
 import { parseRule } from '../parts/policy.ts';
+import { type Always, alwaysFor, callKey, callParts, countRepeats, maxRecent, textOf } from './calls.ts';
 
 export interface ChildState {
   id: string;
@@ -23,14 +23,6 @@ export interface ChildState {
   /** The call that asked for it, and its place among the briefs of that call. */
   call: FactData['child.created']['call'];
   n: number;
-}
-
-/** An answer for good: to this call, and to others about the same subjects where those say all that matters. */
-export interface Always {
-  tool: string;
-  hash: string;
-  subjects: string[];
-  by: string;
 }
 
 export interface RunState {
@@ -266,30 +258,9 @@ export function callAt(state: RunState, { turn, index }: { turn: number; index: 
   return state.calls.find((each) => each.turn === turn && each.index === index);
 }
 
-export function alwaysFor({ tool, approval }: CallState, by: string): Always {
-  return { tool, hash: approval?.hash ?? '', subjects: approval?.subjects ?? [], by };
-}
-
-/** It waits for somebody's word. */
-export function isUnanswered(call: CallState): boolean {
-  return call.approval !== null && call.approval.answer === null;
-}
-
 /** Rules that came with a message, as a ruleset that narrows. */
 export function messageRuleset(from: string, rules: string[]): Ruleset {
   return { kind: 'narrowing', owner: `a message from ${from}`, rules: rules.map(parseRule) };
-}
-
-export function textOf(content: ContentPart[]): string {
-  return content
-    .filter((part) => part.type === 'text')
-    .map((part) => part.text)
-    .join('')
-    .trim();
-}
-
-export function callParts(content: ContentPart[]): Extract<ContentPart, { type: 'tool-call' }>[] {
-  return content.filter((part) => part.type === 'tool-call');
 }
 
 export function pendingOf(state: RunState): Pending {
@@ -303,30 +274,6 @@ export function pendingOf(state: RunState): Pending {
     reader: dialect === 'native' ? 'delegate_read' : null,
     lastPrompt: brief.result?.prompt ?? null,
   };
-}
-
-/** As many calls as the longest round, repeated until it ends the run, and some. */
-export const maxRecent = 40;
-const maxPeriod = 4;
-
-export function callKey(tool: string, args: Json): string {
-  return sha256(`${tool} ${canonical(args)}`).slice(0, 16);
-}
-
-/** What a call is, in one number: what was shown to whoever is asked, and will be executed. */
-export function callHash(tool: string, args: Json): string {
-  return sha256(canonical({ arguments: args, tool }));
-}
-
-/** How many times the latest calls say the same: one call over and over, or a round of up to four. */
-export function countRepeats(keys: string[]): number {
-  let most = 0;
-  for (let period = 1; period <= maxPeriod; period++) {
-    let same = 0;
-    while (same + period < keys.length && keys[keys.length - 1 - same] === keys[keys.length - 1 - same - period]) same++;
-    most = Math.max(most, Math.floor(same / period) + 1);
-  }
-  return keys.length === 0 ? 0 : most;
 }
 
 function spend(state: RunState, usage: Usage, costUsd: number | null): void {

@@ -1,9 +1,10 @@
 // What can be said to a live run from outside: stop, pause, go on, a message. Each becomes a fact; the orders that asked for it are consumed
 // with that fact.
 import type { Redact } from '../ports/secrets.ts';
+import { alwaysFor, isUnanswered } from './calls.ts';
 import { type Journal, msOf } from './journal.ts';
 import type { LiveRun } from './live.ts';
-import { alwaysFor, callAt, isUnanswered, messageRuleset } from './state.ts';
+import { callAt, messageRuleset } from './state.ts';
 
 export interface Said {
   text: string;

@@ -20,7 +20,7 @@ import type { DialectSetup } from '../ports/dialect.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { KeptText } from '../ports/store.ts';
 import type { AnyTool, Rights, ToolResult } from '../ports/tool.ts';
-import type { Always } from './state.ts';
+import type { Always } from './calls.ts';
 
 const defaultOutputBytes = 50_000;
 /** How long a tool that was told to stop may take to clean up (its processes get 2 s to end by themselves). */

@@ -2,16 +2,17 @@
 // pipe; when that closes, the supervisor is gone and so is this process, with all that it started.
 import { Socket } from 'node:net';
 import { readLines, writeLine } from '../hosts/process/lines.ts';
-import { channelFd, type Start, type ToChild } from '../hosts/process/protocol.ts';
-import { type Ask, takeSteps } from '../hosts/process/steps.ts';
+import { channelFd, type ToChild } from '../hosts/process/protocol.ts';
+import { takeSteps } from '../kernel/remote-steps.ts';
 import { initialState, type RunState, reduce } from '../kernel/state.ts';
+import type { RemoteAsk, RemoteStart } from '../ports/host.ts';
 import { systemClock } from './system.ts';
 
 export async function serveRun(): Promise<void> {
   const channel = new Socket({ fd: channelFd, readable: true, writable: true });
   const stop = new AbortController();
   const replies = new Map<number, (value: 'go on' | 'over') => void>();
-  const begun = Promise.withResolvers<{ start: Start; state: RunState }>();
+  const begun = Promise.withResolvers<{ start: RemoteStart; state: RunState }>();
   let state: RunState | null = null;
   let asked = 0;
 
@@ -32,7 +33,7 @@ export async function serveRun(): Promise<void> {
     }
   }
 
-  function ask(message: Ask): Promise<'go on' | 'over'> {
+  function ask(message: RemoteAsk): Promise<'go on' | 'over'> {
     const id = ++asked;
     return new Promise((resolve) => {
       replies.set(id, (value) => {

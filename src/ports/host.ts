@@ -30,12 +30,8 @@ export interface CallAt {
   index: number;
 }
 
-/**
- * A run that executes elsewhere, as its host sees it. The place decides by the facts what comes next and makes the portable tool calls; model
- * calls, rights, budget and facts stay here. Nothing the place says is believed: a step that the facts do not call for, or a result in
- * the wrong form, rejects with RetinueError `invalid_reply`.
- */
-export interface RemoteSession {
+/** What a place needs to know of a run that executes there, besides its facts. */
+export interface RemoteStart {
   runId: string;
   workspace: string;
   toolTimeoutMs: number;
@@ -43,6 +39,21 @@ export interface RemoteSession {
   portable: string[];
   /** Tools whose calls are made one after the other, wherever that is. */
   ordered: string[];
+}
+
+/** What a place asks for. `seq`: of the last fact that it knows. */
+export type RemoteAsk =
+  | { type: 'step'; kind: StepKind; seq: number }
+  | { type: 'may'; at: CallAt }
+  | { type: 'call'; at: CallAt }
+  | { type: 'result'; at: CallAt; given: unknown };
+
+/**
+ * A run that executes elsewhere, as its host sees it. The place decides by the facts what comes next and makes the portable tool calls; model
+ * calls, rights, budget and facts stay here. Nothing the place says is believed: a step that the facts do not call for, or a result in
+ * the wrong form, rejects with RetinueError `invalid_reply`.
+ */
+export interface RemoteSession extends RemoteStart {
   /** Every durable fact of the run, from the first on, in order. */
   facts(listener: (fact: Fact) => void): Promise<void>;
   /**

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { outputOf } from '../support/output.ts';
 
 const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
 
@@ -37,17 +38,10 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
     const finished = new Promise<Finished>((done) => {
-      let out = '';
-      let err = '';
-      child.stdout.setEncoding('utf8').on('data', (text) => {
-        out += text;
-      });
-      child.stderr.setEncoding('utf8').on('data', (text) => {
-        err += text;
-      });
+      const said = outputOf(child);
       child.on('close', (code, signal) => {
         running.delete(child);
-        done({ code, signal, out, err });
+        done({ code, signal, ...said });
       });
     });
     return { process: child, finished };

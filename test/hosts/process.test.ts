@@ -171,14 +171,15 @@ describe('a run in a process of its own', () => {
   });
 });
 
-it('a call that was asked about is made by the supervisor, not in the process of the run', async () => {
+/** One whose run wants to write a file, about which somebody is asked. */
+function askingWorld() {
   const steps = [{ calls: [call('write', { path: 'a.txt', content: 'one' })] }, { text: 'done' }];
   const narrowing = { kind: 'narrowing' as const, owner: 'the user', rules: [parseRule('ask write')] };
-  await using world = await processWorld({
-    script: { runs: [{ steps }] },
-    options: { questions: { attended: () => true } },
-    narrowing: [narrowing],
-  });
+  return processWorld({ script: { runs: [{ steps }] }, options: { questions: { attended: () => true } }, narrowing: [narrowing] });
+}
+
+it('a call that was asked about is made by the supervisor, not in the process of the run', async () => {
+  await using world = await askingWorld();
   const run = await world.runtime.start({ task: 'x' });
   await expect.poll(() => world.types()).toContain('approval.asked');
   const question = world.facts.find((fact) => fact.type === 'approval.asked') as FactOf<'approval.asked'>;
@@ -202,13 +203,7 @@ it('a deny that comes while a call of the process waits for its turn: it is not 
 });
 
 it('killed while a question is open: the run fails at once, and nothing is made', async () => {
-  const steps = [{ calls: [call('write', { path: 'a.txt', content: 'one' })] }, { text: 'done' }];
-  const narrowing = { kind: 'narrowing' as const, owner: 'the user', rules: [parseRule('ask write')] };
-  await using world = await processWorld({
-    script: { runs: [{ steps }] },
-    options: { questions: { attended: () => true } },
-    narrowing: [narrowing],
-  });
+  await using world = await askingWorld();
   const run = await world.runtime.start({ task: 'x' });
   await expect.poll(() => world.types(), { timeout: 10_000 }).toContain('approval.asked');
   process.kill(await runProcess(), 'SIGKILL');

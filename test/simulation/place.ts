@@ -2,9 +2,10 @@
 // and takes its time. The process may die at any message, and does so 2 s after it was told to stop and did not.
 import { RetinueError } from '../../src/contract/error.ts';
 import type { Fact } from '../../src/contract/fact.ts';
-import { type Ask, answerTo, takeSteps } from '../../src/hosts/process/steps.ts';
+import { answerTo } from '../../src/hosts/process/answer.ts';
+import { takeSteps } from '../../src/kernel/remote-steps.ts';
 import { initialState, type RunState, reduce } from '../../src/kernel/state.ts';
-import type { Host, RemoteSession } from '../../src/ports/host.ts';
+import type { Host, RemoteAsk, RemoteSession } from '../../src/ports/host.ts';
 import type { Life } from './life.ts';
 import { type Outside, toolsOf } from './ports.ts';
 
@@ -27,7 +28,7 @@ async function serve(session: RemoteSession, signal: AbortSignal, { life, outsid
     else if (fact.type === 'run.created') state = initialState(fact);
   }
 
-  function ask(message: Ask): Promise<'go on' | 'over'> {
+  function ask(message: RemoteAsk): Promise<'go on' | 'over'> {
     if (life.fails('host')) ended.reject(new RetinueError('crashed', 'the process of the run broke down'));
     return new Promise((resolve) => {
       toDesk(() => void answerTo(message, session).then((value) => toProcess(() => resolve(value)), ended.reject));

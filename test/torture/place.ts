@@ -9,6 +9,7 @@ import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { outputOf } from '../support/output.ts';
 
 const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
 
@@ -59,18 +60,11 @@ export function createTorturePlace(url: string): TorturePlace {
         const armed = point === undefined ? env : { ...env, RETINUE_CRASH: point };
         const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env: armed, stdio: ['ignore', 'pipe', 'pipe'] });
         const timer = afterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), afterMs);
-        let out = '';
-        let err = '';
-        child.stdout.setEncoding('utf8').on('data', (text) => {
-          out += text;
-        });
-        child.stderr.setEncoding('utf8').on('data', (text) => {
-          err += text;
-        });
+        const said = outputOf(child);
         child.on('exit', (code, signal) => {
           clearTimeout(timer);
           // What a killed process had started may still hold its pipes: they are not waited for.
-          const finish = () => done({ code, killed: signal === 'SIGKILL', out, err });
+          const finish = () => done({ code, killed: signal === 'SIGKILL', ...said });
           if (signal === 'SIGKILL') finish();
           else child.on('close', finish);
         });

@@ -1,22 +1,14 @@
 // What a run's process and its supervisor say to each other: one JSON value a line, over one pipe.
 import { z } from 'zod';
 import type { Fact } from '../../contract/fact.ts';
-import type { CallAt, StepKind } from '../../ports/host.ts';
-
-/**
- * What the process gets when it has every fact that was there already, and not before: of a run that goes on, a part of them would call for
- * steps that were taken long ago. The brief and the grant stand in the facts.
- */
-export interface Start {
-  runId: string;
-  workspace: string;
-  toolTimeoutMs: number;
-  portable: string[];
-  ordered: string[];
-}
+import type { RemoteAsk, RemoteStart } from '../../ports/host.ts';
 
 export type ToChild =
-  | { type: 'start'; start: Start }
+  /**
+   * Sent when the process has every fact that was there already, and not before: of a run that goes on, a part of them would call for steps
+   * that were taken long ago. The brief and the grant stand in the facts.
+   */
+  | { type: 'start'; start: RemoteStart }
   | { type: 'fact'; fact: Fact }
   /** `value`: whether the run goes on, for a step; whether a call may be begun, for one. */
   | { type: 'reply'; id: number; value: 'go on' | 'over' }
@@ -24,13 +16,7 @@ export type ToChild =
   | { type: 'stop'; paused: boolean }
   | { type: 'ping' };
 
-export type FromChild =
-  /** `seq`: of the last fact that it knows. */
-  | { type: 'step'; id: number; kind: StepKind; seq: number }
-  | { type: 'may'; id: number; at: CallAt }
-  | { type: 'call'; id: number; at: CallAt }
-  | { type: 'result'; id: number; at: CallAt; given: unknown }
-  | { type: 'pong' };
+export type FromChild = (RemoteAsk & { id: number }) | { type: 'pong' };
 
 const id = z.int().min(1);
 const at = z.strictObject({ turn: z.int(), index: z.int() });

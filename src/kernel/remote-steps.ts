@@ -1,24 +1,21 @@
-// What the process of a run and its supervisor do, apart from how they talk: the process takes the steps that the run's facts call for and
-// makes the portable tool calls; the supervisor's desk answers what it asks.
-import { nextStep } from '../../kernel/decide.ts';
-import type { RunState } from '../../kernel/state.ts';
-import { attempt, type Execution } from '../../kernel/tool-call.ts';
-import type { CallState } from '../../parts/conversation.ts';
-import { createDeadlines } from '../../parts/deadlines.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { RemoteSession } from '../../ports/host.ts';
-import type { AnyTool } from '../../ports/tool.ts';
-import type { FromChild, Start } from './protocol.ts';
-
-export type Ask = FromChild extends infer M ? (M extends { id: number } ? Omit<M, 'id'> : never) : never;
+// The other side of remote.ts: what the place of a run does, apart from how it talks. It takes the steps that the run's facts call for and
+// makes the portable tool calls.
+import type { CallState } from '../parts/conversation.ts';
+import { createDeadlines } from '../parts/deadlines.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { RemoteAsk, RemoteStart } from '../ports/host.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { nextStep } from './decide.ts';
+import type { RunState } from './state.ts';
+import { attempt, type Execution } from './tool-call.ts';
 
 export interface Place {
-  start: Start;
+  start: RemoteStart;
   /** Moves on with every fact that comes. */
   state: RunState;
   clock: Clock;
   signal: AbortSignal;
-  ask(message: Ask): Promise<'go on' | 'over'>;
+  ask(message: RemoteAsk): Promise<'go on' | 'over'>;
   /** Not asked for before the first call: the run's first request need not wait for it. */
   tools(): Promise<readonly AnyTool[]>;
 }
@@ -32,15 +29,6 @@ export async function takeSteps(place: Place): Promise<void> {
     if (step.do === 'tools') await make(step.calls);
     if ((await taken) === 'over') return;
   }
-}
-
-/** The supervisor's answer. */
-export async function answerTo(message: Ask, session: RemoteSession): Promise<'go on' | 'over'> {
-  if (message.type === 'step') return session.step(message.kind, message.seq);
-  if (message.type === 'may') return session.may(message.at);
-  if (message.type === 'call') await session.call(message.at);
-  else await session.result(message.at, message.given);
-  return 'go on';
 }
 
 /** Makes calls: reading ones side by side, changing ones one after the other, as the loop does it. */
