@@ -32,7 +32,11 @@ export function effectFaults(facts: StoredFact[], effects: Map<string, number[]>
     const status = result?.data.status ?? 'none';
     if (times.length > 1) faults.push(`the effect ${name} took place ${times.length} times (${status})`);
     if (status === 'ok' && times.length !== 1) faults.push(`the effect ${name} finished and took place ${times.length} times`);
-    if (status !== 'ok' && status !== 'unknown') faults.push(`the effect ${name} has the result ${status}: ${result?.data.output}`);
+    // A run that was cancelled while nobody drove it ends without a word about what was cut off.
+    const wasCancelled =
+      (status === 'cancelled' || status === 'none') && facts.some((fact) => fact.type === 'cancel.asked' && fact.runId === asked.runId);
+    if (status !== 'ok' && status !== 'unknown' && !wasCancelled)
+      faults.push(`the effect ${name} has the result ${status}: ${result?.data.output}`);
     if (result && status === 'ok' && times.some((at) => at > msOf(result.at) + toleranceMs))
       faults.push(`the effect ${name} took place after it had finished`);
   }
@@ -61,6 +65,19 @@ export function messageFaults(facts: StoredFact[], messages: Map<string, boolean
     ).length;
     if (times > 1) return [`the message "${text}" was heard ${times} times`];
     return acknowledged && times === 0 ? [`the message "${text}" was acknowledged and is not in the journal`] : [];
+  });
+}
+
+/** What was cancelled ended so, unless it had come to its end before; what a command said to have been asked for is in the journal. */
+export function cancelFaults(facts: StoredFact[], cancelled: Map<string, boolean>): string[] {
+  return [...cancelled].flatMap(([runId, acknowledged]) => {
+    const own = facts.filter((fact) => fact.runId === runId);
+    const asked = own.filter((fact) => fact.type === 'cancel.asked').length;
+    const end = own.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
+    const status = end?.data.outcome.status;
+    if (asked > 0 && status !== 'cancelled' && status !== 'completed') return [`run ${runId} was cancelled and ended ${status}`];
+    if (asked === 0 && status === 'cancelled') return [`run ${runId} ended cancelled, but nothing says that it was`];
+    return acknowledged && asked === 0 && status !== 'completed' ? [`the cancel of ${runId} was acknowledged and is not there`] : [];
   });
 }
 

@@ -5,7 +5,7 @@ import type { StoredFact } from '../../src/contract/fact.ts';
 import { crashPoints } from '../../src/ports/crash.ts';
 import { checkInvariants } from '../../src/testing/invariants.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
-import { approvalFaults, effectFaults, messageFaults, prefixFaults, questionFaults } from './check.ts';
+import { approvalFaults, cancelFaults, effectFaults, messageFaults, prefixFaults, questionFaults } from './check.ts';
 import { answering, createTorturePlace, type TorturePlace } from './place.ts';
 import { rootTask, startTreeModel, type TreeModel } from './tree.ts';
 
@@ -45,21 +45,23 @@ async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promis
   const faults: string[] = [];
   const acknowledged: string[] = [];
   const messages = new Map<string, boolean>();
+  const cancelled = new Map<string, boolean>();
   try {
-    const seen = await killAndResume(place, { chance, name, sum, faults, acknowledged, messages });
+    const seen = await killAndResume(place, { chance, name, sum, faults, acknowledged, messages, cancelled });
     if ((await place.read((store) => store.runs({ live: true }))).length > 0) {
       const endAnswers = answering(place);
       await place.run(['resume', '--ask', '10m']);
       await endAnswers();
     }
     const facts = await place.facts();
-    faults.push(...(await endFaults(place, facts)), ...prefixFaults(seen, facts));
+    faults.push(...(await endFaults(place, facts, cancelled)), ...prefixFaults(seen, facts));
     const heard = model.heard.filter((question) => question.task.startsWith(`Torture ${name}/`));
     faults.push(
       ...effectFaults(facts, place.effects()),
       ...approvalFaults(facts),
       ...questionFaults(facts, heard),
       ...messageFaults(facts, messages),
+      ...cancelFaults(facts, cancelled),
     );
     for (const text of acknowledged) faults.push(...acknowledgedFaults(text, facts));
     sum.unknown += facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
@@ -78,16 +80,37 @@ function tally(sum: Tortured, armed: string | undefined): void {
   sum.at.set(where, (sum.at.get(where) ?? 0) + 1);
 }
 
-/** Another process tells the root something, and may itself be killed over it. */
-async function steer(
-  place: TorturePlace,
-  { chance, text, messages, sum }: Pick<Course, 'chance' | 'messages' | 'sum'> & { text: string },
-): Promise<void> {
-  const armed = chance.hit(0.4) ? chance.pick(['before order.give:1', 'after order.give:1', 'after commit:1']) : undefined;
+/** Another process says something to the tree, and may itself be killed over it. */
+async function steer(place: TorturePlace, course: Course, text: string): Promise<void> {
+  const { chance, messages, cancelled } = course;
   await new Promise((resolve) => setTimeout(resolve, chance.int(0, 500)));
-  const { code, killed } = await place.run(['message', 'last', text], { ...(armed ? { point: armed } : {}), afterMs: 10_000 });
-  if (killed) tally(sum, armed);
+  const kind = chance.pick(['message', 'message', 'pause', 'cancel'] as const);
+  if (kind === 'cancel') {
+    const children = (await place.read((store) => store.runs({ live: true }))).filter((row) => row.parentId !== null);
+    if (children.length === 0) return;
+    const { runId } = chance.pick(children);
+    const { code } = await command(place, course, ['cancel', runId], ['before cancel.asked:1', 'after cancel.asked:1']);
+    cancelled.set(runId, code === 0);
+    return;
+  }
+  if (kind === 'pause') await command(place, course, ['pause', 'last'], []);
+  // A word lets it go on, so nobody may be killed over it before it was given.
+  const { code } = await command(place, course, ['message', 'last', text], [], { isSafe: kind === 'pause' });
   messages.set(text, code === 0);
+}
+
+async function command(
+  place: TorturePlace,
+  { chance, sum }: Course,
+  args: string[],
+  more: string[],
+  { isSafe = false } = {},
+): Promise<{ code: number | null }> {
+  const points = ['before order.give:1', 'after order.give:1', 'after commit:1', ...more];
+  const armed = !isSafe && chance.hit(0.4) ? chance.pick(points) : undefined;
+  const exit = await place.run(args, isSafe ? {} : { ...(armed ? { point: armed } : {}), afterMs: 10_000 });
+  if (exit.killed) tally(sum, armed);
+  return exit;
 }
 
 interface Course {
@@ -98,10 +121,13 @@ interface Course {
   acknowledged: string[];
   /** What the root was told from outside, and whether that was acknowledged. */
   messages: Map<string, boolean>;
+  /** Children that somebody cancelled, and whether that was acknowledged. */
+  cancelled: Map<string, boolean>;
 }
 
 /** What was in the journal after each kill. */
-async function killAndResume(place: TorturePlace, { chance, name, sum, faults, acknowledged, messages }: Course): Promise<StoredFact[][]> {
+async function killAndResume(place: TorturePlace, course: Course): Promise<StoredFact[][]> {
+  const { chance, name, sum, faults, acknowledged } = course;
   const seen: StoredFact[][] = [];
   const host = chance.hit(0.25) ? ['--host', 'process'] : [];
   const ask = chance.hit(0.3) ? ['--ask', '10m'] : [];
@@ -110,10 +136,11 @@ async function killAndResume(place: TorturePlace, { chance, name, sum, faults, a
     const before = seen.at(-1) ?? [];
     const begun = before.length > 0;
     const peace = attempt >= killsPerDatabase;
-    const armed = chance.hit(0.65) ? armedPoint(chance, { begun, processes: host.length > 0 }) : undefined;
+    const isSteered = begun && !peace && chance.hit(0.35);
+    const armed = chance.hit(0.65) ? armedPoint(chance, { begun, isSteered, asks: ask.length > 0, processes: host.length > 0 }) : undefined;
     const death = peace ? {} : { ...(armed ? { point: armed } : {}), afterMs: armed ? 20_000 : chance.int(150, 1500) };
     const args = begun ? ['resume', '--json', ...ask] : ['run', '--json', '--allow', 'bash', ...ask, ...host, rootTask(name)];
-    const companion = begun && !peace && chance.hit(0.25) ? steer(place, { chance, text: `word ${attempt}`, messages, sum }) : null;
+    const companion = isSteered ? steer(place, course, `word ${attempt}`) : null;
     const endAnswers = ask.length > 0 ? answering(place) : async () => {};
     const { code, killed, out, err } = await place.run(args, death);
     await endAnswers();
@@ -134,22 +161,33 @@ async function killAndResume(place: TorturePlace, { chance, name, sum, faults, a
   }
 }
 
-/** Mostly a point that this process will come to; those at the end of it come to their turn less often, because a tree dies there only once. */
-function armedPoint(chance: Chance, { begun, processes }: { begun: boolean; processes: boolean }): string {
-  const start = begun ? /run\.resumed|claim|resume\./ : /migration|run\.created|run\.started|child\.created/;
-  const wanted = chance.pick([start, /model/, /tool|artifact/, /child/, /commit|open|host/, processes ? /process/ : /tool/, /./]);
-  const point = chance.pick(crashPoints.filter((name) => wanted.test(name)));
-  return `${point}:${chance.int(1, chance.pick([1, 2, 4]))}`;
+interface Ahead {
+  begun: boolean;
+  isSteered: boolean;
+  asks: boolean;
+  processes: boolean;
 }
 
-async function endFaults(place: TorturePlace, facts: StoredFact[]): Promise<string[]> {
+/** Mostly a point that this process will come to; those at the end of it come to their turn less often, because a tree dies there only once. */
+function armedPoint(chance: Chance, { begun, isSteered, asks, processes }: Ahead): string {
+  const start = begun ? /run\.resumed|claim|resume\./ : /migration|run\.created|run\.started|child\.created/;
+  const usual = [start, /model/, /tool|artifact/, /child/, /commit|open|host/, processes ? /process/ : /tool/, /./];
+  const wanted = [...usual, ...(asks ? [/approval/, /approval/] : []), ...(begun ? [/release|checkpoint|close/] : [])];
+  const chosen = isSteered && chance.hit(0.5) ? /message|order\.|paused|cancel/ : chance.pick(wanted);
+  const point = chance.pick(crashPoints.filter((name) => chosen.test(name)));
+  // Of what comes from outside there is mostly one.
+  const times = /message|order|paused|cancel|approval|release|checkpoint|close/.test(point) ? 1 : chance.pick([1, 2, 4]);
+  return `${point}:${chance.int(1, times)}`;
+}
+
+async function endFaults(place: TorturePlace, facts: StoredFact[], cancelled: Map<string, boolean>): Promise<string[]> {
   const violations = await place.read((store) => checkInvariants(store));
   const faults = violations.map(({ invariant, runId, what }) => `${invariant}: ${runId} ${what}`);
   // A word that came after the root's end is a run of its own that goes on with it.
   const runs = facts.filter((fact) => fact.type === 'run.created' && fact.data.brief.continues === undefined).length;
   if (runs !== 5) faults.push(`the tree has ${runs} runs, not 5`);
   for (const fact of facts)
-    if (fact.type === 'run.ended' && !fact.data.outcome.success)
+    if (fact.type === 'run.ended' && !fact.data.outcome.success && !cancelled.has(fact.runId))
       faults.push(`run ${fact.runId} ended ${fact.data.outcome.status}: ${fact.data.outcome.error?.message}`);
   return faults;
 }
