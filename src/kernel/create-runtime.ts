@@ -204,12 +204,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (here) return { ok: true, handles: [handleOf(here)] };
     const revived = await reviveTree(rootId, { store, journal, scheduler, admission: ground });
     if (revived.length === 0) return { ok: true, handles: [] };
+    // Whoever has it go on now does not want the pause that somebody asked an earlier process for.
+    const pauses = (await store.orders(owner)).filter((order) => order.rootId === rootId && order.kind === 'pause');
     for (const run of revived) runs.set(run.id, run);
     try {
       assertOpen(null);
       await journal.record(
         rootId,
         revived.map((run) => takenUp(run, journal.state(run.id), { by, until: patient ? clock.now() : null })),
+        { consumed: pauses.map((order) => order.id) },
       );
     } catch (error) {
       for (const run of revived) unplace(run, error);

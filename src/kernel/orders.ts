@@ -2,6 +2,7 @@
 // here is taken away without a fact.
 import { isRetinueError, type RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
+import { isLive } from '../contract/run.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { Journal } from './journal.ts';
 import type { LiveRun } from './live.ts';
@@ -51,8 +52,9 @@ export function heedOrders(desk: OrderDesk): Heed {
 
   async function obeyAll(): Promise<void> {
     try {
+      const orders = refusalsFirst(await desk.store.orders(desk.owner));
       // One that cannot be obeyed (its tree is just being lost) must not hold up the others.
-      for (const order of refusalsFirst(await desk.store.orders(desk.owner))) await obey(order, desk).catch(() => {});
+      for (const order of orders) await obey(order, desk).catch(() => {});
     } catch (error) {
       // Otherwise a store that cannot be read now is asked again at the next wake-up; the order stays where it is.
       if (isRetinueError(error) && error.code === 'fenced') desk.lost(error);
@@ -74,8 +76,15 @@ function refusalsFirst(orders: Order[]): Order[] {
   return orders.toSorted((a, b) => Number(b.kind === 'refuse') - Number(a.kind === 'refuse'));
 }
 
+async function isOpen(runId: string, store: Store): Promise<boolean> {
+  const row = await store.run(runId);
+  return row !== null && isLive(row.status);
+}
+
 async function obey(order: Order, desk: OrderDesk): Promise<void> {
   const run = desk.live(order.runId);
+  // Its tree is just being taken up, or could not be: the order waits for whoever does.
+  if (run === null && (await isOpen(order.runId, desk.store))) return;
   // A client takes no steps: there is nothing to hold back and nobody to tell.
   if (run && !run.admitted && order.kind !== 'cancel') return desk.store.dropOrders(desk.owner, [order.id]);
   const open = run !== null && !desk.journal.state(run.id).ended;

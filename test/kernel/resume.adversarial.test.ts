@@ -56,13 +56,54 @@ describe('taking a tree up', () => {
     expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
   });
 
+  it('goes on, whatever pause an earlier process was asked for and did not hear of', async () => {
+    const memory = createMemoryStore();
+    const { id, workspace } = await interrupted(memory);
+    await memory.order(order('pause', id));
+    const script = { runs: [{ steps: [{ text: 'done' }] }] };
+    await using world = await createWorld({ script, store: memory, settings: { workspace } });
+    const resumed = await world.runtime.resume(id, 'a test');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed' });
+    expect(await memory.orders(world.runtime.owner)).toEqual([]);
+    expect(world.types(id)).not.toContain('run.paused');
+  });
+
+  it('loses no order that is looked at before its runs are there', async () => {
+    const memory = createMemoryStore();
+    const { id, workspace } = await interrupted(memory);
+    const gate = Promise.withResolvers<void>();
+    let isHeld = false;
+    const store: Store = {
+      ...memory,
+      facts: async (query) => {
+        if (isHeld) await gate.promise;
+        return memory.facts(query);
+      },
+    };
+    await using world = await createWorld({ ...hanging, store, settings: { workspace } });
+    isHeld = true;
+    const resuming = world.runtime.resume(id, 'a test');
+    await settled();
+    await memory.order(order('cancel', id, 'enough'));
+    await settled();
+    isHeld = false;
+    gate.resolve();
+    const resumed = await resuming;
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
+  });
+
   it('that ends at once still clears away what waited for it', async () => {
     const memory = createMemoryStore();
     const { id, workspace } = await interrupted(memory);
     await memory.order(order('cancel', id, 'enough'));
     await memory.order(order('message', id, 'too late'));
     const gate = Promise.withResolvers<void>();
-    const store: Store = { ...memory, orders: (owner) => gate.promise.then(() => memory.orders(owner)) };
+    let reads = 0;
+    // The first is the resume's own.
+    const store: Store = {
+      ...memory,
+      orders: (owner) => (++reads > 1 ? gate.promise : Promise.resolve()).then(() => memory.orders(owner)),
+    };
     const world = await createWorld({ ...hanging, store, settings: { workspace } });
     await world.runtime.resume(id, 'a test');
     const closed = world.runtime.close();
