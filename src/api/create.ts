@@ -33,6 +33,10 @@ function taintOf(facts: Fact[]): string[] {
   return [...new Set(all)].sort();
 }
 
+/** A command that ends a run whose process is gone holds the tree for a moment: that is waited for. */
+const resumeTries = 6;
+const resumeAgainMs = 100;
+
 export interface ApiOptions {
   store: Store;
   clock: Clock;
@@ -133,9 +137,13 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     const { dialect: of } = (await createdOf(rootId)).data;
     if (of !== dialect.name)
       throw new RetinueError('unknown_dialect', `run ${rootId} was delegated with the dialect ${of}, and this is ${dialect.name}`);
-    const resumed = await (await drive()).resume(rootId, 'retinue resume', options);
-    if (!resumed.ok) throw new RetinueError('fenced', `run ${rootId} is driven by process ${resumed.pid}`);
-    return resumed.handles;
+    const runtime = await drive();
+    for (let tries = 1; ; tries++) {
+      const resumed = await runtime.resume(rootId, 'retinue resume', options);
+      if (resumed.ok) return resumed.handles;
+      if (tries === resumeTries) throw new RetinueError('fenced', `run ${rootId} is driven by process ${resumed.pid}`);
+      await new Promise<void>((resolve) => clock.at(clock.monotonic() + resumeAgainMs, resolve));
+    }
   }
 
   async function createdOf(runId: string): Promise<FactOf<'run.created'>> {
