@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, realpathSync } from 'node:fs';
-import { totalmem } from 'node:os';
+import { getPriority, setPriority, totalmem } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Confined, Confinement, Sandbox, SandboxFound } from '../ports/sandbox.ts';
 import { firstProcess, infoFd } from '../system/namespace.ts';
@@ -33,6 +33,9 @@ export interface BubblewrapOptions {
 
 const tmpBytes = 1024 ** 3;
 const probeMs = 5000;
+/** Priorities as `nice` has them. */
+const lowest = 19;
+const stepsBack = 10;
 const usualPath = '/usr/local/bin:/usr/bin:/bin';
 
 /** Tries it, with a command that does nothing. */
@@ -126,6 +129,7 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
       join: group?.join ?? [],
       namespace: true,
       begun(init) {
+        stepBack(init);
         if (group === null) watcher = watch(init, limits, inMemory);
         return changed(init);
       },
@@ -153,6 +157,15 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
 }
 
 /** Null where there is none that could be put in its place. */
+/** However many processes a command starts, whoever has to stop them comes first. */
+function stepBack(init: number): void {
+  try {
+    setPriority(init, Math.min(lowest, getPriority() + stepsBack));
+  } catch {
+    // It is gone.
+  }
+}
+
 function homeOf(given: string | undefined): string | null {
   try {
     const home = given !== undefined && isAbsolute(given) ? realpathSync(given) : '/';
