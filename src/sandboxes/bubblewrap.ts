@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, realpathSync } from 'node:fs';
+import { accessSync, constants, realpathSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority, totalmem } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Confined, Confinement, Sandbox, SandboxFound } from '../ports/sandbox.ts';
@@ -157,13 +157,18 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
 }
 
 /** Null where there is none that could be put in its place. */
-/** However many processes a command starts, whoever has to stop them comes first. */
+/**
+ * However many processes a command starts, whoever has to stop them comes first. The sandbox is a session of its own: where Linux shares time out
+ * among sessions first, it is the session's priority that counts.
+ */
 function stepBack(init: number): void {
-  try {
-    setPriority(init, Math.min(lowest, getPriority() + stepsBack));
-  } catch {
-    // It is gone.
-  }
+  const steps = Math.min(lowest, getPriority() + stepsBack);
+  for (const step of [() => setPriority(init, steps), () => writeFileSync(`/proc/${init}/autogroup`, String(steps))])
+    try {
+      step();
+    } catch {
+      // It is gone, or this system has no such thing.
+    }
 }
 
 function homeOf(given: string | undefined): string | null {
