@@ -5,6 +5,7 @@ import type { Owner, Store } from '../ports/store.ts';
 import { outcomeOf } from './fold.ts';
 import { loadState } from './history.ts';
 import { createJournal, type Journal, msOf, type Part } from './journal.ts';
+import { cutOff } from './revive.ts';
 import { childEnded } from './run.ts';
 
 /** Why a run is ended that nobody drives. */
@@ -53,5 +54,6 @@ function ended(row: RunRow, why: OrphanEnd, journal: Journal): Part[] {
       return [{ type: 'run.ended', data: { outcome } }];
     },
   };
-  return row.parentId === null ? [own] : [own, childEnded(row.parentId, row.runId, journal)];
+  const cut: Part = { runId: row.runId, drafts: cutOff(journal.state(row.runId)) };
+  return row.parentId === null ? [cut, own] : [cut, own, childEnded(row.parentId, row.runId, journal)];
 }

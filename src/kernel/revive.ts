@@ -52,17 +52,22 @@ export async function reviveTree(rootId: string, ground: ReviveGround): Promise<
 
 /** The facts with which a run goes on: a call that was cut off has an unknown end, unless making it again does no harm (invariant 3). */
 export function takenUp(run: LiveRun, state: RunState, { by, until }: { by: string; until: number | null }): Part {
-  // One that waits for somebody's word was not begun.
-  const cut = state.calls.filter((call) => !call.finished && !call.idempotent && !isUnanswered(call));
-  const unknown = cut.map(({ turn, index }): Draft => {
-    const told = { taint: [], told: [], truncated: null };
-    return { type: 'tool.finished', data: { index, output: unknownText, status: 'unknown', turn, ...told } };
-  });
+  const unknown = cutOff(state);
   const { resumeAt = null, reason = '' } = state.paused ?? {};
   const waits = until !== null && resumeAt !== null && msOf(resumeAt) > until;
   // Its pause goes on as it was recorded.
   if (waits) run.hold = { reason, resumeAt, consumed: [], isRecorded: true };
   return { runId: state.runId, drafts: waits ? unknown : [{ type: 'run.resumed', data: { by } }, ...unknown] };
+}
+
+/** Nobody knows what became of the calls that were at work when the process ended. */
+export function cutOff({ calls }: RunState): Draft[] {
+  // One that waits for somebody's word was not begun.
+  const cut = calls.filter((call) => !call.finished && !call.idempotent && !isUnanswered(call));
+  return cut.map(({ turn, index }): Draft => {
+    const told = { taint: [], told: [], truncated: null };
+    return { type: 'tool.finished', data: { index, output: unknownText, status: 'unknown', turn, ...told } };
+  });
 }
 
 /** What was asked for before the interruption still holds. */
