@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { createProcessHost } from '../src/hosts/process.ts';
 import { pinnedOf } from '../src/kernel/history.ts';
-import { replayRun } from '../src/kernel/replay.ts';
+import { replayRun } from '../src/records/replay.ts';
 import { createGuard } from '../src/system/guard.ts';
 import { withRuntime } from './support.ts';
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunRow } from '../src/contract/run.ts';
-import type { Store, Unit, WrittenFact } from '../src/ports/store.ts';
+import type { Store, TreeAppend, WrittenFact } from '../src/ports/store.ts';
 import { createMemoryStore } from '../src/stores/memory.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
 
@@ -18,7 +18,7 @@ let count = 0;
 
 const nextId = () => createHash('sha256').update(String(++count)).digest('hex').slice(0, 16);
 
-function unit(rootId: string, runId: string): Unit {
+function unit(rootId: string, runId: string): TreeAppend {
   const hash = createHash('sha256').update(runId).digest('hex');
   const facts: WrittenFact[] = [];
   for (let seq = 1; seq <= 7; seq++) facts.push({ runId, seq, at, v: 1, type: 'message.received', data, hash, text });

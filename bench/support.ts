@@ -11,16 +11,16 @@ import { inlineHost } from '../src/hosts/inline.ts';
 import { createRuntime } from '../src/kernel/create-runtime.ts';
 import type { Runtime } from '../src/kernel/runtime.ts';
 import { createRedact } from '../src/main/secrets.ts';
-import { systemClock, systemIds } from '../src/main/system.ts';
 import { createModelCaller } from '../src/models/call.ts';
-import { builtInRuleset } from '../src/parts/policy.ts';
 import type { Host } from '../src/ports/host.ts';
 import type { Models } from '../src/ports/model.ts';
 import type { Store } from '../src/ports/store.ts';
 import type { AnyTool } from '../src/ports/tool.ts';
+import { builtInRuleset } from '../src/rules/policy.ts';
 import { createMemoryStore } from '../src/stores/memory.ts';
 import { createMemoryNotes } from '../src/stores/notes-memory.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
+import { systemClock, systemIds } from '../src/system/clock.ts';
 import { directories, tools } from '../src/tools/index.ts';
 import { compileSchema } from '../src/tools/json-schema.ts';
 

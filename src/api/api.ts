@@ -8,13 +8,13 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
-import type { Fork } from '../kernel/fork.ts';
 import type { Client, StartOptions } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
-import type { Erasing } from './erase.ts';
+import type { Erasing } from '../records/erase.ts';
+import type { Fork } from '../records/fork.ts';
+import type { Transfer } from '../records/transfer.ts';
+import type { Proofs } from '../records/verify.ts';
 import type { EventOptions } from './events.ts';
-import type { Proofs } from './prove.ts';
-import type { Transfer } from './transfer.ts';
 
 /** What happens live in this process: facts once they are durable, and deltas. */
 export type LiveEvent = Fact | Delta;

@@ -4,7 +4,6 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
-import { forkOf } from '../kernel/fork.ts';
 import { assertKept } from '../kernel/history.ts';
 import { isoOf } from '../kernel/journal.ts';
 import { serversThen } from '../kernel/pinned.ts';
@@ -14,14 +13,16 @@ import type { Clock } from '../ports/clock.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
+import { createDescendantFilter } from '../records/descendants.ts';
+import { createErasing, type Forget, remainingFacts } from '../records/erase.ts';
+import { findRun } from '../records/find-run.ts';
+import { forkBrief } from '../records/fork.ts';
+import { createTransfer } from '../records/transfer.ts';
+import { createProofs } from '../records/verify.ts';
 import type { Api, Handle, Interrupted, RunDetail, RunView } from './api.ts';
-import { createErasing, type Forget, leftOf } from './erase.ts';
 import { runEvents } from './events.ts';
-import { findRun } from './find.ts';
-import { changes, descent, followFacts } from './follow.ts';
-import { createProofs } from './prove.ts';
+import { changes, followFacts } from './follow.ts';
 import { createSteer } from './steer.ts';
-import { createTransfer } from './transfer.ts';
 
 /** As the fold of a run has it, from the facts that say it. */
 function taintOf(facts: Fact[]): string[] {
@@ -169,9 +170,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     show,
     async logs(id, options = {}) {
       const row = await rowOf(id);
-      if (row.erasedAt !== undefined) return leftOf(row, options.tree ?? false, store);
+      if (row.erasedAt !== undefined) return remainingFacts(row, options.tree ?? false, store);
       const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
-      const facts = (await store.facts(scope)).filter(descent(row.runId));
+      const facts = (await store.facts(scope)).filter(createDescendantFilter(row.runId));
       return facts.slice(facts.findIndex((fact) => fact.position === options.after) + 1);
     },
     async *follow(id, options) {
@@ -182,7 +183,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     interrupted,
     resume,
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
-    fork: async (id, fork) => (await drive()).start(await forkOf((await rowOf(id)).runId, fork, store)),
+    fork: async (id, fork) => (await drive()).start(await forkBrief((await rowOf(id)).runId, fork, store)),
     agents: (): Agent[] => catalog.list(),
     watch(listener) {
       listeners.add(listener);

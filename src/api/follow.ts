@@ -3,6 +3,7 @@ import type { Delta } from '../contract/delta.ts';
 import type { Fact, StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { Store } from '../ports/store.ts';
+import { createDescendantFilter } from '../records/descendants.ts';
 
 export interface ChangeSource {
   store: Store;
@@ -41,7 +42,7 @@ export async function* followFacts(
   source: ChangeSource,
 ): AsyncGenerator<StoredFact> {
   const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
-  const belongs = descent(row.runId);
+  const belongs = createDescendantFilter(row.runId);
   let after: string | undefined;
   let seen = options.after === undefined;
   for await (const _ of changes({ ...source, signal: options.signal })) {
@@ -59,13 +60,4 @@ export async function* followFacts(
       if (facts.length < page) break;
     }
   }
-}
-
-/** Tells, fact by fact from the first, whether a fact is of the run or of one below it. */
-export function descent(runId: string): (fact: Fact) => boolean {
-  const below = new Set([runId]);
-  return (fact) => {
-    if (fact.type === 'run.created' && fact.data.parentId !== null && below.has(fact.data.parentId)) below.add(fact.runId);
-    return below.has(fact.runId);
-  };
 }

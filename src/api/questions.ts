@@ -3,8 +3,8 @@ import { RetinueError } from '../contract/error.ts';
 import type { FactOf } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { Store } from '../ports/store.ts';
+import { findRun } from '../records/find-run.ts';
 import type { Question } from './api.ts';
-import { findRun } from './find.ts';
 
 /** Of all trees, the oldest first. */
 export async function openQuestions(store: Store): Promise<Question[]> {

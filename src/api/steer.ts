@@ -6,7 +6,6 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactType, StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
-import { asRoot } from '../kernel/fork.ts';
 import { followUp, loadState } from '../kernel/history.ts';
 import { isoOf, msOf } from '../kernel/journal.ts';
 import { endOrphan } from '../kernel/orphan.ts';
@@ -14,8 +13,9 @@ import type { RunHandle, Runtime } from '../kernel/runtime.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
+import { findRun } from '../records/find-run.ts';
+import { followUpAsRoot } from '../records/fork.ts';
 import type { Api, Cancelled, Question } from './api.ts';
-import { findRun } from './find.ts';
 import { changes } from './follow.ts';
 import { findQuestion, openQuestions } from './questions.ts';
 
@@ -123,7 +123,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
   /** A child that is asked a follow-up by its owner has no more rights or budget than it had under its parents. */
   async function goingOn(row: RunRow, text: string, rules: string[]): Promise<Brief> {
     const brief =
-      row.parentId === null ? followUp(await loadState(row.runId, store), text) : await asRoot(row.runId, { task: text }, store);
+      row.parentId === null ? followUp(await loadState(row.runId, store), text) : await followUpAsRoot(row.runId, { task: text }, store);
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 

@@ -1,7 +1,7 @@
 // A question as a person reads it before answering. What is shown is what would be executed: nothing of it is removed or cut, what cannot be seen
 // stands as a mark, and nothing of it can pass for a line of ours.
 import type { Question } from '../api/api.ts';
-import { visibleArguments, visibleLine } from '../parts/visible.ts';
+import { formatArguments, markInvisibleLine } from '../text/invisible.ts';
 import { duration, paint, shortId } from './format.ts';
 import type { Io } from './io.ts';
 
@@ -15,12 +15,12 @@ const maxSubjectChars = 200;
 /** What would be done, by whom, and why that is asked. What it is about comes last: of a long one, the last screen is what is seen. */
 export function questionText(question: Question, io: Pick<Io, 'colour'>): string {
   const { tool, decision, runId, agent, label, askedAt, expiresAt } = question;
-  const who = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(visibleLine).join(' ');
+  const who = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(markInvisibleLine).join(' ');
   const about = decision.about === undefined ? '' : `, about \`${subjectText(decision.about)}\``;
-  const head = `${who} (${shortId(runId)}) asks to use ${visibleLine(tool)}: rule \`${visibleLine(decision.rule ?? '')}\` of ${visibleLine(decision.owner)}${about}`;
+  const head = `${who} (${shortId(runId)}) asks to use ${markInvisibleLine(tool)}: rule \`${markInvisibleLine(decision.rule ?? '')}\` of ${markInvisibleLine(decision.owner)}${about}`;
   return [
     paint(io.colour.err, 'bold', head),
-    ...argumentLines(visibleArguments(question.arguments)),
+    ...argumentLines(formatArguments(question.arguments)),
     `  it waits ${duration(Date.parse(expiresAt) - Date.parse(askedAt))} for an answer`,
     ...subjectLines(question.subjects),
   ].join('\n');
@@ -61,7 +61,7 @@ function subjectLines(subjects: string[]): string[] {
 }
 
 function subjectText(subject: string): string {
-  const text = visibleLine(subject);
+  const text = markInvisibleLine(subject);
   if (text.length <= maxSubjectChars) return text;
   return `${text.slice(0, maxSubjectChars).toWellFormed()}[… ${text.length - maxSubjectChars} more characters]`;
 }

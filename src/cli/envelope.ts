@@ -11,7 +11,7 @@ import {
   refusedEnvelope,
   responseEnvelope,
 } from '../dialects/rx/envelope.ts';
-import { useTool } from '../parts/dialect.ts';
+import { useDialectTool } from '../kernel/dialect-tools.ts';
 import { exitCodes } from './errors.ts';
 import type { Args } from './flags.ts';
 import type { Io, Stop } from './io.ts';
@@ -84,7 +84,10 @@ async function answer({ correlation_id, request }: RxRequestEnvelope, { io, api,
   try {
     const client = await api.client({ label: 'envelope', limits });
     const context = { door: 'model' as const, agents: [], call: correlation_id };
-    const { result, told } = await useTool({ tool, input: tool.input.parse(request), context, signal: stop.signal }, client.delegation);
+    const { result, told } = await useDialectTool(
+      { tool, input: tool.input.parse(request), context, signal: stop.signal },
+      client.delegation,
+    );
     const outcome = client.delegation.view(told[0] ?? '')?.outcome ?? null;
     await client.close();
     return { response: RxResponse.parse(result.structured), outcome, stopped };

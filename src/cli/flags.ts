@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { RetinueError } from '../contract/error.ts';
-import { unknown } from '../parts/nearest.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 
 export interface Flag {
   name: string;
@@ -70,7 +70,7 @@ function checked(flag: Flag, token: OptionToken, flags: Flag[]): string {
 }
 
 function unknownFlag(written: string, flags: Flag[]): RetinueError {
-  const message = unknown(
+  const message = unknownNameMessage(
     'flag',
     written,
     flags.map((f) => `--${f.name}`),

@@ -1,5 +1,5 @@
 import { RetinueError } from '../contract/error.ts';
-import { nearest } from '../parts/nearest.ts';
+import { nearestName } from '../text/suggest.ts';
 import { type Command, help } from './command.ts';
 import { commands, reserved } from './commands.ts';
 import { type Flag, firstWord } from './flags.ts';
@@ -53,7 +53,7 @@ function refuseMistyped(word: string, alone: boolean): void {
   const how = `; to give it as a task: retinue run "${word}${alone ? '' : ' …'}"`;
   if (alone && reserved.includes(word)) throw new RetinueError('usage', `\`${word}\` is not in this version of Retinue${how}`);
   const names = commands.map((command) => command.name);
-  const near = nearest(word, names);
+  const near = nearestName(word, names);
   // `what is this?` is near `wait`, and a good task: among several words only the smallest slip counts.
   if (near !== null && (alone || (word.length > 2 && oneSlip(word, near))))
     throw new RetinueError('usage', `unknown command \`${word}\`; did you mean \`${near}\`?${how}`);
@@ -61,7 +61,7 @@ function refuseMistyped(word: string, alone: boolean): void {
 
 function suggestion(word: string): string {
   const names = commands.map((command) => command.name);
-  const near = nearest(word, names);
+  const near = nearestName(word, names);
   return near === null ? ` (there are: ${names.join(', ')})` : `; did you mean \`${near}\`?`;
 }
 

@@ -1,7 +1,7 @@
 import type { Api } from '../api/api.ts';
 import { RetinueError } from '../contract/error.ts';
 import { LimitsGiven } from '../contract/limits.ts';
-import { unknown } from '../parts/nearest.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { agentNotices } from './agent-notices.ts';
 import { cleanLine } from './clean.ts';
 import { Unopened } from './errors.ts';
@@ -81,7 +81,8 @@ export function runFlags(args: Args): SettingsFlags {
 export function sandboxFlag(args: Args): Pick<SettingsFlags, 'sandbox'> {
   const given = args.value('sandbox');
   const mode = sandboxModes.find((each) => each === given);
-  if (given !== undefined && mode === undefined) throw new RetinueError('usage', `--sandbox: ${unknown('mode', given, sandboxModes)}`);
+  if (given !== undefined && mode === undefined)
+    throw new RetinueError('usage', `--sandbox: ${unknownNameMessage('mode', given, sandboxModes)}`);
   return mode === undefined ? {} : { sandbox: mode };
 }
 

@@ -6,16 +6,16 @@ import { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
 import { type EffectiveLimits, Limits, type LimitsGiven } from '../contract/limits.ts';
-import { effectiveLimits, type ParentLimits } from '../parts/limits.ts';
-import { nearest, unknown } from '../parts/nearest.ts';
-import { covers, offered, parseRule, serverRuleset, toolRuleset } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
-import type { ModelHandle, Models, ModelUser } from '../ports/model.ts';
-import type { Check, SchemaCompiler } from '../ports/schema.ts';
+import type { ModelHandle, ModelRequester, Models } from '../ports/model.ts';
+import type { ResultCheck, SchemaCompiler } from '../ports/schema.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import type { SourcedTools, ToolSource } from '../ports/tool-source.ts';
+import type { ToolSource, ToolSourceResult } from '../ports/tool-source.ts';
+import { effectiveLimits, type ParentLimits } from '../rules/limits.ts';
+import { nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
+import { nearestName, unknownNameMessage } from '../text/suggest.ts';
 
 /** What the owner of this process has settled. */
 export interface Settings {
@@ -64,7 +64,7 @@ export interface Admitted {
   tools: ReadonlyMap<string, AnyTool>;
   notices: string[];
   /** Checks a submitted result, where the brief wants one. */
-  check: Check | null;
+  check: ResultCheck | null;
 }
 
 export async function admit(
@@ -91,7 +91,7 @@ export async function admit(
   const handle = await findModel(brief, agent, ids, ground, parent);
   const notices = [...checkPrice(limits, handle, parent), ...sourced.notices];
   const depth = parent ? parent.depth + 1 : 0;
-  const tools = offeredTools(brief, agent, ground, { depth, limits, rulesets: [...(parent?.rulesets ?? []), ...rulesets] });
+  const tools = toolsToOffer(brief, agent, ground, { depth, limits, rulesets: [...(parent?.rulesets ?? []), ...rulesets] });
   const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools, workspace: ground.settings.workspace };
   const check = brief.result?.schema ? await ground.compileSchema(brief.result.schema) : null;
   const fallbacks = brief.model === undefined && Array.isArray(agent.model) ? agent.model.slice(1) : [];
@@ -106,7 +106,7 @@ export function parseBrief(input: unknown): Brief {
   if (issue.code === 'unrecognized_keys') {
     const known = issue.path[0] === 'limits' ? Object.keys(Limits.shape) : issue.path.length === 0 ? Object.keys(Brief.shape) : [];
     const key = issue.keys[0] as string;
-    const hint = nearest(key, known);
+    const hint = nearestName(key, known);
     throw new RetinueError(
       'invalid_brief',
       `the brief has an unknown key \`${path === '' ? key : `${path}.${key}`}\`${hint ? `; did you mean \`${hint}\`?` : ''}`,
@@ -148,7 +148,7 @@ function findAgent(name: string, catalog: Catalog): Agent {
   if (agent) return agent;
   throw new RetinueError(
     'unknown_agent',
-    unknown(
+    unknownNameMessage(
       'agent',
       name,
       catalog.list().map((each) => each.name),
@@ -157,7 +157,7 @@ function findAgent(name: string, catalog: Catalog): Agent {
 }
 
 /** The ground with the tools that this agent gets from elsewhere. */
-export async function withSource(brief: Brief, agent: Agent, ground: Ground): Promise<{ sourced: SourcedTools; ground: Ground }> {
+export async function withSource(brief: Brief, agent: Agent, ground: Ground): Promise<{ sourced: ToolSourceResult; ground: Ground }> {
   const sourced = (await ground.toolSource?.tools(agent, brief.tools?.allow)) ?? { tools: [], absent: [], notices: [] };
   if (sourced.tools.length === 0) return { sourced, ground };
   // A name that is there already keeps its meaning.
@@ -169,9 +169,9 @@ export async function withSource(brief: Brief, agent: Agent, ground: Ground): Pr
 function checkTools(brief: Brief, ground: Ground, absent: string[]): void {
   const known = [...ground.tools.keys()];
   for (const name of [...(brief.tools?.allow ?? []), ...(brief.tools?.deny ?? [])]) {
-    if (known.some((tool) => covers(name, tool)) || absent.some((pattern) => covers(pattern, name))) continue;
+    if (known.some((tool) => nameCovers(name, tool)) || absent.some((pattern) => nameCovers(pattern, name))) continue;
     if (name.startsWith('mcp__') && name.endsWith('*')) continue;
-    throw new RetinueError('unknown_tool', unknown('tool', name, known));
+    throw new RetinueError('unknown_tool', unknownNameMessage('tool', name, known));
   }
 }
 
@@ -197,7 +197,7 @@ function ruleset(owner: string, rules: string[] | undefined): Ruleset | null {
   return rules === undefined || rules.length === 0 ? null : { kind: 'narrowing', owner, rules: rules.map(parseRule) };
 }
 
-function offeredTools(
+function toolsToOffer(
   brief: Brief,
   agent: Agent,
   ground: Ground,
@@ -206,10 +206,10 @@ function offeredTools(
   const delegates = ground.setup.offerAlways || run.limits.maxDepth.value === null || run.depth < run.limits.maxDepth.value;
   const names = [...ground.tools.keys()].filter((name) => {
     if (ground.delegationTools.includes(name)) return delegates;
-    return agent.tools === undefined || agent.tools.some((own) => covers(own, name));
+    return agent.tools === undefined || agent.tools.some((own) => nameCovers(own, name));
   });
   const asked = brief.tools?.allow;
-  return offered(run.rulesets, asked === undefined ? names : names.filter((name) => asked.some((own) => covers(own, name))));
+  return offeredTools(run.rulesets, asked === undefined ? names : names.filter((name) => asked.some((own) => nameCovers(own, name))));
 }
 
 async function findModel(
@@ -250,11 +250,11 @@ export function costByHand(limits: EffectiveLimits, parent: Pick<ParentView, 'co
 }
 
 /** The run as a model is told of it. */
-export function userOf(ids: { runId: string; rootId: string }, brief: Brief, agent: string, workspace: string): ModelUser {
+export function userOf(ids: { runId: string; rootId: string }, brief: Brief, agent: string, workspace: string): ModelRequester {
   return { runId: ids.runId, rootId: ids.rootId, workspace, agent, label: brief.label ?? null, task: brief.task };
 }
 
 /** What the schema says first, then what only the program can say. */
-export function bothChecks(first: Check | null, second: Check): Check {
+export function bothChecks(first: ResultCheck | null, second: ResultCheck): ResultCheck {
   return (value) => first?.(value) ?? second(value);
 }

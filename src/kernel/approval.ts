@@ -2,7 +2,7 @@
 //
 // A1. What is executed is what was asked about: the arguments stand in the fact of the call, and an answer counts only with their hash.
 // A2. Nobody's word in time is a refusal. A run that is stopped leaves its question open for whoever goes on with it.
-import type { CallState } from '../parts/conversation.ts';
+import type { CallState } from '../conversation/request.ts';
 import { callHash, isUnanswered } from './calls.ts';
 import { type HoldEnv, heldBack } from './hold.ts';
 import { msOf } from './journal.ts';

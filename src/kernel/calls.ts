@@ -1,8 +1,8 @@
 // What is said about tool calls: which of an answer they are, what makes two the same, and who was asked about them.
 import type { ContentPart } from '../contract/content.ts';
 import type { Json } from '../contract/json.ts';
-import { canonical, sha256 } from '../parts/canonical.ts';
-import type { CallState } from '../parts/conversation.ts';
+import type { CallState } from '../conversation/request.ts';
+import { canonical, sha256 } from '../text/canonical.ts';
 
 /** An answer for good: to this call, and to others about the same subjects where those say all that matters. */
 export interface Always {

@@ -2,11 +2,11 @@
 import type { Brief } from '../contract/brief.ts';
 import type { Grant } from '../contract/grant.ts';
 import type { EffectiveLimits, LimitsGiven } from '../contract/limits.ts';
-import { createBudget } from '../parts/budget.ts';
-import { clientLimits } from '../parts/limits.ts';
-import type { Scheduler } from '../parts/schedule.ts';
-import { createSlotKeeper } from '../parts/slot.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
+import { clientLimits } from '../rules/limits.ts';
+import { createBudget } from '../scheduling/budget.ts';
+import type { Scheduler } from '../scheduling/scheduler.ts';
+import { createSlotKeeper } from '../scheduling/slot.ts';
 import type { Settings } from './admit.ts';
 import type { Journal } from './journal.ts';
 import { createLiveRun, type LiveRun } from './live.ts';

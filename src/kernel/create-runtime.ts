@@ -1,15 +1,15 @@
 // The runtime of one process: admits briefs, drives their runs, hears orders. Everything it needs comes in through ports.
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
-import { createContexts } from '../parts/context.ts';
-import { createDeadlines } from '../parts/deadlines.ts';
-import { catalogFor, dialectTools } from '../parts/dialect.ts';
-import { createLanes } from '../parts/lanes.ts';
-import { createScheduler } from '../parts/schedule.ts';
+import { createContexts } from '../conversation/context.ts';
+import { createDeadlines } from '../scheduling/deadlines.ts';
+import { createLanes } from '../scheduling/lanes.ts';
+import { createScheduler } from '../scheduling/scheduler.ts';
 import { admit, bothChecks, type Ground, parseBrief, withoutSecrets } from './admit.ts';
 import { type ClientOptions, placeClient, recordClient } from './client.ts';
 import { endClient, endWithChildren } from './client-end.ts';
 import { createDelegation, type Desk } from './delegate.ts';
+import { catalogForDialect, dialectTools } from './dialect-tools.ts';
 import { executeRun } from './execute.ts';
 import { checkContinuable } from './history.ts';
 import { createJournal } from './journal.ts';
@@ -25,7 +25,7 @@ import { createSteering, letGo } from './steer.ts';
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { store, clock, ids, settings, models, compileSchema, callModel, toolSource } = options;
   const setup = options.dialect.setup ?? {};
-  const catalog = catalogFor(options.dialect, options.catalog);
+  const catalog = catalogForDialect(options.dialect, options.catalog);
   const owner = await store.open();
   const runs = new Map<string, LiveRun>();
   /** Briefs with a key on their way to becoming a run: what becomes of the first becomes of all. */

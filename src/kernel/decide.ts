@@ -2,8 +2,8 @@
 //
 // Not here: what only the moment knows (a deadline, a cancel, a budget that does not fit). Those end the run from outside.
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
-import type { CallState } from '../parts/conversation.ts';
-import { nudgeTexts } from '../parts/deliver.ts';
+import type { CallState } from '../conversation/request.ts';
+import { nudgeTexts } from '../conversation/texts.ts';
 import { callParts, textOf } from './calls.ts';
 import { completed, type Ending, failed, openChildren } from './fold.ts';
 import type { RunState } from './state.ts';

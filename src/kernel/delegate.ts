@@ -2,12 +2,12 @@
 import type { Brief } from '../contract/brief.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import { defaultLimits } from '../contract/limits.ts';
-import type { Deadlines } from '../parts/deadlines.ts';
-import { notYours } from '../parts/dialect.ts';
-import { cutBytes } from '../parts/text.ts';
 import type { Catalog } from '../ports/catalog.ts';
-import type { ChildView, Delegation, Page, ReadPart, Started } from '../ports/delegation.ts';
+import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../ports/delegation.ts';
 import type { Store } from '../ports/store.ts';
+import type { Deadlines } from '../scheduling/deadlines.ts';
+import { cutBytes } from '../text/cut.ts';
+import { unknownChildError } from './dialect-tools.ts';
 import { rowOf, summaryOf } from './fold.ts';
 import { followUp, loadState } from './history.ts';
 import type { Journal } from './journal.ts';
@@ -38,7 +38,7 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
   let asked = 0;
 
   /** A call that was cut off and is made again finds the children that it had: they are not started twice. */
-  async function start(brief: Brief): Promise<Started> {
+  async function start(brief: Brief): Promise<DelegationStart> {
     const n = asked++;
     const made = call && madeBy(call, n);
     if (made) return { ok: true, runId: made };
@@ -72,7 +72,7 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
     call: call ? `${run.id}/${call.turn}.${call.index}` : run.id,
     maxOutputBytes,
     async start(briefs) {
-      const started: Started[] = [];
+      const started: DelegationStart[] = [];
       for (const brief of briefs) started.push(await start(brief));
       return started;
     },
@@ -97,7 +97,7 @@ export function createDelegation(run: LiveRun, call: { turn: number; index: numb
     children: () => [...desk.journal.state(run.id).children.keys()].flatMap((id) => view(id) ?? []),
     async message(id, text) {
       const known = view(id) ?? (await recall(id));
-      if (!known) return { ok: false, error: notYours(id).info };
+      if (!known) return { ok: false, error: unknownChildError(id).info };
       if (!known.outcome && !desk.live(id)) return { ok: false, error: elsewhere(id).info };
       const child = desk.live(id);
       if (child && !child.closing) {

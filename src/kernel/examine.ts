@@ -7,13 +7,13 @@ import { isRetinueError } from '../contract/error.ts';
 import type { Draft, FactData } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
-import { parseArguments } from '../parts/arguments.ts';
-import { type CallState, submitTool } from '../parts/conversation.ts';
-import { unknown } from '../parts/nearest.ts';
-import { decide, subjectText } from '../parts/policy.ts';
-import { namedProblems } from '../parts/problems.ts';
+import { namedProblems } from '../conversation/argument-problems.ts';
+import { parseArguments } from '../conversation/arguments.ts';
+import { type CallState, submitTool } from '../conversation/request.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import { decideCall, subjectText } from '../rules/policy.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { type Always, callHash, callKey, callParts, countRepeats, maxRecent } from './calls.ts';
 import { repeatRefused } from './decide.ts';
 import type { RunState } from './state.ts';
@@ -93,7 +93,7 @@ function judge(part: Extract<ContentPart, { type: 'tool-call' }>, env: ToolEnv):
   if (!parsed.ok) return reject(part.input, 'malformed', `${parsed.problem}; send the call again with correct arguments`);
   if (part.tool === submitTool && env.checkResult) return judgeResult(parsed.value, env.checkResult);
   const tool = env.tools.get(part.tool);
-  if (!tool) return reject(parsed.value, 'unknown', unknown('tool', part.tool, [...env.offered]));
+  if (!tool) return reject(parsed.value, 'unknown', unknownNameMessage('tool', part.tool, [...env.offered]));
   const read = readCall(tool, parsed.value, env);
   if ('denied' in read) return deny(parsed.value, tool, read.denied);
   if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
@@ -117,7 +117,7 @@ interface Read {
 
 /** By the rules, and by what somebody has allowed for good where they ask. Nothing that was said beats a deny. */
 function decideNow({ tool, args, subjects }: Read, env: ToolEnv): Decision {
-  const decision = decide(env.rulesets(), { tool: tool.name, subjects });
+  const decision = decideCall(env.rulesets(), { tool: tool.name, subjects });
   if (decision.action !== 'ask') return decision;
   const hash = callHash(tool.name, args);
   const own = subjects.filter(isOwn).map(subjectText);

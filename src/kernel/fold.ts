@@ -4,7 +4,7 @@ import type { Json } from '../contract/json.ts';
 import type { Outcome, OutcomeStatus, Terminated } from '../contract/outcome.ts';
 import { Terminated as TerminatedSchema } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
-import { cutBytes } from '../parts/text.ts';
+import { cutBytes } from '../text/cut.ts';
 import { isUnanswered } from './calls.ts';
 import type { RunState } from './state.ts';
 

@@ -5,9 +5,9 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactData } from '../contract/fact.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { RunRow } from '../contract/run.ts';
-import { sha256 } from '../parts/canonical.ts';
-import { type Pinned, toMessages } from '../parts/conversation.ts';
+import { entriesToMessages, type Pinned } from '../conversation/request.ts';
 import type { Store } from '../ports/store.ts';
+import { sha256 } from '../text/canonical.ts';
 import { foldFacts, initialState, type RunState, reduce } from './state.ts';
 
 /** The state of a run as its stored facts say. Rejects with `unknown_run` or `erased`. */
@@ -105,7 +105,7 @@ export async function historyOf(runId: string, turn: number | null, store: Store
   const entries = [...state.entries];
   // Providers refuse calls without results; a run that was stopped in the middle may have such.
   if (state.calls.length > 0) entries.push({ kind: 'results', calls: state.calls });
-  return { messages: [...earlier, ...toMessages(entries)], taint: [...state.taint].sort() };
+  return { messages: [...earlier, ...entriesToMessages(entries)], taint: [...state.taint].sort() };
 }
 
 /** A brief that goes on with an ended run: with its agent, model and label, and with everything that narrowed it. */

@@ -1,8 +1,8 @@
 // A run that is held back: paused by somebody, or until a provider takes calls again.
 import type { Draft } from '../contract/fact.ts';
-import type { Deadlines } from '../parts/deadlines.ts';
-import type { SlotKeeper } from '../parts/slot.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Deadlines } from '../scheduling/deadlines.ts';
+import type { SlotKeeper } from '../scheduling/slot.ts';
 import { type Journal, msOf } from './journal.ts';
 import type { Hold } from './live.ts';
 import { type RunState, rootOf } from './state.ts';

@@ -9,9 +9,9 @@
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import { type Draft, type Fact, type FactOf, factVersion } from '../contract/fact.ts';
-import { canonical, factHash } from '../parts/canonical.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { KeptText, Owner, Store, Unit, WrittenFact } from '../ports/store.ts';
+import type { Owner, Store, StoredBlob, TreeAppend, WrittenFact } from '../ports/store.ts';
+import { canonical, factHash } from '../text/canonical.ts';
 import { rowOf } from './fold.ts';
 import { initialState, type RunState, reduce } from './state.ts';
 
@@ -34,7 +34,7 @@ export interface Part {
 }
 
 export interface RecordOptions {
-  blobs?: KeptText[];
+  blobs?: StoredBlob[];
   consumed?: string[];
 }
 
@@ -57,11 +57,11 @@ export interface Journal {
 }
 
 interface Batch {
-  unit: Unit;
+  unit: TreeAppend;
   /** The runs whose rows go with it. Held here, as a run may be forgotten before its last facts are committed. */
   touched: Map<string, RunState>;
   /** By their hashes: runs that begin together mostly have the same texts. */
-  blobs: Map<string, KeptText>;
+  blobs: Map<string, StoredBlob>;
   done: PromiseWithResolvers<void>;
 }
 

@@ -7,12 +7,12 @@
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
-import type { Budget } from '../parts/budget.ts';
-import { buildRequest, type Pinned, pendingEntries, type Request } from '../parts/conversation.ts';
-import { delay, type Lane } from '../parts/lanes.ts';
+import { buildRequest, entriesForNextCall, type Pinned, type Request } from '../conversation/request.ts';
 import type { ContextLimits } from '../ports/dialect.ts';
-import type { CallResult, ModelCaller, ModelHandle } from '../ports/model.ts';
+import type { ModelCaller, ModelCallResult, ModelHandle } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
+import type { Budget } from '../scheduling/budget.ts';
+import { type Lane, retryDelay } from '../scheduling/lanes.ts';
 import { callParts } from './calls.ts';
 import { exhausted, nextStep, type Step } from './decide.ts';
 import { examine, prepared } from './examine.ts';
@@ -122,12 +122,12 @@ type Built = Request & { seq: number };
 
 function requestOf(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Built {
   const { state, pinned, handle } = env;
-  const entries = state.asked ? state.entries : [...state.entries, ...pendingEntries(pendingOf(state), purpose, cause)];
+  const entries = state.asked ? state.entries : [...state.entries, ...entriesForNextCall(pendingOf(state), purpose, cause)];
   return { ...buildRequest(pinned, entries, { purpose, maxOutputTokens: handle.maxOutputTokens }), seq: state.seq };
 }
 
 /** One attempt; null when the run was stopped before the call began. */
-async function tryOnce(env: LoopEnv, ask: { purpose: Purpose; cause: LimitCause | null; request: Built }): Promise<CallResult | null> {
+async function tryOnce(env: LoopEnv, ask: { purpose: Purpose; cause: LimitCause | null; request: Built }): Promise<ModelCallResult | null> {
   const { purpose, cause } = ask;
   const { state, handle, signal } = env;
   const pass = await env.lane.enter(signal);
@@ -161,7 +161,7 @@ async function tryOnce(env: LoopEnv, ask: { purpose: Purpose; cause: LimitCause 
   }
 }
 
-async function answered(env: LoopEnv, answer: Extract<CallResult, { ok: true }>['answer'], purpose: Purpose): Promise<void> {
+async function answered(env: LoopEnv, answer: Extract<ModelCallResult, { ok: true }>['answer'], purpose: Purpose): Promise<void> {
   const { state, handle, journal } = env;
   const turn = state.turns + 1;
   // The last word and the summary are words: calls in them are not made.
@@ -178,7 +178,7 @@ async function answered(env: LoopEnv, answer: Extract<CallResult, { ok: true }>[
 }
 
 /** What to do after an attempt that failed: wait and go on, or the ending. */
-async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false }>): Promise<Ending | 'go on' | null> {
+async function failedOnce(env: LoopEnv, attempt: Extract<ModelCallResult, { ok: false }>): Promise<Ending | 'go on' | null> {
   const { state, signal } = env;
   const { retryAfterMs, limited } = attempt.failure;
   const { redact } = env.tools;
@@ -205,7 +205,7 @@ async function failedOnce(env: LoopEnv, attempt: Extract<CallResult, { ok: false
   if (patient)
     env.pause.set({ reason: error.message, resumeAt: isoOf(env.clock.now() + (retryAfterMs as number)), consumed: [], isRecorded: false });
   else if (shorter.length > 0) note(env, { type: 'context.pruned', data: { calls: shorter } });
-  else if (!limited) await env.deadlines.wait(delay(tries, retryAfterMs, env.random), signal); // a limited lane makes everybody wait
+  else if (!limited) await env.deadlines.wait(retryDelay(tries, retryAfterMs, env.random), signal); // a limited lane makes everybody wait
   return signal.aborted ? null : 'go on';
 }
 

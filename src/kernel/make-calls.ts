@@ -1,5 +1,5 @@
 // Making the tool calls of an answer, here: in their order, with the word of whoever is asked, and each result a fact.
-import type { CallState } from '../parts/conversation.ts';
+import type { CallState } from '../conversation/request.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { type QuestionEnv, settleQuestion } from './approval.ts';

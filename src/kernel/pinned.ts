@@ -4,8 +4,8 @@ import { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
-import { sha256 } from '../parts/canonical.ts';
 import type { Store } from '../ports/store.ts';
+import { sha256 } from '../text/canonical.ts';
 import { definitionOf } from './place.ts';
 
 type Created = { runId: string; data: Pick<FactData['run.created'], 'definition'> };

@@ -1,11 +1,11 @@
 // The place of a new run in its tree: what it takes over from its parent, and the facts that say so.
 
 import type { Agent } from '../contract/agent.ts';
-import { createBudget } from '../parts/budget.ts';
-import { canonical, sha256 } from '../parts/canonical.ts';
-import { passedOn } from '../parts/limits.ts';
-import type { Scheduler } from '../parts/schedule.ts';
-import { createSlotKeeper } from '../parts/slot.ts';
+import { passedOn } from '../rules/limits.ts';
+import { createBudget } from '../scheduling/budget.ts';
+import type { Scheduler } from '../scheduling/scheduler.ts';
+import { createSlotKeeper } from '../scheduling/slot.ts';
+import { canonical, sha256 } from '../text/canonical.ts';
 import type { ParentView } from './admit.ts';
 import { type Admitted, costByHand } from './admit.ts';
 import type { Journal, Part } from './journal.ts';

@@ -1,10 +1,10 @@
 // The other side of remote.ts: what the place of a run does, apart from how it talks. It takes the steps that the run's facts call for and
 // makes the portable tool calls.
-import type { CallState } from '../parts/conversation.ts';
-import { createDeadlines } from '../parts/deadlines.ts';
+import type { CallState } from '../conversation/request.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RemoteAsk, RemoteStart } from '../ports/host.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import { createDeadlines } from '../scheduling/deadlines.ts';
 import { nextStep } from './decide.ts';
 import type { RunState } from './state.ts';
 import { attempt, type Execution } from './tool-call.ts';

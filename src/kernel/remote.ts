@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
-import type { CallState } from '../parts/conversation.ts';
+import type { CallState } from '../conversation/request.ts';
 import type { CallAt, RemoteSession, StepKind } from '../ports/host.ts';
 import type { Store } from '../ports/store.ts';
 import { nextStep } from './decide.ts';

@@ -7,10 +7,10 @@
 // V4. No server is started because facts alone say so (`pinned.ts`).
 import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
-import { createBudget } from '../parts/budget.ts';
-import type { Scheduler } from '../parts/schedule.ts';
-import { createSlotKeeper } from '../parts/slot.ts';
 import type { Store } from '../ports/store.ts';
+import { createBudget } from '../scheduling/budget.ts';
+import type { Scheduler } from '../scheduling/scheduler.ts';
+import { createSlotKeeper } from '../scheduling/slot.ts';
 import { type Admitted, costByHand, type Ground, userOf, withSource } from './admit.ts';
 import { isUnanswered } from './calls.ts';
 import { loadState } from './history.ts';

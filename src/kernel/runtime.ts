@@ -9,11 +9,11 @@ import type { Host } from '../ports/host.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ModelCaller } from '../ports/model.ts';
 import type { Memories } from '../ports/notes.ts';
-import type { Check } from '../ports/schema.ts';
+import type { ResultCheck } from '../ports/schema.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import type { Workspaces } from '../ports/workspace.ts';
+import type { WorkspaceReader } from '../ports/workspace.ts';
 import type { Ground } from './admit.ts';
 import type { Questions } from './approval.ts';
 import type { ClientOptions } from './client.ts';
@@ -32,7 +32,7 @@ export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools'
   hostNamed?: ((name: string) => Host | null) | undefined;
   callModel: ModelCaller;
   redact: Redact;
-  workspaces: Workspaces;
+  workspaces: WorkspaceReader;
   /** What briefs with `inheritMemories` are told. */
   memories: Memories;
   /** Who is asked where a rule asks. Without it nobody is: every `ask` is a deny. */
@@ -45,7 +45,7 @@ export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools'
 /** What a starter in the same process may add to a brief, because it is not JSON. */
 export interface StartOptions {
   /** A further check of a submitted result, after its schema. */
-  check?: Check;
+  check?: ResultCheck;
 }
 
 /** What became of asking to go on with a tree; `pid`: of the living process that drives it. */

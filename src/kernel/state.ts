@@ -9,8 +9,8 @@ import type { Draft, Fact, FactData, FactOf, LimitCause, Purpose } from '../cont
 import type { Ruleset } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome, Tokens } from '../contract/outcome.ts';
-import { type CallState, type Entry, type InboxItem, type Pending, pendingEntries } from '../parts/conversation.ts';
-import { parseRule } from '../parts/policy.ts';
+import { type CallState, type Entry, entriesForNextCall, type InboxItem, type Pending } from '../conversation/request.ts';
+import { parseRule } from '../rules/policy.ts';
 import { type Always, alwaysFor, callKey, callParts, countRepeats, maxRecent, textOf } from './calls.ts';
 
 export interface ChildState {
@@ -148,7 +148,7 @@ const reducers: Reducers = {
     state.failure = null;
     if (data.attempt === 1 && state.fallback) state.fallback.attempt = 0;
     if (data.attempt > 1) return; // the same request again: what has come meanwhile belongs to the next one
-    state.entries.push(...pendingEntries(pendingOf(state), data.purpose, data.cause));
+    state.entries.push(...entriesForNextCall(pendingOf(state), data.purpose, data.cause));
     state.inbox = [];
     state.nudge = null;
     state.calls = [];

@@ -9,17 +9,17 @@ import type { Draft, FactData } from '../contract/fact.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import { RunId } from '../contract/ids.ts';
 import type { Json } from '../contract/json.ts';
-import { sha256 } from '../parts/canonical.ts';
-import type { CallState } from '../parts/conversation.ts';
-import type { Deadlines } from '../parts/deadlines.ts';
-import { decide } from '../parts/policy.ts';
-import { cutMiddle } from '../parts/text.ts';
-import { visible } from '../parts/visible.ts';
+import type { CallState } from '../conversation/request.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DialectSetup } from '../ports/dialect.ts';
 import type { Redact } from '../ports/secrets.ts';
-import type { KeptText } from '../ports/store.ts';
+import type { StoredBlob } from '../ports/store.ts';
 import type { AnyTool, Rights, ToolResult } from '../ports/tool.ts';
+import { decideCall } from '../rules/policy.ts';
+import type { Deadlines } from '../scheduling/deadlines.ts';
+import { sha256 } from '../text/canonical.ts';
+import { cutMiddle } from '../text/cut.ts';
+import { markInvisible } from '../text/invisible.ts';
 import type { Always } from './calls.ts';
 
 const defaultOutputBytes = 50_000;
@@ -135,7 +135,7 @@ export async function attempt(call: Pick<CallState, 'tool' | 'arguments'>, x: Ex
 }
 
 function rightsOf({ agent, definition = null, offered, rulesets }: ToolEnv): Rights {
-  return { agent, definition, tools: offered, decide: (tool, subjects, options) => decide(rulesets(), { tool, subjects }, options) };
+  return { agent, definition, tools: offered, decide: (tool, subjects, options) => decideCall(rulesets(), { tool, subjects }, options) };
 }
 
 /** What a tool gives becomes facts, so it is looked at first: a tool that gives something else has failed. */
@@ -179,7 +179,7 @@ function orStopped(work: Promise<ToolResult>, signal: AbortSignal, x: Execution)
 /** The facts of a call, and the texts that they point to. */
 export interface Executed {
   drafts: Draft[];
-  blobs: KeptText[];
+  blobs: StoredBlob[];
 }
 
 /** More of an output than this is not kept at all. */
@@ -193,7 +193,7 @@ export function told(call: CallState, { status, result }: Attempted, env: ToolEn
   const tool = env.tools.get(call.tool);
   const cap = tool?.maxOutputBytes ?? defaultOutputBytes;
   const rough = cutMiddle(String(result.output ?? ''), Math.max(maxKeptBytes, cap));
-  const whole = visible(env.redact(rough.text.toWellFormed(), true));
+  const whole = markInvisible(env.redact(rough.text.toWellFormed(), true));
   const cut = cutMiddle(whole, cap);
   const originalBytes = rough.truncated?.originalBytes ?? cut.truncated?.originalBytes ?? 0;
   const truncated = cut.truncated ? { originalBytes, keptBytes: cut.truncated.keptBytes } : null;

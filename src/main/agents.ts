@@ -8,14 +8,14 @@ import { durationMs } from '../cli/values.ts';
 import type { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
-import { nearest } from '../parts/nearest.ts';
-import { parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import { parseRule } from '../rules/policy.ts';
+import { nearestName } from '../text/suggest.ts';
 import { type FoundFile, type FoundFiles, findAgentFiles } from './config/agent-files.ts';
 import type { Env } from './config/places.ts';
 import type { Trust } from './trust.ts';
 
-const reading: Reading = { nearest, checkRule: parseRule, durationMs };
+const reading: Reading = { nearest: nearestName, checkRule: parseRule, durationMs };
 
 export interface AgentGround {
   workspace: string;

@@ -6,7 +6,7 @@ import { channelFd, type ToChild } from '../hosts/process/protocol.ts';
 import { takeSteps } from '../kernel/remote-steps.ts';
 import { initialState, type RunState, reduce } from '../kernel/state.ts';
 import type { RemoteAsk, RemoteStart } from '../ports/host.ts';
-import { systemClock } from './system.ts';
+import { systemClock } from '../system/clock.ts';
 
 export async function serveRun(): Promise<void> {
   const channel = new Socket({ fd: channelFd, readable: true, writable: true });

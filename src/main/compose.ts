@@ -10,6 +10,7 @@ import type { Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
 import { foreignTools } from '../dialects/settings.ts';
 import { createRuntime } from '../kernel/create-runtime.ts';
+import { catalogForDialect, dialectToolNames } from '../kernel/dialect-tools.ts';
 import type { Runtime, RuntimeOptions } from '../kernel/runtime.ts';
 import { modelAdvice } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
@@ -18,18 +19,18 @@ import { createOfflineModels } from '../models/offline.ts';
 import { withPrices } from '../models/prices.ts';
 import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
-import { catalogFor, toolNames } from '../parts/dialect.ts';
-import { unknown } from '../parts/nearest.ts';
-import { builtInRuleset, capabilities, parseRule } from '../parts/policy.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
 import type { Redact } from '../ports/secrets.ts';
+import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
 import { openNotes } from '../stores/notes-sqlite.ts';
 import { openSqliteStore } from '../stores/sqlite/create.ts';
+import { systemClock, systemIds } from '../system/clock.ts';
 import { createGuard } from '../system/guard.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { builtInTools, directories, type SearchBackend } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createMcp } from '../tools/mcp/index.ts';
@@ -43,7 +44,6 @@ import { assertMadeHere, rememberMade } from './origin.ts';
 import { type PolicyQuestion, testPolicy } from './policy.ts';
 import { type ShellGround, shellGround } from './sandbox.ts';
 import { allServers, createRedact, grantedTo, serverSecrets } from './secrets.ts';
-import { systemClock, systemIds } from './system.ts';
 
 export async function openApi(settings: Settings, { drive, dialect: dialectName, host, askMs, adopted }: OpenOptions): Promise<Api> {
   const { path } = settings.db;
@@ -57,7 +57,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const opened = drive || existsSync(path) ? await openSqliteStore({ path, durability, crash, made }) : createMemoryStore();
   const store = armed && crash ? armed.crashingStore(opened, crash) : opened;
   const catalog = catalogOf(settings);
-  const known = catalogFor(dialect, catalog);
+  const known = catalogForDialect(dialect, catalog);
   const guard = createGuard();
   const notes = once(() => openNotes({ path, durability }));
 
@@ -194,7 +194,7 @@ async function explainGround(settings: Settings) {
   const search = searchBackend(process.env);
   const made = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandbox: null } });
   const tools = made.map((tool) => tool.name);
-  return { made, tools, delegationTools: toolNames(native), rulesets: rulesets(settings, native, await groundOf(settings)) };
+  return { made, tools, delegationTools: dialectToolNames(native), rulesets: rulesets(settings, native, await groundOf(settings)) };
 }
 
 /** What `retinue memory` works on: the notes of the workspace's database. A command that only reads makes none where there is none. */
@@ -209,8 +209,8 @@ export async function openMemories(settings: Settings, { drive }: { drive: boole
 
 /** The owner's one list (built-in, then the user's, then the command's), and each other ruleset on its own. */
 function rulesets(settings: Settings, dialect: Dialect, { sandbox, narrowing }: ShellGround): Ruleset[] {
-  const builtIn = builtInRuleset(toolNames(dialect), [], { sandboxed: sandbox !== null });
-  const known = new Set([...ownToolNames(), ...capabilities, ...toolNames(dialect), ...toolNames(native), ...foreignTools]);
+  const builtIn = builtInRuleset(dialectToolNames(dialect), [], { sandboxed: sandbox !== null });
+  const known = new Set([...ownToolNames(), ...capabilities, ...dialectToolNames(dialect), ...dialectToolNames(native), ...foreignTools]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
     if (/^mcp__(?!.*__)[^*]*$/.test(rule.tool))
@@ -220,7 +220,7 @@ function rulesets(settings: Settings, dialect: Dialect, { sandbox, narrowing }: 
       );
     // A misspelt name in a deny would protect nothing, in silence.
     if (!known.has(rule.tool) && !rule.tool.includes('*') && !rule.tool.startsWith('mcp__')) {
-      throw new RetinueError('invalid_rule', `\`${text}\` (${owner}): ${unknown('tool', rule.tool, [...known])}`);
+      throw new RetinueError('invalid_rule', `\`${text}\` (${owner}): ${unknownNameMessage('tool', rule.tool, [...known])}`);
     }
     return rule;
   };

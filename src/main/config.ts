@@ -2,8 +2,8 @@
 import { join, resolve } from 'node:path';
 import { type AgentsFound, type OwnedRules, type Settings, type SettingsFlags, type Sourced, sandboxModes } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
-import { unknown } from '../parts/nearest.ts';
-import { parseRule } from '../parts/policy.ts';
+import { parseRule } from '../rules/policy.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { findAgents } from './agents.ts';
 import { checkConfig } from './config/check.ts';
 import { maxConfigBytes, readDocument } from './config/document.ts';
@@ -140,7 +140,7 @@ function sandboxOf(flags: SettingsFlags, env: Surroundings['env']): Settings['sa
   const given = flag('--sandbox', flags.sandbox) ?? variable('RETINUE_SANDBOX', env);
   if (given === null) return null;
   const value = sandboxModes.find((mode) => mode === given.value);
-  if (value === undefined) throw new RetinueError('usage', `${given.from}: ${unknown('mode', given.value, sandboxModes)}`);
+  if (value === undefined) throw new RetinueError('usage', `${given.from}: ${unknownNameMessage('mode', given.value, sandboxModes)}`);
   return { value, from: given.from };
 }
 

@@ -5,7 +5,7 @@ import { join, sep } from 'node:path';
 import type { Demo } from '../cli/io.ts';
 import { RetinueError } from '../contract/error.ts';
 import { modelWays } from '../models/advice.ts';
-import { unknown } from '../parts/nearest.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import type { Env } from './config/places.ts';
 import { agentPrograms, onPath } from './doctor-looks.ts';
 
@@ -38,7 +38,8 @@ const demos: Record<string, (place: DemoPlace, shared: Pick<Demo, 'command' | 'f
 /** Rejects with `usage` for a name that there is none of. */
 export async function demoOf(name: string, place: DemoPlace): Promise<Demo> {
   const make = Object.hasOwn(demos, name) ? demos[name] : undefined;
-  if (!make) throw new RetinueError('usage', unknown('demonstration', name, [...Object.keys(demos), 'crash', 'hostile', 'runaway']));
+  if (!make)
+    throw new RetinueError('usage', unknownNameMessage('demonstration', name, [...Object.keys(demos), 'crash', 'hostile', 'runaway']));
   const command = isInside(place.cwd, place.root) ? 'npx retinue' : 'retinue';
   return make(place, { command, found: () => found(place.env, command) });
 }

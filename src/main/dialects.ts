@@ -3,7 +3,7 @@ import type { Delta } from '../contract/delta.ts';
 import type { Fact } from '../contract/fact.ts';
 import { subSessionEvents as eventsOf, type SubSessionEvent } from '../dialects/openfork/events.ts';
 import type { Clock } from '../ports/clock.ts';
-import { systemClock } from './system.ts';
+import { systemClock } from '../system/clock.ts';
 
 export { type DialectDefinition, defineDialect } from '../dialects/define.ts';
 export { dex } from '../dialects/dex.ts';

@@ -1,10 +1,10 @@
 import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
+import { systemClock } from '../system/clock.ts';
 import { createMcp, type Mcp } from '../tools/mcp/index.ts';
 import type { Env } from './config/places.ts';
 import { createRedact, serverSecrets } from './secrets.ts';
-import { systemClock } from './system.ts';
 
 export interface ServerSight {
   /** With the agent's, where it brings the server along. */

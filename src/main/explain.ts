@@ -6,9 +6,9 @@ import type { Agent } from '../contract/agent.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
 import { admit, type Ground } from '../kernel/admit.ts';
-import { decide, formatRule } from '../parts/policy.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import { decideCall, formatRule } from '../rules/policy.ts';
 import { namedOf, serversOf } from '../tools/mcp/servers.ts';
 import { catalogOf } from './agents.ts';
 
@@ -26,7 +26,7 @@ const nobody = '0'.repeat(16);
 export async function explainAgent(settings: Settings, name: string, given: ExplainGround): Promise<Explanation> {
   const found = settings.agents();
   const { agent, grant, tools } = await grantOf(settings, name, given);
-  const verdict = (tool: string): ToolVerdict => ({ tool, ...decide(grant.rulesets, { tool, subjects: [] }) });
+  const verdict = (tool: string): ToolVerdict => ({ tool, ...decideCall(grant.rulesets, { tool, subjects: [] }) });
   const left = [...tools.keys()].filter((tool) => !grant.tools.includes(tool)).map((tool) => byDepth(verdict(tool)));
   const isBuiltIn = (tool: string) => !tool.startsWith('mcp__');
   const missing = (agent.tools ?? [])

@@ -4,7 +4,7 @@ import { createOfflineModels } from '../models/offline.ts';
 import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
 import type { ModelHandle, Models } from '../ports/model.ts';
-import { systemClock } from './system.ts';
+import { systemClock } from '../system/clock.ts';
 
 /** A model object of the AI SDK (V2 to V4), told by its `doStream`. */
 export interface ModelObject {

@@ -4,7 +4,7 @@ import type { ResultForm } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { Check } from '../ports/schema.ts';
+import type { ResultCheck } from '../ports/schema.ts';
 import { jsonOf } from '../tools/ai-sdk.ts';
 
 type Issue = { readonly message: string; readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined };
@@ -23,7 +23,7 @@ export interface StandardSchema<T> {
 export interface WantedResult<T> {
   form: ResultForm | undefined;
   /** What the JSON Schema cannot say, such as refinements: it counts during the run, so that the model can repair it. */
-  check: Check | undefined;
+  check: ResultCheck | undefined;
   typed(outcome: Outcome): Promise<Omit<Outcome, 'data'> & { data?: T }>;
 }
 

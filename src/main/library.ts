@@ -17,16 +17,17 @@ import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { native } from '../dialects/native.ts';
 import { createRuntime } from '../kernel/create-runtime.ts';
+import { dialectToolNames, runDialectTool } from '../kernel/dialect-tools.ts';
 import type { Client } from '../kernel/runtime.ts';
 import { createModelCaller } from '../models/call.ts';
 import type { Price } from '../models/prices.ts';
 import { withPrices } from '../models/prices.ts';
-import { runTool, toolNames } from '../parts/dialect.ts';
-import { builtInRuleset, capabilities, parseRule } from '../parts/policy.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Store } from '../ports/store.ts';
+import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
+import { systemClock, systemIds } from '../system/clock.ts';
 import { createGuard } from '../system/guard.ts';
 import { type AiTool, fromAiTool } from '../tools/ai-sdk.ts';
 import { builtInTools, directories } from '../tools/index.ts';
@@ -37,7 +38,6 @@ import { type AnyModel, libraryModels } from './library-models.ts';
 import { resultOf, type StandardSchema } from './library-result.ts';
 import { shellGround } from './sandbox.ts';
 import { allServers, createRedact, serverSecrets } from './secrets.ts';
-import { systemClock, systemIds } from './system.ts';
 
 export interface RetinueOptions {
   /** A model object of the AI SDK (V2 to V4), or the name of one (`anthropic/…`). */
@@ -131,7 +131,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
     const workspace = options.workspace ?? process.cwd();
     const shell = await shellGround(options.sandbox ?? 'auto', { workspace, db: null, env: process.env });
     const names = own.map((tool) => tool.name);
-    const allowed = builtInRuleset(toolNames(dialect), names, { sandboxed: shell.sandbox !== null });
+    const allowed = builtInRuleset(dialectToolNames(dialect), names, { sandboxed: shell.sandbox !== null });
     const redact = createRedact(process.env, serverSecrets(allServers(servers, catalog.list())));
     const rules = (options.rules ?? []).map((rule) => ({ ...parseRule(rule), from: 'the program' }));
     return createRuntime({
@@ -242,7 +242,7 @@ function createScope(api: Api, { signal, ...options }: { label?: string; limits?
             execute: async (input, more) => {
               const { delegation, id } = await open();
               const use = { tool, input, context: { ...context, call: `${id}/${++calls}` }, signal: more?.abortSignal };
-              return (await runTool(use, delegation)).output;
+              return (await runDialectTool(use, delegation)).output;
             },
           },
         ]),

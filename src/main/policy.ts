@@ -2,10 +2,10 @@
 import type { PolicyVerdict } from '../cli/explanation.ts';
 import type { Settings } from '../cli/settings.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
-import { unknown } from '../parts/nearest.ts';
-import { decide, subjectText } from '../parts/policy.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import { decideCall, subjectText } from '../rules/policy.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { type ExplainGround, grantOf } from './explain.ts';
 
 /** The argument that `tool:TEXT` stands for. Of other tools TEXT is what rules match against. */
@@ -30,7 +30,7 @@ export async function testPolicy(
   const name = (colon === -1 ? call : call.slice(0, colon)).trim();
   const text = colon === -1 ? null : call.slice(colon + 1).trim();
   const known = [...given.tools, ...given.delegationTools, 'network', 'git'];
-  if (!known.includes(name) && !name.startsWith('mcp__')) throw new RetinueError('unknown_tool', unknown('tool', name, known));
+  if (!known.includes(name) && !name.startsWith('mcp__')) throw new RetinueError('unknown_tool', unknownNameMessage('tool', name, known));
   const { agent: found, grant } = await grantOf(settings, agent, given);
   const head = { call, tool: name, agent: found.name, offered: grant.tools.includes(name) };
   const read = await subjectsOf(
@@ -44,9 +44,9 @@ export async function testPolicy(
     subject: subjectText(subject),
     ...(typeof subject === 'object' && subject.unsafe !== undefined ? { unsafe: subject.unsafe } : {}),
     ...(typeof subject === 'object' && subject.alias ? { alias: true as const } : {}),
-    ...decide(grant.rulesets, { tool: name, subjects: [subject] }),
+    ...decideCall(grant.rulesets, { tool: name, subjects: [subject] }),
   }));
-  return { ...head, ...decide(grant.rulesets, { tool: name, subjects }), parts };
+  return { ...head, ...decideCall(grant.rulesets, { tool: name, subjects }), parts };
 }
 
 async function subjectsOf(

@@ -1,8 +1,8 @@
 // Whether shell commands run in a sandbox here, and what holds where they cannot.
 import type { SandboxMode } from '../cli/settings.ts';
 import type { Ruleset } from '../contract/grant.ts';
-import { parseRule } from '../parts/policy.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
+import { parseRule } from '../rules/policy.ts';
 import { findSandbox } from '../sandboxes/find.ts';
 import type { Env } from './config/places.ts';
 

@@ -2,7 +2,7 @@
 import type { Provider } from '../models/models.ts';
 import { createScriptModels } from '../models/script.ts';
 import type { Clock } from '../ports/clock.ts';
-import { systemClock } from './system.ts';
+import { systemClock } from '../system/clock.ts';
 
 export { createMemoryStore } from '../stores/memory.ts';
 export { createHandClock, type HandClock } from '../testing/hand-clock.ts';

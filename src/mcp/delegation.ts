@@ -1,6 +1,6 @@
 // Delegation as a client's calls use it: which need a root of the client's own, and which runs they are about.
 import { defaultLimits } from '../contract/limits.ts';
-import { notYours } from '../parts/dialect.ts';
+import { unknownChildError } from '../kernel/dialect-tools.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest } from '../ports/dialect.ts';
 
@@ -38,12 +38,12 @@ export function noting(delegation: Delegation, note: (ids: string[]) => void): D
 export const nobody: Delegation = {
   call: '',
   maxOutputBytes: defaultLimits.maxOutputBytes,
-  start: async (briefs) => briefs.map(() => ({ ok: false, error: notYours('').info })),
+  start: async (briefs) => briefs.map(() => ({ ok: false, error: unknownChildError('').info })),
   wait: async () => {},
   view: () => null,
   recall: async () => null,
   children: () => [],
-  message: async (id) => ({ ok: false, error: notYours(id).info }),
+  message: async (id) => ({ ok: false, error: unknownChildError(id).info }),
   read: async () => null,
   cancel: async () => {},
   agents: () => [],

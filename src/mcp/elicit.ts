@@ -3,7 +3,7 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Answerer } from '../api/answer-by.ts';
 import type { Question } from '../api/api.ts';
 import { msOf } from '../kernel/journal.ts';
-import { visibleArguments, visibleLine } from '../parts/visible.ts';
+import { formatArguments, markInvisibleLine } from '../text/invisible.ts';
 
 const words = { once: 'allow this once', always: 'always allow it in this run', no: 'refuse' };
 /** More than this no dialog shows whole. Nobody is asked about what they cannot see. */
@@ -39,9 +39,9 @@ export function elicitingAnswerer(server: Server, gone: AbortSignal): Answerer {
 
 /** Null where a dialog cannot show all of it. */
 function textOf({ agent, label, runId, tool, decision, arguments: args }: Question): string | null {
-  const shown = visibleArguments(args);
+  const shown = formatArguments(args);
   if (shown.length > maxChars || shown.split('\n').length > maxLines) return null;
-  const who = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(visibleLine).join(' ');
-  const rule = `rule \`${visibleLine(decision.rule ?? '')}\` of ${visibleLine(decision.owner)}`;
-  return `${who} (run ${runId.slice(0, 8)}) asks to use ${visibleLine(tool)}: ${rule}\n\n${shown}`;
+  const who = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(markInvisibleLine).join(' ');
+  const rule = `rule \`${markInvisibleLine(decision.rule ?? '')}\` of ${markInvisibleLine(decision.owner)}`;
+  return `${who} (run ${runId.slice(0, 8)}) asks to use ${markInvisibleLine(tool)}: ${rule}\n\n${shown}`;
 }

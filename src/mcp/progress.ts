@@ -1,7 +1,7 @@
 // What a client hears while a call of its waits: turns and tools of the runs that the call is about, at a bearable rate, and a sign of life
 // when nothing else is to be said, so that clients which wait as long as there is progress go on waiting.
 import type { Api, LiveEvent } from '../api/api.ts';
-import { cleanText } from '../parts/text.ts';
+import { cleanText } from '../text/cut.ts';
 
 const tickMs = 500;
 /** A sign of life after 10 s of silence. */

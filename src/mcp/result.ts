@@ -2,8 +2,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import { cleanText, cutBytes } from '../parts/text.ts';
 import type { DialectResult } from '../ports/dialect.ts';
+import { cleanText, cutBytes } from '../text/cut.ts';
 
 /** Structured content stands in one text block too, as JSON, for clients that read no other. */
 export function resultOf({ parts, isError, structured }: DialectResult, maxBytes: number): CallToolResult {

@@ -11,9 +11,9 @@ import {
   RootsListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { detach } from '../parts/dialect.ts';
-import { unknown } from '../parts/nearest.ts';
-import { cleanText } from '../parts/text.ts';
+import { detach } from '../kernel/dialect-tools.ts';
+import { cleanText } from '../text/cut.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { canElicit, elicitingAnswerer } from './elicit.ts';
 import { createLineTransport } from './lines.ts';
 import { createSession, type Session, type SessionOptions } from './session.ts';
@@ -99,7 +99,7 @@ export async function serve(transport: Transport, options: ServerOptions & { con
     const { name, arguments: args } = params ?? {};
     if (typeof name !== 'string') throw new McpError(ErrorCode.InvalidParams, 'params.name: the name of the tool is missing');
     const names = dialect.tools.map((tool) => tool.name);
-    if (!names.includes(name)) throw new McpError(ErrorCode.InvalidParams, unknown('tool', name, names));
+    if (!names.includes(name)) throw new McpError(ErrorCode.InvalidParams, unknownNameMessage('tool', name, names));
     const token = extra._meta?.progressToken;
     const progress = token === undefined ? null : { token, notify: extra.sendNotification };
     return called(session, { name, arguments: args, signal: extra.signal, progress });

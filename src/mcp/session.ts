@@ -5,8 +5,8 @@ import { type Answerer, answerBy } from '../api/answer-by.ts';
 import type { Api } from '../api/api.ts';
 import { isRetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import { useDialectTool } from '../kernel/dialect-tools.ts';
 import type { Client } from '../kernel/runtime.ts';
-import { useTool } from '../parts/dialect.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { labels, needsClient, nobody, noting, openRuns, readRun } from './delegation.ts';
 import { createProgress, type ProgressGround } from './progress.ts';
@@ -125,7 +125,7 @@ export function createSession(options: SessionOptions): Session {
     const context = { door: 'mcp' as const, agents: agentsOf(api) };
     const request = tool.toRequest(read.input, { ...context, call: '' });
     if (!client && !needsClient(request)) {
-      const { result } = await useTool({ tool, input: read.input, context: { ...context, call: '' } }, nobody);
+      const { result } = await useDialectTool({ tool, input: read.input, context: { ...context, call: '' } }, nobody);
       return resultOf(result, nobody.maxOutputBytes);
     }
     const advice = request.kind === 'delegate' ? await adviceFor(request, api) : null;
@@ -145,7 +145,7 @@ export function createSession(options: SessionOptions): Session {
     waiting.add(own);
     try {
       const use = { tool, input: read.input, context: { ...context, call: `${id}/${++uses}` }, signal };
-      const used = await useTool(use, noting(delegation, about));
+      const used = await useDialectTool(use, noting(delegation, about));
       // Nobody reads the answer to a call that was given up.
       if (!signal.aborted) for (const run of [...used.told, ...readRun(request, delegation)]) told.add(run);
       return resultOf(used.result, delegation.maxOutputBytes);

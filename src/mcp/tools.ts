@@ -1,9 +1,9 @@
 // A dialect's tools as a client sees them: definitions for its list, instructions for its model, arguments read from its calls.
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { namedProblems } from '../parts/problems.ts';
-import { cleanText } from '../parts/text.ts';
+import { namedProblems } from '../conversation/argument-problems.ts';
 import type { Dialect, DialectContext, DialectTool } from '../ports/dialect.ts';
+import { cleanText } from '../text/cut.ts';
 
 export function toolList(dialect: Dialect, agents: DialectContext['agents']): Tool[] {
   return dialect.tools.map((tool) => ({

@@ -8,7 +8,7 @@ import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Answer, CallResult, ModelCall, ModelCaller, ModelFailure } from '../ports/model.ts';
+import type { ModelAnswer, ModelCall, ModelCaller, ModelCallResult, ModelFailure } from '../ports/model.ts';
 import { classify, failure } from './failure.ts';
 import { openStream } from './providers/guard.ts';
 
@@ -21,7 +21,7 @@ export function createModelCaller(clock: Clock): ModelCaller {
   return (call) => callModel(call, clock);
 }
 
-async function callModel(call: ModelCall, clock: Clock): Promise<CallResult> {
+async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult> {
   const stop = new AbortController();
   const collector = createCollector(call);
   const watchdog = watchSilence(call, stop, clock);
@@ -111,7 +111,7 @@ function createCollector(call: ModelCall) {
   const content: ContentPart[] = [];
   /** How much of a call's input came in pieces: it is not counted again when the whole comes. */
   const streamed = new Map<string, number>();
-  let finish: { reason: Answer['finish']; usage: LanguageModelV4Usage } | null = null;
+  let finish: { reason: ModelAnswer['finish']; usage: LanguageModelV4Usage } | null = null;
   let calls = 0;
   let bytes = 0;
 
@@ -175,7 +175,7 @@ function createCollector(call: ModelCall) {
     text: () => content.flatMap((part) => (part.type === 'text' ? [part.text.toWellFormed()] : [])).join(''),
     /** A call that broke off after something had come is not free: what it took is estimated. */
     usage: () => (finish || bytes > 0 ? usageOf(finish?.usage, call.requestBytes, bytes) : null),
-    answer(): Answer | null {
+    answer(): ModelAnswer | null {
       if (!finish || finish.reason === 'error' || finish.reason === 'interrupted') return null;
       for (const part of content) if (part.type !== 'tool-call') part.text = part.text.toWellFormed();
       // An empty text may still carry a signature that the provider wants back.

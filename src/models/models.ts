@@ -1,8 +1,8 @@
 import { RetinueError } from '../contract/error.ts';
-import type { ModelHandle, Models, ModelUser } from '../ports/model.ts';
+import type { ModelHandle, ModelRequester, Models } from '../ports/model.ts';
 
 /** Finds the model of one provider: `rest` is its name without the provider's. */
-export type Provider = (rest: string, user: ModelUser) => Promise<ModelHandle>;
+export type Provider = (rest: string, user: ModelRequester) => Promise<ModelHandle>;
 
 /** Models by name: what stands before the first `/` chooses the provider. */
 export function createModels({ providers }: { providers: Record<string, Provider> }): Models {

@@ -4,7 +4,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import type { Usage } from '../contract/content.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ModelHandle, ModelUser } from '../ports/model.ts';
+import type { ModelHandle, ModelRequester } from '../ports/model.ts';
 import type { Provider } from './models.ts';
 import { answerOf, errorOf } from './script/answer.ts';
 import { parseScript, type Script } from './script/format.ts';
@@ -47,7 +47,7 @@ interface Parts {
   file: string;
   script: Script;
   tree: ScriptTree;
-  user: ModelUser;
+  user: ModelRequester;
   clock: Clock;
   forget(): void;
 }

@@ -12,14 +12,14 @@ export interface ChildView {
 }
 
 /** What became of one brief. */
-export type Started = { ok: true; runId: string } | { ok: false; error: ErrorInfo };
+export type DelegationStart = { ok: true; runId: string } | { ok: false; error: ErrorInfo };
 
 /**
  * The right to delegate, as a tool holds it. It is the same door as for a root: rights, budget, deadline and abort
  * signal are narrowed behind it. Refusals are values; nothing here rejects but for a failing store.
  */
 export interface Delegation {
-  start(briefs: Brief[]): Promise<Started[]>;
+  start(briefs: Brief[]): Promise<DelegationStart[]>;
   /** Ends when all (or any) of the runs have ended, when `ms` are over, the signal fires or the caller is stopped. Null: no limit but the deadline. */
   wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null; signal?: AbortSignal }): Promise<void>;
   /** The caller's own children; null for an id that is none of them. */
@@ -28,7 +28,7 @@ export interface Delegation {
   recall(id: string): Promise<ChildView | null>;
   children(): ChildView[];
   /** Steers a live child; a finished one is asked a follow-up in a new run. */
-  message(id: string, text: string): Promise<Started>;
+  message(id: string, text: string): Promise<DelegationStart>;
   read(id: string, part: ReadPart, page: { offset: number; limit: number }): Promise<Page | null>;
   cancel(ids: string[], reason: string | null): Promise<void>;
   /** Names the one call that holds this. */

@@ -17,7 +17,7 @@ export interface ModelHandle {
   finished?(runId: string): ErrorInfo | null;
 }
 
-export interface ModelUser {
+export interface ModelRequester {
   runId: string;
   rootId: string;
   workspace: string;
@@ -33,11 +33,11 @@ export interface ModelUser {
  */
 export interface Models {
   /** `run` is the run that asks: a scripted model gives each run its own steps. */
-  resolve(name: string, run: ModelUser): Promise<ModelHandle>;
+  resolve(name: string, run: ModelRequester): Promise<ModelHandle>;
 }
 
 /** A whole answer. Tool calls past the most that one may have are left out and counted. */
-export interface Answer {
+export interface ModelAnswer {
   content: ContentPart[];
   finish: FactData['model.answered']['finish'];
   usage: Usage;
@@ -52,8 +52,8 @@ export interface ModelFailure {
   retryAfterMs: number | null;
 }
 
-export type CallResult =
-  | { ok: true; answer: Answer }
+export type ModelCallResult =
+  | { ok: true; answer: ModelAnswer }
   /** `aborted`: the caller's own signal ended it. `text` and `usage` are what had come by then. */
   | { ok: false; failure: ModelFailure; text: string; usage: Usage | null; aborted: boolean };
 
@@ -71,4 +71,4 @@ export interface ModelCall {
 }
 
 /** Makes one call, streaming. Never rejects and never outlives its signal by more than a moment; trying again is the caller's. */
-export type ModelCaller = (call: ModelCall) => Promise<CallResult>;
+export type ModelCaller = (call: ModelCall) => Promise<ModelCallResult>;

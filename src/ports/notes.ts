@@ -16,7 +16,7 @@ export interface Memories {
 }
 
 /** An entry of a tree's scratchpad, labelled with the run that wrote it. */
-export interface Scratch {
+export interface ScratchpadEntry {
   runId: string;
   text: string;
   at: string;
@@ -24,9 +24,9 @@ export interface Scratch {
 
 /** The one thing that siblings share (invariant 12): they may add and read, and change nothing. Rejects with RetinueError `store_*` only. */
 export interface Scratchpads {
-  append(rootId: string, entry: Scratch): Promise<void>;
+  append(rootId: string, entry: ScratchpadEntry): Promise<void>;
   /** In the order written. */
-  read(rootId: string): Promise<Scratch[]>;
+  read(rootId: string): Promise<ScratchpadEntry[]>;
   /** Takes all of a tree's away for good, when the tree is erased. */
   remove(rootId: string): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /** What a command may reach, by the rights of its run at this moment. */
-export interface Confinement {
+export interface SandboxRequest {
   /** The program and its arguments. */
   argv: string[];
   /** A real path. */
@@ -16,7 +16,7 @@ export interface Confinement {
 }
 
 /** How to start a confined command. */
-export interface Confined {
+export interface SandboxedCommand {
   argv: string[];
   env: Record<string, string>;
   /** Files that the process writes its own id into before it becomes `argv`; where one cannot be written, it must not go on. */
@@ -41,7 +41,7 @@ export interface Sandbox {
   version(): Promise<string>;
   /** What holds the limits, and which they are, in words for `doctor`. */
   limits: string;
-  confine(wanted: Confinement): Promise<{ ok: true; confined: Confined } | { ok: false; reason: string }>;
+  confine(wanted: SandboxRequest): Promise<{ ok: true; confined: SandboxedCommand } | { ok: false; reason: string }>;
 }
 
 /** What a look for a sandbox finds: one that works, or why there is none and how to get one. */

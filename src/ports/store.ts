@@ -13,7 +13,7 @@ export interface Owner {
 export type WrittenFact = Fact & { text: string };
 
 /** A text that facts point to by its hash. */
-export interface KeptText {
+export interface StoredBlob {
   hash: string;
   text: string;
 }
@@ -23,11 +23,11 @@ export interface KeptText {
  * Rows are the folds of those facts. Blobs are content-addressed: writing one again changes nothing. A tree keeps those it was given: its
  * facts point to no others.
  */
-export interface Unit {
+export interface TreeAppend {
   rootId: string;
   facts: WrittenFact[];
   rows: RunRow[];
-  blobs: KeptText[];
+  blobs: StoredBlob[];
   /** Orders that these facts answer. */
   consumed: string[];
 }
@@ -36,13 +36,13 @@ export interface Unit {
  * `fenced`: the owner lost its lease, or the tree or run belongs to another. `conflict`: a (run, seq) is there already or leaves a gap, or
  * another run of the same parent has the idempotency key.
  */
-export type UnitResult = { ok: true } | { ok: false; reason: 'fenced' | 'conflict' };
+export type AppendResult = { ok: true } | { ok: false; reason: 'fenced' | 'conflict' };
 
 /** What became of asking for a tree. `previous`: the owner that lost it; null where nobody held it, or the caller itself. */
 export type Claim = { ok: true; previous: string | null } | { ok: false; owner: string; pid: number };
 
 /** What erasing took away: facts with data, and bytes of these and of texts that only they pointed to. `live`: a run has not ended. */
-export type Erasure = { ok: true; facts: number; bytes: number } | { ok: false; reason: 'live' | 'unknown' };
+export type EraseResult = { ok: true; facts: number; bytes: number } | { ok: false; reason: 'live' | 'unknown' };
 
 export interface FactQuery {
   runId?: string;
@@ -80,7 +80,7 @@ export interface Store {
    * One transaction for all units, but unit by unit: one that is refused leaves the others in. Durable when it resolves.
    * A tree that is not there yet becomes the owner's.
    */
-  append(owner: Owner, units: Unit[]): Promise<UnitResult[]>;
+  append(owner: Owner, units: TreeAppend[]): Promise<AppendResult[]>;
 
   /** Without those whose data was erased. */
   facts(query: FactQuery): Promise<StoredFact[]>;
@@ -96,7 +96,7 @@ export interface Store {
    * Takes the data of all facts of an ended tree away for good, and its orders, labels, idempotency keys and the texts (blobs) that no other
    * tree was given; numbers, moments, types and hashes stay, and rows say `erasedAt`. All or nothing. A tree that was erased before: nothing.
    */
-  erase(rootId: string, at: string): Promise<Erasure>;
+  erase(rootId: string, at: string): Promise<EraseResult>;
   /** What erasing all these trees would take away. */
   weigh(rootIds: string[]): Promise<{ facts: number; bytes: number }>;
   /** Gives the room of what was erased back to the system, as far as that disturbs no other process. */

@@ -1,7 +1,7 @@
 import type { Agent } from '../contract/agent.ts';
 import type { AnyTool } from './tool.ts';
 
-export interface SourcedTools {
+export interface ToolSourceResult {
   tools: AnyTool[];
   /** Names, a `*` at their end, of tools that there may be, but not for this run: not wanted, or out of reach. */
   absent: string[];
@@ -15,7 +15,7 @@ export interface SourcedTools {
  */
 export interface ToolSource {
   /** `allow`: the only tools that the brief asks for, names that may end in `*`; absent where it asks for all. */
-  tools(agent: Agent, allow?: readonly string[]): Promise<SourcedTools>;
+  tools(agent: Agent, allow?: readonly string[]): Promise<ToolSourceResult>;
   /** Ends every connection and process. Calls that are at work fail; nothing is opened afterwards. */
   close(): Promise<void>;
 }

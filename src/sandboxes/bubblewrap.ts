@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants, realpathSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority, totalmem } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
-import type { Confined, Confinement, Sandbox, SandboxFound } from '../ports/sandbox.ts';
+import type { Sandbox, SandboxedCommand, SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
 import { firstProcess, infoFd } from '../system/namespace.ts';
 import { findGroups, type Groups, type Limits } from './cgroup.ts';
 import { identify } from './identity.ts';
@@ -99,7 +99,7 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
   const home = homeOf(options.env.HOME);
   let looking: Promise<Mount[]> | null = null;
 
-  async function viewFor(wanted: Confinement): Promise<{ view: Mount[]; place: Mount[] }> {
+  async function viewFor(wanted: SandboxRequest): Promise<{ view: Mount[]; place: Mount[] }> {
     const { workspace, network } = wanted;
     looking ??= systemSecrets(options.env.PATH ?? '');
     const secrets = await looking;
@@ -112,7 +112,7 @@ function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions
     return { view, place: view.filter((mount) => place.includes(mount)) };
   }
 
-  async function confine(wanted: Confinement): Promise<Confined> {
+  async function confine(wanted: SandboxRequest): Promise<SandboxedCommand> {
     const { argv, workspace, network, env } = wanted;
     const { view, place } = await viewFor(wanted);
     const changed = identify(place, workspace);

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Confinement, SandboxFound } from '../ports/sandbox.ts';
+import type { SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import { under } from './mounts.ts';
 import { toolchainView } from './toolchains.ts';
@@ -45,7 +45,7 @@ export async function findSeatbelt({ env, secret }: Pick<BubblewrapOptions, 'env
 }
 
 /** Later rules win over earlier ones. */
-export function profileFor(wanted: Confinement, { home, secret }: { home: string | null; secret: readonly string[] }): string {
+export function profileFor(wanted: SandboxRequest, { home, secret }: { home: string | null; secret: readonly string[] }): string {
   const { workspace, writable, network, git, protect, hide } = wanted;
   const inside = (name: string) => join(workspace, name);
   const toolchains = toolchainView(wanted.env.PATH ?? '', { home, workspace });

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Confinement } from '../ports/sandbox.ts';
+import type { SandboxRequest } from '../ports/sandbox.ts';
 import { type Mount, under } from './mounts.ts';
 
-export type Wanted = Pick<Confinement, 'workspace' | 'writable' | 'git' | 'protect' | 'hide'>;
+export type Wanted = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide'>;
 
 /**
  * The workspace with what in it is closed. Nothing is mounted on a path that does not exist: that would make it on the real disk.

@@ -1,4 +1,4 @@
-import type { Memories, Memory, Scratch, Scratchpads } from '../ports/notes.ts';
+import type { Memories, Memory, ScratchpadEntry, Scratchpads } from '../ports/notes.ts';
 
 export interface Notes {
   memories: Memories;
@@ -9,7 +9,7 @@ export interface Notes {
 export function createMemoryNotes(): Notes {
   /** By title, oldest first. */
   const workspaces = new Map<string, Map<string, Memory>>();
-  const pads = new Map<string, Scratch[]>();
+  const pads = new Map<string, ScratchpadEntry[]>();
 
   function at<T>(map: Map<string, T>, key: string, make: () => T): T {
     const known = map.get(key) ?? make();

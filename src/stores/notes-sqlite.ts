@@ -1,4 +1,4 @@
-import type { Memory, Scratch } from '../ports/notes.ts';
+import type { Memory, ScratchpadEntry } from '../ports/notes.ts';
 import { hasWords, type Notes } from './notes-memory.ts';
 import { connect, placeOf } from './sqlite/connect.ts';
 import { closedError, storeError } from './sqlite/errors.ts';
@@ -89,7 +89,7 @@ export async function openNotes(options: NotesOptions): Promise<Notes & { close(
       append: (rootId, { runId, text, at }) => writer.write(() => void statements.append.run(rootId, runId, text, at)),
       async read(rootId) {
         const rows = await read(() => statements.read.all(rootId));
-        return rows.map((row) => ({ ...row }) as unknown as Scratch);
+        return rows.map((row) => ({ ...row }) as unknown as ScratchpadEntry);
       },
       remove: (rootId) =>
         writer.write(() => {

@@ -2,7 +2,7 @@
 import type { RuntimeOptions } from '../kernel/runtime.ts';
 import { type Crash, type CrashFact, type CrashPoint, crashFacts } from '../ports/crash.ts';
 import type { Host } from '../ports/host.ts';
-import type { Store, Unit } from '../ports/store.ts';
+import type { Store, TreeAppend } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 
 type Around = CrashPoint extends infer P ? (P extends `before ${infer Name}` ? Name : never) : never;
@@ -61,7 +61,7 @@ async function around<T>(name: Around, act: () => Promise<T>, crash: Crash): Pro
   return value;
 }
 
-function typesOf(units: Unit[]): CrashFact[] {
+function typesOf(units: TreeAppend[]): CrashFact[] {
   const there = new Set<string>(units.flatMap((unit) => unit.facts.map((fact) => fact.type)));
   return crashFacts.filter((type) => there.has(type));
 }

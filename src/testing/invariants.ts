@@ -3,11 +3,11 @@ import type { Fact, StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import { rowOf } from '../kernel/fold.ts';
 import { pinnedOf } from '../kernel/history.ts';
-import { replayRun } from '../kernel/replay.ts';
 import { foldFacts } from '../kernel/state.ts';
-import { createTreeCheck } from '../kernel/verify.ts';
-import { canonical } from '../parts/canonical.ts';
 import type { Store } from '../ports/store.ts';
+import { replayRun } from '../records/replay.ts';
+import { createTreeCheck } from '../records/verify-chain.ts';
+import { canonical } from '../text/canonical.ts';
 import { budgetFaults } from './invariants/budget.ts';
 
 /**

@@ -5,7 +5,7 @@ import { isRetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import type { RunRow } from '../contract/run.ts';
-import type { Owner, Store, Unit, WrittenFact } from '../ports/store.ts';
+import type { Owner, Store, TreeAppend, WrittenFact } from '../ports/store.ts';
 
 /** One set of data and the ways to it. */
 export interface StoreHarness {
@@ -42,12 +42,12 @@ function row(runId: string, rest: Partial<RunRow> = {}): RunRow {
   };
 }
 
-function unit(rootId: string, rest: Partial<Unit> = {}): Unit {
+function unit(rootId: string, rest: Partial<TreeAppend> = {}): TreeAppend {
   return { rootId, facts: [], rows: [], blobs: [], consumed: [], ...rest };
 }
 
 /** A new root with one fact and its row. */
-function created(runId: string, rest: Partial<RunRow> = {}): Unit {
+function created(runId: string, rest: Partial<RunRow> = {}): TreeAppend {
   return unit(runId, { facts: facts(runId, 1), rows: [row(runId, rest)] });
 }
 

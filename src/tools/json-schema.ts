@@ -1,7 +1,7 @@
 import { createContext, runInContext } from 'node:vm';
 import { RetinueError } from '../contract/error.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
-import type { Check } from '../ports/schema.ts';
+import type { ResultCheck } from '../ports/schema.ts';
 
 export const maxSchemaBytes = 65_536;
 /** A model may write both schema and value: a pattern that never ends must not hold the process. */
@@ -10,7 +10,7 @@ const maxCheckMs = 250;
 const maxTries = 4;
 
 /** Checks values against a JSON Schema (2020-12, or an older draft where it says so). The checker is loaded only where somebody has a schema. */
-export async function compileSchema(schema: JsonObject): Promise<Check> {
+export async function compileSchema(schema: JsonObject): Promise<ResultCheck> {
   if (JSON.stringify(schema).length > maxSchemaBytes)
     throw new RetinueError('invalid_brief', `result.schema is larger than ${maxSchemaBytes} bytes`);
   if (schema.type !== 'object') throw new RetinueError('invalid_brief', 'result.schema must describe an object (`"type": "object"`)');
@@ -25,7 +25,7 @@ export async function compileSchema(schema: JsonObject): Promise<Check> {
  * Makes checks of JSON Schemas; `whole` names the value itself in what a check says. Throws where a schema is none. To make an instance takes
  * longer than to compile most schemas, so they share one; those that name themselves must not meet there.
  */
-export async function loadChecker(): Promise<(schema: JsonObject, whole: string) => Check> {
+export async function loadChecker(): Promise<(schema: JsonObject, whole: string) => ResultCheck> {
   // Through `default`: bundled, these CommonJS modules have no named exports.
   const { Ajv2020 } = (await import('ajv/dist/2020.js')).default;
   const { Ajv } = (await import('ajv')).default;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../ports/clock.ts';
-import type { Scratch, Scratchpads } from '../ports/notes.ts';
+import type { ScratchpadEntry, Scratchpads } from '../ports/notes.ts';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { failure } from './refusal.ts';
 import { fits, plural, quoted } from './text.ts';
@@ -46,13 +46,13 @@ export function createScratchpad({ scratchpads, clock }: { scratchpads: Scratchp
 }
 
 /** The newest that fit, in the order written. */
-function render(entries: Scratch[], runId: string): ToolResult {
+function render(entries: ScratchpadEntry[], runId: string): ToolResult {
   if (entries.length === 0) return { output: '[the scratchpad is empty]' };
   const shown: string[] = [];
   let bytes = 0;
   let first = entries.length;
   while (first > 0) {
-    const { runId: from, text, at } = entries[first - 1] as Scratch;
+    const { runId: from, text, at } = entries[first - 1] as ScratchpadEntry;
     const entry = `[entry ${first} · run ${from}${from === runId ? ' (you)' : ''} · ${at}]\n${quoted(text)}`;
     bytes += Buffer.byteLength(entry) + 1;
     if (bytes > shownBytes) break;

@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { FileText, Workspaces } from '../ports/workspace.ts';
+import type { FileText, WorkspaceReader } from '../ports/workspace.ts';
 import { openFile } from './confine.ts';
 import { cut } from './lines.ts';
 import { explain } from './refusal.ts';
 
 /** Workspaces as directories of this machine. */
-export const directories: Workspaces = {
+export const directories: WorkspaceReader = {
   async read(workspace, path, maxChars) {
     const opened = await openFile(workspace, path);
     if (!opened.ok) return opened;

@@ -1,9 +1,9 @@
 // Exports that somebody has changed, some with all hashes made right again: each is refused with its reason, and nothing of it is written.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTransfer } from '../../src/api/transfer.ts';
-import { canonical, factHash, sha256 } from '../../src/parts/canonical.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { createTransfer } from '../../src/records/transfer.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { canonical, factHash, sha256 } from '../../src/text/canonical.ts';
 import { temporary } from '../stores/support/temporary.ts';
 import { createWorld } from '../support/world.ts';
 

@@ -3,7 +3,7 @@ import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
 import { createApi } from '../../src/api/create.ts';
 import { native } from '../../src/dialects/native.ts';
-import { systemClock, systemIds } from '../../src/main/system.ts';
+import { systemClock, systemIds } from '../../src/system/clock.ts';
 import { createWorld } from '../support/world.ts';
 
 it("takes only its own fact for an acknowledgement: another sender's message at the same time is none", async () => {

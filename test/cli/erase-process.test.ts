@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { RunDetail } from '../../src/api/api.ts';
-import type { Erased } from '../../src/api/erase.ts';
-import type { Verified } from '../../src/api/prove.ts';
 import type { ErasedFact, StoredFact } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
+import type { ErasedTree } from '../../src/records/erase.ts';
+import type { VerifyResult } from '../../src/records/verify.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const secret = 'pomegranate';
@@ -62,7 +62,7 @@ describe('rm', () => {
     expect(holders(place, secret)).not.toEqual([]);
     expect(await place.run('rm', rootId)).toMatchObject({ code: 2, err: expect.stringContaining('add --yes') });
     const size = statSync(join(state(place), 'retinue.db')).size;
-    const [erased] = await json<Erased[]>(place, 'rm', rootId.slice(0, 9), '--yes');
+    const [erased] = await json<ErasedTree[]>(place, 'rm', rootId.slice(0, 9), '--yes');
     expect(erased).toEqual({ rootId, result: 'erased', facts: before.length, bytes: expect.any(Number) });
     expect(holders(place, secret)).toEqual([]);
     expect(statSync(join(state(place), 'retinue.db')).size).toBeLessThan(size);
@@ -95,7 +95,7 @@ describe('rm', () => {
     ])
       expect(await place.run(...command)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`run ${rootId} was erased on`) });
 
-    expect(await json<Verified>(place, 'verify')).toMatchObject({ trees: 2, runs: 3, erased: before.length, broken: [] });
+    expect(await json<VerifyResult>(place, 'verify')).toMatchObject({ trees: 2, runs: 3, erased: before.length, broken: [] });
     expect((await place.run('verify')).out).toMatch(/^intact \d+ facts \(\d+ erased\)/);
     expect(await place.run('replay', kept.runId)).toMatchObject({ code: 0 });
     expect(await place.run('rm', rootId, '--yes')).toMatchObject({ code: 0, out: `${rootId} was erased already\n` });
@@ -109,7 +109,7 @@ describe('rm', () => {
     const db = new DatabaseSync(join(state(place), 'retinue.db'));
     db.exec(`DELETE FROM facts WHERE data = '' AND type = 'child.created'; UPDATE facts SET data = '' WHERE type = 'model.answered'`);
     db.close();
-    const { broken } = await json<Verified>(place, 'verify');
+    const { broken } = await json<VerifyResult>(place, 'verify');
     expect(broken.map(({ what }) => what).sort()).toEqual([
       expect.stringMatching(/^fact \d+ is missing/),
       'its data is gone, and the run was never erased',
@@ -153,7 +153,7 @@ describe('rm', () => {
       err: expect.stringContaining(`the tree of run ${rootId}`),
     });
     expect(await place.run('rm', 'ffff', '-y')).toMatchObject({ code: 1 });
-    expect(await json<Verified>(place, 'verify')).toMatchObject({ erased: 0, broken: [] });
+    expect(await json<VerifyResult>(place, 'verify')).toMatchObject({ erased: 0, broken: [] });
   });
 });
 
@@ -168,7 +168,7 @@ describe('gc', () => {
     const would = await json<{ trees: string[]; bytes: number }>(place, 'gc', '--older-than', '30d', '--dry-run');
     expect(would).toMatchObject({ dryRun: true, trees: [old.runId] });
     expect(would.bytes).toBeGreaterThan(5_000);
-    expect((await json<Verified>(place, 'verify')).erased).toBe(0);
+    expect((await json<VerifyResult>(place, 'verify')).erased).toBe(0);
     expect(await json<object>(place, 'gc', '--older-than', '30d')).toMatchObject({ ...would, before: expect.any(String), dryRun: false });
     expect((await place.run('gc', '--older-than', '30d')).out).toBe('erased 0 trees: 0 facts, 0 B\n');
     expect(await json<RunDetail>(place, 'show', old.runId)).toMatchObject({ erasedAt: expect.any(String) });

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import type { Verified } from '../../src/api/prove.ts';
-import type { Replayed } from '../../src/kernel/replay.ts';
+import type { ReplayResult } from '../../src/records/replay.ts';
+import type { VerifyResult } from '../../src/records/verify.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const tasks = [{ task: 'look', agent: 'explore' }];
@@ -26,7 +26,7 @@ describe('proofs', () => {
     await place.run('run', 'go');
     const { code, out } = await place.run('replay', 'last', '--json');
     expect(code).toBe(0);
-    expect((JSON.parse(out) as Replayed[]).map(({ requests, difference }) => [requests, difference])).toEqual([
+    expect((JSON.parse(out) as ReplayResult[]).map(({ requests, difference }) => [requests, difference])).toEqual([
       [2, null],
       [2, null],
     ]);
@@ -39,7 +39,7 @@ describe('proofs', () => {
     expect(await place.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ facts of 2 runs in 1 trees/) });
     change(place, `UPDATE facts SET data = replace(data, 'seen', 'sewn') WHERE type = 'model.answered' AND data LIKE '%seen%'`);
     const { code, out } = await place.run('verify', '--json');
-    const { broken } = JSON.parse(out) as Verified;
+    const { broken } = JSON.parse(out) as VerifyResult;
     expect(code).toBe(1);
     expect(broken).toMatchObject([{ what: expect.stringContaining('was changed (model.answered)') }]);
     const replayed = await place.run('replay', 'last');

@@ -3,9 +3,9 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
-import type { Imported } from '../../src/api/transfer.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
+import type { ImportResult } from '../../src/records/transfer.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const parent = { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look', agent: 'explore' }] } }] };
@@ -59,7 +59,7 @@ describe('export and import', () => {
     expect((await from.run('export', rootId)).out).toBe(text);
     expect(JSON.parse(text.split('\n', 1)[0] as string)).toEqual({ format: 'retinue-export', v: 1, ...exported, file: undefined });
 
-    const imported = await json<Imported>(to, 'import', file(from));
+    const imported = await json<ImportResult>(to, 'import', file(from));
     expect(imported).toEqual({ rootId, runs: 2, facts: exported.facts, lastHash: exported.lastHash, result: 'imported', unfinished: 0 });
     expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ facts of 2 runs in 1 trees/) });
     expect(await to.run('replay', 'last')).toMatchObject({ code: 0, out: expect.not.stringContaining('differs') });
@@ -105,7 +105,7 @@ describe('export and import', () => {
     using to = createPlace({ runs: [] });
     await from.run('run', 'go');
     await from.run('export', 'last', '-o', file(from));
-    const both = await Promise.all([json<Imported>(to, 'import', file(from)), json<Imported>(to, 'import', file(from))]);
+    const both = await Promise.all([json<ImportResult>(to, 'import', file(from)), json<ImportResult>(to, 'import', file(from))]);
     expect(both.map(({ result }) => result).sort()).toEqual(['already', 'imported']);
     expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('2 runs in 1 trees') });
   });

@@ -1,8 +1,8 @@
 // Dex's tool as tables: SubagentConfig validation, the texts of its page, its activity entries.
 import { describe, expect, test } from 'vitest';
 import type { Fact } from '../../src/contract/fact.ts';
+import { renderResultParts } from '../../src/conversation/texts.ts';
 import type { DialectConfig } from '../../src/dialects/index.ts';
-import { joinParts } from '../../src/parts/deliver.ts';
 import { ended, failedWith, id, live, mcp, refusedBy, using } from './support.ts';
 
 const { dialect, request, result, wrong } = using('dex');
@@ -123,7 +123,7 @@ describe('the first message', () => {
 describe('Parent receives formatted result', () => {
   /** As text without fences, which only a conversation has. */
   const markdown = (child: ReturnType<typeof ended>) =>
-    joinParts(
+    renderResultParts(
       result(spawn, { instructions: 'x' }, [child]).parts.map(({ text }) => ({ text })),
       1e6,
     );

@@ -1,11 +1,11 @@
 // The tools of a dialect through the door of a parent model: real kernel, scripted models.
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
-import { systemClock } from '../../src/main/system.ts';
-import { toolNames } from '../../src/parts/dialect.ts';
-import { builtInRuleset, parseRule } from '../../src/parts/policy.ts';
+import { dialectToolNames } from '../../src/kernel/dialect-tools.ts';
 import type { Dialect } from '../../src/ports/dialect.ts';
+import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createMemoryNotes, type Notes } from '../../src/stores/notes-memory.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { builtInTools } from '../../src/tools/index.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -25,7 +25,7 @@ export function openWorld(
   { rules = [], notes = createMemoryNotes(), options, ...given }: DoorOptions = {},
 ): Promise<World> {
   const owner = builtInRuleset(
-    toolNames(dialect),
+    dialectToolNames(dialect),
     (given.tools ?? []).map((tool) => tool.name),
   );
   return createWorld({

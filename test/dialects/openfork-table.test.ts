@@ -1,6 +1,6 @@
 // OpenFork's three tools as tables: what a call asks for, and the texts of its page.
 import { describe, expect, test } from 'vitest';
-import { joinParts } from '../../src/parts/deliver.ts';
+import { renderResultParts } from '../../src/conversation/texts.ts';
 import type { DialectResult } from '../../src/ports/dialect.ts';
 import { ended, failedWith, id, live, mcp, model, refusedBy, using } from './support.ts';
 
@@ -8,7 +8,7 @@ const { dialect, request, result, wrong } = using('openfork');
 const input = { subagent_type: 'explore', prompt: 'find it', description: 'Find the thing' };
 const brief = { task: 'find it', label: 'Find the thing', agent: 'openfork/explore', result: { mode: 'full' } };
 const text = ({ parts }: DialectResult) =>
-  joinParts(
+  renderResultParts(
     parts.map((part) => ({ text: part.text })),
     1e6,
   );

@@ -1,9 +1,9 @@
 // Ralph's numbered tests through the door of a parent model. Its processes are tested with their host.
 import { expect, it } from 'vitest';
 import { ralph } from '../../src/dialects/ralph.ts';
-import { systemIds } from '../../src/main/system.ts';
-import { useTool } from '../../src/parts/dialect.ts';
+import { useDialectTool } from '../../src/kernel/dialect-tools.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import { systemIds } from '../../src/system/clock.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { call, calls, childId, factsOf, jsonOf, openWorld, play, resultsOf, rootId } from './door.ts';
 
@@ -200,14 +200,14 @@ it('a result stays readable for a client after the end and after a restart', asy
   const context = { door: 'mcp' as const, agents: [], call: 'x' };
   const first = await openWorld(dialect, [child('look', { text: 'seen' })], { store: keep });
   const client = await first.runtime.client();
-  const spawned = await useTool({ tool: start as never, input: { task: 'look' }, context }, client.delegation);
+  const spawned = await useDialectTool({ tool: start as never, input: { task: 'look' }, context }, client.delegation);
   const { subagent_id } = spawned.result.structured as { subagent_id: string };
   await client.delegation.wait([subagent_id], { mode: 'all', ms: null });
   await client.close();
   await first[Symbol.asyncDispose]();
   const second = await openWorld(dialect, [child('look', { text: 'x' })], { store: keep, options: { ids: systemIds } });
   const other = await second.runtime.client();
-  const { result } = await useTool({ tool: ask as never, input: { subagent_id, wait: true }, context }, other.delegation);
+  const { result } = await useDialectTool({ tool: ask as never, input: { subagent_id, wait: true }, context }, other.delegation);
   expect(result.structured).toMatchObject({ subagent_id, status: 'completed', result: 'seen' });
   await second[Symbol.asyncDispose]();
   await store.close();

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { FactOf } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import type { RunRow } from '../../src/contract/run.ts';
-import { parseRule } from '../../src/parts/policy.ts';
+import { parseRule } from '../../src/rules/policy.ts';
 import { tool } from '../support/adversary.ts';
 import type { World } from '../support/world.ts';
 import { begun, noneLeft, processWorld, runProcess } from './support.ts';

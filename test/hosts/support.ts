@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
 import { createProcessHost, type ProcessHostOptions } from '../../src/hosts/process.ts';
-import { builtInRuleset, parseRule } from '../../src/parts/policy.ts';
+import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createGuard } from '../../src/system/guard.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';

@@ -7,7 +7,7 @@ import type { Brief } from '../../src/contract/brief.ts';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
 import { inlineHost } from '../../src/hosts/inline.ts';
 import type { Delegation } from '../../src/ports/delegation.ts';
-import type { ModelUser } from '../../src/ports/model.ts';
+import type { ModelRequester } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
@@ -38,7 +38,7 @@ async function withDelegation(use: (delegation: Delegation, signal: AbortSignal)
     { timeoutMs: null },
   );
   const models = {
-    resolve: async (_: string, { runId, rootId }: ModelUser) => {
+    resolve: async (_: string, { runId, rootId }: ModelRequester) => {
       const own = runId === rootId ? [{ parts: [call('c1', 'spawn', {})] }, { parts: [text('all')] }] : [{ parts: [text('child done')] }];
       return handleOf(recordingModel(own).model);
     },

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Fact, FactOf } from '../../src/contract/fact.ts';
-import { systemIds } from '../../src/main/system.ts';
-import { builtInRuleset, parseRule } from '../../src/parts/policy.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
+import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import { systemIds } from '../../src/system/clock.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { anyAgent, settled, tool } from '../support/adversary.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
@@ -443,7 +443,7 @@ describe('time and place of a question', () => {
 
 describe('a follow-up of a child', () => {
   it('keeps every deny that held for it, each list on its own', async () => {
-    const { asRoot } = await import('../../src/kernel/fork.ts');
+    const { followUpAsRoot } = await import('../../src/records/fork.ts');
     const { push, made } = pusher();
     const runs = [
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
@@ -458,7 +458,7 @@ describe('a follow-up of a child', () => {
       await run.send('and', 'ada', ['ask push', 'allow push:*']);
       await run.outcome;
       const child = world.facts.find((fact) => fact.type === 'child.created') as FactOf<'child.created'>;
-      const brief = await asRoot(child.data.childId, { task: 'again' }, world.store);
+      const brief = await followUpAsRoot(child.data.childId, { task: 'again' }, world.store);
       await (await world.runtime.start(brief)).outcome;
       expect(made, denied.join()).toEqual([]);
     }

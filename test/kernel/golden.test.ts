@@ -4,8 +4,8 @@ import { createReadStream, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { createProofs } from '../../src/api/prove.ts';
-import { createTransfer } from '../../src/api/transfer.ts';
+import { createTransfer } from '../../src/records/transfer.ts';
+import { createProofs } from '../../src/records/verify.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 
 const folder = join(import.meta.dirname, '../fixtures/journals');

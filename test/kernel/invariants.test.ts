@@ -10,12 +10,12 @@ import type { Fact, FactOf, FactType } from '../../src/contract/fact.ts';
 import { outcomeOf, rowOf } from '../../src/kernel/fold.ts';
 import { genesis, msOf } from '../../src/kernel/journal.ts';
 import { foldFacts } from '../../src/kernel/state.ts';
-import { canonical, factHash } from '../../src/parts/canonical.ts';
-import type { Store, Unit } from '../../src/ports/store.ts';
+import type { Store, TreeAppend } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
+import { canonical, factHash } from '../../src/text/canonical.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const parent = (...steps: object[]) => ({ when: { agent: 'general' }, steps });
@@ -115,7 +115,7 @@ describe('invariants', () => {
     let delayed = 0;
     const store: Store = {
       ...inner,
-      async append(owner, units: Unit[]) {
+      async append(owner, units: TreeAppend[]) {
         delayed++;
         await new Promise((resolve) => setImmediate(resolve));
         const results = await inner.append(owner, units);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RetinueError } from '../../src/contract/error.ts';
 import type { Order } from '../../src/contract/order.ts';
 import type { RunHandle } from '../../src/kernel/runtime.ts';
-import type { Store, Unit } from '../../src/ports/store.ts';
+import type { Store, TreeAppend } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { idle, settled } from '../support/adversary.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -133,7 +133,7 @@ describe('a pause', () => {
   it('that is not written yet is waited for by a process that drains', async () => {
     const memory = createMemoryStore();
     const gate = Promise.withResolvers<void>();
-    const has = (units: Unit[], type: string) => units.some((unit) => unit.facts.some((fact) => fact.type === type));
+    const has = (units: TreeAppend[], type: string) => units.some((unit) => unit.facts.some((fact) => fact.type === type));
     let other: RunHandle | null = null;
     const store: Store = {
       ...memory,

@@ -2,11 +2,11 @@
 // wakes up later, and nothing of what it does then may count.
 import { describe, expect, it } from 'vitest';
 import type { Fact, FactOf } from '../../src/contract/fact.ts';
-import { systemClock } from '../../src/main/system.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { anyAgent, checkJournal, tool } from '../support/adversary.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 

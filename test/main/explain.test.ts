@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../src/cli/explanation.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
 import { explainAgent } from '../../src/main/explain.ts';
-import { builtInRuleset, parseRule } from '../../src/parts/policy.ts';
+import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { agentText, createPlace, type TestPlace } from './place.ts';
 
 const tools = ['read', 'write', 'list', 'bash', 'todo'];

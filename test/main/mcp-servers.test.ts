@@ -4,7 +4,7 @@ import { examine } from '../../src/main/doctor.ts';
 import { explainAgent } from '../../src/main/explain.ts';
 import { createRedact, serverSecrets } from '../../src/main/secrets.ts';
 import { addTrust } from '../../src/main/trust.ts';
-import { builtInRuleset } from '../../src/parts/policy.ts';
+import { builtInRuleset } from '../../src/rules/policy.ts';
 import { serverIn } from '../support/mcp.ts';
 import { agentText, createPlace, type TestPlace } from './place.ts';
 

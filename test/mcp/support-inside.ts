@@ -6,9 +6,9 @@ import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
 import type { Api } from '../../src/api/api.ts';
 import { createApi } from '../../src/api/create.ts';
-import { systemClock } from '../../src/main/system.ts';
 import { type Connection, serve } from '../../src/mcp/serve.ts';
 import type { DelegationReply, Dialect, DialectTool } from '../../src/ports/dialect.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { countingIds, createWorld, type World, type WorldOptions } from '../support/world.ts';
 
 const Question = z.strictObject({ question: z.string().min(1), background: z.boolean().optional() });

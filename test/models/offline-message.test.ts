@@ -3,7 +3,7 @@ import { childrenOf } from '../../src/models/offline/children.ts';
 import { parseCutJson } from '../../src/models/offline/cut-json.ts';
 import { FolderData, type SurveyData } from '../../src/models/offline/data.ts';
 import { messageOf, surveyIn } from '../../src/models/offline/message.ts';
-import { fence } from '../../src/parts/text.ts';
+import { fence } from '../../src/text/cut.ts';
 
 test.each([
   ['{"a":1}', { a: 1 }],

@@ -10,7 +10,7 @@ import { createModels } from '../../src/models/models.ts';
 import { readConversation } from '../../src/models/offline/conversation.ts';
 import { nextStep } from '../../src/models/offline/step.ts';
 import { createOfflineModels } from '../../src/models/offline.ts';
-import { builtInRuleset, parseRule } from '../../src/parts/policy.ts';
+import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createWorld } from '../support/world.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures');

@@ -3,11 +3,11 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../src/main/system.ts';
 import { createModelCaller } from '../../src/models/call.ts';
 import { createModels } from '../../src/models/models.ts';
 import { createProviders } from '../../src/models/providers.ts';
-import type { CallResult, ModelHandle } from '../../src/ports/model.ts';
+import type { ModelCallResult, ModelHandle } from '../../src/ports/model.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { type ProviderServer, type ProviderServerOptions, startProviderServer } from '../../src/testing/provider-server.ts';
 import { envOf, names } from './providers-support.ts';
 import { userOf } from './support.ts';
@@ -35,7 +35,7 @@ export async function pair(answer: ProviderServerOptions['answer'], model: strin
 }
 
 export interface Told {
-  result: CallResult;
+  result: ModelCallResult;
   deltas: Record<string, string>;
 }
 

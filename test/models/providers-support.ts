@@ -2,12 +2,12 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
 import { onTestFinished } from 'vitest';
 import type { ContentPart } from '../../src/contract/content.ts';
-import { systemClock } from '../../src/main/system.ts';
 import { createModelCaller } from '../../src/models/call.ts';
 import { createModels } from '../../src/models/models.ts';
 import { createProviders, type ProvidersOptions } from '../../src/models/providers.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { CallResult, ModelHandle, Models } from '../../src/ports/model.ts';
+import type { ModelCallResult, ModelHandle, Models } from '../../src/ports/model.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { type ProviderServer, type ProviderServerOptions, startProviderServer } from '../../src/testing/provider-server.ts';
 import { userOf } from './support.ts';
 
@@ -54,7 +54,7 @@ export async function ground(answer: ProviderServerOptions['answer'], more: Part
 }
 
 export interface Asked {
-  result: CallResult;
+  result: ModelCallResult;
   deltas: { kind: string; text: string }[];
 }
 

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
-import { systemClock } from '../../src/main/system.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import type { Fault, ProviderRequest, ProviderStep, Scenario } from '../../src/testing/provider-server.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 import { envOf, ground, key, names } from './providers-support.ts';

@@ -1,16 +1,16 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createScriptModels } from '../../src/models/script.ts';
-import type { ModelHandle, ModelUser } from '../../src/ports/model.ts';
+import type { ModelHandle, ModelRequester } from '../../src/ports/model.ts';
 import { createHandClock, type HandClock } from '../../src/testing/hand-clock.ts';
 
 export const root = '00000000000000aa';
 
-export function userOf(given: Partial<ModelUser> = {}): ModelUser {
+export function userOf(given: Partial<ModelRequester> = {}): ModelRequester {
   return { runId: root, rootId: root, workspace: '/w', agent: 'general', label: null, task: 'the task', ...given };
 }
 
 /** A script that exists only in memory, as /w/s.json. */
-export function models(script: unknown, clock: HandClock = createHandClock()): (user?: Partial<ModelUser>) => Promise<ModelHandle> {
+export function models(script: unknown, clock: HandClock = createHandClock()): (user?: Partial<ModelRequester>) => Promise<ModelHandle> {
   const provider = createScriptModels({ clock, readFile: async () => (typeof script === 'string' ? script : JSON.stringify(script)) });
   return (user) => provider('s.json', userOf(user));
 }

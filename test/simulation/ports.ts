@@ -5,7 +5,7 @@ import type { Usage } from '../../src/contract/content.ts';
 import { RetinueError } from '../../src/contract/error.ts';
 import { inlineHost } from '../../src/hosts/inline.ts';
 import type { Host } from '../../src/ports/host.ts';
-import type { CallResult, ModelCaller, Models, ModelUser } from '../../src/ports/model.ts';
+import type { ModelCaller, ModelCallResult, ModelRequester, Models } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import type { Memory } from '../../src/stores/memory/memory.ts';
@@ -108,7 +108,7 @@ export function modelsOf(plan: Plan): Models {
 }
 
 export function callerOf(plan: Plan, life: Life, { answers }: Outside): ModelCaller {
-  const failed = (code: 'provider' | 'rate_limited', limited: boolean, retryAfterMs: number | null): CallResult => ({
+  const failed = (code: 'provider' | 'rate_limited', limited: boolean, retryAfterMs: number | null): ModelCallResult => ({
     ok: false,
     failure: { error: { code, message: 'the provider is not well', retryable: true }, limited, retryAfterMs },
     text: '',
@@ -116,8 +116,8 @@ export function callerOf(plan: Plan, life: Life, { answers }: Outside): ModelCal
     aborted: false,
   });
   return async ({ model, options, requestBytes, idleMs, signal, onFirst }) => {
-    const { runId, task } = (model as unknown as { user: ModelUser }).user;
-    const stopped = (): CallResult => ({ ...failed('provider', false, null), aborted: true }) as CallResult;
+    const { runId, task } = (model as unknown as { user: ModelRequester }).user;
+    const stopped = (): ModelCallResult => ({ ...failed('provider', false, null), aborted: true }) as ModelCallResult;
     await life.point();
     if (signal.aborted) return stopped();
     if (life.fails('model')) return failed('provider', false, null);

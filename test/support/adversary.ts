@@ -3,10 +3,10 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Fact, StoredFact } from '../../src/contract/fact.ts';
 import { genesis } from '../../src/kernel/journal.ts';
-import { canonical, factHash } from '../../src/parts/canonical.ts';
-import type { Store, Unit, UnitResult } from '../../src/ports/store.ts';
+import type { AppendResult, Store, TreeAppend } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import { canonical, factHash } from '../../src/text/canonical.ts';
 import type { World } from './world.ts';
 
 export const anyAgent = { name: 'any', description: '', prompt: 'You work.', source: 'test' };
@@ -28,7 +28,7 @@ export async function settled(): Promise<void> {
 export type Fault = 'reject' | 'fenced' | 'conflict';
 
 /** A memory store whose appends fail as `fault` says; it sees each unit before it is written. `appended` are the trees of each append. */
-export function faultyStore(fault: (unit: Unit, append: number) => Fault | null): Store & { appended: string[][] } {
+export function faultyStore(fault: (unit: TreeAppend, append: number) => Fault | null): Store & { appended: string[][] } {
   const store = createMemoryStore();
   const appended: string[][] = [];
   return {
@@ -40,7 +40,9 @@ export function faultyStore(fault: (unit: Unit, append: number) => Fault | null)
       if (faults.includes('reject')) throw new Error('the disk is full');
       const good = units.filter((_, i) => faults[i] === null);
       const results = await store.append(owner, good);
-      return faults.map((each): UnitResult => (each === null ? (results.shift() as UnitResult) : { ok: false, reason: each as 'fenced' }));
+      return faults.map(
+        (each): AppendResult => (each === null ? (results.shift() as AppendResult) : { ok: false, reason: each as 'fenced' }),
+      );
     },
   };
 }

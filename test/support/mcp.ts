@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { McpServer } from '../../src/contract/mcp-server.ts';
 import { createRedact } from '../../src/main/secrets.ts';
-import { systemClock } from '../../src/main/system.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { ToolSource } from '../../src/ports/tool-source.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { createMcp, type Mcp } from '../../src/tools/mcp/index.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 

@@ -14,19 +14,19 @@ import { inlineHost } from '../../src/hosts/inline.ts';
 import { createRuntime } from '../../src/kernel/create-runtime.ts';
 import type { Runtime, RuntimeOptions } from '../../src/kernel/runtime.ts';
 import { createRedact } from '../../src/main/secrets.ts';
-import { systemClock } from '../../src/main/system.ts';
 import { createModelCaller } from '../../src/models/call.ts';
 import { createModels } from '../../src/models/models.ts';
 import { createScriptModels } from '../../src/models/script.ts';
-import { builtInRuleset } from '../../src/parts/policy.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Ids } from '../../src/ports/ids.ts';
 import type { Memories } from '../../src/ports/notes.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
-import type { Workspaces } from '../../src/ports/workspace.ts';
+import type { WorkspaceReader } from '../../src/ports/workspace.ts';
+import { builtInRuleset } from '../../src/rules/policy.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { checkInvariants, type InvariantOptions } from '../../src/testing/invariants.ts';
 import { tools as builtInTools, directories } from '../../src/tools/index.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
@@ -66,7 +66,7 @@ export function countingIds(): Ids {
 }
 
 /** Under a hand clock nothing may take real time: files come from memory. */
-function memoryFiles(files: Record<string, string>): Workspaces {
+function memoryFiles(files: Record<string, string>): WorkspaceReader {
   return {
     read: async (_, path) => {
       const text = files[path];

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
-import { builtInRuleset, decide, parseRule } from '../../src/parts/policy.ts';
 import type { Sandbox } from '../../src/ports/sandbox.ts';
 import type { Rights } from '../../src/ports/tool.ts';
+import { builtInRuleset, decideCall, parseRule } from '../../src/rules/policy.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { call, makeWorkspace } from './support.ts';
 
@@ -14,7 +14,7 @@ const ruledBy = (...rulesets: Ruleset[]): Rights => ({
   agent: 'a',
   definition: null,
   tools: ['bash'],
-  decide: (tool, subjects, options) => decide(rulesets, { tool, subjects }, options),
+  decide: (tool, subjects, options) => decideCall(rulesets, { tool, subjects }, options),
 });
 
 const run = (command: string, input: object = {}) => call(bash, makeWorkspace().workspace, { command, ...input });

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { systemClock } from '../../src/main/system.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { builtInTools } from '../../src/tools/index.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/tools.md'), 'utf8');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { systemClock } from '../../src/main/system.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { builtInTools, tools } from '../../src/tools/index.ts';
 
 const all = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } });

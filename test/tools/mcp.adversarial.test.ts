@@ -1,7 +1,7 @@
 // Servers that are broken or hostile: their calls fail, the run goes on, nothing of them is left.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/main/system.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { createMcpWorld, isRunning, serverIn } from '../support/mcp.ts';
 
 const echo = { tool: 'mcp__demo__echo', args: { text: 'hi' } };

@@ -1,7 +1,7 @@
 // The tools of MCP servers as runs use them: a real server process, the real kernel.
 import { expect, test } from 'vitest';
 import type { Agent } from '../../src/contract/agent.ts';
-import { builtInRuleset, parseRule } from '../../src/parts/policy.ts';
+import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createMcpWorld, isRunning, serverIn } from '../support/mcp.ts';
 
 const any: Agent = { name: 'any', description: '', prompt: 'p', source: 'test' };

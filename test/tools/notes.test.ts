@@ -1,8 +1,8 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/main/system.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { createMemory } from '../../src/tools/memory.ts';
 import { createScratchpad } from '../../src/tools/scratchpad.ts';
 import { todo } from '../../src/tools/todo.ts';

@@ -1,6 +1,6 @@
 import { isRetinueError } from '../../src/contract/error.ts';
 import type { RuleAction, Ruleset } from '../../src/contract/grant.ts';
-import { decide, parseRule, toolRuleset } from '../../src/parts/policy.ts';
+import { decideCall, parseRule, toolRuleset } from '../../src/rules/policy.ts';
 import { shellSubjects } from '../../src/tools/shell/subjects.ts';
 
 export function owner(...rules: string[]): Ruleset[] {
@@ -14,7 +14,7 @@ export function narrowedTo(...tools: string[]): Ruleset {
 /** As the kernel decides: what is refused is denied whatever the rules. */
 export function actionOf(rules: Ruleset[], command: string, workspace = '/nowhere/workspace'): RuleAction {
   try {
-    return decide(rules, { tool: 'bash', subjects: shellSubjects(command, workspace) }).action;
+    return decideCall(rules, { tool: 'bash', subjects: shellSubjects(command, workspace) }).action;
   } catch (error) {
     if (isRetinueError(error) && error.code === 'denied') return 'deny';
     throw error;

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { decide } from '../../src/parts/policy.ts';
 import type { Subject } from '../../src/ports/subject.ts';
+import { decideCall } from '../../src/rules/policy.ts';
 import { createWebfetch } from '../../src/tools/webfetch.ts';
 import { owner } from './shell-support.ts';
 import { call } from './support.ts';
@@ -233,13 +233,13 @@ describe('rules', () => {
   test.each(escaped)('nor are escapes: %s', (path) => {
     const subjects = (url: string) => real.subjects({ url }, { workspace: '/' });
     const rules = owner('allow webfetch', 'deny webfetch:https://example.com/private/*');
-    expect(decide(rules, { tool: 'webfetch', subjects: subjects(`https://example.com/${path}`) }).action).toBe('deny');
-    expect(decide(rules, { tool: 'webfetch', subjects: subjects(`https://example.com/public/b/${path}%20%zz`) }).action).toBe('allow');
+    expect(decideCall(rules, { tool: 'webfetch', subjects: subjects(`https://example.com/${path}`) }).action).toBe('deny');
+    expect(decideCall(rules, { tool: 'webfetch', subjects: subjects(`https://example.com/public/b/${path}%20%zz`) }).action).toBe('allow');
   });
 
   test('nor does an escape open what is allowed by a pattern only', () => {
     const subjects = real.subjects({ url: 'https://example.com/%70ublic/x' }, { workspace: '/' });
-    expect(decide(owner('allow webfetch:https://example.com/public/*'), { tool: 'webfetch', subjects }).action).toBe('deny');
+    expect(decideCall(owner('allow webfetch:https://example.com/public/*'), { tool: 'webfetch', subjects }).action).toBe('deny');
   });
 });
 

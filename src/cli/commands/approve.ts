@@ -1,6 +1,6 @@
 import type { Api } from '../../api/api.ts';
 import { RetinueError } from '../../contract/error.ts';
-import { visibleLine } from '../../parts/visible.ts';
+import { markInvisibleLine } from '../../text/invisible.ts';
 import { questionText } from '../describe-question.ts';
 import type { Args } from '../flags.ts';
 import { shortId } from '../format.ts';
@@ -42,6 +42,6 @@ export async function answer(args: Args, io: Io, word: string, given: Parameters
   const { id, runId, tool } = question;
   if (args.has('json')) printJson(io, { id, runId, tool, allowed: given.allowed, result });
   else if (result === 'late') io.err(`retinue: ${shortId(runId)} ${words.late}\n`);
-  else io.out(`${shortId(runId)} ${visibleLine(tool)} ${given.allowed ? 'approved' : 'refused'}${words[result]}\n`);
+  else io.out(`${shortId(runId)} ${markInvisibleLine(tool)} ${given.allowed ? 'approved' : 'refused'}${words[result]}\n`);
   return result === 'late' ? 1 : 0;
 }

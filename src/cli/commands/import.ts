@@ -1,4 +1,4 @@
-import type { Imported } from '../../api/transfer.ts';
+import type { ImportResult } from '../../records/transfer.ts';
 import type { Args } from '../flags.ts';
 import { plural, shortId } from '../format.ts';
 import type { Io } from '../io.ts';
@@ -30,6 +30,6 @@ export async function run(args: Args, io: Io): Promise<number> {
   return 0;
 }
 
-function shape({ rootId, runs, facts, lastHash, result, unfinished }: Imported): Imported {
+function shape({ rootId, runs, facts, lastHash, result, unfinished }: ImportResult): ImportResult {
   return { rootId, runs, facts, lastHash, result, unfinished };
 }

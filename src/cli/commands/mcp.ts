@@ -1,5 +1,5 @@
 import { RetinueError } from '../../contract/error.ts';
-import { unknown } from '../../parts/nearest.ts';
+import { unknownNameMessage } from '../../text/suggest.ts';
 import { cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
 import { type Io, type McpClient, type McpInstallation, mcpClients } from '../io.ts';
@@ -12,9 +12,10 @@ const leaveMs = 5_000;
 export async function run(args: Args, io: Io): Promise<number> {
   const [word, client] = args.words;
   if (word === undefined) return serve(args, io);
-  if (word !== 'install') throw new RetinueError('usage', `${unknown('word', word, ['install'])}; usage: retinue mcp install CLIENT`);
+  if (word !== 'install')
+    throw new RetinueError('usage', `${unknownNameMessage('word', word, ['install'])}; usage: retinue mcp install CLIENT`);
   if (client === undefined) throw new RetinueError('usage', `which client? retinue mcp install ${mcpClients.join('|')}`);
-  if (!isClient(client)) throw new RetinueError('usage', unknown('client', client, mcpClients));
+  if (!isClient(client)) throw new RetinueError('usage', unknownNameMessage('client', client, mcpClients));
   return install(client, args, io);
 }
 

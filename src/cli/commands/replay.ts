@@ -1,4 +1,4 @@
-import type { Replayed } from '../../kernel/replay.ts';
+import type { ReplayResult } from '../../records/replay.ts';
 import { cleanJson, cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
 import { paint, shortId } from '../format.ts';
@@ -15,7 +15,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   return replayed.every((each) => each.difference === null) ? 0 : 1;
 }
 
-function line({ runId, facts, requests, difference }: Replayed, colour: boolean): string {
+function line({ runId, facts, requests, difference }: ReplayResult, colour: boolean): string {
   const what = `${shortId(runId)} ${facts} facts · ${requests} ${requests === 1 ? 'request' : 'requests'} · 0 outside calls`;
   if (!difference) return `${what} · ${paint(colour, 'green', 'the same')}`;
   const { seq, type, what: differs, recorded, rebuilt } = difference;

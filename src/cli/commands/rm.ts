@@ -1,5 +1,5 @@
-import type { Erased, Weight } from '../../api/erase.ts';
 import { RetinueError } from '../../contract/error.ts';
+import type { ErasedTree, EraseSize } from '../../records/erase.ts';
 import type { Args } from '../flags.ts';
 import { bytes, plural } from '../format.ts';
 import type { Io } from '../io.ts';
@@ -21,18 +21,18 @@ export async function run(args: Args, io: Io): Promise<number> {
   });
 }
 
-async function agreed(io: Io, { rootIds, facts, bytes: size }: Weight): Promise<boolean> {
+async function agreed(io: Io, { rootIds, facts, bytes: size }: EraseSize): Promise<boolean> {
   const what = `${plural(rootIds.length, 'tree')} (${plural(facts, 'fact')}, ${bytes(size)}): ${rootIds.join(', ')}`;
   const answer = await io.ask(`Erase for good what was said in ${what}? Hashes stay. [y/N] `);
   if (answer === null) throw new RetinueError('usage', 'nobody can be asked here: run `retinue rm` in a terminal, or add --yes');
   return /^y(es)?$/i.test(answer.trim());
 }
 
-function line({ rootId, result, facts, bytes: size }: Erased): string {
+function line({ rootId, result, facts, bytes: size }: ErasedTree): string {
   if (result === 'already') return `${rootId} was erased already`;
   return `erased ${rootId}: ${plural(facts, 'fact')}, ${bytes(size)}`;
 }
 
-function shape({ rootId, result, facts, bytes: size }: Erased): Erased {
+function shape({ rootId, result, facts, bytes: size }: ErasedTree): ErasedTree {
   return { rootId, result, facts, bytes: size };
 }

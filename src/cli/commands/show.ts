@@ -1,6 +1,6 @@
 import type { RunDetail } from '../../api/api.ts';
 import type { Grant } from '../../contract/grant.ts';
-import { formatRule } from '../../parts/policy.ts';
+import { formatRule } from '../../rules/policy.ts';
 import { clean, cleanLine } from '../clean.ts';
 import { ended, limitsText } from '../describe.ts';
 import type { Args } from '../flags.ts';

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
 import { Limits } from '../../contract/limits.ts';
-import { nearest, unknown } from '../../parts/nearest.ts';
-import { parseRule } from '../../parts/policy.ts';
+import { parseRule } from '../../rules/policy.ts';
+import { nearestName, unknownNameMessage } from '../../text/suggest.ts';
 import type { Document } from './document.ts';
 import { Config, keysAt } from './schema.ts';
 
@@ -30,7 +30,7 @@ function describe(document: Document, issue: z.core.$ZodIssue): RetinueError[] {
     return issue.keys.map((key) =>
       document.problem(
         [...path, key],
-        unknown(
+        unknownNameMessage(
           'key',
           named([...path, key]),
           keysAt(path).map((k) => named([...path, k])),
@@ -48,7 +48,7 @@ function wanted(root: Json, issue: z.core.$ZodIssue): string {
   const value = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], root);
   if (issue.code === 'invalid_value') {
     const options = issue.values.map(String);
-    const near = typeof value === 'string' ? nearest(value, options) : null;
+    const near = typeof value === 'string' ? nearestName(value, options) : null;
     return `must be one of ${options.join(', ')}${near === null ? '' : `; did you mean \`${near}\`?`}`;
   }
   if (issue.code === 'too_small') return `must be ${sizeOf(issue)} at least ${issue.minimum}`;

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Node, ParseError } from 'jsonc-parser';
 import { RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
-import { clip } from '../../parts/nearest.ts';
+import { clipName } from '../../text/suggest.ts';
 
 export const maxConfigBytes = 1_048_576;
 const maxNesting = 32;
@@ -35,7 +35,7 @@ export function readDocument(file: string, bytes: Uint8Array): Document {
   if (first) throw at(text, first.offset, `not JSON: ${complaint(printParseErrorCode(first.error))}`);
   if (!tree) throw at(text, 0, 'not JSON: the file is empty');
   const twice = duplicate(tree);
-  if (twice) throw at(text, twice.offset, `the key \`${clip(String(twice.value))}\` is there twice`);
+  if (twice) throw at(text, twice.offset, `the key \`${clipName(String(twice.value))}\` is there twice`);
   return {
     file,
     value: parsed(text, (message) => at(text, 0, message)),

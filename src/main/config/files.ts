@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { RetinueError } from '../../contract/error.ts';
-import { nearest } from '../../parts/nearest.ts';
+import { nearestName } from '../../text/suggest.ts';
 
 /** Bytes of a file, at most one more than `max`, so that a reader sees that there are too many. Null where there is no such file. */
 export function readBytes(file: string, max: number): Uint8Array | null {
@@ -53,7 +53,7 @@ export function directory(cwd: string, path: string): string {
 }
 
 export function missing(kind: 'file' | 'directory', written: string, path: string): RetinueError {
-  const near = nearest(basename(path), siblings(path, kind));
+  const near = nearestName(basename(path), siblings(path, kind));
   const guess = near === null ? '' : `; did you mean \`${written.slice(0, written.length - basename(written).length)}${near}\`?`;
   return new RetinueError('usage', `unknown ${kind} \`${written}\`${guess} (looked for ${path})`);
 }

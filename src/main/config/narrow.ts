@@ -2,7 +2,7 @@
 // holds otherwise; what would widen it, send data elsewhere or hide costs is left out, and the owner is told.
 import type { Json } from '../../contract/json.ts';
 import { defaultLimits, type LimitName, type LimitsGiven } from '../../contract/limits.ts';
-import { parseRule } from '../../parts/policy.ts';
+import { parseRule } from '../../rules/policy.ts';
 import type { Config } from './schema.ts';
 
 const strength = { off: 0, auto: 1, required: 2 };

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
-import type { ModelUser } from '../../ports/model.ts';
+import type { ModelRequester } from '../../ports/model.ts';
 
 /** What a script can see of the call that it answers. */
 
@@ -13,7 +13,7 @@ export function lastHeard(prompt: Prompt): string {
 }
 
 /** How many answers of this run are in the prompt. A run that goes on with another's conversation has that one's answers before its own. */
-export function answersOf(prompt: Prompt, user: ModelUser): number {
+export function answersOf(prompt: Prompt, user: ModelRequester): number {
   const own = prompt.slice(firstOf(prompt, user.task) + 1);
   return own.filter((message) => message.role === 'assistant' && message.content.length > 0).length;
 }

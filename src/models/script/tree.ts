@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { type ErrorInfo, RetinueError } from '../../contract/error.ts';
-import type { ModelUser } from '../../ports/model.ts';
+import type { ModelRequester } from '../../ports/model.ts';
 import { answersOf, lastHeard, offered } from './conversation.ts';
 import type { Entry, Script, Step } from './format.ts';
 
@@ -12,9 +12,9 @@ import type { Entry, Script, Step } from './format.ts';
  */
 export interface ScriptTree {
   /** The next step of the run. Throws RetinueError `script` where the script has none for this call. */
-  next(user: ModelUser, options: LanguageModelV4CallOptions): { step: Step; position: number };
+  next(user: ModelRequester, options: LanguageModelV4CallOptions): { step: Step; position: number };
   /** What is left over although the run ends. */
-  leftOver(user: ModelUser): ErrorInfo | null;
+  leftOver(user: ModelRequester): ErrorInfo | null;
 }
 
 interface Cursor {
@@ -28,12 +28,12 @@ export function createScriptTree(file: string, script: Script): ScriptTree {
   const cursors = new Map<string, Cursor>();
   let resumed = false;
 
-  const fail = (user: ModelUser, what: string): RetinueError => {
+  const fail = (user: ModelRequester, what: string): RetinueError => {
     const label = user.label === null ? '' : `, label ${quote(user.label)}`;
     return new RetinueError('script', `${file}: run ${user.runId} (agent ${user.agent}${label}, task ${quote(user.task)}): ${what}`);
   };
 
-  const begin = (user: ModelUser, options: LanguageModelV4CallOptions): Cursor => {
+  const begin = (user: ModelRequester, options: LanguageModelV4CallOptions): Cursor => {
     const entry = script.runs.find((candidate) => matches(candidate, user) && (uses.get(candidate) ?? 0) < mostUses(candidate));
     if (entry === undefined) throw fail(user, 'no entry of `runs` is for this run, or those that are have been used up');
     uses.set(entry, (uses.get(entry) ?? 0) + 1);
@@ -69,7 +69,7 @@ export function createScriptTree(file: string, script: Script): ScriptTree {
   };
 }
 
-function matches({ when }: Entry, user: ModelUser): boolean {
+function matches({ when }: Entry, user: ModelRequester): boolean {
   if (when === undefined) return true;
   if (when.agent !== undefined && when.agent !== user.agent) return false;
   if (when.label !== undefined && when.label !== user.label) return false;

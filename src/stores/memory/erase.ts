@@ -1,8 +1,8 @@
 import { isLive, type RunRow } from '../../contract/run.ts';
-import type { Erasure } from '../../ports/store.ts';
+import type { EraseResult } from '../../ports/store.ts';
 import type { KeptRun, Memory } from './memory.ts';
 
-export function eraseTree(memory: Memory, rootId: string, at: string): Erasure {
+export function eraseTree(memory: Memory, rootId: string, at: string): EraseResult {
   const tree = memory.trees.get(rootId);
   if (tree === undefined || tree.runs.length === 0) return { ok: false, reason: 'unknown' };
   if (tree.runs.some(({ row }) => row !== null && isLive(row.status))) return { ok: false, reason: 'live' };

@@ -2,7 +2,7 @@
 
 import type { Order } from '../../contract/order.ts';
 import { isLive, type RunRow } from '../../contract/run.ts';
-import type { Owner, Unit, UnitResult, WrittenFact } from '../../ports/store.ts';
+import type { AppendResult, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
 
 /** An empty `text` is data that was erased. */
 export interface KeptFact extends Omit<WrittenFact, 'data'> {
@@ -71,7 +71,7 @@ export function copyRow(row: RunRow): RunRow {
 }
 
 /** All reasons to refuse the unit are found before its first write. */
-export function appendUnit(memory: Memory, owner: Owner, unit: Unit): UnitResult {
+export function appendUnit(memory: Memory, owner: Owner, unit: TreeAppend): AppendResult {
   let tree = memory.trees.get(unit.rootId);
   if (tree !== undefined && tree.owner !== owner.id) return { ok: false, reason: 'fenced' };
   const reason = refusal(memory, unit);
@@ -96,7 +96,7 @@ export function appendUnit(memory: Memory, owner: Owner, unit: Unit): UnitResult
   return { ok: true };
 }
 
-function refusal(memory: Memory, unit: Unit): 'fenced' | 'conflict' | null {
+function refusal(memory: Memory, unit: TreeAppend): 'fenced' | 'conflict' | null {
   const last = new Map<string, number>();
   for (const { runId, seq } of unit.facts) {
     const run = memory.runs.get(runId);

@@ -2,7 +2,7 @@
 // refused unit has nothing to undo and needs no savepoint (which would cost a copy of every page that the unit touches).
 import type { DatabaseSync } from 'node:sqlite';
 import { isLive, type RunRow } from '../../contract/run.ts';
-import type { Owner, Unit, UnitResult } from '../../ports/store.ts';
+import type { AppendResult, Owner, TreeAppend } from '../../ports/store.ts';
 
 /** A run as a unit meets it: its number (null: not there yet), its last fact's (0: none yet) and its new row. */
 interface Place {
@@ -19,9 +19,9 @@ const factsAtOnce = 16;
 
 export interface Appender {
   /** To be called inside a transaction. */
-  apply(owner: Owner, units: Unit[]): UnitResult[];
+  apply(owner: Owner, units: TreeAppend[]): AppendResult[];
   /** To be called after its commit: the blobs of these units need not be written again. */
-  committed(units: Unit[], results: UnitResult[]): void;
+  committed(units: TreeAppend[], results: AppendResult[]): void;
 }
 
 export function createAppender(db: DatabaseSync): Appender {
@@ -46,13 +46,13 @@ export function createAppender(db: DatabaseSync): Appender {
   // Trees with hashes of blobs that they have for certain: a tree that is appended to has not ended, and only ended ones are erased.
   const known = new Set<string>();
 
-  function apply(owner: Owner, units: Unit[]): UnitResult[] {
+  function apply(owner: Owner, units: TreeAppend[]): AppendResult[] {
     const fence = ownerOf.get(owner.id)?.fence;
     if (fence !== owner.fence) return units.map(() => ({ ok: false, reason: 'fenced' }));
     return units.map((unit) => applyUnit(owner, unit));
   }
 
-  function applyUnit(owner: Owner, unit: Unit): UnitResult {
+  function applyUnit(owner: Owner, unit: TreeAppend): AppendResult {
     const tree = treeOf.get(unit.rootId) as { n: number; owner: string | null } | undefined;
     if (tree !== undefined && tree.owner !== owner.id) return { ok: false, reason: 'fenced' };
     const places = placesOf(unit, tree?.n ?? null);
@@ -61,7 +61,7 @@ export function createAppender(db: DatabaseSync): Appender {
     return { ok: true };
   }
 
-  function placesOf(unit: Unit, tree: number | null): Map<string, Place> | 'fenced' | 'conflict' {
+  function placesOf(unit: TreeAppend, tree: number | null): Map<string, Place> | 'fenced' | 'conflict' {
     const places = new Map<string, Place>();
     const keys = new Map<string, string>();
     for (const { runId, seq } of unit.facts) {
@@ -97,7 +97,7 @@ export function createAppender(db: DatabaseSync): Appender {
     return other !== undefined && other !== row.runId;
   }
 
-  function write(unit: Unit, places: Map<string, Place>, tree: number): void {
+  function write(unit: TreeAppend, places: Map<string, Place>, tree: number): void {
     for (const [runId, place] of places) {
       const { n, last, row } = place;
       const parent = row?.parentId ?? null;
@@ -126,7 +126,7 @@ export function createAppender(db: DatabaseSync): Appender {
     for (const id of unit.consumed) consume.run(id, unit.rootId);
   }
 
-  function committed(units: Unit[], results: UnitResult[]): void {
+  function committed(units: TreeAppend[], results: AppendResult[]): void {
     for (const [index, unit] of units.entries()) {
       if (results[index]?.ok !== true) continue;
       for (const { hash } of unit.blobs) remember(`${unit.rootId} ${hash}`);

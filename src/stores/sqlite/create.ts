@@ -1,5 +1,5 @@
 import type { Order } from '../../contract/order.ts';
-import type { Owner, Store, Unit } from '../../ports/store.ts';
+import type { Owner, Store, TreeAppend } from '../../ports/store.ts';
 import { createAppender } from './append.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { connect, placeOf } from './connect.ts';
@@ -115,7 +115,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 }
 
 /** About how many bytes the units add to the write-ahead log. */
-function weigh(units: Unit[]): number {
+function weigh(units: TreeAppend[]): number {
   let bytes = 0;
   for (const { facts, rows, blobs } of units) {
     bytes += 500 * rows.length;

@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { RunRow } from '../../contract/run.ts';
-import type { Erasure } from '../../ports/store.ts';
+import type { EraseResult } from '../../ports/store.ts';
 import { isBusy } from './errors.ts';
 import type { Timing } from './options.ts';
 import { patiently } from './retry.ts';
@@ -11,7 +11,7 @@ import type { Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
 
 export interface Eraser {
-  erase(rootId: string, at: string): Promise<Erasure>;
+  erase(rootId: string, at: string): Promise<EraseResult>;
   weigh(rootIds: string[]): { facts: number; bytes: number };
   reclaim(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export function createEraser(
     return { facts, bytes: bytes + Number(blobsWeight.get(roots)?.bytes) };
   }
 
-  function eraseNow(rootId: string, at: string): Erasure {
+  function eraseNow(rootId: string, at: string): EraseResult {
     const roots = JSON.stringify([rootId]);
     const runs = runsOf.all(roots) as { n: number; live: number; row: string | null }[];
     if (runs.length === 0) return { ok: false, reason: 'unknown' };

@@ -1,7 +1,7 @@
 // The tools of MCP servers, which somebody else wrote and runs: Retinue is their client here.
 import type { McpServer } from '../../contract/mcp-server.ts';
 import type { AnyTool } from '../../ports/tool.ts';
-import type { SourcedTools, ToolSource } from '../../ports/tool-source.ts';
+import type { ToolSource, ToolSourceResult } from '../../ports/tool-source.ts';
 import { createLink, type Link, type LinkGround } from './link.ts';
 import type { Listed } from './list.ts';
 import { namedOf, type Servers, serversOf } from './servers.ts';
@@ -44,7 +44,7 @@ export function createMcp(options: McpOptions): Mcp {
     return one.made.tools;
   }
 
-  async function sourced(name: string, server: McpServer): Promise<SourcedTools> {
+  async function sourced(name: string, server: McpServer): Promise<ToolSourceResult> {
     try {
       const { tools, problems } = await probe(name, server);
       return { tools, absent: [], notices: problems.map((problem) => `MCP server ${name}: ${problem}`) };

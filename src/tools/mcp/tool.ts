@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { McpServer } from '../../contract/mcp-server.ts';
-import type { Check } from '../../ports/schema.ts';
+import type { ResultCheck } from '../../ports/schema.ts';
 import type { AnyTool } from '../../ports/tool.ts';
 import { loadChecker, maxSchemaBytes } from '../json-schema.ts';
 import { plural, printable, visible } from '../text.ts';
@@ -35,7 +35,7 @@ export async function makeTools(name: string, server: McpServer, listed: Listed,
   const makeCheck = await loadChecker();
   const problems: string[] = [];
   const seen = new Set<string>();
-  const sound = listed.tools.flatMap((given): { raw: Raw; inputSchema: JsonObject; check: Check }[] => {
+  const sound = listed.tools.flatMap((given): { raw: Raw; inputSchema: JsonObject; check: ResultCheck }[] => {
     const raw = Raw.safeParse(given);
     const said = (given as { name?: unknown } | null)?.name;
     const shown = `\`${printable(typeof said === 'string' ? said.slice(0, 80) : 'without a name')}\``;
@@ -72,7 +72,7 @@ interface Sound {
   name: string;
   raw: Raw;
   inputSchema: JsonObject;
-  check: Check;
+  check: ResultCheck;
 }
 
 function toolOf({ name, raw, inputSchema, check }: Sound, server: McpServer, link: Link): AnyTool {

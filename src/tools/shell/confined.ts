@@ -1,4 +1,4 @@
-import type { Confined, Sandbox } from '../../ports/sandbox.ts';
+import type { Sandbox, SandboxedCommand } from '../../ports/sandbox.ts';
 import { sandboxOwner } from '../../ports/sandbox.ts';
 import type { Subject } from '../../ports/subject.ts';
 import type { Rights } from '../../ports/tool.ts';
@@ -62,7 +62,7 @@ async function runOpen(order: Order, rights: Rights, subjects: Subject[]): Promi
   return ran.ok ? { ok: true, ran, notes: [] } : ran;
 }
 
-async function runIn(box: Confined, order: Order): Promise<{ ran: Ran; reached: string[] }> {
+async function runIn(box: SandboxedCommand, order: Order): Promise<{ ran: Ran; reached: string[] }> {
   let ran: Ran;
   let reached: string[] = [];
   try {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Confined } from '../../ports/sandbox.ts';
+import type { SandboxedCommand } from '../../ports/sandbox.ts';
 import type { Leftover } from '../../system/leftovers.ts';
 import { codeOf, type Refusal, refuse } from '../refusal.ts';
 import { remember } from './at-exit.ts';
@@ -26,7 +26,7 @@ export interface Order {
   timeoutMs: number | null;
   signal: AbortSignal;
   /** How it is confined; `argv` and `env` are what confines it. */
-  box?: Pick<Confined, 'join' | 'namespace' | 'begun'> | undefined;
+  box?: Pick<SandboxedCommand, 'join' | 'namespace' | 'begun'> | undefined;
 }
 
 export type Ran =

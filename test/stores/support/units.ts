@@ -1,12 +1,12 @@
 import type { RunRow } from '../../../src/contract/run.ts';
-import type { Unit, WrittenFact } from '../../../src/ports/store.ts';
+import type { TreeAppend, WrittenFact } from '../../../src/ports/store.ts';
 
 const at = '2026-01-02T03:04:05.678Z';
 
 export const runId = (n: number) => n.toString(16).padStart(16, '0');
 
 /** Facts `from` to `to` of a run in the tree of a root, with its row. */
-export function unit(rootId: string, run: string, from: number, to = from): Unit {
+export function unit(rootId: string, run: string, from: number, to = from): TreeAppend {
   const facts: WrittenFact[] = [];
   for (let seq = from; seq <= to; seq++) {
     const data = { from: 'test', text: `${run} ${seq} ${'x'.repeat(100)}` };

@@ -1,0 +1,149 @@
+// The tools of a dialect at work: input to request, the request carried out, the reply to a result. Both doors use it, a parent model's and a
+// client's.
+import { RetinueError } from '../contract/error.ts';
+import { renderResultParts } from '../conversation/texts.ts';
+import type { Catalog } from '../ports/catalog.ts';
+import type { Delegation, DelegationStart } from '../ports/delegation.ts';
+import type {
+  ChildReply,
+  DelegationReply,
+  DelegationRequest,
+  Dialect,
+  DialectContext,
+  DialectResult,
+  DialectTool,
+} from '../ports/dialect.ts';
+import type { AnyTool } from '../ports/tool.ts';
+
+/** As the reason of a signal: the caller no longer waits, and what it started goes on. */
+export const detach = { reason: 'detach' };
+
+/**
+ * Carries out what a delegation tool asked for. When the signal fires, what this request started is cancelled, unless its reason is
+ * `detach`; a mere wait just ends.
+ */
+export async function performRequest(request: DelegationRequest, delegation: Delegation, signal?: AbortSignal): Promise<DelegationReply> {
+  const stop = signal ? { signal } : {};
+  switch (request.kind) {
+    case 'refuse':
+      return { kind: 'refused', error: { code: 'invalid_brief', message: request.message, retryable: false } };
+    case 'delegate':
+      return { kind: 'children', children: await delegateAll(request, delegation, signal) };
+    case 'wait': {
+      const ids = request.ids ?? delegation.children().flatMap(({ row, outcome }) => (outcome ? [] : [row.runId]));
+      await delegation.wait(
+        ids.filter((id) => delegation.view(id)),
+        { mode: request.mode, ms: request.waitMs, ...stop },
+      );
+      return { kind: 'children', children: await replies(ids, delegation) };
+    }
+    case 'message': {
+      const sent = await delegation.message(request.id, request.text);
+      return { kind: 'children', children: [sent.ok ? await reply(sent.runId, delegation) : { ...sent, asked: request.id }] };
+    }
+    case 'cancel':
+      await delegation.cancel(request.ids, request.reason);
+      return { kind: 'children', children: await replies(request.ids, delegation) };
+    case 'read': {
+      const page = await delegation.read(request.id, request.part, request);
+      return page ? { kind: 'page', id: request.id, page } : { kind: 'refused', error: unknownChildError(request.id).info };
+    }
+  }
+}
+
+type Delegate = Extract<DelegationRequest, { kind: 'delegate' }>;
+
+async function delegateAll({ briefs, waitMs, atOnce }: Delegate, delegation: Delegation, signal?: AbortSignal): Promise<ChildReply[]> {
+  const stop = signal ? { signal } : {};
+  const width = atOnce === undefined || waitMs === 0 ? briefs.length : atOnce;
+  const started: DelegationStart[] = await delegation.start(briefs.slice(0, width));
+  const ids = () => started.flatMap((each) => (each.ok ? [each.runId] : []));
+  const isOpen = (id: string) => delegation.view(id)?.outcome === null;
+  while (started.length < briefs.length && !signal?.aborted) {
+    const open = ids().filter(isOpen);
+    if (open.length >= width) await delegation.wait(open, { mode: 'any', ms: waitMs, ...stop });
+    if (ids().filter(isOpen).length >= width) break; // the caller's time is over
+    started.push(...(await delegation.start(briefs.slice(started.length, started.length + 1))));
+  }
+  // Nothing that was asked for is left out because somebody stopped waiting for it.
+  const cancelled = signal?.aborted && signal.reason !== detach;
+  if (!cancelled) started.push(...(await delegation.start(briefs.slice(started.length))));
+  await delegation.wait(ids(), { mode: 'all', ms: waitMs, ...stop });
+  if (signal?.aborted && signal.reason !== detach) await delegation.cancel(ids(), 'the call that delegated it was cancelled');
+  return Promise.all(started.map((each) => (each.ok ? reply(each.runId, delegation) : { ...each, asked: null })));
+}
+
+function replies(ids: string[], delegation: Delegation): Promise<ChildReply[]> {
+  return Promise.all(ids.map((id) => reply(id, delegation)));
+}
+
+async function reply(id: string, delegation: Delegation): Promise<ChildReply> {
+  const view = delegation.view(id) ?? (await delegation.recall(id));
+  return view ? { ok: true, view } : { ok: false, error: unknownChildError(id).info, asked: id };
+}
+
+export function unknownChildError(id: string): RetinueError {
+  return new RetinueError('unknown_run', `${id} is none of your delegated runs`);
+}
+
+/** The agents there are under a dialect: its own name space stands behind everybody's. */
+export function catalogForDialect(dialect: Dialect, catalog: Catalog): Catalog {
+  const own = dialect.setup?.agents ?? [];
+  return { get: (name) => catalog.get(name) ?? own.find((agent) => agent.name === name) ?? null, list: () => catalog.list() };
+}
+
+export function dialectToolNames(dialect: Dialect): string[] {
+  return dialect.tools.map((tool) => tool.name);
+}
+
+/** A dialect's tools for a parent model. They keep their own time, because they wait for children. */
+export function dialectTools(dialect: Dialect, catalog: Catalog): AnyTool[] {
+  const context = { door: 'model' as const, agents: agentSummaries(catalog) };
+  return dialect.tools.map((tool) => ({
+    name: tool.name,
+    description: tool.description(context),
+    input: tool.input,
+    readOnly: tool.readOnly,
+    idempotent: tool.repeatable ?? true,
+    timeoutMs: null,
+    maxOutputBytes: 1_048_576,
+    subjects: () => [],
+    execute: (input, { delegation }) => runDialectTool({ tool, input, context: { ...context, call: delegation.call } }, delegation),
+  }));
+}
+
+export function agentSummaries(catalog: Catalog): DialectContext['agents'] {
+  return catalog.list().map(({ name, description }) => ({ name, description }));
+}
+
+/** One use of a delegation tool. `input` is what its schema has made of the arguments. */
+export interface ToolUse {
+  tool: DialectTool;
+  input: unknown;
+  context: DialectContext;
+  signal?: AbortSignal | undefined;
+}
+
+/** What the reply reads like, the children whose outcome that tells, and where it comes from: from them, and from all that they have read. */
+export async function useDialectTool(
+  { tool, input, context, signal }: ToolUse,
+  delegation: Delegation,
+): Promise<{ result: DialectResult; told: string[]; taint: string[] }> {
+  const request = tool.toRequest(input, context);
+  const answer = await performRequest(request, delegation, signal);
+  const told =
+    answer.kind === 'children' ? answer.children.flatMap((child) => (child.ok && child.view.outcome ? [child.view.row.runId] : [])) : [];
+  return { result: tool.fromReply(answer, request, context), told, taint: taintOf(answer, delegation) };
+}
+
+function taintOf(answer: DelegationReply, delegation: Delegation): string[] {
+  const views = answer.kind === 'children' ? answer.children.map((child) => (child.ok ? child.view : null)) : [];
+  if (answer.kind === 'page') views.push(delegation.view(answer.id));
+  return [...new Set(['child', ...views.flatMap((view) => view?.taint ?? [])])];
+}
+
+/** The same, down to the text that enters a conversation. */
+export async function runDialectTool(use: ToolUse, delegation: Delegation) {
+  const { result, told, taint } = await useDialectTool(use, delegation);
+  return { output: renderResultParts(result.parts, delegation.maxOutputBytes), isError: result.isError, told, taint };
+}

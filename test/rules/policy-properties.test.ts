@@ -1,0 +1,232 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Rule, Ruleset } from '../../src/contract/grant.ts';
+import type { Subject } from '../../src/ports/subject.ts';
+import { decideCall, formatRule, offeredTools, parseRule, ruleMatches, toolRuleset } from '../../src/rules/policy.ts';
+
+// Few letters, so that rules and calls meet often.
+const toolName = fc.constantFrom('read', 'write', 'bash', 'mcp__a', 'mcp__b');
+const ruleTool = fc.constantFrom('read', 'write', 'bash', 'mcp__a', 'mcp__*', '*');
+const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '/'), maxLength: 4 });
+const plainPattern = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '*', '?'), minLength: 1, maxLength: 4 });
+const pattern = fc.oneof({ weight: 5, arbitrary: plainPattern }, { weight: 1, arbitrary: plainPattern.map((each) => `unsafe:${each}`) });
+const action = fc.constantFrom('allow' as const, 'allow' as const, 'ask' as const, 'deny' as const);
+const rule: fc.Arbitrary<Rule> = fc.record({ action, tool: ruleTool, pattern: fc.option(pattern, { freq: 2 }) });
+const ruleset = (kind: Ruleset['kind']): fc.Arbitrary<Ruleset> =>
+  fc.record({ kind: fc.constant(kind), owner: fc.constantFrom('x', 'y'), rules: fc.array(rule, { maxLength: 4 }) });
+const toolList = fc
+  .tuple(fc.option(fc.array(toolName, { maxLength: 3 }), { nil: undefined }), fc.array(toolName, { maxLength: 2 }))
+  .map(([allow, deny]) => toolRuleset('list', allow, deny))
+  .filter((made) => made !== null);
+const narrowing = fc.oneof({ weight: 3, arbitrary: ruleset('narrowing') }, { weight: 1, arbitrary: toolList });
+const call = fc.record({ tool: toolName, subjects: fc.array(text, { maxLength: 2 }) });
+const marked: fc.Arbitrary<Subject> = fc.oneof(
+  text,
+  text.map((each) => ({ text: each, unsafe: 'a flag' })),
+  fc.record({ text, alias: fc.constant(true as const), tool: toolName }),
+  text.map((each) => ({ text: each, alias: true as const })),
+);
+/** Calls as tools describe them, with what patterns may not allow and with other names for the same. */
+const anyCall = fc.record({ tool: toolName, subjects: fc.array(marked, { maxLength: 3 }) });
+/** Half of the owners begin with `allow *`: with nothing but random rules nearly everything would be denied from the start. */
+const owner = fc.tuple(ruleset('owner'), fc.boolean()).map(([made, open]): Ruleset => {
+  return open ? { ...made, rules: [{ action: 'allow', tool: '*', pattern: null }, ...made.rules] } : made;
+});
+const owners = fc.array(owner, { minLength: 1, maxLength: 2 });
+/** A root's rulesets, then what each of up to four generations adds. */
+const lineage = fc.tuple(owners, fc.array(fc.array(narrowing, { maxLength: 2 }), { minLength: 1, maxLength: 4 }));
+
+const strictness = { allow: 0, ask: 1, deny: 2 };
+const rank = (rulesets: Ruleset[], one: { tool: string; subjects: Subject[] }) => strictness[decideCall(rulesets, one).action];
+
+describe('rights', () => {
+  test('invariant 2: in 100,000 random lineages a child never may what an ancestor may not', { timeout: 60_000 }, () => {
+    let narrowed = 0;
+    const last = [0, 0, 0];
+    fc.assert(
+      fc.property(lineage, anyCall, ([root, generations], one) => {
+        let rulesets = root;
+        let above = rank(rulesets, one);
+        for (const added of generations) {
+          rulesets = [...rulesets, ...added];
+          const here = rank(rulesets, one);
+          if (here < above) throw new Error('a child may more than its ancestor');
+          if (here > above) narrowed++;
+          above = here;
+        }
+        last[above]!++;
+      }),
+      { seed: 20_266, numRuns: 100_000 },
+    );
+    // The lineages are worth something: each answer stands at the end of many, and many were narrowed on the way.
+    for (const count of last) expect(count).toBeGreaterThan(5_000);
+    expect(narrowed).toBeGreaterThan(10_000);
+  });
+
+  test('invariant 2: one more deny anywhere never allows anything', () => {
+    fc.assert(
+      fc.property(
+        owners,
+        fc.array(narrowing, { maxLength: 3 }),
+        rule,
+        fc.nat(),
+        fc.nat(),
+        anyCall,
+        (root, others, extra, which, place, one) => {
+          const rulesets = [...root, ...others];
+          const index = which % rulesets.length;
+          const { rules } = rulesets[index]!;
+          const changed = rules.toSpliced(place % (rules.length + 1), 0, { ...extra, action: 'deny' });
+          const stricter = rulesets.with(index, { ...rulesets[index]!, rules: changed });
+          expect(rank(stricter, one)).toBeGreaterThanOrEqual(rank(rulesets, one));
+        },
+      ),
+      { seed: 20_267, numRuns: 10_000 },
+    );
+  });
+
+  test('invariant 4: a mark on a subject, or another name for it, never allows anything', () => {
+    let stricter = 0;
+    fc.assert(
+      fc.property(owners, fc.array(narrowing, { maxLength: 3 }), call, marked, fc.boolean(), (root, others, one, added, mark) => {
+        const rulesets = [...root, ...others];
+        // Rules that name what is unsafe speak of nothing else.
+        fc.pre(!mark || !rulesets.some(({ rules }) => rules.some((each) => each.pattern?.startsWith('unsafe:'))));
+        const before = rank(rulesets, one);
+        const [first = 'a', ...rest] = one.subjects;
+        const subjects: Subject[] = mark ? [{ text: first, unsafe: 'a flag' }, ...rest] : [...one.subjects, added];
+        const after = rank(rulesets, { ...one, subjects });
+        // A call without subjects is another one: rules with patterns say nothing about it.
+        if (one.subjects.length === 0) return;
+        if (after > before) stricter++;
+        expect(after).toBeGreaterThanOrEqual(before);
+      }),
+      { seed: 20_273, numRuns: 20_000 },
+    );
+    expect(stricter).toBeGreaterThan(100);
+  });
+
+  test('what is unsafe is allowed by no ordinary pattern', () => {
+    fc.assert(
+      fc.property(plainPattern, text, (each, subject) => {
+        fc.pre(each !== '*');
+        const rules: Rule[] = [
+          { action: 'ask', tool: 'bash', pattern: null },
+          { action: 'allow', tool: 'bash', pattern: each },
+        ];
+        const one = { tool: 'bash', subjects: [{ text: subject, unsafe: 'a flag' }] };
+        expect(decideCall([{ kind: 'owner', owner: 'x', rules }], one).action).toBe('ask');
+      }),
+      { seed: 20_274, numRuns: 5_000 },
+    );
+  });
+
+  test('invariants 1, 3 and 4: the same answer as a plain reading of the rules', () => {
+    const plain = (rulesets: Ruleset[], one: { tool: string; subjects: string[] }) => {
+      const answers = rulesets.flatMap(({ kind, rules }) =>
+        (one.subjects.length === 0 ? [null] : one.subjects).flatMap((subject) => {
+          const last = rules.filter((candidate) => ruleMatches(candidate, one.tool, subject)).at(-1);
+          return last?.action ?? (kind === 'owner' ? ['deny' as const] : []);
+        }),
+      );
+      return answers.includes('deny') ? 'deny' : answers.includes('ask') ? 'ask' : 'allow';
+    };
+    fc.assert(
+      fc.property(owners, fc.array(narrowing, { maxLength: 3 }), call, (root, others, one) => {
+        const rulesets = [...others, ...root];
+        const decision = decideCall(rulesets, one);
+        expect(decision.action).toBe(plain(rulesets, one));
+        // The rule that is named is there, says so, and speaks about the call.
+        if (decision.rule === null) return;
+        const named = rulesets.filter((candidate) => candidate.owner === decision.owner).flatMap((candidate) => candidate.rules);
+        const rule = named.find((candidate) => formatRule(candidate) === decision.rule)!;
+        expect(rule.action).toBe(decision.action);
+        expect([null, ...one.subjects].some((subject) => ruleMatches(rule, one.tool, subject))).toBe(true);
+      }),
+      { seed: 20_268, numRuns: 10_000 },
+    );
+  });
+
+  test('invariant 5: what is not offered is denied whatever its subjects', () => {
+    let hidden = 0;
+    fc.assert(
+      fc.property(fc.array(ruleset('owner'), { maxLength: 2 }), fc.array(narrowing, { maxLength: 3 }), call, (root, others, one) => {
+        const rulesets = [...root, ...others];
+        if (offeredTools(rulesets, [one.tool]).length > 0) return;
+        hidden++;
+        expect(decideCall(rulesets, one).action).toBe('deny');
+      }),
+      { seed: 20_269, numRuns: 10_000 },
+    );
+    expect(hidden).toBeGreaterThan(1_000);
+  });
+
+  test('a rule reads back as it was written', () => {
+    fc.assert(
+      fc.property(rule, (one) => {
+        const trimmed = one.pattern?.trim() ?? null;
+        fc.pre(trimmed !== '');
+        expect(parseRule(formatRule({ ...one, pattern: trimmed }))).toEqual({ ...one, pattern: trimmed });
+      }),
+      { seed: 20_270, numRuns: 2_000 },
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (anything) => {
+        try {
+          const parsed = parseRule(anything);
+          expect(parseRule(formatRule(parsed))).toEqual(parsed);
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'invalid_rule' });
+        }
+      }),
+      { seed: 20_271, numRuns: 2_000 },
+    );
+  });
+});
+
+describe('matching', () => {
+  const bash = (text: string): Rule => ({ action: 'allow', tool: 'bash', pattern: text });
+
+  test('the same as a naive matcher', () => {
+    const naive = (p: string, t: string): boolean => {
+      if (p === '') return t === '';
+      if (p[0] === '*') return naive(p.slice(1), t) || (t !== '' && naive(p, t.slice(1)));
+      return t !== '' && (p[0] === '?' || p[0] === t[0]) && naive(p.slice(1), t.slice(1));
+    };
+    const letters = fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 8 });
+    const wild = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '*', '?'), maxLength: 7 });
+    fc.assert(
+      fc.property(wild, letters, (p, t) => {
+        const expected = naive(p, t) || (p.endsWith(' *') && naive(p.slice(0, -2), t));
+        expect(ruleMatches(bash(p), 'bash', t)).toBe(expected);
+      }),
+      { seed: 20_272, numRuns: 20_000 },
+    );
+  });
+
+  test('invariant 6: adversarial patterns cost at most pattern times text', () => {
+    // A string that counts how often it is looked at.
+    const counting = (text: string) => {
+      const count = { looks: 0 };
+      const proxy = new Proxy(Object(text) as object, {
+        get(target, key) {
+          if (typeof key === 'string' && /^\d+$/.test(key)) count.looks++;
+          const value = Reflect.get(target, key);
+          return typeof value === 'function' ? value.bind(text) : value;
+        },
+      });
+      return { count, text: proxy as unknown as string };
+    };
+    const cost = (pattern: string, length: number) => {
+      const { count, text } = counting('a'.repeat(length));
+      expect(ruleMatches(bash(pattern), 'bash', text)).toBe(false);
+      return count.looks;
+    };
+    for (const length of [1_000, 10_000, 40_000]) {
+      expect(cost(`${'*a'.repeat(400)}*b`, length)).toBeLessThan(3 * length);
+      expect(cost(`${'*'.repeat(900)}b`, length)).toBeLessThan(3 * length);
+      expect(cost(`${'*?'.repeat(400)}b`, length)).toBeLessThan(3 * length);
+    }
+    expect(cost(`*${'a'.repeat(900)}b`, 10_000)).toBeLessThan(901 * 10_000);
+  });
+});

@@ -1,0 +1,188 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { createScheduler, type Scheduler, type Slot, type SlotRequest } from '../../src/scheduling/scheduler.ts';
+
+const nothing = { active: 0, queued: 0, trees: 0 };
+const live = () => new AbortController().signal;
+const root = (rootId: string, signal = live()): SlotRequest => ({ rootId, parentId: null, limit: 1, signal });
+const child = (parentId: string, signal = live()): SlotRequest => ({ rootId: 'r', parentId, limit: 1_000, signal });
+
+async function full(slots = 1): Promise<{ scheduler: Scheduler; slot: Slot }> {
+  const scheduler = createScheduler({ slots, maxQueued: 1_000_000 });
+  return { scheduler, slot: (await scheduler.acquire(root('first')))! };
+}
+
+describe('grant against abort', () => {
+  test('invariant 5: aborted before asking', async () => {
+    const scheduler = createScheduler({ slots: 1, maxQueued: 1 });
+    expect(await scheduler.acquire(root('r', AbortSignal.abort()))).toBeNull();
+    expect(scheduler.stats()).toEqual(nothing);
+  });
+
+  test('invariant 5: the slot is given back by another listener of the same abort', async () => {
+    const { scheduler, slot } = await full();
+    const stop = new AbortController();
+    // Registered first, so it runs while the request's own listener has not yet been told.
+    stop.signal.addEventListener('abort', () => slot.release());
+    const queued = scheduler.acquire(root('r', stop.signal));
+    stop.abort();
+    expect(await queued).toBeNull();
+    expect(scheduler.stats()).toEqual(nothing);
+  });
+
+  test('invariant 5: a whole subtree is stopped by one abort while its members release', async () => {
+    const parent = new AbortController();
+    const scheduler = createScheduler({ slots: 2, maxQueued: 100 });
+    let started = 0;
+    const work = Array.from({ length: 20 }, async (_, index) => {
+      const signal = AbortSignal.any([parent.signal]);
+      const slot = await scheduler.acquire(child(`p${index % 3}`, signal));
+      if (slot === null) return;
+      started++;
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => {
+          slot.release();
+          resolve();
+        });
+      });
+    });
+    await Promise.resolve();
+    parent.abort();
+    await Promise.all(work);
+    expect(started).toBe(2);
+    expect(scheduler.stats()).toEqual(nothing);
+  });
+
+  test('invariant 5: an abort after the grant leaves the slot with its holder', async () => {
+    const { scheduler, slot } = await full();
+    const stop = new AbortController();
+    const queued = scheduler.acquire(root('r', stop.signal));
+    slot.release();
+    stop.abort();
+    const granted = await queued;
+    expect(granted).not.toBeNull();
+    expect(scheduler.stats()).toMatchObject({ active: 1 });
+    granted?.release();
+    expect(scheduler.stats()).toEqual(nothing);
+  });
+
+  test('invariant 2: a slot that is released twice is one slot', async () => {
+    const { scheduler, slot } = await full(2);
+    const other = (await scheduler.acquire(root('other')))!;
+    slot.release();
+    slot.release();
+    expect(scheduler.stats()).toMatchObject({ active: 1 });
+    other.release();
+    expect(scheduler.stats()).toEqual(nothing);
+  });
+
+  test('invariant 2: a head with a smaller limit holds its parent back; its cancel lets the next go', async () => {
+    const { scheduler, slot } = await full(3);
+    const running = (await scheduler.acquire({ ...child('p'), limit: 3 }))!;
+    const stop = new AbortController();
+    const strict = scheduler.acquire({ ...child('p', stop.signal), limit: 1 });
+    const behind = scheduler.acquire({ ...child('p'), limit: 3 });
+    expect(scheduler.stats()).toMatchObject({ active: 2, queued: 2 });
+    stop.abort();
+    expect(await strict).toBeNull();
+    for (const one of [await behind, running, slot]) one?.release();
+    expect(scheduler.stats()).toEqual(nothing);
+  });
+
+  test('a granted or cancelled request leaves no listener', async () => {
+    const { scheduler, slot } = await full();
+    const stops = [new AbortController(), new AbortController()] as const;
+    const queued = stops.map((stop) => scheduler.acquire(root('r', stop.signal)));
+    stops[1].abort();
+    slot.release();
+    (await queued[0])?.release();
+    for (const stop of stops) expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+  });
+});
+
+// Whatever looks at all that is queued at each step needs 10^10 looks here. The tests' own time limit cannot interrupt a loop
+// of microtasks, so the loops look at the time themselves.
+function inTime(began: number, step: number): void {
+  if (step % 1_000 === 0) expect(performance.now() - began).toBeLessThan(30_000);
+}
+
+describe('invariant 6: many', () => {
+  async function drain(scheduler: Scheduler, queued: Promise<Slot | null>[], first: Slot): Promise<number> {
+    first.release();
+    let granted = 0;
+    const began = performance.now();
+    for (const [index, one] of queued.entries()) {
+      inTime(began, index);
+      const slot = await one;
+      if (slot !== null) granted++;
+      slot?.release();
+    }
+    expect(scheduler.stats()).toEqual(nothing);
+    return granted;
+  }
+
+  test('100,000 queued in one parent, every second cancelled from the middle outwards', { timeout: 60_000 }, async () => {
+    const { scheduler, slot } = await full();
+    const stops = Array.from({ length: 100_000 }, () => new AbortController());
+    const queued = stops.map((stop) => scheduler.acquire(child('p', stop.signal)));
+    for (let i = 0; i < 50_000; i++) stops[50_000 + (i % 2 === 0 ? i : -i - 1)]!.abort();
+    const left = scheduler.stats().queued;
+    expect(await drain(scheduler, queued, slot)).toBe(left);
+  });
+
+  test('100,000 trees take turns, each with two requests', { timeout: 60_000 }, async () => {
+    const { scheduler, slot } = await full();
+    const order: number[] = [];
+    const queued = Array.from({ length: 200_000 }, (_, index) =>
+      scheduler.acquire({ ...root(`t${index >> 1}`) }).then((got) => {
+        order.push(index);
+        return got;
+      }),
+    );
+    slot.release();
+    const began = performance.now();
+    for (let at = 0; at < 200_000; at++) {
+      inTime(began, at);
+      while (order.length <= at) await Promise.resolve();
+      (await queued[order[at]!])?.release();
+    }
+    expect(order.slice(0, 100_000)).toEqual(Array.from({ length: 100_000 }, (_, index) => index * 2));
+    expect(scheduler.stats()).toEqual(nothing);
+  });
+
+  test('100,000 trees one after another, and 100,000 that gave up while queued, leave nothing', { timeout: 60_000 }, async () => {
+    const { scheduler, slot } = await full(2);
+    for (let i = 0; i < 100_000; i++) (await scheduler.acquire(root(`t${i}`)))?.release();
+    expect(scheduler.stats().trees).toBe(1);
+    const second = (await scheduler.acquire(root('second')))!;
+    for (let i = 0; i < 100_000; i++) {
+      const stop = new AbortController();
+      const queued = scheduler.acquire(root(`q${i}`, stop.signal));
+      stop.abort();
+      await queued;
+    }
+    expect(scheduler.stats()).toEqual({ active: 2, queued: 0, trees: 2 });
+    second.release();
+    slot.release();
+    expect(scheduler.stats()).toEqual(nothing);
+  });
+
+  test('invariant 3: children that come back from waiting go before new ones, in their order', async () => {
+    const { scheduler, slot } = await full();
+    const order: string[] = [];
+    for (const [name, front] of [
+      ['new1', false],
+      ['back1', true],
+      ['new2', false],
+      ['back2', true],
+    ] as const) {
+      void scheduler.acquire({ ...child('p'), front }).then((got) => {
+        order.push(name);
+        got?.release();
+      });
+    }
+    slot.release();
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    expect(order).toEqual(['back1', 'back2', 'new1', 'new2']);
+  });
+});
