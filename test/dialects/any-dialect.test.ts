@@ -41,6 +41,7 @@ it.each(dialectNames)('an interrupted tree of %s is resumed by a process whose d
   });
   const resumed = await second.runtime.resume(run.id, 'a test');
   expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed', summary: 'resumed' });
+  await first.runtime.close();
   await expect(run.outcome).rejects.toMatchObject({ code: 'fenced' });
 });
 
