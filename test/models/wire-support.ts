@@ -1,4 +1,4 @@
-// The same provider server reached in two ways: through our own decoders, and through the AI SDK's packages, which stand as the reference.
+// One provider server reached in two ways: through our wire format code, and through the AI SDK's packages as the reference.
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
@@ -22,7 +22,7 @@ export interface Pair {
   reference: ModelHandle;
 }
 
-/** A `fetch` that is given goes with the packages alone. */
+/** Passing a `fetch` selects the packages. */
 export async function pairAt(url: string, model: string): Promise<Pair> {
   const resolve = (more: object) => createModels({ providers: createProviders({ env: envOf(url), ...more }) }).resolve(model, userOf());
   return { own: await resolve({}), reference: await resolve({ fetch: globalThis.fetch }) };
@@ -56,7 +56,7 @@ export async function call(handle: ModelHandle, options: Partial<LanguageModelV4
   return { result, deltas };
 }
 
-/** What the kernel goes by: an answer, or a failure without the provider package's own words. */
+/** What the kernel uses: an answer, or a failure without the package's message. */
 export function essence({ result, deltas }: Told): unknown {
   if (result.ok) return { answer: result.answer, deltas };
   const { error, limited, retryAfterMs } = result.failure;

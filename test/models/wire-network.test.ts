@@ -1,10 +1,10 @@
-// The way of a request past `fetch`: the proxy that Node was told of, connections that are kept, and addresses that are not there.
+// Requests over node:http: Node's proxy settings, reused connections, and unreachable addresses.
 import { execFile } from 'node:child_process';
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { startProviderServer } from '../../src/testing/provider-server.ts';
-import { call, formats, pairAt, rawServer } from './own-support.ts';
 import { answer, ground, names } from './providers-support.ts';
+import { call, formats, pairAt, rawServer } from './wire-support.ts';
 
 const script = `
   const { createProviders } = await import('./src/models/providers.ts');
@@ -21,7 +21,7 @@ function run(env: Record<string, string>): Promise<string> {
   });
 }
 
-test("Node's proxy settings hold as they do for fetch", async () => {
+test("Node's proxy settings apply as they do for fetch", async () => {
   const { server } = await ground(() => ({ text: 'through' }));
   const passed: string[] = [];
   const proxy = await rawProxy(server.url, passed);
@@ -44,7 +44,7 @@ async function rawProxy(target: string, passed: string[]): Promise<string> {
   });
 }
 
-test.each(formats)('$format: one connection serves call after call', async ({ model }) => {
+test.each(formats)('$format: calls reuse one connection', async ({ model }) => {
   const ports = new Set<number | undefined>();
   const server = await startProviderServer({ answer: () => ({ text: 'x' }) });
   const url = await rawServer((incoming, response) => {
@@ -59,13 +59,13 @@ test.each(formats)('$format: one connection serves call after call', async ({ mo
   expect(ports.size).toBe(1);
 });
 
-test.each(formats)('$format: no TLS where TLS was expected may pass', async ({ model }) => {
+test.each(formats)('$format: a missing TLS handshake is retryable', async ({ model }) => {
   const url = await rawServer((_request, response) => response.end());
   const { own } = await pairAt(url.replace('http:', 'https:'), model);
   expect((await call(own)).result).toMatchObject({ ok: false, failure: { error: { code: 'provider', retryable: true } } });
 });
 
-test.each(formats)('$format: whoever wants a stream gets one, and letting go of it lets go of the connection', async ({ model }) => {
+test.each(formats)('$format: doStream gives a web stream, and cancelling it closes the connection', async ({ model }) => {
   const { handle, server } = await ground([
     { text: 'abcdef', chunkSize: 1 },
     { text: 'abcdef', fault: { kind: 'stall' } },

@@ -1,10 +1,10 @@
-// Our own encoders against the AI SDK's packages: the same call makes the same body, byte for byte.
+// Our encoders compared with the AI SDK's packages: the same call gives the same body, byte for byte.
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withCacheMarkers } from '../../src/models/providers/cache.ts';
-import { call, formats, pair } from './own-support.ts';
+import { withCacheMarkers } from '../../src/models/providers/cache-markers.ts';
 import { key, tools } from './providers-support.ts';
+import { call, formats, pair } from './wire-support.ts';
 
 const text = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 20 }), fc.constantFrom('', ' ', 'x ', 'Ünï 😀', '"\\\n', '\u2028'));
 const meta = (own: object) => ({ providerOptions: own }) as { providerOptions: Record<string, never> };
@@ -87,7 +87,7 @@ describe.each(formats)('$format', ({ format, model }) => {
     );
   });
 
-  test('a conversation that grows, with the markers of each turn', async () => {
+  test('a growing conversation, with cache markers in each turn', async () => {
     const { own, reference, server } = await pair(() => ({ text: 'x' }), model);
     const prompt: LanguageModelV4Prompt = [{ role: 'system', content: 'rules' }];
     for (let turn = 0; turn < 3; turn++) {
@@ -107,7 +107,7 @@ describe.each(formats)('$format', ({ format, model }) => {
     expect(new Set(bodies).size).toBe(3);
   });
 
-  test('the same headers, but for who asks', async () => {
+  test('the same headers, except the user agent', async () => {
     const { own, reference, server } = await pair(() => ({ text: 'x' }), model);
     await call(own, { tools });
     await call(reference, { tools });
@@ -142,7 +142,7 @@ describe.each(formats)('$format', ({ format, model }) => {
       },
     ],
     ['strict tools', { tools: tools.map((tool) => ({ ...tool, strict: true }) as never) }],
-  ])('%s: the package says it', async (_, given) => {
+  ])('%s: the package sends the request', async (_, given) => {
     const { own, reference, server } = await pair(() => ({ text: 'said' }), model);
     expect((await call(own, given)).result).toMatchObject({ ok: true });
     await call(reference, given);
@@ -152,7 +152,7 @@ describe.each(formats)('$format', ({ format, model }) => {
   });
 });
 
-test.each(['required', 'tool'] as const)('a forced choice (%s) is for the package where a model may refuse it', async (type) => {
+test.each(['required', 'tool'] as const)('a forced tool choice (%s) is left to the package if a model may reject it', async (type) => {
   const toolChoice = type === 'tool' ? { type, toolName: 'look' } : { type };
   for (const { format, model } of formats) {
     const { own, reference, server } = await pair(() => ({ text: 'x' }), model);
@@ -167,7 +167,7 @@ test.each([
   ['anthropic/claude-3-haiku-20240307', 8192],
   ['anthropic/claude-opus-4-1', 40_000],
   ['anthropic/claude-sonnet-5', 200_000],
-])('%s with %i tokens is for the package, which knows the most of each model', async (model, maxOutputTokens) => {
+])('%s with %i tokens is left to the package, which knows the limit of each model', async (model, maxOutputTokens) => {
   const { own, reference, server } = await pair(() => ({ text: 'x' }), model);
   await call(own, { maxOutputTokens });
   await call(reference, { maxOutputTokens });

@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
-import { withCacheMarkers } from '../../src/models/providers/cache.ts';
+import { withCacheMarkers } from '../../src/models/providers/cache-markers.ts';
 import { answer, ground, names, tools } from './providers-support.ts';
 
 const said = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] });
@@ -26,7 +26,7 @@ const ephemeral = { type: 'ephemeral' };
 const markedAt = (options: LanguageModelV4CallOptions) =>
   options.prompt.flatMap((message, index) => (message.providerOptions?.anthropic?.cacheControl ? [index] : []));
 
-test('marks the system prompt, the end of this request and of the one before it, and the last tool', () => {
+test('marks the system prompt, the last tool, and the end of this request and the previous one', () => {
   const marked = withCacheMarkers({ prompt, tools });
   expect(markedAt(marked)).toEqual([0, 3, 6]);
   expect(marked.tools?.map((tool) => tool.type === 'function' && tool.providerOptions?.anthropic?.cacheControl)).toEqual([
@@ -35,12 +35,12 @@ test('marks the system prompt, the end of this request and of the one before it,
   ]);
 });
 
-test('the markers move along', () => {
+test('the markers move with the conversation', () => {
   expect(markedAt(withCacheMarkers({ prompt: prompt.slice(0, 2) }))).toEqual([0, 1]);
   expect(markedAt(withCacheMarkers({ prompt: prompt.slice(0, 4) }))).toEqual([0, 1, 3]);
 });
 
-test('changes nothing that it is given, and keeps what stands beside a marker', () => {
+test('does not modify its input and keeps other provider options', () => {
   const given = { prompt: [{ ...said('go'), providerOptions: { anthropic: { other: 1 }, google: { x: 2 } } }], tools };
   const before = structuredClone(given);
   const [message] = withCacheMarkers(given).prompt;
@@ -48,7 +48,7 @@ test('changes nothing that it is given, and keeps what stands beside a marker', 
   expect(given).toEqual(before);
 });
 
-test('Anthropic gets them where it wants them: four in all', async () => {
+test('Anthropic gets four markers in the right positions', async () => {
   const { handle, server } = await ground([{ text: 'x' }]);
   await answer(await handle(names.anthropic), { messages: prompt.slice(1) });
   // biome-ignore lint/suspicious/noExplicitAny: a body of a wire format

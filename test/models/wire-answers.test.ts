@@ -1,9 +1,9 @@
-// Our own decoders against the AI SDK's packages: the same bytes make the same answer, or a failure of the same kind.
+// Our decoders compared with the AI SDK's packages: the same bytes give the same answer, or the same kind of failure.
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Fault, ProviderStep } from '../../src/testing/provider-server.ts';
-import { call, essence, formats, pair, pairAt, rawServer, type Told } from './own-support.ts';
+import { call, essence, formats, pair, pairAt, rawServer, type Told } from './wire-support.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 40 });
 const step: fc.Arbitrary<ProviderStep> = fc.record(
@@ -83,7 +83,7 @@ describe.each(formats)('$format', ({ model }) => {
   });
 
   test.each<[string, number, string, string]>([
-    ['an error that is no JSON', 500, 'text/plain', 'oh no'],
+    ['an error that is not JSON', 500, 'text/plain', 'oh no'],
     ['an error without a body', 503, 'text/plain', ''],
     ['an error of another shape', 400, 'application/json', '{"detail":"no"}'],
     ['an answer that is no stream', 200, 'application/json', '{"choices":[]}'],
@@ -114,7 +114,7 @@ async function bothOn(events: unknown[], model: string = chat): Promise<[Told, T
   return [await call(own), await call(reference)];
 }
 
-/** Ids that were made up differ: they are counted instead. */
+/** Generated ids differ, so they are replaced by numbers. */
 function counted(told: Told): unknown {
   const made = new Map<string, string>();
   return JSON.parse(JSON.stringify(essence(told)), (name, value) => {
@@ -124,7 +124,7 @@ function counted(told: Told): unknown {
   });
 }
 
-test('pieces of calls find each other by index, id or name, as the package finds them', async () => {
+test('pieces of tool calls are assigned by index, id or name, as in the package', async () => {
   let body = '';
   const url = await rawServer((_request, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body));
   const { own, reference } = await pairAt(url, chat);
@@ -243,8 +243,8 @@ test.each<[string, unknown[]]>([
   expect(essence(own)).toEqual(essence(reference));
 });
 
-describe('where ours takes what the package refuses', () => {
-  test('an event or a block that is newer than both', async () => {
+describe('accepts what the package rejects', () => {
+  test('unknown events and blocks', async () => {
     const [own, reference] = await bothOn(
       [
         start,
@@ -259,7 +259,7 @@ describe('where ours takes what the package refuses', () => {
     expect(reference.result.ok).toBe(false);
   });
 
-  test('usage that is missing or no number is estimated', async () => {
+  test('missing or non-numeric usage is estimated', async () => {
     const [own] = await bothOn([{ ...chunk({ content: 'four' }, 'stop'), usage: { prompt_tokens: '7', completion_tokens: 3 } }]);
     expect(own.result).toMatchObject({ ok: true, answer: { usage: { estimated: true, input: 100, output: 3 } } });
     const unsaid = { type: 'message_start', message: { id: 'm' } };
@@ -272,7 +272,7 @@ describe('where ours takes what the package refuses', () => {
   });
 });
 
-test('a server that compresses without being asked', async () => {
+test('a server that compresses although the request does not accept it', async () => {
   const body = gzipSync(sse([chunk({ content: 'small' }, 'stop')]));
   const url = await rawServer((_request, response) =>
     response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }).end(body),
@@ -281,7 +281,7 @@ test('a server that compresses without being asked', async () => {
   expect((await call(own)).result).toMatchObject({ ok: true, answer: { content: [{ type: 'text', text: 'small' }] } });
 });
 
-test.each(['gzip', 'br', 'deflate'])('a server that says %s and sends something else may pass', async (encoding) => {
+test.each(['gzip', 'br', 'deflate'])('a server that claims %s and sends something else gives a retryable failure', async (encoding) => {
   const url = await rawServer((_request, response) =>
     response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding }).end('data: {}\n\n'),
   );
@@ -289,7 +289,7 @@ test.each(['gzip', 'br', 'deflate'])('a server that says %s and sends something 
   expect((await call(own)).result).toMatchObject({ ok: false, failure: { error: { code: 'provider', retryable: true } } });
 });
 
-test('an answer that never ends its calls is no answer', async () => {
+test('an answer with endless tool calls is rejected', async () => {
   const calls = Array.from({ length: 1001 }, (_, index) =>
     chunk({ tool_calls: [{ index, id: `i${index}`, function: { name: 'look', arguments: '{}' } }] }),
   );
