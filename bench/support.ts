@@ -1,4 +1,4 @@
-// A runtime for measuring: the real kernel and stores, a model in the same process that answers at once.
+// A runtime for benchmarks: the real kernel and stores, with a model in the same process that answers at once.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,10 +45,10 @@ const model: LanguageModelV4 = {
   doStream: async () => ({ stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV4StreamPart> }),
 };
 
-/** A tool that costs nothing, so that what is measured is the runtime. */
+/** A tool that costs nothing, so that only the runtime is measured. */
 const echo: AnyTool = {
   name: 'echo',
-  description: 'Says what it was told',
+  description: 'Returns its input',
   input: z.strictObject({ n: z.number() }),
   readOnly: true,
   idempotent: true,
@@ -61,7 +61,7 @@ const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, m
 export async function withRuntime<T>(
   kind: 'memory' | 'sqlite',
   use: (runtime: Runtime, store: Store) => Promise<T>,
-  given: { models?: Models; model?: string; slots?: number; delegatedHost?: Host } = {},
+  options: { models?: Models; model?: string; slots?: number; delegatedHost?: Host } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const store = kind === 'memory' ? createMemoryStore() : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal' });
@@ -78,12 +78,12 @@ export async function withRuntime<T>(
     callModel: createModelCaller(systemClock),
     compileSchema,
     redact: createRedact({}),
-    models: given.models ?? { resolve: async () => handle },
-    ...(given.slots === undefined ? {} : { slots: given.slots }),
-    delegatedHost: given.delegatedHost,
+    models: options.models ?? { resolve: async () => handle },
+    ...(options.slots === undefined ? {} : { slots: options.slots }),
+    delegatedHost: options.delegatedHost,
     settings: {
       workspace: folder,
-      model: given.model ?? 'bench/bench',
+      model: options.model ?? 'bench/bench',
       limits: {},
       rulesets: [
         builtInRuleset(
