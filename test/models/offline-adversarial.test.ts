@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { surveyToMessage } from '../../src/models/offline/message.ts';
 import { createTask, parseTask } from '../../src/models/offline/next-step.ts';
-import { fence } from '../../src/text/cut.ts';
+import { fence } from '../../src/text/fence.ts';
 import { converse, fixture, section, survey } from './offline-support.ts';
 
 const many = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => item(index));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type FolderSurvey, parseDelegation, parseMessage, type Survey, surveyToMessage } from '../../src/models/offline/message.ts';
-import { fence } from '../../src/text/cut.ts';
+import { fence } from '../../src/text/fence.ts';
 
 const many = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => item(index));
 
@@ -76,14 +76,18 @@ test('the surveys of children, and what is said about the others', () => {
   const text = [
     head('completed'),
     fence(surveyToMessage(full), '0000000000000001'),
-    '[task 2 of 3 · refused] max_runs: this tree already has the 2 runs it may have',
+    '[task 2 of 3 · refused] max_runs: this tree already has 2 runs, which is its limit',
     head('failed', '3'),
     'provider: it broke',
     fence('half a message', '0000000000000003'),
   ].join('\n');
   expect(parseDelegation({ ok: true, text })).toEqual({
     surveys: [full],
-    problems: ['[task 2 of 3 · refused] max_runs: this tree already has the 2 runs it may have', head('failed', '3'), 'provider: it broke'],
+    problems: [
+      '[task 2 of 3 · refused] max_runs: this tree already has 2 runs, which is its limit',
+      head('failed', '3'),
+      'provider: it broke',
+    ],
   });
 });
 
