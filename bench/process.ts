@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { createProcessHost } from '../src/hosts/process.ts';
 import { pinnedOf } from '../src/kernel/history.ts';
 import { replayRun } from '../src/records/replay.ts';
-import { createGuard } from '../src/system/guard.ts';
+import { createGuard } from '../src/system/process-guard.ts';
 import { withRuntime } from './support.ts';
 
 /** Each in milliseconds, one after the other. */

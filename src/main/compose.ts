@@ -29,7 +29,7 @@ import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
 import { openNotes } from '../stores/notes-sqlite.ts';
 import { openSqliteStore } from '../stores/sqlite/create.ts';
 import { systemClock, systemIds } from '../system/clock.ts';
-import { createGuard } from '../system/guard.ts';
+import { createGuard } from '../system/process-guard.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { builtInTools, directories, type SearchBackend } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';

@@ -9,7 +9,7 @@ import { admit, type Ground } from '../kernel/admit.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
-import { namedOf, serversOf } from '../tools/mcp/servers.ts';
+import { namedOf, serversOf } from '../tools/mcp/select-servers.ts';
 import { catalogOf } from './agents.ts';
 
 export interface ExplainGround {

@@ -6,7 +6,7 @@ import { inlineHost } from '../hosts/inline.ts';
 import { createProcessHost } from '../hosts/process.ts';
 import type { Crash } from '../ports/crash.ts';
 import type { Host } from '../ports/host.ts';
-import type { Guard } from '../system/guard.ts';
+import type { Guard } from '../system/process-guard.ts';
 import { childWord } from './child-word.ts';
 
 export const hostNames = ['inline', 'process'] as const;

@@ -28,7 +28,7 @@ import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { systemClock, systemIds } from '../system/clock.ts';
-import { createGuard } from '../system/guard.ts';
+import { createGuard } from '../system/process-guard.ts';
 import { type AiTool, fromAiTool } from '../tools/ai-sdk.ts';
 import { builtInTools, directories } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';

@@ -5,12 +5,12 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox, SandboxedCommand, SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
 import { firstProcess, infoFd } from '../system/namespace.ts';
 import { findGroups, type Groups, type Limits } from './cgroup.ts';
-import { identify } from './identity.ts';
+import { ulimits, type Watch, watch } from './limit-watcher.ts';
+import { identify } from './mount-check.ts';
 import { type Mount, settled, under } from './mounts.ts';
-import { resolverView, systemSecrets, systemTops, systemView } from './system-view.ts';
-import { toolchainView } from './toolchains.ts';
-import { ulimits, type Watch, watch } from './watch.ts';
-import { dotfilesOf, workspaceView, worktreeView } from './workspace-view.ts';
+import { resolverView, systemSecrets, systemTops, systemView } from './system-mounts.ts';
+import { toolchainView } from './toolchain-mounts.ts';
+import { dotfilesOf, workspaceView, worktreeView } from './workspace-mounts.ts';
 
 /**
  * Bubblewrap: namespaces of its own for files, processes, network, IPC and users; no capabilities.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import { under } from './mounts.ts';
-import { toolchainView } from './toolchains.ts';
+import { toolchainView } from './toolchain-mounts.ts';
 
 const helper = '/usr/bin/sandbox-exec';
 const probeMs = 5000;

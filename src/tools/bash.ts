@@ -4,10 +4,10 @@ import type { Sandbox } from '../ports/sandbox.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { explain, failure } from './refusal.ts';
-import { type Done, runConfined } from './shell/confined.ts';
+import { loadParser } from './shell/analysis/parser.ts';
+import { shellSubjects } from './shell/analysis/shell-subjects.ts';
 import { type Environment, environmentOf, isBash, shellCommand, shellIn } from './shell/environment.ts';
-import { loadParser } from './shell/parser.ts';
-import { shellSubjects } from './shell/subjects.ts';
+import { type Done, runConfined } from './shell/execution/run-command.ts';
 import { fits, printable } from './text.ts';
 
 const Input = z.strictObject({

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
-import { artifactsOf, isStale, lookAt, openTarget, replace, stale, type Target } from './change.ts';
-import { cutLines } from './diff.ts';
+import { cutLines } from './files/diff.ts';
+import { comparedBytes, remember, seen } from './files/file-version.ts';
+import { pathSubjects } from './files/path-subjects.ts';
+import { artifactsOf, isStale, lookAt, openTarget, replace, stale, type Target } from './files/replace-file.ts';
 import { explain, failure, type Refusal, refuse } from './refusal.ts';
-import { pathSubjects } from './subject.ts';
 import { plural } from './text.ts';
-import { comparedBytes, remember, seen } from './version.ts';
 
 const Input = z.strictObject({
   path: z.string().min(1).max(4096).describe('File to change, relative to the workspace. Read it first.'),

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
-import { locate, openDir } from './confine.ts';
-import { isClosed } from './paths.ts';
-import { planGlob } from './pattern.ts';
-import { present } from './recheck.ts';
+import { locate, openDir } from './files/confine.ts';
+import { pathSubjects } from './files/path-subjects.ts';
+import { isClosed } from './files/paths.ts';
 import { failure } from './refusal.ts';
-import { leaveOut, search } from './ripgrep.ts';
-import { Smallest } from './smallest.ts';
-import { pathSubjects } from './subject.ts';
+import { Smallest } from './search/first-sorted.ts';
+import { planGlob } from './search/plan-glob.ts';
+import { present } from './search/recheck.ts';
+import { leaveOut, search } from './search/ripgrep.ts';
 import { plural, printable } from './text.ts';
 
 const Input = z.strictObject({

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
-import { type Dir, locate, openDir, openFile, split } from './confine.ts';
-import { type Match, readMatches } from './matches.ts';
-import { isClosed } from './paths.ts';
-import { confirmed } from './recheck.ts';
+import { type Dir, locate, openDir, openFile, split } from './files/confine.ts';
+import { pathSubjects } from './files/path-subjects.ts';
+import { isClosed } from './files/paths.ts';
 import { failure, type Refusal, refuse } from './refusal.ts';
-import { leaveOut, search } from './ripgrep.ts';
-import { Smallest } from './smallest.ts';
-import { pathSubjects } from './subject.ts';
+import { Smallest } from './search/first-sorted.ts';
+import { type Match, readMatches } from './search/parse-matches.ts';
+import { confirmed } from './search/recheck.ts';
+import { leaveOut, search } from './search/ripgrep.ts';
 import { plural, printable } from './text.ts';
 
 const Input = z.strictObject({

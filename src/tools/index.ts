@@ -14,7 +14,7 @@ import { createWebfetch, type WebfetchOptions } from './webfetch.ts';
 import { createWebsearch, type SearchBackend } from './websearch.ts';
 import { write } from './write.ts';
 
-export { directories } from './workspaces.ts';
+export { directories } from './files/workspace-reader.ts';
 export type { BashOptions, SearchBackend, WebfetchOptions };
 
 /** The tools that need nothing but a workspace, in the order in which models see them. */

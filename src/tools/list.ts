@@ -2,10 +2,10 @@ import type { Stats } from 'node:fs';
 import { lstat, opendir, readlink } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Tool } from '../ports/tool.ts';
-import { type Dir, entry, locate, openDir } from './confine.ts';
-import { isClosed, shown } from './paths.ts';
+import { type Dir, entry, locate, openDir } from './files/confine.ts';
+import { pathSubjects } from './files/path-subjects.ts';
+import { isClosed, shown } from './files/paths.ts';
 import { codeOf, explain, failure, kindOf } from './refusal.ts';
-import { pathSubjects } from './subject.ts';
 import { printable } from './text.ts';
 
 const Input = z.strictObject({

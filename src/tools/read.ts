@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
-import { openFile } from './confine.ts';
-import { type Taken, takeLines } from './lines.ts';
+import { openFile } from './files/confine.ts';
+import { remember, versionOf } from './files/file-version.ts';
+import { pathSubjects } from './files/path-subjects.ts';
+import { type Taken, takeLines } from './files/read-lines.ts';
 import { failure } from './refusal.ts';
-import { pathSubjects } from './subject.ts';
-import { remember, versionOf } from './version.ts';
 
 const Input = z.strictObject({
   path: z.string().min(1).max(4096).describe('File to read, relative to the workspace.'),

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { ToolResult } from '../ports/tool.ts';
-import { shown } from './paths.ts';
+import { shown } from './files/paths.ts';
 
 /** Why a path was not opened, in words for the one who asked. */
 export interface Refusal {

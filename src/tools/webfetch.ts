@@ -3,10 +3,10 @@ import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { failure, type Refusal } from './refusal.ts';
 import { readable } from './text.ts';
-import { isPublic } from './web/addresses.ts';
 import { withDeadline } from './web/deadline.ts';
-import { type Fetched, fetchText, maxBytes } from './web/fetch.ts';
-import { toMarkdown } from './web/markdown.ts';
+import { type Fetched, fetchText, maxBytes } from './web/fetch-text.ts';
+import { toMarkdown } from './web/html-to-markdown.ts';
+import { isPublic } from './web/public-address.ts';
 import type { Resolve } from './web/request.ts';
 
 const Input = z.strictObject({

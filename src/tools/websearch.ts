@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { failure, type Refusal, refuse } from './refusal.ts';
 import { readable } from './text.ts';
-import { readBody } from './web/body.ts';
 import { withDeadline } from './web/deadline.ts';
+import { readBody } from './web/read-body.ts';
 import { get } from './web/request.ts';
 
 const Input = z.strictObject({ query: z.string().trim().min(1).max(1000).describe('What to search for, as in a search engine.') });

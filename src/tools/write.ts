@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
-import { artifactsOf, type Current, isStale, lookAt, openTarget, replace, stale } from './change.ts';
+import { remember } from './files/file-version.ts';
+import { pathSubjects } from './files/path-subjects.ts';
+import { artifactsOf, type Current, isStale, lookAt, openTarget, replace, stale } from './files/replace-file.ts';
 import { explain, failure } from './refusal.ts';
-import { pathSubjects } from './subject.ts';
-import { remember } from './version.ts';
 
 const Input = z.strictObject({
   path: z.string().min(1).max(4096).describe('File to write, relative to the workspace. Missing directories are made.'),

@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
 import { createProcessHost, type ProcessHostOptions } from '../../src/hosts/process.ts';
 import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
-import { createGuard } from '../../src/system/guard.ts';
+import { createGuard } from '../../src/system/process-guard.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 

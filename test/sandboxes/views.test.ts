@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { settled } from '../../src/sandboxes/mounts.ts';
 import { profileFor } from '../../src/sandboxes/seatbelt.ts';
-import { systemSecrets } from '../../src/sandboxes/system-view.ts';
-import { toolchainView } from '../../src/sandboxes/toolchains.ts';
+import { systemSecrets } from '../../src/sandboxes/system-mounts.ts';
+import { toolchainView } from '../../src/sandboxes/toolchain-mounts.ts';
 
 function makeHome(files: string[]): string {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'retinue-view-')));

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { locate, openDir } from '../../src/tools/confine.ts';
 import { edit } from '../../src/tools/edit.ts';
+import { locate, openDir } from '../../src/tools/files/confine.ts';
 import { glob } from '../../src/tools/glob.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';

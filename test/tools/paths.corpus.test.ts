@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AnyTool, ToolResult } from '../../src/ports/tool.ts';
 import { edit } from '../../src/tools/edit.ts';
+import { directories } from '../../src/tools/files/workspace-reader.ts';
 import { glob } from '../../src/tools/glob.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';
 import { read } from '../../src/tools/read.ts';
-import { directories } from '../../src/tools/workspaces.ts';
 import { write } from '../../src/tools/write.ts';
-import { canary, type Ground, makeGround } from './path-ground.ts';
+import { canary, type Ground, makeGround } from './path-fixture.ts';
 import { call } from './support.ts';
 
 interface Entry {

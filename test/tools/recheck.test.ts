@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { grep } from '../../src/tools/grep.ts';
-import { confirmed, present } from '../../src/tools/recheck.ts';
+import { confirmed, present } from '../../src/tools/search/recheck.ts';
 import { call, makeWorkspace } from './support.ts';
 
 test('what a search has met through a link is not shown', async () => {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { RuleAction } from '../../src/contract/grant.ts';
-import { loadParser } from '../../src/tools/shell/parser.ts';
+import { loadParser } from '../../src/tools/shell/analysis/parser.ts';
 import { actionOf, narrowedTo, owner } from './shell-support.ts';
 import { makeWorkspace } from './support.ts';
 

@@ -1,7 +1,7 @@
 // Whatever a command stands in, a deny finds it; and whatever stands beside an allowed command, the pattern does not cover it.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { loadParser } from '../../src/tools/shell/parser.ts';
+import { loadParser } from '../../src/tools/shell/analysis/parser.ts';
 import { actionOf, owner } from './shell-support.ts';
 
 beforeAll(loadParser);

@@ -4,9 +4,9 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createBash } from '../../src/tools/bash.ts';
+import { loadParser } from '../../src/tools/shell/analysis/parser.ts';
+import { shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
 import { shellCommand, shellIn } from '../../src/tools/shell/environment.ts';
-import { loadParser } from '../../src/tools/shell/parser.ts';
-import { shellSubjects } from '../../src/tools/shell/subjects.ts';
 import { actionOf, owner } from './shell-support.ts';
 import { call, makeWorkspace } from './support.ts';
 

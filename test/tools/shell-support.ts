@@ -1,7 +1,7 @@
 import { isRetinueError } from '../../src/contract/error.ts';
 import type { RuleAction, Ruleset } from '../../src/contract/grant.ts';
 import { decideCall, parseRule, toolRuleset } from '../../src/rules/policy.ts';
-import { shellSubjects } from '../../src/tools/shell/subjects.ts';
+import { shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
 
 export function owner(...rules: string[]): Ruleset[] {
   return [{ kind: 'owner', owner: 'test', rules: rules.map(parseRule) }];

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ToolResult } from '../../src/ports/tool.ts';
 import { edit } from '../../src/tools/edit.ts';
+import { directories } from '../../src/tools/files/workspace-reader.ts';
 import { glob } from '../../src/tools/glob.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';
 import { read } from '../../src/tools/read.ts';
-import { directories } from '../../src/tools/workspaces.ts';
 import { write } from '../../src/tools/write.ts';
 import { call, makeWorkspace } from './support.ts';
 

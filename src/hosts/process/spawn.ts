@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { RetinueError } from '../../contract/error.ts';
 import type { Crash } from '../../ports/crash.ts';
 import { dieWithParent } from '../../system/die-with-parent.ts';
-import { free } from '../../system/free.ts';
-import { endAll, graceMs } from '../../system/leftovers.ts';
+import { free } from '../../system/release-buffer.ts';
+import { endAll, graceMs } from '../../system/remaining-processes.ts';
 import { channelFd } from './protocol.ts';
 
 export interface ProcessOptions {

@@ -2,10 +2,10 @@
 import type { McpServer } from '../../contract/mcp-server.ts';
 import type { AnyTool } from '../../ports/tool.ts';
 import type { ToolSource, ToolSourceResult } from '../../ports/tool-source.ts';
-import { createLink, type Link, type LinkGround } from './link.ts';
-import type { Listed } from './list.ts';
-import { namedOf, type Servers, serversOf } from './servers.ts';
-import { type Made, makeTools } from './tool.ts';
+import { createLink, type Link, type LinkGround } from './connection.ts';
+import { type Made, makeTools } from './create-tools.ts';
+import type { Listed } from './list-tools.ts';
+import { namedOf, type Servers, serversOf } from './select-servers.ts';
 
 export { namedOf, type Servers, serversOf };
 

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { dieWithParent } from '../../system/die-with-parent.ts';
 import { codeOf } from '../refusal.ts';
-import type { Target } from './settle.ts';
+import type { Target } from './resolve-target.ts';
 
 /**
  * What is started for a command: on Linux behind a guard that becomes the command, so that the system kills it when this process dies,

@@ -1,0 +1,78 @@
+// What bash really starts is what rules get to see: generated command lines are judged, and then run with programs that only write down how
+// they were called. RETINUE_SHELL_SEED and RETINUE_SHELL_RUNS ask for other and for more of them.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { isRetinueError } from '../../src/contract/error.ts';
+import type { Subject } from '../../src/ports/subject.ts';
+import { loadParser } from '../../src/tools/shell/analysis/parser.ts';
+import { shownWords } from '../../src/tools/shell/analysis/read-word.ts';
+import { shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
+import { startedBy } from './real-bash.ts';
+import { calm, mangled, script } from './shell-generator.ts';
+
+const seed = Number(process.env.RETINUE_SHELL_SEED ?? 42);
+const runs = Number(process.env.RETINUE_SHELL_RUNS ?? 200);
+
+beforeAll(loadParser);
+
+test('bash starts nothing that was not reported', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'retinue-shell-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const texts = [script, calm, mangled(script), mangled(calm)];
+  const scripts = texts.flatMap((each) => fc.sample(each, { numRuns: runs, seed }));
+  // What is refused is not run by anybody, and what stands there twice is run once.
+  const judged = [...new Set(scripts)].flatMap((text) => subjectsOrNone(text).map((subjects) => ({ text, subjects })));
+  const started = startedBy(
+    folder,
+    judged.map(({ text }) => text),
+  );
+  const missed: string[] = [];
+  let calls = 0;
+  let exact = 0;
+  for (const [index, { text, subjects }] of judged.entries()) {
+    const isSafe = subjects.every((subject) => typeof subject === 'string' || subject.unsafe === undefined);
+    for (const call of started[index] as string[][]) {
+      calls++;
+      if (isSafe) exact++;
+      if (!(isSafe ? isReported(call, subjects) : isNamed(call, subjects)))
+        missed.push(`${JSON.stringify(text)} started ${JSON.stringify(call)}`);
+    }
+  }
+  console.log(
+    `shell against bash: ${scripts.length} scripts, ${judged.length} run, ${calls} programs started (${exact} of them by safe commands), ${missed.length} not reported`,
+  );
+  expect(missed).toEqual([]);
+  expect(exact).toBeGreaterThan(runs / 4);
+  expect(calls).toBeGreaterThan(runs);
+}, 120_000);
+
+function subjectsOrNone(text: string): Subject[][] {
+  try {
+    return [shellSubjects(text, '/nowhere/workspace')];
+  } catch (error) {
+    if (isRetinueError(error) && error.code === 'denied') return [];
+    throw error;
+  }
+}
+
+/** Word for word, under the text that an ordinary pattern allows. */
+function isReported(call: string[], subjects: Subject[]): boolean {
+  const text = shownWords(call.map((word) => ({ text: word, bare: word, literal: true, loose: null, mask: word })));
+  return subjects.some((subject) => typeof subject === 'string' && (subject === text || isExpanded(subject, call)));
+}
+
+/** Names that a pattern finds, numbers and pipes are the only words that a safe command does not know. */
+function isExpanded(subject: string, call: string[]): boolean {
+  return /(^|\s)(\.\/\*|\w+[?[]|\$[?#$]|\$\(\(|<\()/.test(subject) && subject.split(' ', 1)[0] === call[0];
+}
+
+/** By its name, so that a deny finds it, or the command says that nobody knows it. */
+function isNamed([name]: string[], subjects: Subject[]): boolean {
+  return subjects.some((subject) => {
+    const { text, unsafe } = typeof subject === 'string' ? { text: subject } : subject;
+    return text.split(' ', 1)[0] === name || unsafe === 'nobody knows which program it starts';
+  });
+}
