@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import { createProcessHost } from '../src/hosts/process.ts';
 import { pinnedOf } from '../src/kernel/history.ts';
 import { replayRun } from '../src/records/replay.ts';
-import { createGuard } from '../src/system/process-guard.ts';
+import { createProcessGuard } from '../src/system/process-guard.ts';
 import { withRuntime } from './support.ts';
 
 /** Each in milliseconds, one after the other. */
 export async function processStarts(rounds: number): Promise<number[]> {
   const command = [process.execPath, resolve(import.meta.dirname, '../bin/retinue.js'), '--child-run'];
-  const delegatedHost = createProcessHost({ command, env: process.env, marks: createGuard().marks });
+  const delegatedHost = createProcessHost({ command, env: process.env, marks: createProcessGuard().marks });
   return withRuntime(
     'sqlite',
     async (runtime) => {

@@ -6,7 +6,7 @@ import { inlineHost } from '../hosts/inline.ts';
 import { createProcessHost } from '../hosts/process.ts';
 import type { Crash } from '../ports/crash.ts';
 import type { Host } from '../ports/host.ts';
-import type { Guard } from '../system/process-guard.ts';
+import type { ProcessGuard } from '../system/process-guard.ts';
 import { childWord } from './child-word.ts';
 
 export const hostNames = ['inline', 'process'] as const;
@@ -15,7 +15,7 @@ export type HostName = (typeof hostNames)[number];
 /** `asked`: what somebody said, which holds for every run. `usual`: what the dialect has for delegated ones. */
 export function hostsFor(
   names: { asked: HostName | undefined; usual: HostName | undefined },
-  guard: Guard,
+  guard: ProcessGuard,
   crash?: Crash,
 ): { host: Host; delegatedHost: Host; hostNamed(name: string): Host | null } {
   const make = (name: HostName | undefined) => (name === 'process' ? processHost(guard, crash) : inlineHost);
@@ -23,7 +23,7 @@ export function hostsFor(
   return { host: make(names.asked), delegatedHost: make(names.asked ?? names.usual), hostNamed };
 }
 
-function processHost(guard: Guard, crash: Crash | undefined): Host {
+function processHost(guard: ProcessGuard, crash: Crash | undefined): Host {
   const command = [process.execPath, join(packageRoot(), 'bin', 'retinue.js'), childWord];
   return createProcessHost({ command, env: process.env, marks: guard.marks, crash });
 }

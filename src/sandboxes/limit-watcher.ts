@@ -1,26 +1,26 @@
-// Limits where there are no control groups: a watcher that counts, and ends a namespace that has grown too large. It comes too late by as much as
-// is made between two looks, so the command's own limits (`ulimit`) stand before it where the system heeds them.
+// Enforces limits without control groups: polls a namespace and kills it when it has grown too large. Since a namespace can grow between two polls, the
+// command also gets `ulimit` limits where the system supports them.
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import type { Limits } from './cgroup.ts';
 
 const everyMs = 50;
 const pageBytes = 4096;
 
-export interface Watch {
+export interface LimitWatcher {
   stop(): (keyof Limits)[];
 }
 
-/** `inMemory`: file systems of the namespace whose files are memory too, though of no process. */
-export function watch(init: number, limits: Limits, inMemory: readonly string[]): Watch {
+/** `inMemory`: file systems of the namespace whose files take memory that belongs to no process. */
+export function watchLimits(init: number, limits: Limits, inMemory: readonly string[]): LimitWatcher {
   const reached = new Set<keyof Limits>();
   const timer = setInterval(() => {
-    const over = look(init, limits, inMemory);
+    const over = findExceeded(init, limits, inMemory);
     if (over === null) return;
     reached.add(over);
     try {
       process.kill(init, 'SIGKILL');
     } catch {
-      // It is gone.
+      // It has already ended.
     }
   }, everyMs);
   timer.unref();
@@ -32,7 +32,7 @@ export function watch(init: number, limits: Limits, inMemory: readonly string[])
   };
 }
 
-function look(init: number, limits: Limits, inMemory: readonly string[]): keyof Limits | null {
+function findExceeded(init: number, limits: Limits, inMemory: readonly string[]): keyof Limits | null {
   const proc = `/proc/${init}/root/proc`;
   try {
     const pids = readdirSync(proc).filter((name) => /^\d+$/.test(name));
@@ -41,6 +41,7 @@ function look(init: number, limits: Limits, inMemory: readonly string[]): keyof 
     const stored = inMemory.reduce((sum, path) => sum + storedBytes(`/proc/${init}/root${path}`), 0);
     return held + stored > limits.bytes ? 'bytes' : null;
   } catch {
+    // The namespace has ended.
     return null;
   }
 }
@@ -62,8 +63,8 @@ function storedBytes(path: string): number {
   }
 }
 
-/** For the first shell: limits that what it starts cannot raise. `-p` is what `-u` is called in plain shells. */
-export function ulimits({ processes, bytes }: Limits): string {
+/** For the first shell of the namespace: limits that its children cannot raise. Plain shells call `-u` `-p`. */
+export function ulimitScript({ processes, bytes }: Limits): string {
   const kib = Math.floor(bytes / 1024);
   return `{ ulimit -u ${processes} || ulimit -p ${processes}; ulimit -d ${kib}; } 2>/dev/null; `;
 }

@@ -1,23 +1,22 @@
+// What a sandbox shows and protects of the workspace.
 import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { SandboxRequest } from '../ports/sandbox.ts';
-import { type Mount, under } from './mounts.ts';
+import { isPathUnder, type Mount } from './mounts.ts';
 
-export type Wanted = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide'>;
+export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide'>;
 
 /**
- * The workspace with what in it is closed. Nothing is mounted on a path that does not exist: that would make it on the real disk.
- *
- * A folder above something protected is put over itself: a mount point can be neither renamed nor removed, so the protected path cannot
- * be carried away and made anew.
+ * Nothing is mounted on a path that does not exist, because that would create it on the real disk. A directory above a protected path is mounted over
+ * itself: a mount point can be neither renamed nor removed, so the protected path cannot be moved away and created anew.
  */
-export function workspaceView(wanted: Wanted, secret: readonly string[]): Mount[] {
+export function workspaceMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
   const { workspace, writable, git } = wanted;
   const top: Mount = { kind: writable ? 'write' : 'read', path: workspace };
-  const hidden = [...wanted.hide.map((name) => join(workspace, name)), ...secret].flatMap((path) => hide(path, workspace));
+  const hidden = [...wanted.hide.map((name) => join(workspace, name)), ...secret].flatMap((path) => hiddenMount(path, workspace));
   if (!writable) return [top, ...hidden];
   const kept = wanted.protect.filter((name) => !(git && name === '.git'));
-  const found = kept.map((name) => realIn(workspace, name)).filter((path) => path !== null);
+  const found = kept.map((name) => resolveInside(workspace, name)).filter((path) => path !== null);
   const above = new Set(found.flatMap((path) => foldersBetween(workspace, path)));
   return [
     top,
@@ -27,13 +26,13 @@ export function workspaceView(wanted: Wanted, secret: readonly string[]): Mount[
   ];
 }
 
-/** Through links: what they lead to is what must not change. Null where there is nothing, or it lies outside and is not seen anyway. */
-function realIn(workspace: string, name: string): string | null {
+/** Follows links, because their target must not change. Null if the path does not exist or is outside, where commands do not see it. */
+function resolveInside(workspace: string, name: string): string | null {
   try {
     const path = realpathSync(join(workspace, name));
-    return path !== workspace && under(path, workspace) ? path : null;
+    return path !== workspace && isPathUnder(path, workspace) ? path : null;
   } catch (error) {
-    return nothing(error, null);
+    return ifMissing(error, null);
   }
 }
 
@@ -42,24 +41,24 @@ function foldersBetween(workspace: string, path: string): string[] {
   return folder === workspace ? [] : [...foldersBetween(workspace, folder), folder];
 }
 
-function hide(path: string, workspace: string): Mount[] {
+function hiddenMount(path: string, workspace: string): Mount[] {
   try {
     const real = realpathSync(path);
-    if (real === workspace || !under(real, workspace)) return [];
+    if (real === workspace || !isPathUnder(real, workspace)) return [];
     return [{ kind: 'hide', path: real, folder: lstatSync(real).isDirectory() }];
   } catch (error) {
-    return nothing(error, []);
+    return ifMissing(error, []);
   }
 }
 
-/** What cannot be looked at may be there all the same: then there is no sandbox. */
-function nothing<T>(error: unknown, value: T): T {
+/** Returns `value` if the path does not exist. A path that cannot be read may exist, so other errors prevent the sandbox. */
+function ifMissing<T>(error: unknown, value: T): T {
   if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return value;
   throw error;
 }
 
-/** A workspace that is the home folder itself is shown without what begins with a dot: keys, tokens and settings of programs. */
-export function dotfilesOf(home: string): Mount[] {
+/** If the workspace is the home directory itself, dotfiles are hidden: keys, tokens and settings of programs. */
+export function hiddenDotfiles(home: string): Mount[] {
   return readdirSync(home, { withFileTypes: true }).flatMap((entry): Mount[] => {
     const isKnown = entry.isDirectory() || entry.isFile();
     return entry.name.startsWith('.') && isKnown ? [{ kind: 'hide', path: join(home, entry.name), folder: entry.isDirectory() }] : [];
@@ -67,10 +66,10 @@ export function dotfilesOf(home: string): Mount[] {
 }
 
 /**
- * The repository of a checkout made with `git worktree`, whose `.git` is a file that points elsewhere. That file may come from anybody: the
- * place counts only where it points back, which git writes there and nobody else.
+ * The repository of a checkout made with `git worktree`, whose `.git` is a file that points elsewhere. Anybody may have written that file, so the repository
+ * is shown only if it points back to the checkout, which only git writes there.
  */
-export function worktreeView({ workspace, writable, git }: Wanted): Mount[] {
+export function worktreeMounts({ workspace, writable, git }: WorkspaceRequest): Mount[] {
   try {
     const pointer = join(workspace, '.git');
     if (!lstatSync(pointer).isFile()) return [];
@@ -80,9 +79,10 @@ export function worktreeView({ workspace, writable, git }: Wanted): Mount[] {
     const back = readFileSync(join(folder, 'gitdir'), 'utf8').trim();
     const common = realpathSync(resolve(folder, readFileSync(join(folder, 'commondir'), 'utf8').trim()));
     const isOurs = realpathSync(resolve(folder, back)) === pointer && dirname(folder) === join(common, 'worktrees');
-    if (!isOurs || under(workspace, common) || !lstatSync(join(common, 'objects')).isDirectory()) return [];
+    if (!isOurs || isPathUnder(workspace, common) || !lstatSync(join(common, 'objects')).isDirectory()) return [];
     return [{ kind: writable && git ? 'write' : 'read', path: common }];
   } catch {
+    // Not a worktree, or one that git could not use either.
     return [];
   }
 }

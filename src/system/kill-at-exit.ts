@@ -1,22 +1,22 @@
-// Whoever leaves at once must not leave processes behind: what still runs when this process exits is killed with it.
-const running = new Set<number>();
+// Kills started process groups that are still running when this process exits.
+const groups = new Set<number>();
 
-function killRunning(): void {
-  for (const pid of running) {
+function killGroups(): void {
+  for (const pid of groups) {
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // It has already ended.
     }
   }
 }
 
-/** The leader of a process group that must not outlive this process; the returned function takes it off the list. */
-export function remember(pid: number): () => void {
-  if (running.size === 0) process.on('exit', killRunning);
-  running.add(pid);
+/** `pid` is the leader of a process group. Call the returned function once the group has ended. */
+export function killAtExit(pid: number): () => void {
+  if (groups.size === 0) process.on('exit', killGroups);
+  groups.add(pid);
   return () => {
-    running.delete(pid);
-    if (running.size === 0) process.off('exit', killRunning);
+    groups.delete(pid);
+    if (groups.size === 0) process.off('exit', killGroups);
   };
 }

@@ -1,18 +1,18 @@
-// What this process has started must not outlive it, however it ends. One guard for each process that starts anything: a plain shell that
-// waits for the end of a pipe which only we hold. When that comes, it ends whatever carries our mark in its environment.
+// Kills everything this process has started when it dies, however it dies. The guard is a plain shell that waits for the end of a pipe that only
+// this process holds, and then kills every process that carries our mark in its environment. Each process that starts others has one guard.
 //
-// It needs /proc. Elsewhere nobody is found: what is started must watch its own pipe.
+// It needs /proc. On other systems it finds nothing, and a started process must watch its own pipe.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 
-export interface Guard {
-  /** Variables that everything started here must carry. The first call starts the guard. */
+export interface ProcessGuard {
+  /** Environment variables that every process started here must carry. The first call starts the guard. */
   marks(): Record<string, string>;
 }
 
-const name = 'RETINUE_OWNER';
+const variable = 'RETINUE_OWNER';
 
-// Looked at until nothing is found, because what is found may be about to start something.
+// Repeats until nothing is found, because a process that was found may have been about to start another.
 const script = `
 while read -r _; do :; done
 for n in 1 2 3 4 5 6 7 8 9 10; do
@@ -22,19 +22,19 @@ for n in 1 2 3 4 5 6 7 8 9 10; do
   sleep 0.1
 done`;
 
-export function createGuard(): Guard {
+export function createProcessGuard(): ProcessGuard {
   const value = randomBytes(16).toString('hex');
-  let isWatching = false;
+  let isStarted = false;
   return {
     marks() {
-      if (!isWatching) watch(`${name}=${value}`);
-      isWatching = true;
-      return { [name]: value };
+      if (!isStarted) startGuard(`${variable}=${value}`);
+      isStarted = true;
+      return { [variable]: value };
     },
   };
 }
 
-function watch(mark: string): void {
+function startGuard(mark: string): void {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin' };
   const guard = spawn('/bin/sh', ['-c', script, 'retinue-guard', mark], {
     detached: true,
@@ -44,6 +44,7 @@ function watch(mark: string): void {
   });
   // A machine without a shell has no commands to guard.
   guard.on('error', () => {});
+  // If the guard was killed, writing to it must not end this process.
   guard.stdin?.on('error', () => {});
   guard.unref();
   (guard.stdin as unknown as { unref?(): void } | null)?.unref?.();

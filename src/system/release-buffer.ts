@@ -1,4 +1,4 @@
-/** Gives the memory back at once: of a process that writes much, some hundred megabytes would else wait for the collector. */
-export function free(chunk: Buffer): void {
+/** Frees the memory of a chunk at once. Otherwise a process that writes much leaves hundreds of megabytes to the garbage collector. */
+export function releaseBuffer(chunk: Buffer): void {
   if (chunk.byteLength === chunk.buffer.byteLength && chunk.buffer instanceof ArrayBuffer) chunk.buffer.transfer(0);
 }

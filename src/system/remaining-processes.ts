@@ -1,42 +1,41 @@
+// Finds and ends what a command has left running. Its process group is known on every system. On Linux a process that left the group (`setsid`) is
+// found by a mark in its environment, among the processes started after the command. A process that removes the mark and leaves the group is not
+// found: only a sandbox with its own process ids contains it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { trySignal } from './signals.ts';
 
-/**
- * What is left of a command. Its process group is known everywhere. What has left the group (`setsid`) is found on Linux by a mark in its
- * environment, among the processes that came after the command. A program that takes the mark away and leaves the group is not found:
- * only a sandbox with its own process ids holds that one.
- */
-export interface Command {
-  /** Of the first process, and of the group that it leads. */
+export interface ProcessGroup {
+  /** Of the first process, which leads the group. */
   pid: number;
-  /** `NAME=value`, as it stands in the environment of all that it started. */
+  /** `NAME=value`, as it is in the environment of everything the group has started. */
   mark: string;
 }
 
 export const graceMs = 2000;
 const pollMs = 25;
-/** How long after the kill the system may take to be done with it. */
+/** How long the kernel may take to remove a killed process. */
 const reapMs = 300;
 
-export interface Leftover {
+export interface RemainingProcess {
   pid: number;
   name: string;
-  /** Of the process group it is in. */
+  /** The process group it is in. */
   group: number;
 }
 
-export function leftovers(command: Command): Leftover[] {
-  const later = processesFrom(command.pid);
-  if (later === null) return isAlive(-command.pid) ? [{ pid: command.pid, name: 'its process group', group: command.pid }] : [];
+export function findRemaining(group: ProcessGroup): RemainingProcess[] {
+  const later = listProcessesFrom(group.pid);
+  if (later === null) return trySignal(-group.pid, 0) ? [{ pid: group.pid, name: 'its process group', group: group.pid }] : [];
   return later.flatMap((pid) => {
-    const found = look(pid);
+    const found = readStat(pid);
     if (found === null || found.state === 'Z' || found.state === 'X') return [];
-    return found.group === command.pid || isMarked(pid, command.mark) ? [found] : [];
+    return found.group === group.pid || isMarked(pid, group.mark) ? [found] : [];
   });
 }
 
-/** Null where the system does not tell. */
-function processesFrom(pid: number): number[] | null {
+/** Null if the system has no /proc. */
+function listProcessesFrom(pid: number): number[] | null {
   if (process.platform !== 'linux') return null;
   try {
     const all = readdirSync('/proc').map(Number);
@@ -46,42 +45,32 @@ function processesFrom(pid: number): number[] | null {
   }
 }
 
-/** Asks all of it to stop, waits up to 2 s, kills. Gives what could not be ended. `grace`: less where it was asked before. */
-export async function endAll(command: Command, grace = graceMs): Promise<Leftover[]> {
-  let left = leftovers(command);
-  tell(command, left, 'SIGTERM');
-  // What is stopped hears nothing else.
-  tell(command, left, 'SIGCONT');
-  for (const end = performance.now() + grace; left.length > 0 && performance.now() < end; left = leftovers(command)) await sleep(pollMs);
-  for (const end = performance.now() + reapMs; left.length > 0 && performance.now() < end; left = leftovers(command)) {
-    tell(command, left, 'SIGKILL');
+/** Sends SIGTERM, waits up to `grace` ms, then kills. Returns the processes that could not be ended. Pass a shorter `grace` if they were already asked. */
+export async function endRemaining(group: ProcessGroup, grace = graceMs): Promise<RemainingProcess[]> {
+  let left = findRemaining(group);
+  signalAll(group, left, 'SIGTERM');
+  // A stopped process receives SIGTERM only after SIGCONT.
+  signalAll(group, left, 'SIGCONT');
+  for (const end = performance.now() + grace; left.length > 0 && performance.now() < end; left = findRemaining(group)) await sleep(pollMs);
+  for (const end = performance.now() + reapMs; left.length > 0 && performance.now() < end; left = findRemaining(group)) {
+    signalAll(group, left, 'SIGKILL');
     await sleep(pollMs);
   }
   return left;
 }
 
-/** Nobody is told twice. */
-function tell({ pid }: Command, left: Leftover[], signal: NodeJS.Signals): void {
-  if (left.some(({ group }) => group === pid)) send(-pid, signal);
-  for (const each of left) if (each.group !== pid) send(each.pid, signal);
+/** Signals the group as a whole and each process outside it, so that no process is signalled twice. */
+function signalAll({ pid }: ProcessGroup, left: RemainingProcess[], signal: NodeJS.Signals): void {
+  if (left.some(({ group }) => group === pid)) trySignal(-pid, signal);
+  for (const each of left) if (each.group !== pid) trySignal(each.pid, signal);
 }
 
-function send(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-const isAlive = (pid: number): boolean => send(pid, 0);
-
-interface Found extends Leftover {
+interface ProcessStat extends RemainingProcess {
   state: string;
 }
 
-/** The name stands in parentheses and may hold any characters, so the rest is counted from its end. */
-function look(pid: number): Found | null {
+/** The name is in parentheses and may contain any character, so the other fields are counted from its end. Null if the process is gone. */
+function readStat(pid: number): ProcessStat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const end = text.lastIndexOf(')');
@@ -92,6 +81,7 @@ function look(pid: number): Found | null {
   }
 }
 
+/** False also for processes that are gone or belong to another user. */
 function isMarked(pid: number, mark: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark);

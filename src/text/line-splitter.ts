@@ -1,20 +1,27 @@
-/** Splits what comes in into lines. Of a line that gets longer than `max` bytes nothing more is kept, and `onOverflow` is called once. */
-export function lineReader(max: number, onLine: (line: Buffer) => void, onOverflow: () => void): (chunk: Buffer) => void {
+// Splits a byte stream into lines of bounded length.
+
+const newline = 10;
+
+/**
+ * Pass chunks to the returned function; `onLine` gets each line without its line break. A line longer than `max` bytes ends the splitting: `onOverflow` is
+ * called once and nothing more is kept.
+ */
+export function createLineSplitter(max: number, onLine: (line: Buffer) => void, onOverflow: () => void): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let size = 0;
-  let over = false;
+  let hasOverflowed = false;
   return (chunk) => {
     let rest = chunk;
-    while (!over && rest.length > 0) {
-      const end = rest.indexOf(10);
+    while (!hasOverflowed && rest.length > 0) {
+      const end = rest.indexOf(newline);
       const part = end === -1 ? rest : rest.subarray(0, end);
       size += part.length;
       if (size > max) {
-        over = true;
+        hasOverflowed = true;
         parts = [];
         return onOverflow();
       }
-      // Copied, because a small piece would hold on to all that came with it.
+      // Copied, because a small part would keep the whole chunk in memory.
       parts.push(end === -1 ? Buffer.from(part) : part);
       if (end === -1) return;
       const line = parts.length === 1 ? part : Buffer.concat(parts);

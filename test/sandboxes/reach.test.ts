@@ -289,7 +289,7 @@ describe.runIf(onLinux)('what is closed in the workspace', () => {
     symlinkSync('shared.json', join(workspace, '.mcp.json'));
     const { output } = await shell(workspace, 'echo bad > shared.json; echo bad > .mcp.json; rm .mcp.json; echo bad > .mcp.json; ls');
     expect(readFileSync(join(workspace, 'shared.json'), 'utf8')).toBe('mine');
-    expect(output).toContain('may not be made by a command');
+    expect(output).toContain('may not be created by a command');
     expect(existsSync(join(workspace, '.mcp.json'))).toBe(false);
   });
 

@@ -28,7 +28,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { checkInvariants, type InvariantOptions } from '../../src/testing/invariants.ts';
-import { tools as builtInTools, directories } from '../../src/tools/index.ts';
+import { workspaceTools as builtInTools, workspaceReader } from '../../src/tools/index.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
 
 export interface WorldOptions {
@@ -99,7 +99,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     tools: [...builtInTools, ...own],
     dialect: native,
     host: inlineHost,
-    workspaces: given.clock ? memoryFiles(given.files ?? {}) : directories,
+    workspaces: given.clock ? memoryFiles(given.files ?? {}) : workspaceReader,
     memories: given.memories ?? createMemoryNotes().memories,
     callModel: createModelCaller(clock),
     compileSchema,

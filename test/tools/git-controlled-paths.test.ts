@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { settingsOf } from '../../src/tools/files/git-config.ts';
-import { gitPlaces } from '../../src/tools/files/git-controlled-paths.ts';
+import { parseGitConfig } from '../../src/tools/files/git-config.ts';
+import { findGitControlledPaths } from '../../src/tools/files/git-controlled-paths.ts';
 import { write } from '../../src/tools/write.ts';
 import { call, makeWorkspace } from './support.ts';
 
@@ -30,13 +30,13 @@ test.each<[string, Record<string, string>]>([
   ['a worktree', { '.git': 'gitdir: r/worktrees/w', 'r/worktrees/w/commondir': '../..', 'r/config': '[core]hooksPath=tools/hooks' }],
   ['the configuration of the user', { '.git/config': '', '../outside/.gitconfig': '[core]\n\thooksPath = tools/hooks\n' }],
   ['the same, elsewhere', { '.git/config': '', '../outside/.config/git/config': '[core]\n\thooksPath = tools/hooks\n' }],
-])('the folder of core.hooksPath is not written: %s', async (_, files) => {
+])('the directory of core.hooksPath is protected: %s', async (_, files) => {
   const { workspace, outside } = makeWorkspace();
   put(workspace, files);
-  expect((await gitPlaces(realpathSync(workspace), { HOME: outside })).named).toContain('tools/hooks');
+  expect((await findGitControlledPaths(realpathSync(workspace), { HOME: outside })).configured).toContain('tools/hooks');
 });
 
-test('nor by the tool, nor the files of configuration that are included, nor hooks in the top folder', async () => {
+test('the write tool protects hooks, included configuration files and hooks at the top of the workspace', async () => {
   const { workspace } = makeWorkspace();
   put(workspace, { '.git/config': '[core] hooksPath = tools/hooks # ours\n[include] path = ../shared.gitconfig\n[core] hooksPath = .' });
   for (const path of ['tools/hooks/pre-commit', 'shared.gitconfig', 'pre-commit'])
@@ -48,13 +48,13 @@ test('nor by the tool, nor the files of configuration that are included, nor hoo
   expect((await call(write, workspace, { path: 'tools/x', content: 'x' })).isError).toBeUndefined();
 });
 
-test('a repository above: what it names in the workspace', async () => {
+test('a repository above the workspace: paths that it names in the workspace are protected', async () => {
   const { workspace, outside } = makeWorkspace();
   put(dirname(workspace), { '.git/config': '[core] hooksPath = workspace/hooks' });
-  expect(await gitPlaces(realpathSync(workspace), { HOME: outside })).toEqual({ repository: [], named: ['hooks'] });
+  expect(await findGitControlledPaths(realpathSync(workspace), { HOME: outside })).toEqual({ repository: [], configured: ['hooks'] });
 });
 
-test('a workspace that is a repository itself', async () => {
+test('a workspace that is itself a repository is protected', async () => {
   const { workspace } = makeWorkspace();
   execFileSync('git', ['init', '-q', '--bare', workspace], { env: asGit });
   for (const path of ['config', 'hooks/pre-commit', 'HEAD'])
@@ -77,7 +77,7 @@ const line = fc.oneof(
   fc.constantFrom('[core]', '[Include] ', '[a "b\\"]c"]\n', '# [c]\n', '\n', ' \t', 'flag\n', 'flag # c\n', ';\\\n'),
 );
 
-test('settings are those that git finds, wherever git takes the file', { timeout: 60_000 }, () => {
+test('the parser finds the same settings as git, in every file that git accepts', { timeout: 60_000 }, () => {
   const { workspace } = makeWorkspace();
   const file = join(workspace, 'config');
   let taken = 0;
@@ -95,7 +95,7 @@ test('settings are those that git finds, wherever git takes the file', { timeout
           return { key: `${key.split('.')[0]}.${key.split('.').at(-1)}`, value: value.join('\n') };
         });
       taken += theirs.length;
-      expect(settingsOf(text)).toEqual(theirs);
+      expect(parseGitConfig(text)).toEqual(theirs);
     }),
     { numRuns: 400 },
   );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { toMarkdown } from '../../src/tools/web/html-to-markdown.ts';
+import { htmlToMarkdown } from '../../src/tools/web/html-to-markdown.ts';
 
-const convert = (html: string) => toMarkdown(html, 'https://example.com/dir/page', new AbortController().signal);
+const convert = (html: string) => htmlToMarkdown(html, 'https://example.com/dir/page', new AbortController().signal);
 
 test.each([
   { name: 'headings and paragraphs', html: '<h1>A</h1><p>b\n  c</p><h3> D </h3>e', text: '# A\n\nb c\n\n### D\n\ne' },
@@ -45,14 +45,14 @@ test.each([
   { name: 'nothing', html: '', text: '' },
 ])('$name', async ({ html, text }) => expect(await convert(html)).toEqual({ title: null, text, cut: false }));
 
-test('the title, once', async () => {
+test('the title is taken once', async () => {
   expect(await convert('<head><title>\n One &amp;\n two </title></head><body>x<svg><title>no</title></svg>')).toMatchObject({
     title: 'One & two',
     text: 'x',
   });
 });
 
-describe('pages made to take for ever', () => {
+describe('pages designed to be slow', () => {
   const pages: Record<string, string> = {
     'deep nesting': '<div>'.repeat(1_000_000),
     'deep lists': '<ul><li>x'.repeat(500_000),
@@ -82,8 +82,8 @@ describe('pages made to take for ever', () => {
     expect(worst).toBeLessThan(1000);
   });
 
-  test('stops when it is told to', async () => {
+  test('stops when it is aborted', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
-    await expect(toMarkdown('x', 'https://example.com', signal)).rejects.toThrow('enough');
+    await expect(htmlToMarkdown('x', 'https://example.com', signal)).rejects.toThrow('enough');
   });
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 export const canary = 'CANARY-OF-THE-OUTSIDE';
 
-export interface Ground extends AsyncDisposable {
+export interface PathFixture extends AsyncDisposable {
   workspace: string;
   outside: string;
   /** The path of an entry, with the places of this ground in it. */
@@ -46,7 +46,7 @@ const links: Record<string, string> = {
   'settings-link': '.claude',
 };
 
-export async function makeGround(): Promise<Ground> {
+export async function createPathFixture(): Promise<PathFixture> {
   const base = mkdtempSync(join(tmpdir(), 'retinue-paths-'));
   const [workspace, outside] = [join(base, 'workspace'), join(base, 'outside')];
   const places = (text: string) => text.replaceAll('{workspace}', workspace).replaceAll('{outside}', outside);

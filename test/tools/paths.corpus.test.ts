@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AnyTool, ToolResult } from '../../src/ports/tool.ts';
 import { edit } from '../../src/tools/edit.ts';
-import { directories } from '../../src/tools/files/workspace-reader.ts';
+import { workspaceReader } from '../../src/tools/files/workspace-reader.ts';
 import { glob } from '../../src/tools/glob.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';
 import { read } from '../../src/tools/read.ts';
 import { write } from '../../src/tools/write.ts';
-import { canary, type Ground, makeGround } from './path-fixture.ts';
+import { canary, createPathFixture, type PathFixture } from './path-fixture.ts';
 import { call } from './support.ts';
 
 interface Entry {
@@ -22,7 +22,7 @@ interface Entry {
 
 const entries = JSON.parse(readFileSync(join(import.meta.dirname, '../fixtures/paths.json'), 'utf8')) as Entry[];
 
-test('the corpus has its size, and each path stands there once', () => {
+test('the corpus is complete and has no duplicates', () => {
   expect(entries.length).toBeGreaterThanOrEqual(240);
   expect(new Set(entries.map(({ path }) => path)).size).toBe(entries.length);
 });
@@ -30,10 +30,10 @@ test('the corpus has its size, and each path stands there once', () => {
 describe.each([...Map.groupBy(entries, ({ kind }) => kind)])('%s', (_, those) => {
   test(`${those.length} paths`, { timeout: 60_000 }, async () => {
     // What is refused leaves the ground as it was: it is made anew only after something was written.
-    let ground: Ground | null = null;
+    let ground: PathFixture | null = null;
     try {
       for (const { path, allowed } of those) {
-        ground ??= await makeGround();
+        ground ??= await createPathFixture();
         const before = ground.guarded();
         const { done, outputs } = await everyTool(ground, ground.pathOf(path));
         expect(done, JSON.stringify(path)).toEqual(allowed);
@@ -50,7 +50,7 @@ describe.each([...Map.groupBy(entries, ({ kind }) => kind)])('%s', (_, those) =>
 });
 
 /** Who did something with the path, and all that was said. */
-async function everyTool({ workspace }: Ground, path: string): Promise<{ done: string[]; outputs: string[] }> {
+async function everyTool({ workspace }: PathFixture, path: string): Promise<{ done: string[]; outputs: string[] }> {
   const memo = new Map<string, string>();
   const made: Record<string, ToolResult> = {};
   const use = (tool: AnyTool, input: object, kept = memo) => tryIt(() => call(tool, workspace, { path, ...input }, { memo: kept }));
@@ -76,6 +76,6 @@ async function tryIt(work: () => Promise<ToolResult>): Promise<ToolResult> {
 }
 
 async function inBrief(workspace: string, path: string): Promise<ToolResult> {
-  const file = await directories.read(workspace, path, 1000);
+  const file = await workspaceReader.read(workspace, path, 1000);
   return file.ok ? { output: file.text } : { output: file.reason, isError: true };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPublic } from '../../src/tools/web/public-address.ts';
+import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 
 test.each([
   '0.0.0.0',
@@ -55,7 +55,7 @@ test.each([
   '2130706433',
   '0x7f.1',
   '',
-])('%s is not public', (address) => expect(isPublic(address)).toBe(false));
+])('%s is not public', (address) => expect(isPublicAddress(address)).toBe(false));
 
 test.each([
   '1.1.1.1',
@@ -73,4 +73,4 @@ test.each([
   '2600:1:2:3:4:5efe:a00:1',
   '2600:5efe::1',
   '2600:1:2:3:4:5:6:5efe',
-])('%s is public', (address) => expect(isPublic(address)).toBe(true));
+])('%s is public', (address) => expect(isPublicAddress(address)).toBe(true));

@@ -8,7 +8,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { isRetinueError } from '../../src/contract/error.ts';
 import type { Subject } from '../../src/ports/subject.ts';
 import { loadParser } from '../../src/tools/shell/analysis/parser.ts';
-import { shownWords } from '../../src/tools/shell/analysis/read-word.ts';
+import { createLiteralWord, formatWords } from '../../src/tools/shell/analysis/read-word.ts';
 import { shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
 import { startedBy } from './real-bash.ts';
 import { calm, mangled, script } from './shell-generator.ts';
@@ -60,7 +60,7 @@ function subjectsOrNone(text: string): Subject[][] {
 
 /** Word for word, under the text that an ordinary pattern allows. */
 function isReported(call: string[], subjects: Subject[]): boolean {
-  const text = shownWords(call.map((word) => ({ text: word, bare: word, literal: true, loose: null, mask: word })));
+  const text = formatWords(call.map(createLiteralWord));
   return subjects.some((subject) => typeof subject === 'string' && (subject === text || isExpanded(subject, call)));
 }
 
@@ -73,6 +73,6 @@ function isExpanded(subject: string, call: string[]): boolean {
 function isNamed([name]: string[], subjects: Subject[]): boolean {
   return subjects.some((subject) => {
     const { text, unsafe } = typeof subject === 'string' ? { text: subject } : subject;
-    return text.split(' ', 1)[0] === name || unsafe === 'nobody knows which program it starts';
+    return text.split(' ', 1)[0] === name || unsafe === 'the program it starts is known only when it runs';
   });
 }

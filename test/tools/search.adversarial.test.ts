@@ -68,7 +68,7 @@ describe('regex bombs', () => {
 });
 
 describe('trees', () => {
-  test('pipes, endless links and sparse files on the way', async () => {
+  test('pipes, circular links and sparse files do not stop the search', async () => {
     const { workspace } = makeWorkspace();
     execFileSync('mkfifo', [join(workspace, 'pipe')]);
     symlinkSync('.', join(workspace, 'loop'));
@@ -81,7 +81,7 @@ describe('trees', () => {
     expect(await timed(glob, workspace, { pattern: '**' })).toBe('line\nsparse');
   });
 
-  test('a pipe in the place of .gitignore ends the search after a second, not the process', async () => {
+  test('a pipe instead of .gitignore ends the search after a second, not the process', async () => {
     const { workspace } = makeWorkspace();
     writeFileSync(join(workspace, 'a'), 'needle');
     execFileSync('mkfifo', [join(workspace, '.gitignore')]);

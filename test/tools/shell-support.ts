@@ -3,7 +3,7 @@ import type { RuleAction, Ruleset } from '../../src/contract/grant.ts';
 import { decideCall, parseRule, toolRuleset } from '../../src/rules/policy.ts';
 import { shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
 
-export function owner(...rules: string[]): Ruleset[] {
+export function ownerRules(...rules: string[]): Ruleset[] {
   return [{ kind: 'owner', owner: 'test', rules: rules.map(parseRule) }];
 }
 
@@ -12,7 +12,7 @@ export function narrowedTo(...tools: string[]): Ruleset {
 }
 
 /** As the kernel decides: what is refused is denied whatever the rules. */
-export function actionOf(rules: Ruleset[], command: string, workspace = '/nowhere/workspace'): RuleAction {
+export function decideCommand(rules: Ruleset[], command: string, workspace = '/nowhere/workspace'): RuleAction {
   try {
     return decideCall(rules, { tool: 'bash', subjects: shellSubjects(command, workspace) }).action;
   } catch (error) {

@@ -1,18 +1,17 @@
+// Diffs of the changes that tools make.
 import type { StructuredPatch } from 'diff';
-import { plural } from '../text.ts';
-
-/** Diffs that the runtime computes of what its tools change. */
+import { formatCount } from '../text.ts';
 
 const maxSide = 2 * 1024 * 1024;
 const maxChars = 20_000;
 const context = 3;
-/** The search for the shortest diff is given up after this long; a coarse one then stands in. */
+/** After this long the search for the shortest diff ends, and a coarse diff is used. */
 const searchMs = 200;
 
 type Hunk = StructuredPatch['hunks'][number];
 
-/** `bytes` is the size of the whole diff, `text` at most 20,000 characters of it and a notice. Null: binary, too large, or no change. */
-export async function diffOf(
+/** `bytes` is the size of the whole diff, `text` at most 20,000 characters of it with a notice. Null if binary, too large or unchanged. */
+export async function createDiff(
   path: string,
   before: Buffer | 'large' | null,
   after: Buffer,
@@ -28,15 +27,15 @@ export async function diffOf(
     newFileName: names[1],
     oldHeader: undefined,
     newHeader: undefined,
-    hunks: [coarse(old, now)],
+    hunks: [coarseHunk(old, now)],
   };
   const text = formatPatch(patch, FILE_HEADERS_ONLY);
-  return { text: cutLines(text, maxChars), bytes: Buffer.byteLength(text) };
+  return { text: cutDiff(text, maxChars), bytes: Buffer.byteLength(text) };
 }
 
-/** One hunk from the first line that differs to the last one. */
-function coarse(before: string, after: string): Hunk {
-  const [old, now] = [linesOf(before), linesOf(after)];
+/** One hunk from the first line that differs to the last. */
+function coarseHunk(before: string, after: string): Hunk {
+  const [old, now] = [splitLines(before), splitLines(after)];
   const most = Math.min(old.length, now.length);
   let same = 0;
   while (same < most && old[same] === now[same]) same++;
@@ -61,13 +60,13 @@ function coarse(before: string, after: string): Hunk {
 }
 
 /** Each line with its line break. */
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
-/** Whole lines, at most so many characters, and what is missing. */
-export function cutLines(text: string, chars: number): string {
+/** Keeps whole lines up to so many characters, and a notice of how much is missing. */
+export function cutDiff(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const kept = text.slice(0, text.lastIndexOf('\n', chars - 1) + 1);
-  return `${kept}[diff cut: ${plural(text.length - kept.length, 'character')} of ${text.length} left out]\n`;
+  return `${kept}[diff cut: ${formatCount(text.length - kept.length, 'character')} of ${text.length} left out]\n`;
 }

@@ -1,14 +1,13 @@
-// Git's configuration files, read as git reads them. What git would not accept is skipped to the end of its line: rather too much is found than
-// too little.
+// Parses configuration files of git as git does. Invalid lines are skipped, not rejected: finding too many settings is safer than too few.
 
-export interface Setting {
-  /** In small letters, with its section, without a subsection: `core.hookspath`, `include.path`. */
+export interface GitSetting {
+  /** In lower case, with its section but without a subsection: `core.hookspath`, `include.path`. */
   key: string;
   value: string;
 }
 
-export function settingsOf(text: string): Setting[] {
-  const found: Setting[] = [];
+export function parseGitConfig(text: string): GitSetting[] {
+  const found: GitSetting[] = [];
   const from = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
   let section = '';
   let at = 0;
@@ -22,27 +21,27 @@ export function settingsOf(text: string): Setting[] {
       at += header[0].length;
     } else if (name !== null) {
       const begin = at + name[0].length;
-      const { value, end } = name[2] === '=' ? valueAt(from, begin) : { value: '', end: lineEnd(from, begin) };
+      const { value, end } = name[2] === '=' ? parseValue(from, begin) : { value: '', end: findLineEnd(from, begin) };
       found.push({ key: `${section}.${name[1]}`.toLowerCase(), value });
       at = end;
-    } else at = lineEnd(from, at);
+    } else at = findLineEnd(from, at);
   }
   return found;
 }
 
 const escapes: Record<string, string> = { n: '\n', t: '\t', b: '\b', '\n': '' };
 
-/** Up to the end of its line: without comments, quotes and the blanks around it. */
-function valueAt(text: string, begin: number): { value: string; end: number } {
+/** The value up to the end of its line, without comments, quotes and surrounding blanks. */
+function parseValue(text: string, begin: number): { value: string; end: number } {
   let value = '';
-  /** What is kept though it ends with blanks: they stood in quotes. */
+  /** Length of the part whose trailing blanks are kept, because they were quoted. */
   let kept = 0;
   let quoted = false;
   let at = begin;
   for (; at < text.length && text[at] !== '\n'; at++) {
     const char = text[at] as string;
     if (char === '"') quoted = !quoted;
-    else if (!quoted && (char === '#' || char === ';')) return { value: trimmed(value, kept), end: lineEnd(text, at) };
+    else if (!quoted && (char === '#' || char === ';')) return { value: trimmed(value, kept), end: findLineEnd(text, at) };
     else if (char === '\\' && at + 1 < text.length) {
       const next = text[++at] as string;
       value += escapes[next] ?? next;
@@ -57,7 +56,7 @@ function trimmed(value: string, kept: number): string {
   return value.slice(0, kept) + value.slice(kept).trimEnd();
 }
 
-function lineEnd(text: string, at: number): number {
+function findLineEnd(text: string, at: number): number {
   const end = text.indexOf('\n', at);
   return end === -1 ? text.length : end;
 }

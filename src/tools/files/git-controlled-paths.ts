@@ -1,33 +1,38 @@
+// Paths that git obeys because of its configuration: hooks, included files, repositories outside `.git`.
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { settingsOf } from './git-config.ts';
-import { inside } from './paths.ts';
+import { parseGitConfig } from './git-config.ts';
+import { pathInside } from './paths.ts';
+import { readStart } from './read-file.ts';
 
-/** As paths inside the workspace; what lies outside is out of reach anyway. They need not exist. */
-export interface GitPlaces {
-  /** A repository elsewhere than in `.git`: one that a file `.git` points to, or the workspace itself. */
+/** Paths inside the workspace, which need not exist. Paths outside are out of reach of tools anyway. */
+export interface GitControlledPaths {
+  /** A repository that is not in `.git`: one that a file `.git` points to, or the workspace itself. */
   repository: string[];
-  /** What configuration names for git to obey: folders of hooks, and further files of configuration. */
-  named: string[];
+  /** Paths that the configuration makes git obey: directories of hooks, and included configuration files. */
+  configured: string[];
 }
 
-/** What git obeys in a workspace besides `.git`, by the repository's, the user's and the system's configuration. */
-export async function gitPlaces(root: string, env: Record<string, string | undefined> = process.env): Promise<GitPlaces> {
-  const { top, own } = await repositoryOf(root);
-  const pointer = /^gitdir:\s*(.+)$/m.exec(await textOf(own))?.[1]?.trim();
-  const folder = pointer === undefined ? own : resolve(top, pointer);
-  const shared = resolve(folder, (await textOf(join(folder, 'commondir'))).trim() || '.');
+/** Finds what git obeys in a workspace besides `.git`, according to the configuration of the repository, the user and the system. */
+export async function findGitControlledPaths(
+  root: string,
+  env: Record<string, string | undefined> = process.env,
+): Promise<GitControlledPaths> {
+  const { top, own } = await findRepository(root);
+  const pointer = /^gitdir:\s*(.+)$/m.exec(await readText(own))?.[1]?.trim();
+  const directory = pointer === undefined ? own : resolve(top, pointer);
+  const shared = resolve(directory, (await readText(join(directory, 'commondir'))).trim() || '.');
   const home = env.HOME || homedir();
-  const files = [join(shared, 'config'), join(folder, 'config.worktree'), ...configurationsOf(env, home)];
-  const named = await namedIn(files, { root, top, home });
-  const repository = await within(root, own === top ? bareNames.map((name) => join(top, name)) : [folder, shared]);
+  const files = [join(shared, 'config'), join(directory, 'config.worktree'), ...configFiles(env, home)];
+  const configured = await readConfiguredPaths(files, { root, top, home });
+  const repository = await realPathsInside(root, own === top ? bareNames.map((name) => join(top, name)) : [directory, shared]);
   const isApart = (path: string) => !repository.some((other) => path === other || path.startsWith(`${other}/`));
-  return { repository, named: (await within(root, named)).filter(isApart) };
+  return { repository, configured: (await realPathsInside(root, configured)).filter(isApart) };
 }
 
-/** All that makes a folder a repository, or says what git does in it. */
+/** The files that make a directory a repository or configure git in it. */
 const bareNames = 'HEAD config config.worktree commondir hooks info modules objects packed-refs refs worktrees'.split(' ');
 const hookNames = (
   'applypatch-msg commit-msg fsmonitor-watchman p4-changelist p4-post-changelist p4-pre-submit p4-prepare-changelist post-applypatch post-checkout ' +
@@ -35,17 +40,17 @@ const hookNames = (
   'pre-rebase pre-receive prepare-commit-msg proc-receive push-to-checkout reference-transaction sendemail-validate update'
 ).split(' ');
 
-/** Where git would find one, from the workspace upwards: the folder of files, and what stands for the repository. */
-async function repositoryOf(root: string): Promise<{ top: string; own: string }> {
+/** The repository that git would find from the workspace upwards: `top` is the working tree, `own` its `.git` or the bare repository itself. */
+async function findRepository(root: string): Promise<{ top: string; own: string }> {
   for (let top = root; ; top = dirname(top)) {
-    if (await isThere(join(top, '.git'))) return { top, own: join(top, '.git') };
-    const parts = await Promise.all(['HEAD', 'objects', 'refs'].map((name) => isThere(join(top, name))));
+    if (await exists(join(top, '.git'))) return { top, own: join(top, '.git') };
+    const parts = await Promise.all(['HEAD', 'objects', 'refs'].map((name) => exists(join(top, name))));
     if (parts.every(Boolean)) return { top, own: top };
     if (dirname(top) === top) return { top: root, own: join(root, '.git') };
   }
 }
 
-function configurationsOf(env: Record<string, string | undefined>, home: string): string[] {
+function configFiles(env: Record<string, string | undefined>, home: string): string[] {
   const system = ['/etc/gitconfig', '/usr/local/etc/gitconfig', '/opt/homebrew/etc/gitconfig'];
   const user = [join(env.XDG_CONFIG_HOME || join(home, '.config'), 'git', 'config'), join(home, '.gitconfig')];
   return [...system, ...user, ...[env.GIT_CONFIG_SYSTEM, env.GIT_CONFIG_GLOBAL].flatMap((path) => path || [])];
@@ -53,13 +58,13 @@ function configurationsOf(env: Record<string, string | undefined>, home: string)
 
 const maxFiles = 100;
 
-/** Through what is included, whatever the condition: it may come to hold. */
-async function namedIn(files: string[], { root, top, home }: { root: string; top: string; home: string }): Promise<string[]> {
+/** Follows every include, whatever its condition, because the condition may become true later. */
+async function readConfiguredPaths(files: string[], { root, top, home }: { root: string; top: string; home: string }): Promise<string[]> {
   const todo = [...new Set(files)];
   const hooks: string[] = [];
   for (let n = 0; n < todo.length && n < maxFiles; n++) {
     const file = todo[n] as string;
-    for (const { key, value } of settingsOf(await textOf(file))) {
+    for (const { key, value } of parseGitConfig(await readText(file))) {
       if (value === '') continue;
       const path = value.replace(/^~(?=\/|$)/, home);
       if (key === 'core.hookspath') hooks.push(resolve(top, path));
@@ -67,24 +72,24 @@ async function namedIn(files: string[], { root, top, home }: { root: string; top
       if (included !== null && !todo.includes(included)) todo.push(included);
     }
   }
-  // The workspace as a folder of hooks cannot be closed as a whole.
+  // If the workspace itself is the directory of hooks, only the names of hooks can be protected.
   return [...hooks.flatMap((path) => (path === root ? hookNames.map((name) => join(root, name)) : path)), ...todo];
 }
 
-async function within(root: string, paths: string[]): Promise<string[]> {
-  const real = await Promise.all([...new Set(paths)].flatMap((path) => [path, realOf(path)]));
-  const found = [...new Set(real.flatMap((path) => inside([root], path) ?? []))].filter((path) => path !== '');
-  // What lies in another one, or in .git, is closed with it.
+async function realPathsInside(root: string, paths: string[]): Promise<string[]> {
+  const real = await Promise.all([...new Set(paths)].flatMap((path) => [path, resolveExisting(path)]));
+  const found = [...new Set(real.flatMap((path) => pathInside([root], path) ?? []))].filter((path) => path !== '');
+  // A path inside another one, or inside .git, is protected with it.
   return found.filter((path) => !path.startsWith('.git/') && path !== '.git' && !found.some((other) => path.startsWith(`${other}/`)));
 }
 
-/** Names at the end that do not exist are kept. */
-async function realOf(path: string): Promise<string> {
+/** The real path. Missing names at the end are kept. */
+async function resolveExisting(path: string): Promise<string> {
   const real = await realpath(path).catch(() => null);
-  return real ?? (dirname(path) === path ? path : join(await realOf(dirname(path)), basename(path)));
+  return real ?? (dirname(path) === path ? path : join(await resolveExisting(dirname(path)), basename(path)));
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,
@@ -93,16 +98,13 @@ async function isThere(path: string): Promise<boolean> {
 
 const maxBytes = 1024 ** 2;
 
-/** The beginning of a file; '' where there is none. */
-async function textOf(path: string): Promise<string> {
+/** The beginning of a file; '' if it does not exist or cannot be read, in which case git cannot obey it either. */
+async function readText(path: string): Promise<string> {
   let file: FileHandle | null = null;
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await file.stat();
-    if (!stats.isFile()) return '';
-    const size = Math.min(stats.size, maxBytes);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
-    return buffer.toString('utf8', 0, bytesRead);
+    return stats.isFile() ? (await readStart(file, Math.min(stats.size, maxBytes))).toString('utf8') : '';
   } catch {
     return '';
   } finally {

@@ -1,25 +1,25 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { inside, shown } from './paths.ts';
+import { displayPath, pathInside } from './paths.ts';
 
 /**
- * What rules match a path against: the path inside the workspace and, where links lead elsewhere, the real one as well, so that
- * a link does not get around a rule. A path outside stands as it is.
+ * What rules match for a path: the path inside the workspace and, if links lead elsewhere, the real path as well, so that a link cannot bypass a
+ * rule. A path outside the workspace is used as it is.
  */
 export function pathSubjects(path: string, workspace: string): string[] {
-  const root = realOf(workspace);
-  const asked = inside([root, workspace], path);
+  const root = resolveExisting(workspace);
+  const asked = pathInside([root, workspace], path);
   if (asked === null) return [path.toWellFormed()];
-  const real = realOf(join(root, asked));
-  const target = inside([root], real) ?? real;
-  return asked === target ? [shown(asked)] : [shown(asked), shown(target)];
+  const real = resolveExisting(join(root, asked));
+  const target = pathInside([root], real) ?? real;
+  return asked === target ? [displayPath(asked)] : [displayPath(asked), displayPath(target)];
 }
 
-/** The real path; names at the end that do not exist or cannot be looked at are kept. */
-function realOf(path: string): string {
+/** The real path. Names at the end that do not exist or cannot be read are kept. */
+function resolveExisting(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    return path === dirname(path) ? path : join(realOf(dirname(path)), basename(path));
+    return path === dirname(path) ? path : join(resolveExisting(dirname(path)), basename(path));
   }
 }

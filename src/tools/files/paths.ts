@@ -1,17 +1,14 @@
+// Paths of a workspace as text, and which of them are closed or protected. Nothing here reads the disk. A path inside the workspace is relative to it,
+// with `/` between its names; the workspace itself is ''.
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 
-/**
- * Paths of a workspace as text: nothing here looks at the disk. A path inside is written relative to the workspace with `/`
- * between its names; the workspace itself is ''.
- */
-
-/** Closed to every tool, wherever it lies in the workspace. */
+/** Closed to every tool, wherever it is in the workspace. */
 const closedName = '.retinue';
 const mayBeClosed = /retinu|[^\0-\x7f]/i;
 /**
- * What programs of the user's obey by themselves, on this machine, as soon as the folder is entered, opened or committed: nobody reads it
- * once more before it counts. Git looks at any depth (a folder with the file HEAD, objects and refs is a repository to it, so no file
- * of that name is made), the others at the top. Not here is what somebody starts or pushes by hand: scripts, build files, workflows.
+ * Protected paths: files that programs on the user's machine obey as soon as the directory is entered, opened or committed, without anybody reading
+ * them first. Git looks at any depth; a directory with HEAD, objects and refs is a repository for it, so tools create no file named HEAD. The
+ * others count at the top of the workspace only. Scripts, build files and workflows are not protected: somebody starts or pushes them.
  */
 const protectedNames = ['.git', closedName];
 const claude = ['agents', 'commands', 'hooks', 'plugins', 'settings.json', 'settings.local.json', 'skills'].map(
@@ -34,7 +31,7 @@ const agents = [
   ...['.qwen', '.roo', '.windsurf', '.zed', 'crush.json', '.crush.json', '.crush'],
 ];
 const editors = ['.vscode', '.idea', '.devcontainer', '.devcontainer.json', '.envrc'];
-/** Tools that run something when a shell enters the folder, by all the names under which they look for their file. */
+/** Tools that run something when a shell enters the directory, with every name of their file. */
 const mise = ['mise', '.mise', 'mise.local', '.mise.local', '.config/mise'].map((name) => `${name}.toml`);
 const shells = [...mise, 'mise/config.toml', '.mise', '.config/mise', '.rtx.toml'];
 const lefthook = ['lefthook', '.lefthook', 'lefthook-local', '.lefthook-local', '.config/lefthook', '.config/lefthook-local'].flatMap(
@@ -53,61 +50,61 @@ const hooks = [
 ];
 export const protectedPaths = ['retinue.config.json', ...claude, ...agents, ...editors, ...shells, ...hooks];
 
-/** Paths that may themselves be links: where they lead is closed or protected as well. */
+/** Paths that may be links: their targets are closed or protected as well. */
 export const closedAliases = [closedName];
 export const protectedAliases = ['.git', ...protectedPaths];
-/** What makes the workspace a repository to git: with a file HEAD it needs no `.git`. */
-export const gitNames = ['.git', 'HEAD'];
+/** Files that make the workspace a git repository: with a file HEAD it needs no `.git`. */
+export const gitRepositoryNames = ['.git', 'HEAD'];
 
-/** `path` as a path inside the first of `roots` that holds it, or null. `..` is taken away before any link is looked at. */
-export function inside(roots: string[], path: string): string | null {
+/** `path` relative to the first of `roots` that contains it, or null. `..` is removed as text, without following links. */
+export function pathInside(roots: string[], path: string): string | null {
   for (const root of roots) {
-    const between = relative(root, resolve(root, path));
-    if (between !== '..' && !between.startsWith(`..${sep}`) && !isAbsolute(between)) return between.split(sep).join('/');
+    const inside = relative(root, resolve(root, path));
+    if (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) return inside.split(sep).join('/');
   }
   return null;
 }
 
-export function segments(path: string): string[] {
+export function splitPath(path: string): string[] {
   return path === '' ? [] : path.split('/');
 }
 
-/** How a path is shown and what rules match against. */
-export function shown(path: string): string {
+/** The path as it is shown and as rules match it. */
+export function displayPath(path: string): string {
   return path === '' ? '.' : path;
 }
 
-/** Cheap for the names that a walk meets by the million. */
+/** Cheap, because a walk may call it millions of times. */
 export function isClosed(path: string): boolean {
   if (!mayBeClosed.test(path)) return false;
-  return segments(path).some((name) => fold(name) === closedName);
+  return splitPath(path).some((name) => foldName(name) === closedName);
 }
 
 export function isProtected(path: string): boolean {
-  const names = segments(path).map(fold);
+  const names = splitPath(path).map(foldName);
   if (names.at(-1) === 'head' || names.some((name) => protectedNames.includes(name))) return true;
   return protectedPaths.some((top) => isUnder(path, top));
 }
 
-/** Where package managers put names of files that lie in their own store. */
-const stores = /(?:^|\/)(?:node_modules|site-packages)\//;
+/** Where package managers put hard links to files in their own store. */
+const packageDirectories = /(?:^|\/)(?:node_modules|site-packages)\//;
 
-/** Whether a file at `path` may have further names: one that has may be somebody else's, outside the workspace. */
-export function mayBeShared(path: string): boolean {
-  return stores.test(path);
+/** Whether tools may read a file at `path` that has several hard links. Elsewhere its other name may be outside the workspace. */
+export function mayHaveHardLinks(path: string): boolean {
+  return packageDirectories.test(path);
 }
 
-/** Whether `path` is `top` or lies below it, on any file system's idea of equal names. */
+/** Whether `path` is `top` or below it, comparing names as loosely as any file system does. */
 export function isUnder(path: string, top: string): boolean {
-  const names = segments(path);
-  return segments(top).every((name, index) => names[index] !== undefined && fold(names[index]) === fold(name));
+  const names = splitPath(path);
+  return splitPath(top).every((name, index) => names[index] !== undefined && foldName(names[index]) === foldName(name));
 }
 
 /**
- * One spelling for all that some file system takes for the same name: case, composed forms, characters that HFS+ ignores, dots and spaces
- * at the end that Windows drops, and its short names (`GIT~1`).
+ * One spelling for all names that some file system treats as equal: case, composed forms, characters that HFS+ ignores, trailing dots and spaces
+ * that Windows drops, and its short names (`GIT~1`).
  */
-function fold(name: string): string {
+function foldName(name: string): string {
   const plain = name
     .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')

@@ -1,10 +1,12 @@
+// Reads some lines of a file in bounded memory.
 import type { FileHandle } from 'node:fs/promises';
+import { isBinary } from './read-file.ts';
 
 const sliceBytes = 262_144;
 const newline = 10;
 
-/** What to take of a file. Lines are counted from 1; `bytes` bounds the text taken, `scan` the bytes looked at. */
-export interface Wanted {
+/** Which lines to read, counted from 1. `bytes` bounds the returned text, `scan` the bytes read from disk. */
+export interface LineRange {
   offset: number;
   limit: number;
   bytes: number;
@@ -12,8 +14,8 @@ export interface Wanted {
   lineChars: number;
 }
 
-/** `lines` counts the lines up to the place where reading stopped, and `end` says why it stopped there. */
-export interface Taken {
+/** `lines`: how many lines the file has up to where reading stopped. `end`: why it stopped there. */
+export interface LinesRead {
   texts: string[];
   lines: number;
   end: 'file' | 'limit' | 'bytes' | 'scan';
@@ -21,16 +23,16 @@ export interface Taken {
 }
 
 /**
- * Takes some lines of a file, slice by slice: memory stays bounded whatever the size of file and lines. A NUL byte in the first
- * 8 KiB makes a file binary and nothing is taken of it. Rejects when `signal` fires.
+ * Reads lines slice by slice, so that memory stays bounded whatever the size of the file and its lines. A file with a NUL byte in its first 8 KiB is
+ * binary and is not read further. Rejects when `signal` fires.
  */
-export async function takeLines(file: FileHandle, wanted: Wanted, signal: AbortSignal): Promise<Taken> {
+export async function readLines(file: FileHandle, wanted: LineRange, signal: AbortSignal): Promise<LinesRead> {
   const buffer = Buffer.allocUnsafe(sliceBytes);
-  const line = new Line(wanted.lineChars);
+  const line = new LineBuffer(wanted.lineChars);
   const texts: string[] = [];
   let lines = 0;
   let bytes = 0;
-  const stopped = (end: Taken['end']): Taken => {
+  const stopped = (end: LinesRead['end']): LinesRead => {
     if (line.open) lines++;
     if (line.open && lines >= wanted.offset) texts.push(line.take());
     return { texts, lines, end, binary: false };
@@ -40,7 +42,7 @@ export async function takeLines(file: FileHandle, wanted: Wanted, signal: AbortS
     const { bytesRead } = await file.read(buffer, 0, sliceBytes, position);
     if (bytesRead === 0) return stopped('file');
     const slice = buffer.subarray(0, bytesRead);
-    if (position === 0 && slice.subarray(0, 8192).includes(0)) return { texts, lines, end: 'file', binary: true };
+    if (position === 0 && isBinary(slice)) return { texts, lines, end: 'file', binary: true };
     position += bytesRead;
     for (let start = 0; start < bytesRead; ) {
       if (texts.length === wanted.limit) return stopped('limit');
@@ -66,7 +68,7 @@ export async function takeLines(file: FileHandle, wanted: Wanted, signal: AbortS
   return stopped('scan');
 }
 
-/** Byte by byte: a search for each line would take seconds over millions of short ones. */
+/** Byte by byte: calling indexOf for each of millions of short lines would take seconds. */
 function skipLines(slice: Buffer, start: number, count: number): { next: number; lines: number } {
   let lines = 0;
   let next = start;
@@ -74,8 +76,8 @@ function skipLines(slice: Buffer, start: number, count: number): { next: number;
   return { next, lines };
 }
 
-/** The line at hand: only as much of it is kept as can be shown. */
-class Line {
+/** The line being read. Keeps only as much of it as can be shown. */
+class LineBuffer {
   readonly #chars: number;
   #pieces: Buffer[] = [];
   #kept = 0;
@@ -89,7 +91,7 @@ class Line {
   add(piece: Buffer): void {
     this.open = true;
     this.#length += piece.length;
-    // A UTF-16 unit takes at most three bytes, so this many always hold the characters to be shown.
+    // A UTF-16 unit takes at most three bytes, so this many bytes always contain the characters to show.
     const room = Math.min(piece.length, this.#chars * 3 + 3 - this.#kept);
     if (room <= 0) return;
     this.#pieces.push(Buffer.from(piece.subarray(0, room)));
@@ -98,7 +100,7 @@ class Line {
 
   take(): string {
     const whole = Buffer.concat(this.#pieces).toString('utf8').replaceAll('\0', '\ufffd');
-    const text = whole.length <= this.#chars ? whole : `${cut(whole, this.#chars)} … [line cut: ${this.#length} bytes]`;
+    const text = whole.length <= this.#chars ? whole : `${cutChars(whole, this.#chars)} … [line cut: ${this.#length} bytes]`;
     this.#pieces = [];
     this.#kept = 0;
     this.#length = 0;
@@ -107,7 +109,7 @@ class Line {
   }
 }
 
-/** The first `chars` UTF-16 units of a text, one less where that would halve a character. */
-export function cut(text: string, chars: number): string {
+/** The first `chars` UTF-16 units of a text, or one less if that would split a character. */
+export function cutChars(text: string, chars: number): string {
   return text.slice(0, chars).replace(/[\ud800-\udbff]$/, '');
 }

@@ -1,75 +1,75 @@
+// Replaces one file of a workspace, for `write` and `edit`.
+//
+// 1. Protected files, files with hard links and anything but plain files are never changed.
+// 2. The replacement is atomic: readers see either the old or the new content.
+// 3. It happens only if the file is still the one that was read. For this process the last check and the rename are one step; another process has some
+//    microseconds in between.
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants, lstatSync, renameSync } from 'node:fs';
 import { access, lstat, open, unlink } from 'node:fs/promises';
 import type { Artifact } from '../../contract/artifact.ts';
-import { codeOf, kindOf, type Refusal, refuse } from '../refusal.ts';
-import { type Dir, entry, isAliasOf, locate, openDir, split } from './confine.ts';
-import { diffOf } from './diff.ts';
-import { comparedBytes, contentOf, seen, versionOf, versionOfContent } from './file-version.ts';
-import { gitPlaces } from './git-controlled-paths.ts';
-import { inside, isProtected, isUnder, protectedAliases, shown } from './paths.ts';
+import { describeKind, errorCode, type Refusal, refuse } from '../refusal.ts';
+import { entryPath, isAliasOf, locatePath, type OpenDirectory, openDirectory, splitParent } from './confine.ts';
+import { createDiff } from './diff.ts';
+import { hashContent, hashFile, lastSeenVersion, maxHashedBytes } from './file-version.ts';
+import { findGitControlledPaths } from './git-controlled-paths.ts';
+import { displayPath, isProtected, isUnder, pathInside, protectedAliases } from './paths.ts';
+import { readWhole } from './read-file.ts';
 
-/**
- * Changing one file of a workspace, for `write` and `edit`.
- *
- * 1. Nothing is changed that a user's programs obey, that has names elsewhere, or that is no plain file.
- * 2. The new text takes the old one's place at once: readers see one or the other.
- * 3. It does so only if the file is still the one that was looked at. The last look and the change are one step for everything
- *    in this process; another process has some microseconds to slip in between.
- */
-
-/** A place for a file: the open directory and the name in it. Whoever gets one closes the directory. */
-export interface Target {
+/** Where a file is written: the open directory and the name in it. The caller closes the directory. */
+export interface WriteTarget {
   path: string;
-  dir: Dir;
+  dir: OpenDirectory;
   name: string;
 }
 
-/** A file as it is now. `content` is null where it is too large to be held. */
-export interface Current {
+/** `content` is null if the file is too large to be held in memory. */
+export interface CurrentFile {
   stats: BigIntStats;
   version: string;
   content: Buffer | null;
 }
 
-export const stale = 'changed since you read it; read it again';
+export const staleMessage = 'changed since you read it; read it again';
 
-/** `create`: directories that are missing on the way are made. */
-export async function openTarget(
+/** With `create`, missing directories are created. */
+export async function openWriteTarget(
   workspace: string,
   asked: string,
   options: { create: boolean },
-): Promise<{ ok: true; target: Target } | Refusal> {
-  const located = await locate(workspace, asked);
+): Promise<{ ok: true; target: WriteTarget } | Refusal> {
+  const located = await locatePath(workspace, asked);
   if (!located.ok) return located;
   const { root, path } = located;
-  const plain = inside([root, workspace], asked) ?? path;
-  const obeyed = async () => {
-    if (await isAliasOf(root, path, protectedAliases)) return true;
-    const { repository, named } = await gitPlaces(root);
-    return [...repository, ...named].some((place) => isUnder(path, place));
-  };
-  if (isProtected(plain) || isProtected(path) || (await obeyed())) {
-    return refuse(`${shown(plain)} is protected: settings, hooks and agents that the user's programs obey are not written by tools`);
+  const plain = pathInside([root, workspace], asked) ?? path;
+  if (isProtected(plain) || isProtected(path) || (await isProtectedTarget(root, path))) {
+    return refuse(`${displayPath(plain)} is protected: tools do not write settings, hooks and agents that the user's programs obey`);
   }
-  const { parent, name } = split(path);
-  if (name === null) return refuse(`${shown(path)} is a directory`);
-  const opened = await openDir(root, parent, options);
+  const { parent, name } = splitParent(path);
+  if (name === null) return refuse(`${displayPath(path)} is a directory`);
+  const opened = await openDirectory(root, parent, options);
   return opened.ok ? { ok: true, target: { path, dir: opened.dir, name } } : opened;
 }
 
-/** What is there now, null for nothing, or why it must not be changed. Rejects with what the system says. */
-export async function lookAt({ dir, name, path }: Target): Promise<{ ok: true; current: Current | null } | Refusal> {
-  const at = entry(dir, name);
+/** Whether a real path is protected because of links or of git's configuration. */
+async function isProtectedTarget(root: string, path: string): Promise<boolean> {
+  if (await isAliasOf(root, path, protectedAliases)) return true;
+  const { repository, configured } = await findGitControlledPaths(root);
+  return [...repository, ...configured].some((top) => isUnder(path, top));
+}
+
+/** The file as it is now, null if there is none, or why it must not be changed. Rejects with system errors. */
+export async function readCurrent({ dir, name, path }: WriteTarget): Promise<{ ok: true; current: CurrentFile | null } | Refusal> {
+  const at = entryPath(dir, name);
   const stats = await lstat(at).catch((error) => {
-    if (codeOf(error) === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return null;
     throw error;
   });
   if (stats === null) return { ok: true, current: null };
-  if (!stats.isFile()) return refuse(`${path} is ${kindOf(stats)}, not a file`);
-  // Under more than one name it may also lie outside the workspace.
-  if (stats.nlink > 1) return refuse(`${path} has more than one name (hard links) and is not written`);
-  // Replacing needs no right to the file itself, so a read-only one would otherwise be lost.
+  if (!stats.isFile()) return refuse(`${path} is ${describeKind(stats)}, not a file`);
+  // One of its other names may be outside the workspace.
+  if (stats.nlink > 1) return refuse(`${path} has several hard links and is not written`);
+  // Replacing needs no right to the file itself, so without this check a read-only file would be lost.
   const writable = await access(at, constants.W_OK).then(
     () => true,
     () => false,
@@ -77,35 +77,35 @@ export async function lookAt({ dir, name, path }: Target): Promise<{ ok: true; c
   if (!writable) return refuse(`${path} is read-only`);
   await using file = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY);
   const opened = await file.stat({ bigint: true });
-  if (!opened.isFile()) return refuse(`${path} is ${kindOf(opened)}, not a file`);
-  const content = await contentOf(file, comparedBytes);
-  const version = content === null ? await versionOf(file) : versionOfContent(content, opened);
+  if (!opened.isFile()) return refuse(`${path} is ${describeKind(opened)}, not a file`);
+  const content = await readWhole(file, maxHashedBytes);
+  const version = content === null ? await hashFile(file) : hashContent(content, opened);
   return { ok: true, current: { stats: opened, version, content } };
 }
 
-/** Whether the run has seen another version of the file than the one that is there. */
-export function isStale(memo: Map<string, string>, path: string, current: Current): boolean {
-  const known = seen(memo, path);
+/** Whether the file has changed since the run last saw it. */
+export function isStale(memo: Map<string, string>, path: string, current: CurrentFile): boolean {
+  const known = lastSeenVersion(memo, path);
   return known !== undefined && known !== current.version;
 }
 
-/** Puts `content` in the place of `current`. Gives the version it is then, or null when something else is there by now. */
-export async function replace(
-  { dir, name }: Target,
-  change: { content: Buffer; current: Current | null; signal: AbortSignal },
+/** Replaces `current` with `content`. Returns the new version, or null if the file has changed in the meantime. */
+export async function replaceFile(
+  { dir, name }: WriteTarget,
+  change: { content: Buffer; current: CurrentFile | null; signal: AbortSignal },
 ): Promise<string | null> {
   const { content, current, signal } = change;
-  const temporary = entry(dir, `.retinue-${randomBytes(8).toString('hex')}.tmp`);
+  const temporary = entryPath(dir, `.retinue-${randomBytes(8).toString('hex')}.tmp`);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   const file = await open(temporary, flags, 0o666);
-  let placed = false;
+  let isReplaced = false;
   try {
     let stats: BigIntStats;
     try {
       await file.writeFile(content, { signal });
       if (current !== null) {
         await file.chmod(Number(current.stats.mode) & 0o777);
-        // Only root can give files away, and only for root would the owner change.
+        // Only root can change the owner, and only for root would the owner change otherwise.
         await file.chown(Number(current.stats.uid), Number(current.stats.gid)).catch(() => {});
       }
       stats = await file.stat({ bigint: true });
@@ -113,32 +113,33 @@ export async function replace(
       await file.close();
     }
     signal.throwIfAborted();
-    const at = entry(dir, name);
-    if (isSame(lstatSync(at, { bigint: true, throwIfNoEntry: false }), current?.stats)) {
+    const at = entryPath(dir, name);
+    if (isSameFile(lstatSync(at, { bigint: true, throwIfNoEntry: false }), current?.stats)) {
       renameSync(temporary, at);
-      placed = true;
+      isReplaced = true;
     }
-    return placed ? versionOfContent(content, stats) : null;
+    return isReplaced ? hashContent(content, stats) : null;
   } finally {
-    if (!placed) await unlink(temporary).catch(() => {});
+    // The temporary file may be gone with its directory.
+    if (!isReplaced) await unlink(temporary).catch(() => {});
   }
 }
 
-function isSame(now: BigIntStats | undefined, then: BigIntStats | undefined): boolean {
+function isSameFile(now: BigIntStats | undefined, then: BigIntStats | undefined): boolean {
   if (now === undefined || then === undefined) return now === then;
   return (
     now.dev === then.dev && now.ino === then.ino && now.size === then.size && now.mtimeNs === then.mtimeNs && now.ctimeNs === then.ctimeNs
   );
 }
 
-/** What the runtime records of a change: the path, and the diff where both sides are text of a size to compare. */
-export async function artifactsOf(
+/** The artifacts of a change: the path, and the diff if both sides are text and small enough to compare. */
+export async function changeToArtifacts(
   path: string,
-  current: Current | null,
+  current: CurrentFile | null,
   content: Buffer,
 ): Promise<{ artifacts: Artifact[]; diff: string | null }> {
   const made: Artifact = { kind: 'path', value: path, title: current === null ? 'created' : 'changed', bytes: content.length };
-  const diff = await diffOf(path, current === null ? null : (current.content ?? 'large'), content);
+  const diff = await createDiff(path, current === null ? null : (current.content ?? 'large'), content);
   if (diff === null) return { artifacts: [made], diff: null };
   return { artifacts: [made, { kind: 'diff', value: diff.text, title: path, bytes: diff.bytes }], diff: diff.text };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ToolResult } from '../../ports/tool.ts';
-import { printable, readable } from '../text.ts';
+import { cleanResultText, escapeControls } from '../text.ts';
 
 const Part = z.looseObject({
   type: z.string(),
@@ -21,52 +21,51 @@ const Result = z.looseObject({
   isError: z.boolean().optional().catch(undefined),
 });
 
-/** What a server answered to a call, as text: what a model cannot read is a line that says what it was. */
-export function resultOf(answer: unknown): ToolResult {
+/** Converts the answer to a call to text. Content that a model cannot read becomes a line that describes it. */
+export function callResultToToolResult(answer: unknown): ToolResult {
   const taint = ['mcp'];
   const parsed = Result.safeParse(answer);
-  if (!parsed.success) return { output: 'the server gave no result that can be read', isError: true, taint };
+  if (!parsed.success) return { output: 'the server returned a malformed result', isError: true, taint };
   const { content = [], structuredContent, isError = false } = parsed.data;
   const parts = content.map((part) => Part.safeParse(part));
-  const texts = parts.map((part) => (part.success ? textOf(part.data) : '[a part that cannot be read]'));
+  const texts = parts.map((part) => (part.success ? partToText(part.data) : '[a malformed part]'));
   const hasText = parts.some((part) => part.success && (part.data.text ?? part.data.resource?.text) !== undefined);
-  if (!hasText && structuredContent !== undefined) texts.push(readable(JSON.stringify(structuredContent)));
+  if (!hasText && structuredContent !== undefined) texts.push(cleanResultText(JSON.stringify(structuredContent)));
   return { output: texts.join('\n') || '(the result is empty)', isError, taint };
 }
 
-function textOf(part: Part): string {
+function partToText(part: Part): string {
   switch (part.type) {
     case 'text':
-      return readable(part.text ?? '');
+      return cleanResultText(part.text ?? '');
     case 'image':
     case 'audio':
-      return `[${part.type}: ${kind(part.mimeType)}, ${bytesOf(part.data)} bytes, not shown]`;
+      return `[${part.type}: ${formatType(part.mimeType)}, ${base64Bytes(part.data)} bytes, not shown]`;
     case 'resource_link':
-      return `[link to a resource: ${line(part.name)} ${line(part.uri)} (${kind(part.mimeType)})]`;
+      return `[link to a resource: ${formatLine(part.name)} ${formatLine(part.uri)} (${formatType(part.mimeType)})]`;
     case 'resource':
-      return resourceText(part.resource);
+      return resourceToText(part.resource);
     default:
-      return `[${line(part.type)}: not shown]`;
+      return `[${formatLine(part.type)}: not shown]`;
   }
 }
 
-function resourceText(resource: Part['resource']): string {
+function resourceToText(resource: Part['resource']): string {
   if (resource?.text !== undefined) {
     const size = Buffer.byteLength(resource.text);
-    return `[resource ${line(resource.uri)}: ${kind(resource.mimeType)}, ${size} bytes]\n${readable(resource.text)}`;
+    return `[resource ${formatLine(resource.uri)}: ${formatType(resource.mimeType)}, ${size} bytes]\n${cleanResultText(resource.text)}`;
   }
-  return `[resource ${line(resource?.uri)}: ${kind(resource?.mimeType)}, ${bytesOf(resource?.blob)} bytes, not shown]`;
+  return `[resource ${formatLine(resource?.uri)}: ${formatType(resource?.mimeType)}, ${base64Bytes(resource?.blob)} bytes, not shown]`;
 }
 
-/** Of base64. */
-function bytesOf(data = ''): number {
+function base64Bytes(data = ''): number {
   return Buffer.byteLength(data, 'base64');
 }
 
-function kind(mimeType: string | undefined): string {
-  return line(mimeType ?? 'of unknown type');
+function formatType(mimeType: string | undefined): string {
+  return formatLine(mimeType ?? 'of unknown type');
 }
 
-function line(text = ''): string {
-  return printable(readable(text).slice(0, 300));
+function formatLine(text = ''): string {
+  return escapeControls(cleanResultText(text).slice(0, 300));
 }

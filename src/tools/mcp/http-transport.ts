@@ -1,62 +1,67 @@
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { Target } from './resolve-target.ts';
-import { maxMessageBytes, type Wire } from './server-transport.ts';
+import type { ServerTarget } from './resolve-target.ts';
+import { maxMessageBytes, type ServerTransport } from './server-transport.ts';
 
-const byeMs = 2000;
+// Connects to a server at an address: streamable HTTP, or the older transport with server-sent events if the definition says so.
 
-/** A server at an address: streamable HTTP, or the older transport with server-sent events where the definition says so. */
-export async function httpWire({ url, headers, sse }: Extract<Target, { kind: 'address' }>): Promise<Wire> {
-  let why: string | null = null;
-  let made: Transport | null = null;
-  const broke = (reason: string) => {
-    why ??= reason;
-    void made?.close().catch(() => {});
+const terminateMs = 2000;
+
+export async function createHttpTransport({ url, headers, sse }: Extract<ServerTarget, { kind: 'address' }>): Promise<ServerTransport> {
+  let reason: string | null = null;
+  let opened: Transport | null = null;
+  const onBreak = (problem: string) => {
+    reason ??= problem;
+    // It is closed because it broke; a further error adds nothing.
+    void opened?.close().catch(() => {});
   };
-  const options = { requestInit: { headers }, fetch: boundedFetch(broke) };
-  const { transport, bye } = sse ? await eventTransport(url, options) : await streamTransport(url, options);
-  made = transport;
+  const options = { requestInit: { headers }, fetch: createBoundedFetch(onBreak) };
+  const { transport, terminate } = sse ? await createSseTransport(url, options) : await createStreamableTransport(url, options);
+  opened = transport;
   return {
     transport,
-    lastWords: () => why,
+    endReason: () => reason,
     async end() {
-      await bye().catch(() => {});
+      // A server that is gone cannot be told; the session is over either way.
+      await terminate().catch(() => {});
       await transport.close().catch(() => {});
     },
   };
 }
 
 type Options = { requestInit: RequestInit; fetch: FetchLike };
+type Terminable = { transport: Transport; terminate(): Promise<void> };
 
-async function streamTransport(url: URL, options: Options): Promise<{ transport: Transport; bye(): Promise<void> }> {
+async function createStreamableTransport(url: URL, options: Options): Promise<Terminable> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
-  const made = new StreamableHTTPClientTransport(url, options);
-  // A server that does not answer even this is left alone.
-  const bye = () => Promise.race([made.terminateSession(), new Promise<void>((resolve) => setTimeout(resolve, byeMs).unref())]);
-  return { transport: made as Transport, bye };
+  const transport = new StreamableHTTPClientTransport(url, options);
+  const timeout = () => new Promise<void>((resolve) => setTimeout(resolve, terminateMs).unref());
+  return { transport: transport as Transport, terminate: () => Promise.race([transport.terminateSession(), timeout()]) };
 }
 
-async function eventTransport(url: URL, options: Options): Promise<{ transport: Transport; bye(): Promise<void> }> {
+async function createSseTransport(url: URL, options: Options): Promise<Terminable> {
   const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
-  return { transport: new SSEClientTransport(url, options) as Transport, bye: async () => {} };
+  return { transport: new SSEClientTransport(url, options) as Transport, terminate: async () => {} };
 }
 
 /**
- * No message larger than our measure is read: of a stream of events each line is held against it, of any other answer the whole. `broke`
- * hears of that, and of an answer to a call that broke off: the SDK itself would wait for the rest of it.
+ * Limits the size of messages: each line of an event stream, or the whole of any other response. `onBreak` is called for a message that is too large and
+ * for a response to a call that breaks off, because the SDK would wait for the rest of it.
  */
-function boundedFetch(broke: (reason: string) => void): FetchLike {
+function createBoundedFetch(onBreak: (reason: string) => void): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init);
     if (!response.ok || response.body === null) return response;
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
     const isAnswer = init?.method === 'POST';
-    const body = response.body.pipeThrough(measure(isStream, () => broke(`it sent a message of more than ${maxMessageBytes} bytes`)));
-    const watched = isAnswer && isStream ? watch(body, () => !init?.signal?.aborted && broke('its answer broke off')) : body;
+    const body = response.body.pipeThrough(
+      limitMessageSize(isStream, () => onBreak(`it sent a message of more than ${maxMessageBytes} bytes`)),
+    );
+    const watched = isAnswer && isStream ? watchForBreak(body, () => !init?.signal?.aborted && onBreak('its response broke off')) : body;
     return new Response(watched, { status: response.status, statusText: response.statusText, headers: response.headers });
   };
 }
 
-function measure(isStream: boolean, onOverflow: () => void): TransformStream<Uint8Array, Uint8Array> {
+function limitMessageSize(isStream: boolean, onOverflow: () => void): TransformStream<Uint8Array, Uint8Array> {
   let size = 0;
   return new TransformStream({
     transform(chunk, controller) {
@@ -69,7 +74,7 @@ function measure(isStream: boolean, onOverflow: () => void): TransformStream<Uin
   });
 }
 
-function watch(body: ReadableStream<Uint8Array>, onBreak: () => void): ReadableStream<Uint8Array> {
+function watchForBreak(body: ReadableStream<Uint8Array>, onBreak: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({
     async pull(controller) {

@@ -4,17 +4,17 @@ import { z } from 'zod';
 export const maxTools = 128;
 const maxPages = 100;
 
-/** What a server says that it can do, as it says it. The same object as long as it says the same. */
-export interface Listed {
+/** The tools as the server lists them, unchecked. The same object until the server reports a change. */
+export interface ToolListing {
   tools: unknown[];
-  /** Whether there are more than are taken. */
+  /** Whether the server has more tools than are used. */
   hasMore: boolean;
 }
 
 const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** The SDK's own listing would refuse all tools for one that is malformed, and compile schemas that are never used. */
-export async function listTools(client: Client, signal: AbortSignal): Promise<Listed> {
+/** Used instead of the SDK's method, which rejects all tools because of one malformed tool and compiles schemas that are never used. */
+export async function listTools(client: Client, signal: AbortSignal): Promise<ToolListing> {
   if (client.getServerCapabilities()?.tools === undefined) return { tools: [], hasMore: false };
   const tools: unknown[] = [];
   let cursor: string | undefined;

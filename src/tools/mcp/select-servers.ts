@@ -3,21 +3,21 @@ import type { McpServer } from '../../contract/mcp-server.ts';
 
 export type Servers = Record<string, McpServer>;
 
-/** The servers of an agent: those that are configured, or those that it names and those it brings along. */
-export function serversOf(agent: Pick<Agent, 'mcpServers'>, configured: Servers): { servers: Servers; missing: string[] } {
+/** The servers of an agent: all configured ones, or those it names or defines itself. `missing`: names that are not configured. */
+export function selectServers(agent: Pick<Agent, 'mcpServers'>, configured: Servers): { servers: Servers; missing: string[] } {
   if (agent.mcpServers === undefined) return { servers: configured, missing: [] };
   const servers: Servers = {};
   const missing: string[] = [];
-  for (const given of agent.mcpServers) {
-    if (typeof given !== 'string') Object.assign(servers, given);
-    else if (Object.hasOwn(configured, given)) servers[given] ??= configured[given] as McpServer;
-    else missing.push(given);
+  for (const entry of agent.mcpServers) {
+    if (typeof entry !== 'string') Object.assign(servers, entry);
+    else if (Object.hasOwn(configured, entry)) servers[entry] ??= configured[entry] as McpServer;
+    else missing.push(entry);
   }
   return { servers, missing };
 }
 
-/** What of a server's tools an agent names: names, and with a `*` at the end whole groups. Empty: it cannot use any. */
-export function namedOf(
+/** The tools of a server that an agent names, as names or as groups ending in `*`. Empty if it may use none. */
+export function findToolPatterns(
   agent: { tools?: readonly string[] | undefined; disallowedTools?: readonly string[] | undefined },
   server: string,
 ): string[] {

@@ -1,13 +1,13 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
-/** More than this in one message is not read. */
+/** Larger messages end the connection. */
 export const maxMessageBytes = 16 * 1024 * 1024;
 
-/** A way to a server that is used once: from its start to its end. */
-export interface Wire {
+/** A connection to a server that is used once, from start to end. */
+export interface ServerTransport {
   transport: Transport;
-  /** What the other side said about why it ended, or the last it said at all; null where it said nothing. May hold secrets. */
-  lastWords(): string | null;
-  /** Ends it, politely first; resolves when nothing of it is left. */
+  /** Why the connection ended, and the last line the server wrote to its error output; null if neither is known. May contain secrets. */
+  endReason(): string | null;
+  /** Ends it, politely first. Resolves when no process or connection is left. */
   end(): Promise<void>;
 }

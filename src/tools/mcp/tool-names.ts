@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 
-/** What providers take as the name of a tool. */
+/** The longest tool name that all providers accept. */
 const maxName = 64;
 
 /**
- * The names that tools of a server get here, in their order. The same names give the same; where two would get one name, those that had to be
- * changed are told apart by a piece of a hash.
+ * The names that tools of a server get in Retinue, in the order given and always the same for the same input. If two tools would get one name, those
+ * whose name had to be changed get part of a hash.
  */
-export function toolNames(server: string, names: readonly string[]): string[] {
+export function assignToolNames(server: string, names: readonly string[]): string[] {
   const prefix = `mcp__${server}__`;
   const plain = names.map((name) => prefix + name.replace(/[^A-Za-z0-9_-]/g, '_'));
   const count = Map.groupBy(plain, (name) => name);
   return names.map((name, i) => {
-    const made = plain[i] as string;
-    const fits = made.length <= maxName && (made === prefix + name || count.get(made)?.length === 1);
-    return fits ? made : `${made.slice(0, maxName - 9)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+    const candidate = plain[i] as string;
+    const isUsable = candidate.length <= maxName && (candidate === prefix + name || count.get(candidate)?.length === 1);
+    return isUsable ? candidate : `${candidate.slice(0, maxName - 9)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
   });
 }

@@ -1,36 +1,35 @@
 /**
- * Keeps the first `most` of any number of things in bounded memory, whatever the order in which they come. What several threads
- * found in any order then reads the same each time.
+ * Keeps the first `max` of any number of items in sort order, in bounded memory. Results that several threads find in random order are then the same
+ * each time.
  */
-export class Smallest<T> {
-  readonly #most: number;
+export class FirstSorted<T> {
+  readonly #max: number;
   readonly #compare: (a: T, b: T) => number;
   #kept: T[] = [];
   #limit: T | undefined;
   count = 0;
 
-  constructor(most: number, compare: (a: T, b: T) => number) {
-    this.#most = most;
+  constructor(max: number, compare: (a: T, b: T) => number) {
+    this.#max = max;
     this.#compare = compare;
   }
 
-  add(thing: T): void {
+  add(item: T): void {
     this.count++;
-    if (this.#limit !== undefined && this.#compare(thing, this.#limit) >= 0) return;
-    this.#kept.push(thing);
-    if (this.#kept.length >= this.#most * 4) this.#trim();
+    if (this.#limit !== undefined && this.#compare(item, this.#limit) >= 0) return;
+    this.#kept.push(item);
+    if (this.#kept.length >= this.#max * 4) this.#trim();
   }
 
-  /** In order. */
-  take(): T[] {
+  toArray(): T[] {
     this.#trim();
     return this.#kept;
   }
 
   #trim(): void {
     this.#kept.sort(this.#compare);
-    if (this.#kept.length <= this.#most) return;
-    this.#kept.length = this.#most;
+    if (this.#kept.length <= this.#max) return;
+    this.#kept.length = this.#max;
     this.#limit = this.#kept.at(-1);
   }
 }

@@ -1,44 +1,42 @@
+// Runs ripgrep for `glob` and `grep`. It starts in a directory that is already open and checked, follows no links, reads no configuration and gets no
+// environment. Below that directory it works with paths: a directory that is swapped for a link at the moment it is entered may lead it out of the
+// workspace. So its output is not a result yet; `recheck.ts` checks it again.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { type Dir, entry } from '../files/confine.ts';
-import { closedAliases, inside } from '../files/paths.ts';
-import { codeOf, type Refusal, refuse } from '../refusal.ts';
+import { entryPath, type OpenDirectory } from '../files/confine.ts';
+import { closedAliases, pathInside } from '../files/paths.ts';
+import { errorCode, type Refusal, refuse } from '../refusal.ts';
 
-/**
- * ripgrep as a child process, for `glob` and `grep`. It begins in a directory that is already open and checked, follows no links, reads no
- * configuration and sees no environment. Below that directory it goes by path: a directory that is swapped for a link in the very moment
- * in which it is entered may lead it out of the workspace. So what it prints is no result yet: `recheck.ts` holds it against the workspace.
- */
-
-/** A search takes no longer than this; what it has found by then is shown with a notice. */
+/** The time limit of a search; what it has found by then is shown with a notice. */
 export const searchMs = 800;
 const flushMs = 100;
-const keptError = 2000;
+const maxErrorChars = 2000;
 
-export interface Search {
-  dir: Dir;
+export interface RipgrepSearch {
+  dir: OpenDirectory;
   args: string[];
-  /** Arguments of a second ripgrep that reads what the first one writes. */
+  /** Arguments of a second ripgrep that filters the output of the first. */
   filter?: string[];
   signal: AbortSignal;
   onOutput(chunk: Buffer): void;
 }
 
-/** `complete`: it came to its end. Rejects only when the signal fires. */
-export type Searched = { ok: true; complete: boolean } | Refusal;
+/** `complete`: it finished within the time limit. */
+export type SearchResult = { ok: true; complete: boolean } | Refusal;
 
-export async function search({ dir, args, filter, signal, onOutput }: Search): Promise<Searched> {
+/** Rejects only when the signal fires. */
+export async function runRipgrep({ dir, args, filter, signal, onOutput }: RipgrepSearch): Promise<SearchResult> {
   signal.throwIfAborted();
-  const program = ripgrep();
+  const program = findRipgrep();
   if (program === null) {
-    return refuse(`ripgrep is not installed for ${process.platform}-${process.arch}: install Retinue with its optional packages`);
+    return refuse(`ripgrep for ${process.platform}-${process.arch} is missing; install Retinue with its optional packages`);
   }
   const children: ChildProcess[] = [];
   const start = (given: string[], input: 'ignore' | Readable): ChildProcess => {
-    const child = spawn(program, ['--no-config', ...given], { cwd: placeOf(dir), env: {}, stdio: [input, 'pipe', 'pipe'] });
+    const child = spawn(program, ['--no-config', ...given], { cwd: workingDirectory(dir), env: {}, stdio: [input, 'pipe', 'pipe'] });
     children.push(child);
     return child;
   };
@@ -48,28 +46,28 @@ export async function search({ dir, args, filter, signal, onOutput }: Search): P
   let complete = true;
   let timer = setTimeout(() => {
     complete = false;
-    // The one that reads then comes to an end by itself and tells what it holds back.
+    // The filter then reaches the end of its input and writes what it has buffered.
     children[0]?.kill('SIGKILL');
     timer = setTimeout(kill, flushMs);
   }, searchMs);
   signal.addEventListener('abort', kill, { once: true });
   try {
     const first = start(args, 'ignore');
-    const ends = [endOf(first)];
+    const ends = [waitForEnd(first)];
     if (filter === undefined) first.stdout?.on('data', onOutput);
     else {
-      // From one process to the other, without a way through this one.
+      // Connects the two processes directly.
       const second = start(filter, first.stdout ?? 'ignore');
       first.stdout?.destroy();
-      ends.push(endOf(second));
+      ends.push(waitForEnd(second));
       second.stdout?.on('data', onOutput);
     }
     const problem = (await Promise.all(ends)).find((end) => end !== null);
     signal.throwIfAborted();
-    return problem === undefined ? { ok: true, complete } : refuse(plain(problem));
+    return problem === undefined ? { ok: true, complete } : refuse(shortenError(problem));
   } catch (error) {
     signal.throwIfAborted();
-    return refuse(notStarted(error));
+    return refuse(startProblem(error));
   } finally {
     kill();
     clearTimeout(timer);
@@ -77,63 +75,63 @@ export async function search({ dir, args, filter, signal, onOutput }: Search): P
   }
 }
 
-function notStarted(error: unknown): string {
-  return `ripgrep cannot be started: ${codeOf(error) || String(error)}`;
+function startProblem(error: unknown): string {
+  return `ripgrep cannot be started: ${errorCode(error) || String(error)}`;
 }
 
-/** What it complains about when it ends, or null. */
-function endOf(child: ChildProcess): Promise<string | null> {
-  let said = '';
+/** Resolves with its error message, or null if there is none. */
+function waitForEnd(child: ChildProcess): Promise<string | null> {
+  let stderr = '';
   child.stderr?.on('data', (chunk: Buffer) => {
-    if (said.length < keptError) said += chunk.toString('utf8');
+    if (stderr.length < maxErrorChars) stderr += chunk.toString('utf8');
   });
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve(notStarted(error)));
-    // Status 2 also stands for directories that could not be entered, but of those it says nothing.
-    child.once('close', (code) => resolve(code === 2 && said !== '' ? said : null));
+    child.once('error', (error) => resolve(startProblem(error)));
+    // Status 2 also means that a directory could not be entered, but then there is no message.
+    child.once('close', (code) => resolve(code === 2 && stderr !== '' ? stderr : null));
   });
 }
 
-/** Without its own name and the advice to use options that nobody has here. */
-function plain(problem: string): string {
-  const [said = ''] = problem.slice(0, keptError).split('\n\nConsider ');
-  return said.replace(/^rg: /, '').trim();
+/** Removes the name of ripgrep, and advice about options that models cannot use. */
+function shortenError(problem: string): string {
+  const [message = ''] = problem.slice(0, maxErrorChars).split('\n\nConsider ');
+  return message.replace(/^rg: /, '').trim();
 }
 
-/** What both tools leave out. `.git` and `node_modules` are looked into only where the caller names them. */
-export async function leaveOut(root: string, start: string, named: string): Promise<string[]> {
+/** Arguments for what both tools leave out. `.git` and `node_modules` are searched only if the caller names them. */
+export async function exclusionArguments(root: string, start: string, named: string): Promise<string[]> {
   const names = named.split(/[/{},\s]/);
   const unnamed = ['.git', 'node_modules'].filter((name) => !names.includes(name));
   const closed = await closedTargets(root, start);
   return [
     ...['--hidden', '--no-require-git', '--no-messages', '--threads=4', '--color=never'],
     ...unnamed.map((name) => `--glob=!**/${name}`),
-    ...closed.map((path) => `--glob=!/${literal(path)}`),
-    // Globs that ignore case are looked at last and win.
+    ...closed.map((path) => `--glob=!/${escapeGlob(path)}`),
+    // Case-insensitive globs are evaluated last and win.
     '--iglob=!**/.retinue',
   ];
 }
 
-/** Where `.retinue` leads if it is a link: that is closed as well. As paths below `start`. */
+/** If `.retinue` is a link, its target is closed as well. Returns paths below `start`. */
 async function closedTargets(root: string, start: string): Promise<string[]> {
   const targets = await Promise.all(closedAliases.map((name) => realpath(join(root, name)).catch(() => null)));
   return targets.flatMap((target) => {
-    const below = target === null ? null : inside([join(root, start)], target);
+    const below = target === null ? null : pathInside([join(root, start)], target);
     return below === null || below === '' ? [] : [below];
   });
 }
 
-function literal(path: string): string {
+function escapeGlob(path: string): string {
   return path.replace(/[\\*?[\]{}!#]/g, '\\$&');
 }
 
-/** Its own descriptor where there is one: what was checked is then what is entered. */
-function placeOf(dir: Dir): string {
-  return process.platform === 'linux' ? entry(dir, '.').replace('/proc/self/', `/proc/${process.pid}/`) : dir.path;
+/** On Linux through the descriptor, so that the directory that was checked is the one that is entered. */
+function workingDirectory(dir: OpenDirectory): string {
+  return process.platform === 'linux' ? entryPath(dir, '.').replace('/proc/self/', `/proc/${process.pid}/`) : dir.path;
 }
 
-/** The binary is in a package for each platform, which only the main one need be able to find. */
-function ripgrep(): string | null {
+/** The binary is in a package per platform, which is resolved from the main package. Null if it is not installed. */
+function findRipgrep(): string | null {
   try {
     const main = createRequire(import.meta.url).resolve('@vscode/ripgrep');
     return createRequire(main).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`);

@@ -1,18 +1,19 @@
+// Fetches a text from the web, following redirects.
 import type { IncomingMessage } from 'node:http';
 import { type Refusal, refuse } from '../refusal.ts';
-import { acceptEncoding, decode, readBody } from './read-body.ts';
-import { get, type Resolve } from './request.ts';
+import { acceptEncoding, decodeBody, readBody } from './read-body.ts';
+import { type Resolve, sendGet } from './request.ts';
 
 const maxRedirects = 5;
 export const maxBytes = 5 * 1024 * 1024;
-const redirects = new Set([301, 302, 303, 307, 308]);
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-export interface Fetched {
+export interface FetchedText {
   ok: true;
-  /** Where it came from, after all redirects. */
+  /** After all redirects. */
   url: URL;
   status: number;
-  /** Without parameters, in lower case; '' where the server says none. */
+  /** The media type without parameters, in lower case; '' if the server sent none. */
   type: string;
   text: string;
   whole: boolean;
@@ -20,14 +21,14 @@ export interface Fetched {
 
 export interface FetchOptions {
   allows(address: string): boolean;
-  /** Why a redirect to this address is not followed; null where it is. */
+  /** Returns why a redirect to this address must not be followed, or null. */
   forbids(url: URL): string | null;
   resolve?: Resolve | undefined;
   signal: AbortSignal;
 }
 
-/** Gets a text from the web. Each address on the way is checked where the connection is made. Rejects only when the signal fires. */
-export async function fetchText(asked: string, options: FetchOptions): Promise<Fetched | Refusal> {
+/** Each address on the way is checked when the connection is made. Rejects only when the signal fires. */
+export async function fetchText(asked: string, options: FetchOptions): Promise<FetchedText | Refusal> {
   let parsed = parseAddress(asked, undefined);
   for (let hops = 0; parsed.ok; hops++) {
     const { url } = parsed;
@@ -36,11 +37,11 @@ export async function fetchText(asked: string, options: FetchOptions): Promise<F
       'accept-encoding': acceptEncoding,
       'user-agent': 'Retinue (webfetch)',
     };
-    const got = await get({ url, headers, ...options });
+    const got = await sendGet({ url, headers, ...options });
     if (!got.ok) return got;
     const { response } = got;
     const { statusCode: status = 0, headers: answer } = response;
-    if (!redirects.has(status) || answer.location === undefined) return textOf(response, url, options.signal);
+    if (!redirectStatuses.has(status) || answer.location === undefined) return readText(response, url, options.signal);
     response.destroy();
     if (hops === maxRedirects) return refuse(`more than ${maxRedirects} redirects; the last one leads to ${answer.location.slice(0, 500)}`);
     parsed = parseAddress(answer.location, url.href);
@@ -52,14 +53,14 @@ export async function fetchText(asked: string, options: FetchOptions): Promise<F
 
 function parseAddress(text: string, base: string | undefined): { ok: true; url: URL } | Refusal {
   const url = URL.parse(text, base);
-  if (url === null) return refuse(`url: ${text.slice(0, 200)} is no address`);
+  if (url === null) return refuse(`url: ${text.slice(0, 200)} is not a valid address`);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return refuse(`url: only http and https are fetched, not ${url.protocol}`);
-  if (url.username !== '' || url.password !== '') return refuse('url: addresses with a name or password in them are not fetched');
+  if (url.username !== '' || url.password !== '') return refuse('url: addresses with a user name or password are not fetched');
   url.hash = '';
   return { ok: true, url };
 }
 
-async function textOf(response: IncomingMessage, url: URL, signal: AbortSignal): Promise<Fetched | Refusal> {
+async function readText(response: IncomingMessage, url: URL, signal: AbortSignal): Promise<FetchedText | Refusal> {
   const { statusCode: status = 0, headers } = response;
   const contentType = headers['content-type'] ?? '';
   const type = (contentType.split(';', 1)[0] as string).trim().toLowerCase();
@@ -69,7 +70,7 @@ async function textOf(response: IncomingMessage, url: URL, signal: AbortSignal):
   }
   const body = await readBody(response, maxBytes, signal);
   if (!body.ok) return refuse(`${url.href}: ${body.reason}`);
-  const text = decode(body.bytes, contentType);
+  const text = decodeBody(body.bytes, contentType);
   if (text.slice(0, 8192).includes('\0')) return refuse(`${url.href} is binary, not text`);
   return { ok: true, url, status, type, text, whole: body.whole };
 }

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Handler } from 'htmlparser2';
-import { Writer } from './markdown-writer.ts';
+import { MarkdownWriter } from './markdown-writer.ts';
 
 const sliceChars = 65_536;
-/** The parser's own work grows with the depth: deeper pages are cut there. */
+/** The parser's work grows with the depth, so deeper pages are cut. */
 const maxDepth = 400;
 const maxChars = 3 * 1024 * 1024;
 
@@ -15,21 +15,20 @@ const blocks = new Set(
 );
 const inline: Record<string, string> = { strong: '**', b: '**', em: '*', i: '*', del: '~~', s: '~~' };
 
-export interface Converted {
+export interface MarkdownPage {
   title: string | null;
   text: string;
-  /** Whether the page went on. */
+  /** Whether part of the page is missing. */
   cut: boolean;
 }
 
 /**
- * HTML as Markdown for a reader of text: headings, lists, links, tables, code; no scripts, no styles, nothing hidden. It is read tag by tag
- * and never held as a tree, so that no page, however made, takes more than time in proportion to its size, and the event loop has its turns
- * in between. Rejects only when the signal fires.
+ * Converts HTML to Markdown for reading: headings, lists, links, tables and code, without scripts, styles and hidden parts. The page is read tag by tag and
+ * never held as a tree, so the time is linear in its size for any page, and the event loop runs in between. Rejects only when the signal fires.
  */
-export async function toMarkdown(html: string, base: string, signal: AbortSignal): Promise<Converted> {
+export async function htmlToMarkdown(html: string, base: string, signal: AbortSignal): Promise<MarkdownPage> {
   const { Parser } = await import('htmlparser2');
-  const page = new Page(base);
+  const page = new PageConverter(base);
   const parser = new Parser(page.handler, { decodeEntities: true });
   for (let at = 0; at < html.length && !page.full; at += sliceChars) {
     parser.write(html.slice(at, at + sliceChars));
@@ -40,14 +39,14 @@ export async function toMarkdown(html: string, base: string, signal: AbortSignal
   return { title: page.title.replace(/\s+/g, ' ').trim() || null, text: page.writer.finish(), cut: page.full };
 }
 
-class Page {
-  readonly writer = new Writer();
+class PageConverter {
+  readonly writer = new MarkdownWriter();
   readonly handler: Partial<Handler>;
   title = '';
   full = false;
   #base: string;
   #depth = 0;
-  /** The depth at which something that is not shown begins. */
+  /** The depth at which a hidden element begins. */
   #hidden: number | null = null;
   #inTitle = false;
 
@@ -78,16 +77,16 @@ class Page {
   #open(name: string, attributes: Record<string, string>): void {
     const { writer } = this;
     if (/^h[1-6]$/.test(name)) writer.heading(Number(name[1]));
-    else if (name === 'base') this.#base = resolve(attributes.href, this.#base) ?? this.#base;
+    else if (name === 'base') this.#base = resolveAddress(attributes.href, this.#base) ?? this.#base;
     else if (name === 'br') writer.line();
     else if (name === 'hr') writer.rule();
     else if (name === 'li') writer.item();
     else if (name === 'blockquote') writer.quote();
     else if (name === 'pre' || name === 'a' || name === 'code' || name === 'td' || name === 'th' || name in inline) writer.push(name);
-    else if (name === 'img') writer.image(attributes.alt, resolve(attributes.src, this.#base));
+    else if (name === 'img') writer.image(attributes.alt, resolveAddress(attributes.src, this.#base));
     else if (name === 'tr') writer.row();
     else if (blocks.has(name)) writer.block(name);
-    if (name === 'a') writer.address(resolve(attributes.href, this.#base));
+    if (name === 'a') writer.address(resolveAddress(attributes.href, this.#base));
     if (name === 'ul' || name === 'ol') writer.list(name, Number.parseInt(attributes.start ?? '1', 10) || 1);
   }
 
@@ -112,8 +111,8 @@ function isHidden(name: string, attributes: Record<string, string>): boolean {
   return 'hidden' in attributes || attributes['aria-hidden'] === 'true' || /display\s*:\s*none/i.test(attributes.style ?? '');
 }
 
-/** Only what can be fetched; places in the same page are none. */
-function resolve(address: string | undefined, base: string): string | null {
+/** Null for addresses that cannot be fetched, including anchors in the same page. */
+function resolveAddress(address: string | undefined, base: string): string | null {
   if (address === undefined || address === '' || address.startsWith('#')) return null;
   const url = URL.parse(address, base);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') ? url.href : null;

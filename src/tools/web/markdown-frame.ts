@@ -1,12 +1,10 @@
-/**
- * The text inside one tag, as pieces: joined once, because a string that is added to and looked at in turn would be copied each time.
- */
-export class Frame {
+/** The text inside one tag, as pieces that are joined once: reading and extending one string in turn would copy it each time. */
+export class MarkdownFrame {
   readonly tag: string;
   #pieces: string[] = [];
-  /** Line breaks that come before the next text. */
+  /** Line breaks to write before the next text. */
   gap = 0;
-  /** Whether it began with space, which belongs before what the tag becomes. */
+  /** Whether it began with a blank, which belongs before the Markdown of the tag. */
   spaceBefore = false;
   address: string | null = null;
 
@@ -18,12 +16,12 @@ export class Frame {
     return this.#pieces.length === 0;
   }
 
-  /** Whether a space that comes now would say nothing. */
+  /** Whether a blank at this point would be redundant. */
   get isAtStart(): boolean {
     return this.gap > 0 || (this.#pieces.at(-1) ?? ' ').endsWith(' ');
   }
 
-  /** Gives how much longer it is. */
+  /** Returns how many characters were added. */
   add(text: string): number {
     const piece = '\n'.repeat(this.gap) + text;
     this.gap = 0;
@@ -31,8 +29,8 @@ export class Frame {
     return piece.length;
   }
 
-  /** What comes next begins so many lines further down, unless nothing is there yet. */
-  space(lines: number): void {
+  /** The next text begins so many lines further down, unless the frame is empty. */
+  breakLines(lines: number): void {
     for (let last = this.#pieces.pop(); last !== undefined; last = this.#pieces.pop()) {
       const trimmed = last.trimEnd();
       if (trimmed === '') continue;

@@ -1,6 +1,6 @@
-import { Frame } from './markdown-frame.ts';
+import { MarkdownFrame } from './markdown-frame.ts';
 
-/** Deeper quotes and lists are no longer indented: each line would carry all of it. */
+/** Deeper quotes and lists are not indented further, because every line repeats the whole indent. */
 const maxIndent = 8;
 
 interface List {
@@ -9,19 +9,19 @@ interface List {
 }
 
 /**
- * Writes Markdown in the order of a page's tags. What a tag encloses is gathered in a frame of its own and joined to the one below when the
- * tag ends. Nothing is escaped: it is for reading, not for rendering.
+ * Writes Markdown in the order of the tags of a page. The text inside a tag is collected in a frame of its own and added to the frame below when the tag
+ * ends. Nothing is escaped: the result is for reading, not for rendering.
  */
-export class Writer {
-  #frames: Frame[] = [new Frame('')];
+export class MarkdownWriter {
+  #frames: MarkdownFrame[] = [new MarkdownFrame('')];
   #raw = 0;
   #indent: string[] = [];
   #lists: List[] = [];
-  /** Stands in the place of the last indent, once. */
+  /** Replaces the last indent once. */
   #bullet: string | null = null;
   #cells: string[] | null = null;
   #rows = 0;
-  /** All that was ever written, which bounds memory. */
+  /** Characters written so far; the caller bounds memory with it. */
   length = 0;
 
   text(raw: string): void {
@@ -38,24 +38,24 @@ export class Writer {
   }
 
   heading(level: number): void {
-    this.#space(2);
+    this.#breakLines(2);
     this.#put(`${'#'.repeat(level)} `);
   }
 
   block(name: string): void {
-    this.#space(this.#lists.length > 0 || name === 'dt' || name === 'dd' || name === 'summary' ? 1 : 2);
+    this.#breakLines(this.#lists.length > 0 || name === 'dt' || name === 'dd' || name === 'summary' ? 1 : 2);
     if (name === 'table') this.#rows = 0;
   }
 
   line(): void {
     if (this.#raw > 0) this.#put('\n');
-    else this.#space(1);
+    else this.#breakLines(1);
   }
 
   rule(): void {
-    this.#space(2);
+    this.#breakLines(2);
     this.#put('---');
-    this.#space(2);
+    this.#breakLines(2);
   }
 
   list(kind: 'ul' | 'ol', start: number): void {
@@ -64,12 +64,12 @@ export class Writer {
 
   closeList(): void {
     this.#lists.pop();
-    this.#space(this.#lists.length > 0 ? 1 : 2);
+    this.#breakLines(this.#lists.length > 0 ? 1 : 2);
   }
 
   item(): void {
     const list = this.#lists.at(-1);
-    this.#space(1);
+    this.#breakLines(1);
     this.#bullet = list?.kind === 'ol' ? `${list.next++}. ` : '- ';
     this.#indent.push(' '.repeat(this.#bullet.length));
   }
@@ -77,17 +77,17 @@ export class Writer {
   closeItem(): void {
     this.#indent.pop();
     this.#bullet = null;
-    this.#space(1);
+    this.#breakLines(1);
   }
 
   quote(): void {
-    this.#space(2);
+    this.#breakLines(2);
     this.#indent.push('> ');
   }
 
   closeQuote(): void {
     this.#indent.pop();
-    this.#space(2);
+    this.#breakLines(2);
   }
 
   image(alt: string | undefined, address: string | null): void {
@@ -107,16 +107,16 @@ export class Writer {
     const cells = this.#cells;
     this.#cells = null;
     if (cells === null || cells.every((cell) => cell === '')) return;
-    this.#space(this.#rows === 0 ? 2 : 1);
+    this.#breakLines(this.#rows === 0 ? 2 : 1);
     this.#put(`| ${cells.join(' | ')} |`);
     if (this.#rows++ > 0) return;
-    this.#space(1);
+    this.#breakLines(1);
     this.#put(`|${' --- |'.repeat(cells.length)}`);
   }
 
   push(tag: string): void {
-    if (tag === 'pre') this.#space(2);
-    this.#frames.push(new Frame(tag));
+    if (tag === 'pre') this.#breakLines(2);
+    this.#frames.push(new MarkdownFrame(tag));
     if (tag === 'pre') this.#raw++;
   }
 
@@ -124,7 +124,7 @@ export class Writer {
     this.#top.address = address;
   }
 
-  /** Ends a frame; `wrap` gets its text without the space around it. A text of several lines stays as it is, and so does code. */
+  /** Ends a frame. `wrap` gets its text without surrounding blanks; text of several lines and code are not wrapped. */
   pop(tag: string, wrap: (text: string) => string): void {
     const frame = this.#end(tag);
     if (frame === null) return;
@@ -156,27 +156,27 @@ export class Writer {
     let fence = '```';
     while (text.includes(fence) && fence.length < 20) fence += '`';
     this.#put(`${fence}\n${text}\n${fence}`);
-    this.#space(2);
+    this.#breakLines(2);
   }
 
-  /** All of it; tags that were never closed end here. */
+  /** The whole text. Ends tags that were never closed. */
   finish(): string {
     while (this.#frames.length > 1) this.pop(this.#top.tag, (text) => text);
     return this.#top.text().trim();
   }
 
-  get #top(): Frame {
-    return this.#frames.at(-1) as Frame;
+  get #top(): MarkdownFrame {
+    return this.#frames.at(-1) as MarkdownFrame;
   }
 
-  #end(tag: string): Frame | null {
+  #end(tag: string): MarkdownFrame | null {
     if (this.#frames.length === 1 || this.#top.tag !== tag) return null;
     if (tag === 'pre') this.#raw--;
-    return this.#frames.pop() as Frame;
+    return this.#frames.pop() as MarkdownFrame;
   }
 
-  #space(lines: number): void {
-    if (this.#raw === 0) this.#top.space(lines);
+  #breakLines(lines: number): void {
+    if (this.#raw === 0) this.#top.breakLines(lines);
   }
 
   #put(text: string): void {

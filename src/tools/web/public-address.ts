@@ -1,9 +1,7 @@
+// Which IP addresses belong to the public internet. Others are refused: a page must not lead a tool to the user's machine, to its local network or to the
+// metadata service of a cloud. The ranges are IANA's registries of special-purpose IPv4 and IPv6 addresses.
 import { BlockList, isIP } from 'node:net';
 
-/**
- * Which addresses are somebody's on the open internet. What is not is refused: a page must not lead a tool to the user's own machine, to
- * machines beside it, or to the cloud's metadata. (Registries: IANA's special-purpose addresses, IPv4 and IPv6.)
- */
 const v4: [string, number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -22,11 +20,11 @@ const v4: [string, number][] = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-  // Azure's own service address, the one metadata address that looks public.
+  // The metadata address of Azure, the only one that looks public.
   ['168.63.129.16', 32],
 ];
 
-/** Inside 2000::/3, all of which is otherwise somebody's: protocol assignments and Teredo, documentation, 6to4. */
+/** Exceptions in 2000::/3, which is otherwise public: protocol assignments and Teredo, documentation, 6to4. */
 const v6: [string, number][] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -35,21 +33,21 @@ const v6: [string, number][] = [
   ['3fff::', 20],
 ];
 
-const closed = new BlockList();
-for (const [net, bits] of v4) closed.addSubnet(net, bits, 'ipv4');
-for (const [net, bits] of v6) closed.addSubnet(net, bits, 'ipv6');
+const special = new BlockList();
+for (const [net, bits] of v4) special.addSubnet(net, bits, 'ipv4');
+for (const [net, bits] of v6) special.addSubnet(net, bits, 'ipv6');
 
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an address (not a name) is public. IPv4 inside IPv6, whether mapped, NAT64, 6to4 or ISATAP, never is. */
-export function isPublic(address: string): boolean {
+/** For an IP address, not a name. IPv4 embedded in IPv6 (mapped, NAT64, 6to4 or ISATAP) is never public. */
+export function isPublicAddress(address: string): boolean {
   const plain = address.split('%', 1)[0] as string;
-  if (isIP(plain) === 4) return !closed.check(plain, 'ipv4');
-  return isIP(plain) === 6 && global.check(plain, 'ipv6') && !closed.check(plain, 'ipv6') && !isIsatap(plain);
+  if (isIP(plain) === 4) return !special.check(plain, 'ipv4');
+  return isIP(plain) === 6 && global.check(plain, 'ipv6') && !special.check(plain, 'ipv6') && !isIsatap(plain);
 }
 
-/** ISATAP: 5efe and an IPv4 address at the end, below any prefix; before it zeros, but for the bits that say who gave it. */
+/** ISATAP: 5efe and an IPv4 address at the end of any prefix, preceded by zeros except for two flag bits. */
 function isIsatap(address: string): boolean {
   const canonical = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? '';
   const [head = [], tail = []] = canonical.split('::').map((side) => side.split(':').filter((group) => group !== ''));

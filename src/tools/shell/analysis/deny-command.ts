@@ -1,6 +1,8 @@
 import { RetinueError } from '../../../contract/error.ts';
 
-/** Ends the judging of a command that no rule may allow, because what it would do cannot be told. */
-export function refuse(what: string, instead: string): never {
-  throw new RetinueError('denied', `the command ${what}; ${instead}`);
+/** Denies a command that no rule may allow, because its effect cannot be determined. */
+export function denyCommand(what: string, advice: string): never {
+  throw new RetinueError('denied', `the command ${what}; ${advice}`);
 }
+
+export const writeSimpler = 'write it as several simpler commands';

@@ -1,11 +1,11 @@
 const headBytes = 1024 * 1024;
 const tailBytes = 1024 * 1024;
 
-/** What a command writes: its beginning and its end in bounded memory, however much there is. */
-export class Output {
+/** Keeps the beginning and the end of a command's output in bounded memory. */
+export class BoundedOutput {
   #head: Buffer = Buffer.alloc(0);
   #kept = 0;
-  /** Written round and round; `#next` is where the oldest byte is once it is full. */
+  /** A ring buffer; once it is full, `#next` is the position of the oldest byte. */
   #tail: Buffer | null = null;
   #next = 0;
   total = 0;
@@ -24,10 +24,10 @@ export class Output {
     const tail = this.#tail as Buffer;
     if (rest <= tailBytes) return Buffer.concat([head, tail.subarray(0, rest)]).toString('utf8');
     const last = Buffer.concat([tail.subarray(this.#next), tail.subarray(0, this.#next)]);
-    return `${whole(head)}\n[… ${rest - tailBytes} of ${this.total} bytes left out …]\n${last.toString('utf8', startOf(last))}`;
+    return `${decodeWholeCharacters(head)}\n[… ${rest - tailBytes} of ${this.total} bytes left out …]\n${last.toString('utf8', findCharacterStart(last))}`;
   }
 
-  /** Copied, because a small chunk may hold on to a large piece of memory. */
+  /** Copies the chunk, because a small chunk may keep a large buffer alive. */
   #addHead(chunk: Buffer): void {
     if (this.#kept + chunk.length > this.#head.length) {
       const larger = Buffer.allocUnsafeSlow(Math.min(headBytes, Math.max(65_536, 2 * (this.#kept + chunk.length))));
@@ -49,8 +49,8 @@ export class Output {
   }
 }
 
-/** Without a character that the end has cut. */
-function whole(bytes: Buffer): string {
+/** Drops a character that is cut off at the end. */
+function decodeWholeCharacters(bytes: Buffer): string {
   let end = bytes.length;
   while (end > 0 && end > bytes.length - 4 && ((bytes[end - 1] as number) & 0xc0) === 0x80) end--;
   const lead = bytes[end - 1] ?? 0;
@@ -58,8 +58,8 @@ function whole(bytes: Buffer): string {
   return bytes.toString('utf8', 0, bytes.length - end + 1 < needs ? end - 1 : bytes.length);
 }
 
-/** Past the rest of a character that the beginning has cut. */
-function startOf(bytes: Buffer): number {
+/** Skips the rest of a character that is cut off at the beginning. */
+function findCharacterStart(bytes: Buffer): number {
   let start = 0;
   while (start < 3 && ((bytes[start] as number) & 0xc0) === 0x80) start++;
   return start;

@@ -1,50 +1,51 @@
-// Renaming what a command has made. It may have taken the rights to the folders above away: they are its user's, so they can be given back.
+// Renames files that a command has created. The command may have removed rights from the parent directories; they belong to the same user, so the
+// rights can be restored.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, open, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Dir, entry, split } from '../../files/confine.ts';
-import { inside, segments } from '../../files/paths.ts';
-import { codeOf } from '../../refusal.ts';
+import { entryPath, type OpenDirectory, splitParent } from '../../files/confine.ts';
+import { pathInside, splitPath } from '../../files/paths.ts';
+import { errorCode } from '../../refusal.ts';
 
-/** Needs no right to the folder itself. Linux only; elsewhere a folder without the right to read is opened by its owner beforehand. */
+/** O_PATH, which needs no right to the directory itself. Linux only; elsewhere an unreadable directory must be opened by its owner first. */
 const pathOnly = 0o10000000;
 const flags = (process.platform === 'linux' ? pathOnly : constants.O_RDONLY) | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-const ownersRights = 0o700;
+const ownerRights = 0o700;
 
-/** Gives its new name; nothing where it is gone, or lies outside, where no command was. Rejects where it stays. */
+/** Returns the new path; none if the file is gone or outside the workspace, which no command can reach. Rejects if it cannot be renamed. */
 export async function moveAside(root: string, path: string): Promise<string[]> {
-  const { parent, name } = split(path);
-  const real = inside([root], await realpath(join(root, parent)));
+  const { parent, name } = splitParent(path);
+  const real = pathInside([root], await realpath(join(root, parent)));
   if (real === null || name === null) return [];
-  const dir = await openOwned(root, real);
+  const dir = await openRestored(root, real);
   await using _ = dir.handle;
-  const other = `${name}.refused-${randomBytes(4).toString('hex')}`;
+  const newName = `${name}.refused-${randomBytes(4).toString('hex')}`;
   try {
-    await rename(entry(dir, name), entry(dir, other));
-    return [parent === '' ? other : `${parent}/${other}`];
+    await rename(entryPath(dir, name), entryPath(dir, newName));
+    return [parent === '' ? newName : `${parent}/${newName}`];
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (errorCode(error) === 'ENOENT') return [];
     throw error;
   }
 }
 
-/** Gives the folders above `path` back to their owner. */
-export async function reopen(root: string, path: string): Promise<void> {
-  const dir = await openOwned(root, split(path).parent);
+/** Restores the owner's rights to the directories above `path`. */
+export async function restoreParents(root: string, path: string): Promise<void> {
+  const dir = await openRestored(root, splitParent(path).parent);
   await dir.handle.close();
 }
 
-/** The very folder, by its names from the workspace on: no link on the way is followed. */
-async function openOwned(root: string, path: string): Promise<Dir> {
-  let dir: Dir = { handle: await open(root, flags), path: root };
+/** Opens a directory name by name from the workspace on, without following links, and restores the owner's rights on the way. */
+async function openRestored(root: string, path: string): Promise<OpenDirectory> {
+  let dir: OpenDirectory = { handle: await open(root, flags), path: root };
   try {
-    await giveBack(dir);
-    for (const name of segments(path)) {
-      const handle = await open(entry(dir, name), flags);
+    await restoreOwnerRights(dir);
+    for (const name of splitPath(path)) {
+      const handle = await open(entryPath(dir, name), flags);
       await dir.handle.close();
       dir = { handle, path: join(dir.path, name) };
-      await giveBack(dir);
+      await restoreOwnerRights(dir);
     }
     return dir;
   } catch (error) {
@@ -53,9 +54,10 @@ async function openOwned(root: string, path: string): Promise<Dir> {
   }
 }
 
-/** What cannot be given back shows when it is used. */
-async function giveBack({ handle, path }: Dir): Promise<void> {
+async function restoreOwnerRights({ handle, path }: OpenDirectory): Promise<void> {
   const at = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path;
   const { mode } = await stat(at);
-  if ((mode & ownersRights) !== ownersRights) await chmod(at, (mode & 0o7777) | ownersRights).catch(() => {});
+  if ((mode & ownerRights) === ownerRights) return;
+  // If it fails, the next use of the directory fails and is reported.
+  await chmod(at, (mode & 0o7777) | ownerRights).catch(() => {});
 }

@@ -1,128 +1,123 @@
-// How the end of a command is seen and brought about: by its process group and a mark, or, in a sandbox, by its process namespace.
+// Observes and brings about the end of a command: through its process group and a mark or, in a sandbox, through its process namespace.
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { infoFd, inmates, wordFd } from '../../../system/namespace.ts';
-import { type Command, endAll, graceMs, type Leftover, leftovers } from '../../../system/remaining-processes.ts';
+import type { SandboxedCommand } from '../../../ports/sandbox.ts';
+import { controlFd, infoFd, listNamespace } from '../../../system/namespace.ts';
+import { endRemaining, findRemaining, graceMs, type ProcessGroup, type RemainingProcess } from '../../../system/remaining-processes.ts';
+import { trySignal } from '../../../system/signals.ts';
 
-export interface Life {
-  /** Resolves when the command's first process has ended. */
-  over: Promise<void>;
-  /** What it has started and is still there. */
-  left(): Leftover[];
-  /** Asks what is left to stop, and kills it after 2 s. Gives what could not be ended. */
-  end(): Promise<Leftover[]>;
-  /** `code` null where it was ended by a signal, or could not be ended. `refused`: why the command was not started; null where it was. */
-  result(): { code: number | null; killedBy: string | null; refused: string | null };
+export interface ProcessMonitor {
+  /** Resolves when the first process of the command has ended. */
+  exited: Promise<void>;
+  /** Processes that the command started and that are still running. */
+  remaining(): RemainingProcess[];
+  /** Asks the remaining processes to stop and kills them after 2 s. Returns those that could not be ended. */
+  end(): Promise<RemainingProcess[]>;
+  /** `code` is null if a signal ended the command or it could not be ended. `notStarted`: why it was not started, perhaps ''; null if it was. */
+  result(): { code: number | null; killedBy: string | null; notStarted: string | null };
 }
 
-export function plainLife(child: ChildProcess, command: Command): Life {
+export function monitorGroup(child: ChildProcess, group: ProcessGroup): ProcessMonitor {
   return {
-    over: gone(child),
-    left: () => leftovers(command),
-    end: () => endAll(command),
-    result: () => ({ code: child.exitCode, killedBy: child.signalCode, refused: null }),
+    exited: waitForExit(child),
+    remaining: () => findRemaining(group),
+    end: () => endRemaining(group),
+    result: () => ({ code: child.exitCode, killedBy: child.signalCode, notStarted: null }),
   };
 }
 
 const pollMs = 20;
-/** How long the system may take to be done with a namespace. */
+/** How long the kernel may take to remove a namespace. */
 const reapMs = 1000;
-const maxWords = 200;
+const maxMessageChars = 200;
 
-export function boxedLife(child: ChildProcess, begun: (init: number) => string | null): Life {
-  const word = child.stdio[wordFd] as Duplex;
-  const said = lines(word);
+/** Follows the protocol of `system/namespace.ts`: waits for `begun`, lets the sandbox check itself, then releases the command. */
+export function monitorNamespace(child: ChildProcess, sandboxed: SandboxedCommand): ProcessMonitor {
+  const control = child.stdio[controlFd] as Duplex;
+  const received = collectStart(control);
   let init: number | null = null;
-  void lines(child.stdio[infoFd] as Readable, (text) => {
+  void collectStart(child.stdio[infoFd] as Readable, (text) => {
     const pid = Number(/"child-pid":\s*(\d+)/.exec(text)?.[1]);
     if (init !== null || !Number.isSafeInteger(pid) || pid <= 1) return;
     init = pid;
     start();
   });
-  /** Null once the command was let go; empty as long as nothing speaks against it. */
-  let refused: string | null = '';
-  const ended = Promise.withResolvers<void>();
-  word.on('data', () => {
+  /** Null once the command was released; '' until then, or why the sandbox refused it. */
+  let notStarted: string | null = '';
+  const finished = Promise.withResolvers<void>();
+  control.on('data', () => {
     start();
-    if (codeIn(said()) !== null) ended.resolve();
+    if (parseExitCode(received()) !== null) finished.resolve();
   });
 
   function start(): void {
-    if (init === null || refused !== '' || !said().startsWith('begun\n')) return;
-    refused = begun(init);
-    if (refused === null) word.write('go\n');
-    else word.destroy();
+    if (init === null || notStarted !== '' || !received().startsWith('begun\n')) return;
+    notStarted = sandboxed.begun?.(init) ?? null;
+    if (notStarted === null) control.write('go\n');
+    else control.destroy();
   }
 
-  const exited = gone(child);
-  const left = () => (init === null ? [] : inmates(init));
+  const exited = waitForExit(child);
+  const listRemaining = () => (init === null ? [] : listNamespace(init));
+  const remaining = () => listRemaining().map(({ pid, name }): RemainingProcess => ({ pid, name, group: 0 }));
 
-  async function end(): Promise<Leftover[]> {
-    let rest = left();
-    for (const { host } of rest) {
-      send(host, 'SIGTERM');
-      // What is stopped hears nothing else.
-      send(host, 'SIGCONT');
+  async function end(): Promise<RemainingProcess[]> {
+    let left = listRemaining();
+    for (const { hostPid } of left) {
+      trySignal(hostPid, 'SIGTERM');
+      // A stopped process receives SIGTERM only after SIGCONT.
+      trySignal(hostPid, 'SIGCONT');
     }
-    for (const until = performance.now() + graceMs; rest.length > 0 && performance.now() < until; rest = left()) await sleep(pollMs);
-    word.destroy();
-    // With its first process ends everything in a namespace; with the helper, that one.
-    if (rest.length > 0 && init !== null) send(init, 'SIGKILL');
-    if (refused !== null) child.kill('SIGKILL');
+    for (const until = performance.now() + graceMs; left.length > 0 && performance.now() < until; left = listRemaining())
+      await sleep(pollMs);
+    control.destroy();
+    // The end of the first process ends everything in the namespace; the end of the sandbox helper ends the first process.
+    if (left.length > 0 && init !== null) trySignal(init, 'SIGKILL');
+    if (notStarted !== null) child.kill('SIGKILL');
     const late = setTimeout(() => child.kill('SIGKILL'), 200);
     await Promise.race([exited, sleep(reapMs)]);
     clearTimeout(late);
     child.stdio[infoFd]?.destroy();
-    return isGone(child) ? [] : left().map(asLeftover);
+    return hasExited(child) ? [] : remaining();
   }
 
   return {
-    over: Promise.race([ended.promise, exited]),
-    left: () => left().map(asLeftover),
+    exited: Promise.race([finished.promise, exited]),
+    remaining,
     end,
     result() {
-      const code = codeIn(said());
+      const code = parseExitCode(received());
       const killedBy = code === null ? (child.signalCode ?? 'SIGKILL') : null;
-      return { code, killedBy, refused };
+      return { code, killedBy, notStarted };
     },
   };
 }
 
-function lines(stream: Readable, heard?: (text: string) => void): () => string {
+/** Collects the first characters of a stream. The returned function gives them so far. */
+function collectStart(stream: Readable, onText?: (text: string) => void): () => string {
   let text = '';
   stream.on('data', (chunk: Buffer) => {
-    text = (text + chunk.toString('latin1')).slice(0, maxWords);
-    heard?.(text);
+    text = (text + chunk.toString('latin1')).slice(0, maxMessageChars);
+    onText?.(text);
   });
+  // A pipe that breaks shows in the end of the process.
   stream.on('error', () => {});
   return () => text;
 }
 
-function codeIn(said: string): number | null {
-  const code = /^begun\n(\d{1,3})\n/.exec(said)?.[1];
+function parseExitCode(received: string): number | null {
+  const code = /^begun\n(\d{1,3})\n/.exec(received)?.[1];
   return code === undefined ? null : Number(code);
 }
 
-function asLeftover({ pid, name }: { pid: number; name: string }): Leftover {
-  return { pid, name, group: 0 };
-}
-
-function gone(child: ChildProcess): Promise<void> {
+function waitForExit(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
-    if (isGone(child)) resolve();
+    if (hasExited(child)) resolve();
     else child.once('exit', () => resolve());
   });
 }
 
-function isGone(child: ChildProcess): boolean {
+function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It is gone.
-  }
 }

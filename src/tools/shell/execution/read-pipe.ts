@@ -1,29 +1,31 @@
+// Reads the output pipe of a command without ever blocking it.
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { free } from '../../../system/release-buffer.ts';
-import { Output } from './bounded-output.ts';
+import { releaseBuffer } from '../../../system/release-buffer.ts';
+import { BoundedOutput } from './bounded-output.ts';
 
-/** After the end the pipe is read until it is closed, or silent for this long. */
+/** After the end of the command the pipe is read until it closes, or until nothing arrives for this long. */
 export const silenceMs = 250;
 
-export interface Pipe {
-  output: Output;
+export interface PipeReader {
+  output: BoundedOutput;
   isClosed(): boolean;
-  /** Waits for the end of what is in it. */
+  /** Waits until the pipe is closed or silent, at most `ms`. */
   drain(ms: number): Promise<void>;
   close(): void;
 }
 
-export function readPipe(stream: Readable | null): Pipe {
-  const output = new Output();
+export function readPipe(stream: Readable | null): PipeReader {
+  const output = new BoundedOutput();
   let last = 0;
   let closed = false;
   const closing = Promise.withResolvers<void>();
   stream?.on('data', (chunk: Buffer) => {
     last = performance.now();
     output.add(chunk);
-    free(chunk);
+    releaseBuffer(chunk);
   });
+  // An error also closes the stream; what was read before it counts.
   stream?.on('error', () => {});
   stream?.once('close', () => {
     closed = true;

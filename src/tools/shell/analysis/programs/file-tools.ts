@@ -1,15 +1,15 @@
-import { operands, type Verb } from './program.ts';
-import { awk, sed, tar } from './script-languages.ts';
+// Programs that search, sort, pack and change files.
+import { findOperands, type Program, programsLike } from './program.ts';
+import { checkAwk, checkSed, checkTar } from './script-languages.ts';
 
 const writesFile = 'it writes a file';
 
-/** Programs that search, sort, pack and change files. */
-export const files: Record<string, Verb> = {
+export const fileTools: Record<string, Program> = {
   rg: {
-    long: ['pre', 'hostname-bin', 'search-zip', 'pre-glob', 'ignore-file', 'file'],
-    short: 'z',
-    values: 'ABCMTdefgjmrtE',
-    textAfter: {
+    unsafeLong: ['pre', 'hostname-bin', 'search-zip', 'pre-glob', 'ignore-file', 'file'],
+    unsafeLetters: 'z',
+    valueLetters: 'ABCMTdefgjmrtE',
+    firstIsText: {
       letters: 'inlcvwFoHhsqPaxuSNUp0L',
       long: [
         'hidden',
@@ -27,8 +27,8 @@ export const files: Record<string, Verb> = {
     textFlags: ['-e', '--regexp', '-g', '--glob', '-r', '--replace'],
   },
   grep: {
-    values: 'ABCDdefm',
-    textAfter: {
+    valueLetters: 'ABCDdefm',
+    firstIsText: {
       letters: 'inlcvwFEGoHhsqPaxrRyzLTUbI',
       long: [
         'ignore-case',
@@ -44,60 +44,55 @@ export const files: Record<string, Verb> = {
     },
     textFlags: ['-e', '--regexp', '--include', '--exclude', '--exclude-dir'],
   },
-  sort: { short: 'oT', values: 'ktS', long: ['output', 'compress-program', 'temporary-directory', 'files0-from', 'random-source'] },
-  uniq: { check: (words) => (operands(words).length > 1 ? writesFile : null) },
-  tar: { check: tar },
-  zip: { always: 'it writes files, and flags start programs' },
-  unzip: { always: writesFile },
-  '7z': { always: writesFile },
-  cpio: { always: writesFile },
-  sed: { check: sed, textAfter: { letters: 'nErszu', long: ['quiet', 'silent', 'regexp-extended'] } },
-  dd: { check: (words) => (words.some(({ text }) => text.startsWith('of=')) ? writesFile : null) },
+  sort: {
+    unsafeLetters: 'oT',
+    valueLetters: 'ktS',
+    unsafeLong: ['output', 'compress-program', 'temporary-directory', 'files0-from', 'random-source'],
+  },
+  uniq: { findProblem: (words) => (findOperands(words).length > 1 ? writesFile : null) },
+  tar: { findProblem: checkTar },
+  zip: { alwaysUnsafe: 'it writes files, and flags start programs' },
+  ...programsLike('unzip 7z cpio split csplit', { alwaysUnsafe: writesFile }),
+  sed: { findProblem: checkSed, firstIsText: { letters: 'nErszu', long: ['quiet', 'silent', 'regexp-extended'] } },
+  dd: { findProblem: (words) => (words.some(({ text }) => text.startsWith('of=')) ? writesFile : null) },
   tee: { writes: 'all' },
-  touch: { writes: 'all', short: 'r', long: ['reference'] },
+  touch: { writes: 'all', unsafeLetters: 'r', unsafeLong: ['reference'] },
   mkdir: { writes: 'all' },
   rmdir: { writes: 'all' },
   rm: { writes: 'all' },
   unlink: { writes: 'all' },
-  shred: { writes: 'all', long: ['random-source'] },
-  truncate: { writes: 'all', short: 'r', long: ['reference'] },
-  chmod: { writes: 'all', long: ['reference'] },
-  chown: { writes: 'all', long: ['reference', 'from'] },
-  cp: { writes: 'last', short: 'tSls', long: ['target-directory', 'suffix', 'backup', 'link', 'symbolic-link'] },
-  mv: { writes: 'last', short: 'tS', long: ['target-directory', 'suffix', 'backup'] },
-  install: { writes: 'last', short: 'tsS', long: ['target-directory', 'strip-program', 'strip', 'suffix', 'backup'] },
-  // A link is a way out of the workspace for whoever follows it.
-  ln: { writes: 'last', short: 'tsS', long: ['target-directory', 'symbolic', 'suffix', 'backup'] },
-  rsync: { always: 'it copies files, and flags start programs' },
-  split: { always: writesFile },
-  csplit: { always: writesFile },
-  patch: { always: 'what it changes is in the patch' },
-  ed: { always: 'its commands can start programs' },
-  ex: { always: 'its commands can start programs' },
-  ...Object.fromEntries(
-    'vi vim nvim view vimdiff emacs nano pico joe'.split(' ').map((name) => [name, { always: 'an editor starts programs' }]),
-  ),
-  ...Object.fromEntries('less more most man info pg lesspipe'.split(' ').map((name) => [name, { always: 'a pager starts programs' }])),
-  ...Object.fromEntries('awk gawk mawk nawk'.split(' ').map((name) => [name, { check: awk, textAfter: { letters: '', long: [] } }])),
+  shred: { writes: 'all', unsafeLong: ['random-source'] },
+  truncate: { writes: 'all', unsafeLetters: 'r', unsafeLong: ['reference'] },
+  chmod: { writes: 'all', unsafeLong: ['reference'] },
+  chown: { writes: 'all', unsafeLong: ['reference', 'from'] },
+  cp: { writes: 'last', unsafeLetters: 'tSls', unsafeLong: ['target-directory', 'suffix', 'backup', 'link', 'symbolic-link'] },
+  mv: { writes: 'last', unsafeLetters: 'tS', unsafeLong: ['target-directory', 'suffix', 'backup'] },
+  install: { writes: 'last', unsafeLetters: 'tsS', unsafeLong: ['target-directory', 'strip-program', 'strip', 'suffix', 'backup'] },
+  // A symbolic link can lead out of the workspace.
+  ln: { writes: 'last', unsafeLetters: 'tsS', unsafeLong: ['target-directory', 'symbolic', 'suffix', 'backup'] },
+  rsync: { alwaysUnsafe: 'it copies files, and flags start programs' },
+  patch: { alwaysUnsafe: 'which files it changes is in the patch' },
+  ...programsLike('ed ex sqlite3', { alwaysUnsafe: 'its commands can start programs' }),
+  ...programsLike('vi vim nvim view vimdiff emacs nano pico joe', { alwaysUnsafe: 'an editor can start programs' }),
+  ...programsLike('less more most man info pg lesspipe', { alwaysUnsafe: 'a pager can start programs' }),
+  ...programsLike('awk gawk mawk nawk', { findProblem: checkAwk, firstIsText: { letters: '', long: [] } }),
   jq: {
-    check: (words) => (words.some(({ text }) => /\b(import|include)\b/.test(text)) ? 'it loads other files' : null),
-    long: ['from-file', 'rawfile', 'slurpfile'],
-    short: 'fL',
-    values: '',
-    textAfter: { letters: 'rcneSsaCMj', long: ['raw-output', 'compact-output'] },
+    findProblem: (words) => (words.some(({ text }) => /\b(import|include)\b/.test(text)) ? 'it loads other files' : null),
+    unsafeLong: ['from-file', 'rawfile', 'slurpfile'],
+    unsafeLetters: 'fL',
+    valueLetters: '',
+    firstIsText: { letters: 'rcneSsaCMj', long: ['raw-output', 'compact-output'] },
   },
-  yq: { short: 'is', long: ['inplace', 'split-exp', 'from-file'] },
-  wc: { long: ['files0-from'] },
-  du: { long: ['files0-from', 'exclude-from'] },
-  date: { short: 'sf', values: 'dIr', long: ['set', 'file'] },
-  file: { short: 'fmC', values: '', long: ['files-from', 'magic-file', 'compile'] },
-  diff: { long: ['to-file', 'from-file'] },
-  xxd: { short: 'r', check: (words) => (operands(words).length > 1 ? writesFile : null) },
+  yq: { unsafeLetters: 'is', unsafeLong: ['inplace', 'split-exp', 'from-file'] },
+  wc: { unsafeLong: ['files0-from'] },
+  du: { unsafeLong: ['files0-from', 'exclude-from'] },
+  date: { unsafeLetters: 'sf', valueLetters: 'dIr', unsafeLong: ['set', 'file'] },
+  file: { unsafeLetters: 'fmC', valueLetters: '', unsafeLong: ['files-from', 'magic-file', 'compile'] },
+  diff: { unsafeLong: ['to-file', 'from-file'] },
+  xxd: { unsafeLetters: 'r', findProblem: (words) => (findOperands(words).length > 1 ? writesFile : null) },
   base64: {},
-  tail: { values: 'cnsp' },
-  head: { values: 'cn' },
+  tail: { valueLetters: 'cnsp' },
+  head: { valueLetters: 'cn' },
   mkfifo: { writes: 'all' },
-  sqlite3: { always: 'its commands can start programs' },
-  openssl: { always: 'it reads keys and writes files' },
-  gpg: { always: 'it reads keys and writes files' },
+  ...programsLike('openssl gpg', { alwaysUnsafe: 'it reads keys and writes files' }),
 };

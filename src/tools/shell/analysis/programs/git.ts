@@ -1,62 +1,50 @@
+// git: only listed subcommands and flags pass. The lists are in `git-commands.ts`.
 import { existsSync } from 'node:fs';
-import type { Places } from '../command-paths.ts';
-import type { Word } from '../read-word.ts';
+import type { PathScope } from '../command-paths.ts';
+import type { ShellWord } from '../read-word.ts';
 import { type GitCommand, gitCommands, gitFlags } from './git-commands.ts';
-import { operands, type Verb, type Writing } from './program.ts';
+import { findOperands, type Program, splitList, type WrittenOperands } from './program.ts';
 
-const url = /^(ext|fd|file|transport)::|::|^-/;
+const unsafeRemote = /^(ext|fd|file|transport)::|::|^-/;
 
-export const git: Verb = {
-  textFlags: [
-    '-m',
-    '--message',
-    '--grep',
-    '--author',
-    '--format',
-    '--pretty',
-    '--date',
-    '--since',
-    '--until',
-    '--after',
-    '--before',
-    '-S',
-    '-G',
-  ],
-  // Elsewhere `-m` may stand without a value.
-  textFor: ['commit', 'tag', 'merge', 'stash', 'notes', 'log', 'show', 'rev-list', 'shortlog'],
-  lines:
-    `run foreach -x --exec --extcmd --tree-filter --index-filter --msg-filter --env-filter --commit-filter --tag-name-filter --parent-filter
-    --open-files-in-pager -O`.split(/\s+/),
-  writes: writing,
-  check,
+export const git: Program = {
+  textFlags: splitList('-m --message --grep --author --format --pretty --date --since --until --after --before -S -G'),
+  // For other subcommands `-m` may have no value.
+  textSubcommands: splitList('commit tag merge stash notes log show rev-list shortlog'),
+  codeFlags:
+    splitList(`run foreach -x --exec --extcmd --tree-filter --index-filter --msg-filter --env-filter --commit-filter --tag-name-filter
+    --parent-filter --open-files-in-pager -O`),
+  writes: gitWrittenOperands,
+  findProblem: checkGit,
 };
 
-function check(words: Word[], places: Places): string | null {
-  const at = commandAt(words);
+function checkGit(words: ShellWord[], scope: PathScope): string | null {
+  const at = findSubcommand(words);
   const before = words.slice(1, at === -1 ? undefined : at).find(({ text }) => !gitFlags.has(text));
-  if (before) return `\`${before.text}\` before the subcommand changes what git obeys`;
+  if (before) return `\`${before.text}\` before the subcommand changes which settings git uses`;
   if (at === -1) return null;
-  const name = (words[at] as Word).text;
+  const name = (words[at] as ShellWord).text;
   const rest = words.slice(at + 1);
-  if (name === 'config') return isReading(rest) ? null : '`git config` changes what git obeys';
+  if (name === 'config') return isReadOnlyConfig(rest) ? null : '`git config` changes the settings of git';
   const known = gitCommands.get(name);
   if (known === undefined) return `\`git ${name}\` is not known to be harmless`;
-  const odd = rest.find(({ text }) => text.startsWith('-') && !isKnown(text, known));
-  if (odd) return `\`${odd.text}\` of \`git ${name}\` is not known to be harmless`;
-  const named = operands([words[at] as Word, ...rest]);
+  const flag = rest.find(({ text }) => text.startsWith('-') && !isKnownFlag(text, known));
+  if (flag) return `\`${flag.text}\` of \`git ${name}\` is not known to be harmless`;
+  const named = findOperands([words[at] as ShellWord, ...rest]);
   const first = named.find(({ text }) => !/^\d+$/.test(text))?.text;
-  if (known.first && first !== undefined && !known.first.includes(first)) return `\`git ${name} ${first}\` is not known to be harmless`;
-  if (known.remote && named.some(({ text }) => url.test(text) || isLocal(text, places)))
-    return 'a repository in a folder brings programs of its own, and so do some addresses';
+  if (known.allowedFirst && first !== undefined && !known.allowedFirst.includes(first))
+    return `\`git ${name} ${first}\` is not known to be harmless`;
+  if (known.usesRemote && named.some(({ text }) => unsafeRemote.test(text) || isLocalRepository(text, scope)))
+    return 'a local repository, and some addresses, can make git start programs';
   return null;
 }
 
-function commandAt(words: Word[]): number {
+function findSubcommand(words: ShellWord[]): number {
   return words.findIndex(({ text }, index) => index > 0 && !text.startsWith('-'));
 }
 
-/** Exactly as it is listed: an abbreviation may stand for another flag in another version. */
-function isKnown(text: string, { plain = '', number = '', valued = '', long = [] }: GitCommand): boolean {
+/** Abbreviations do not count: they may mean another flag in another version of git. */
+function isKnownFlag(text: string, { plain = '', number = '', valued = '', long = [] }: GitCommand): boolean {
   if (text === '-' || text === '--') return true;
   if (text.startsWith('--')) return long.includes(text.slice(2).split('=', 1)[0] as string);
   let at = 1;
@@ -69,21 +57,21 @@ function isKnown(text: string, { plain = '', number = '', valued = '', long = []
   return true;
 }
 
-function writing(words: Word[]): Writing | null {
-  const at = commandAt(words);
+function gitWrittenOperands(words: ShellWord[]): WrittenOperands | null {
+  const at = findSubcommand(words);
   const known = gitCommands.get(words[at]?.text ?? '');
-  return known?.writes === undefined ? null : { which: known.writes, paths: operands(words.slice(at)) };
+  return known?.writes === undefined ? null : { which: known.writes, paths: findOperands(words.slice(at)) };
 }
 
-function isReading(rest: Word[]): boolean {
+function isReadOnlyConfig(rest: ShellWord[]): boolean {
   return (
     rest.length > 0 &&
     rest.every(({ text }, index) => (index === 0 ? /^(--get|--get-all|--get-regexp|--list|-l)$/.test(text) : !text.startsWith('-')))
   );
 }
 
-/** A folder as a remote brings its own configuration and hooks along. Git also tries the name with `.git` behind it. */
-function isLocal(text: string, { bases }: Places): boolean {
+/** A directory used as a remote has configuration and hooks of its own. Git also tries the name with `.git` appended. */
+function isLocalRepository(text: string, { bases }: PathScope): boolean {
   if (/^[./~]/.test(text)) return true;
   return bases.some((base) => existsSync(`${base}/${text}`) || existsSync(`${base}/${text}.git`));
 }

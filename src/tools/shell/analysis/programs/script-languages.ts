@@ -1,7 +1,8 @@
-// Programs with a small language of their own in their arguments. Only what is known to be harmless passes.
+// Programs with a language of their own in their arguments: tar, sed, awk. Only scripts known to be harmless pass.
+import type { ShellWord } from '../read-word.ts';
 
-/** Only listing: packing and unpacking write files, and many flags start programs, as does an archive on another machine (`host:file`). */
-export function tar(words: { text: string }[]): string | null {
+/** Only listing passes: packing and unpacking write files, many flags start programs, and so does an archive on another machine (`host:file`). */
+export function checkTar(words: ShellWord[]): string | null {
   const [, first] = words;
   const flags = words.filter(({ text }, index) => index === 1 || text.startsWith('-'));
   const lists = /^-?[vzjJa]*t/.test(first?.text ?? '') || flags.some(({ text }) => text === '--list');
@@ -9,8 +10,8 @@ export function tar(words: { text: string }[]): string | null {
   return lists && isPlain && !words.some(({ text }) => text.includes(':')) ? null : 'tar writes files, and flags start programs';
 }
 
-/** Only scripts of printing, deleting, quitting and plain replacing: everything else of sed's language can write or start something. */
-export function sed(words: { text: string; literal: boolean }[]): string | null {
+/** Only printing, deleting, quitting and plain replacing pass: the rest of the language can write files or start programs. */
+export function checkSed(words: ShellWord[]): string | null {
   const rest = words.slice(1);
   for (const { text } of rest) {
     if (/^--(in|w|f|s(?!i)|lo|fo|nu|un)/.test(text) || /^-[nErszu]*[^nErszu-]/.test(text))
@@ -28,8 +29,8 @@ export function sed(words: { text: string; literal: boolean }[]): string | null 
   return isPlain ? null : 'sed can write files and start programs, and this script is not known to be harmless';
 }
 
-/** Awk is a language of its own: what can start programs, read or write files is unsafe, and so is what is not written out. */
-export function awk(words: { text: string; literal: boolean }[]): string | null {
+/** An awk program must be literal and must not contain anything that starts programs or reads or writes files. */
+export function checkAwk(words: ShellWord[]): string | null {
   const rest = words.slice(1);
   let at = 0;
   while (/^-F/.test(rest[at]?.text ?? '')) at += rest[at]?.text === '-F' ? 2 : 1;
@@ -37,7 +38,7 @@ export function awk(words: { text: string; literal: boolean }[]): string | null 
   if (script === undefined || script.text.startsWith('-')) return 'its flags can name programs in files';
   if (rest.slice(at + 1).some(({ text }) => text.startsWith('-') || /^\w+=/.test(text)))
     return 'its variables and flags change what it does';
-  if (!script.literal) return 'nobody knows its program';
+  if (!script.literal) return 'its program is known only when it runs';
   if (/system|getline|[|>@]|close|ENVIRON|ARGV|SYMTAB|FUNCTAB|PROCINFO|print\s*<|include|load|\\/.test(script.text))
     return 'it can start programs and write files';
   return null;
