@@ -151,7 +151,7 @@ describe.runIf(onLinux)('the helper', () => {
     const broken = await shell(workspace, 'echo x > g', {}, { sandbox });
     expect(broken).toMatchObject({
       isError: true,
-      output: expect.stringMatching(/^the sandbox could not be made.*not started: bwrap: no longer/),
+      output: expect.stringMatching(/^the sandbox could not be created.*not started: bwrap: no longer/),
     });
     execFileSync('rm', [file]);
     expect(await shell(workspace, 'echo x > g', {}, { sandbox })).toMatchObject({
