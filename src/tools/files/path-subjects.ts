@@ -1,3 +1,4 @@
+// What rules match for a path argument.
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { displayPath, pathInside } from './paths.ts';

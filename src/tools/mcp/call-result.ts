@@ -1,3 +1,4 @@
+// Converts the answer of a server to a tool result.
 import { z } from 'zod';
 import type { ToolResult } from '../../ports/tool.ts';
 import { cleanResultText, escapeControls } from '../text.ts';

@@ -1,8 +1,7 @@
+// Connects to a server at an address: streamable HTTP, or the older transport with server-sent events if the definition says so.
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { ServerTarget } from './resolve-target.ts';
 import { maxMessageBytes, type ServerTransport } from './server-transport.ts';
-
-// Connects to a server at an address: streamable HTTP, or the older transport with server-sent events if the definition says so.
 
 const terminateMs = 2000;
 

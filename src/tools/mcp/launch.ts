@@ -1,3 +1,4 @@
+// How the process of a server is started.
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { dieWithParent } from '../../system/die-with-parent.ts';

@@ -1,3 +1,4 @@
+// Reads the tool list of a server.
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { z } from 'zod';
 

@@ -1,3 +1,4 @@
+// Resolves the variables of a server definition.
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';

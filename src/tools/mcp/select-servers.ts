@@ -1,3 +1,4 @@
+// Which servers, and which of their tools, an agent may use.
 import type { Agent } from '../../contract/agent.ts';
 import type { McpServer } from '../../contract/mcp-server.ts';
 

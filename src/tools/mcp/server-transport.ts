@@ -1,3 +1,4 @@
+// What stdio and HTTP connections have in common.
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 /** Larger messages end the connection. */

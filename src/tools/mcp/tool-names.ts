@@ -1,3 +1,4 @@
+// Names of MCP tools in Retinue: `mcp__server__tool`.
 import { createHash } from 'node:crypto';
 
 /** The longest tool name that all providers accept. */

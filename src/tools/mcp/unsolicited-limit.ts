@@ -1,3 +1,4 @@
+// Bounds what a server sends without being asked.
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 
 /** How much unsolicited output a server may send at once, and how much of that allowance it regains each second. */

@@ -1,3 +1,4 @@
+// Translates globs for ripgrep.
 import { type Refusal, refuse } from '../refusal.ts';
 
 const maxNesting = 50;

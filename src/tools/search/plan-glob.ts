@@ -1,3 +1,4 @@
+// Decides where a glob search starts.
 import { isAbsolute, join } from 'node:path';
 import { type Refusal, refuse } from '../refusal.ts';
 import { globToRegex } from './glob-to-regex.ts';

@@ -1,3 +1,4 @@
+// The time limit of the web tools.
 import type { ToolResult } from '../../ports/tool.ts';
 import { failure } from '../refusal.ts';
 

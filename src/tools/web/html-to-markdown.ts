@@ -1,3 +1,4 @@
+// Converts HTML pages to Markdown.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Handler } from 'htmlparser2';
 import { MarkdownWriter } from './markdown-writer.ts';

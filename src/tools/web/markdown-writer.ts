@@ -1,3 +1,4 @@
+// Writes the Markdown of a page.
 import { MarkdownFrame } from './markdown-frame.ts';
 
 /** Deeper quotes and lists are not indented further, because every line repeats the whole indent. */

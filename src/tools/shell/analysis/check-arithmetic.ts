@@ -1,3 +1,4 @@
+// Arithmetic: denies what bash may read as subshells.
 import type { CheckedTree } from './check-tree.ts';
 import { denyCommand } from './deny-command.ts';
 import type { Node } from './parser.ts';

@@ -1,5 +1,5 @@
-import { denyCommand } from './deny-command.ts';
 // Here-documents: denies those that bash may read differently from the grammar.
+import { denyCommand } from './deny-command.ts';
 import type { Node } from './parser.ts';
 
 const plain = /^(?:\\?([\w.-]+)|'([\w.-]+)'|"([\w.-]+)")$/;

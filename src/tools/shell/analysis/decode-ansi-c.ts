@@ -1,3 +1,4 @@
+// Decodes `$'…'` strings.
 import { denyCommand } from './deny-command.ts';
 
 const simple: Record<string, string> = { a: '\x07', b: '\b', e: '\x1b', E: '\x1b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };

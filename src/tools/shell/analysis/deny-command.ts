@@ -1,3 +1,4 @@
+// The error for commands that cannot be analysed.
 import { RetinueError } from '../../../contract/error.ts';
 
 /** Denies a command that no rule may allow, because its effect cannot be determined. */

@@ -1,3 +1,4 @@
+// Brace expansion, for rules that deny.
 import { denyCommand, writeSimpler } from './deny-command.ts';
 import { createLiteralWord, type ShellWord } from './read-word.ts';
 

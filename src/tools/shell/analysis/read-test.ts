@@ -1,3 +1,4 @@
+// Reads `[ … ]` and `[[ … ]]`.
 import type { CheckedTree } from './check-tree.ts';
 import { denyCommand } from './deny-command.ts';
 import { findSubstitutions } from './inner-code.ts';

@@ -1,6 +1,6 @@
+// Reads one word of a command as bash does: quotes removed, expansions marked, patterns judged.
 import type { CheckedTree } from './check-tree.ts';
 import { decodeAnsiC } from './decode-ansi-c.ts';
-// Reads one word of a command as bash does: quotes removed, expansions marked, patterns judged.
 import { denyCommand } from './deny-command.ts';
 
 /** A word of a command as bash passes it to the program. */

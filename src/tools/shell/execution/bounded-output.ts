@@ -1,3 +1,4 @@
+// The output of a command in bounded memory.
 const headBytes = 1024 * 1024;
 const tailBytes = 1024 * 1024;
 
