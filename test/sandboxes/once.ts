@@ -1,4 +1,4 @@
-// One command, in a process of its own: `once.ts WORKSPACE on|off COMMAND`.
+// Runs one command in a process of its own: `once.ts WORKSPACE on|off COMMAND`.
 
 import { findSandbox } from '../../src/sandboxes/find-sandbox.ts';
 import { createBash } from '../../src/tools/bash.ts';

@@ -1,4 +1,4 @@
-// What is shown of a home folder, and the profile for macOS, as text: neither needs a sandbox.
+// What a sandbox shows of a home directory, and the profile for macOS, as data: neither needs a sandbox.
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -123,7 +123,7 @@ test('the profile for macOS', () => {
   expect(lines).toContain(`(deny file-write* (subpath "${w}/.git") (subpath "${w}/.envrc"))`);
   expect(lines).toContain(`(deny file-read* file-write* (subpath "${w}/.retinue") (subpath "/Users/a/w.db"))`);
   expect(profile).not.toContain('(subpath "/Users/a")');
-  // What is denied must come after what is allowed: the last rule wins.
+  // Denials must follow what is allowed: the last rule wins.
   expect(lines.findIndex((line) => line.startsWith('(deny file-write*'))).toBeGreaterThan(
     lines.findIndex((line) => line.startsWith('(allow file-write*')),
   );

@@ -1,4 +1,4 @@
-// Commands that do not want to end, and processes that outlive them.
+// Commands that do not end when asked, and processes that outlive them.
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { call, makeWorkspace } from './support.ts';
 
 const bash = createBash({ sandbox: null });
 
-/** A number for `sleep` that no other test has: by it its processes are found. */
+/** A unique number for `sleep`, by which its processes are found. */
 const nap = (): string => String(1000 + Math.random()).slice(0, 16);
 
 function sleepers(seconds: string): string[] {
@@ -78,7 +78,7 @@ describe('out of time', () => {
 
   test('a command is asked to stop first and may clean up', async () => {
     const { output } = await timed('trap "echo cleaned; exit" TERM; echo start; while :; do sleep 0.05; done', { timeout: 0.3 });
-    // bash itself may say that its `sleep` was terminated.
+    // bash itself may report that its `sleep` was terminated.
     expect(output.replace('Terminated\n', '')).toBe('start\ncleaned\n[stopped: it took longer than 0.3 s]');
   });
 
@@ -134,7 +134,7 @@ describe('much output', () => {
   test('a character is never split', async () => {
     for (const pad of ['', 'x', 'xx', 'xxx']) {
       const { output } = await timed(`printf '${pad}'; yes 😀€é | tr -d '\\n' | head -c 5000000`);
-      // Only `head` itself cuts one.
+      // Only `head` itself splits one.
       expect(output.replace(/\ufffd+$/, '')).not.toContain('\ufffd');
     }
   });

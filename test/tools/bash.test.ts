@@ -96,7 +96,7 @@ describe('environment', () => {
   });
 });
 
-/** Whatever it is asked to confine, this is started. */
+/** A sandbox that starts the result of `wrap` instead. */
 function boxOf(wrap: (argv: string[], workspace: string) => string[]): Sandbox {
   return {
     ...{ name: 'test', version: async () => '1', limits: 'none' },
@@ -120,7 +120,7 @@ test('a sandbox gets the command and its arguments', async () => {
 test('commands allowed only in a sandbox do not run without one, and none run when commands are closed', async () => {
   const { workspace } = makeWorkspace();
   const boxed = builtInRuleset([], [], { sandboxed: true });
-  // One that is stricter without subjects than with them must not hide whose word it is.
+  // A ruleset that is stricter without subjects than with them must not hide which rule decided.
   const hiding: Ruleset = { kind: 'narrowing', owner: 'workspace', rules: ['ask bash', 'allow bash:*'].map(parseRule) };
   for (const rulesets of [[boxed], [boxed, hiding], [hiding, boxed]]) {
     const refused = await call(bash, workspace, { command: 'echo x > f' }, { rights: ruledBy(...rulesets) });

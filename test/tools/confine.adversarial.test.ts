@@ -10,7 +10,7 @@ import { read } from '../../src/tools/read.ts';
 import { write } from '../../src/tools/write.ts';
 import { call, makeWorkspace } from './support.ts';
 
-/** A workspace with links of every kind and secrets around it. */
+/** A workspace with links of every kind and secrets outside it. */
 function makeTrap(): { workspace: string; outside: string } {
   const { workspace, outside } = makeWorkspace();
   writeFileSync(join(outside, 'secret'), 'SECRET');

@@ -1,4 +1,4 @@
-// What git obeys besides `.git`: the configuration is read as git itself reads it, and what it names is not written.
+// What git obeys besides `.git`: its configuration is parsed as git does, and the paths it names are protected.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

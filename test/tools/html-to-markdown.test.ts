@@ -78,7 +78,7 @@ describe('pages designed to be slow', () => {
     const { text } = await convert(html);
     clearInterval(beat);
     expect(text.length).toBeLessThan(10_000_000);
-    // Others get their turn in between.
+    // The event loop runs in between.
     expect(worst).toBeLessThan(1000);
   });
 

@@ -47,7 +47,7 @@ test('declares for each tool whether it changes something and may be repeated', 
     'scratchpad changes once',
   ]);
   for (const tool of all) expect(tool.maxOutputBytes, tool.name).toBeGreaterThan(0);
-  // A command may take as long as the run's limit for one call says.
+  // A command is limited only by the time limit of the run for one call.
   expect(all.filter(({ timeoutMs }) => timeoutMs === undefined).map(({ name }) => name)).toEqual(['bash']);
 });
 

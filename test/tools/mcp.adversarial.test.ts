@@ -1,4 +1,4 @@
-// Servers that are broken or hostile: their calls fail, the run goes on, nothing of them is left.
+// Broken or hostile servers: their calls fail, the run continues, and no process is left.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/system/clock.ts';
@@ -191,7 +191,7 @@ test('a close during the start leaves no process', async () => {
   expect(isRunning(pid)).toBe(false);
 });
 
-/** Processes of the test server in this mode that this test process started. */
+/** Processes of the test server in this mode, started by this test process. */
 function processesWith(mode: string): number[] {
   return readdirSync('/proc')
     .map(Number)

@@ -1,4 +1,4 @@
-// The ground on which the paths of test/fixtures/paths.json are tried: a workspace with every kind of link, and what must never be met beside it.
+// The workspace for test/fixtures/paths.json: every kind of link inside, and files outside that no tool may reach.
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -10,9 +10,9 @@ export const canary = 'CANARY-OF-THE-OUTSIDE';
 export interface PathFixture extends AsyncDisposable {
   workspace: string;
   outside: string;
-  /** The path of an entry, with the places of this ground in it. */
+  /** The path of an entry, with its placeholders replaced. */
   pathOf(written: string): string;
-  /** What is outside, and the runtime's own state, by name and content. */
+  /** Everything outside, and the state of the runtime, by name and content. */
   guarded(): string[];
 }
 
@@ -49,7 +49,7 @@ const links: Record<string, string> = {
 export async function createPathFixture(): Promise<PathFixture> {
   const base = mkdtempSync(join(tmpdir(), 'retinue-paths-'));
   const [workspace, outside] = [join(base, 'workspace'), join(base, 'outside')];
-  const places = (text: string) => text.replaceAll('{workspace}', workspace).replaceAll('{outside}', outside);
+  const replacePlaceholders = (text: string) => text.replaceAll('{workspace}', workspace).replaceAll('{outside}', outside);
   for (const folder of ['dir', '.retinue', '.git/hooks', '.claude/agents', 'node_modules/p', 'lib/site-packages/p', 'moved-hooks'])
     mkdirSync(join(workspace, folder), { recursive: true });
   mkdirSync(join(outside, 'folder'), { recursive: true });
@@ -59,7 +59,7 @@ export async function createPathFixture(): Promise<PathFixture> {
   writeFileSync(join(workspace, 'dir/plain'), 'plain');
   writeFileSync(join(workspace, '.retinue/retinue.db'), canary);
   writeFileSync(join(workspace, '.git/config'), '[core]\n\thooksPath = moved-hooks\n');
-  for (const [at, target] of Object.entries(links)) symlinkSync(places(target), join(workspace, at));
+  for (const [at, target] of Object.entries(links)) symlinkSync(replacePlaceholders(target), join(workspace, at));
   linkSync(join(outside, 'secret'), join(workspace, 'hard'));
   linkSync(join(outside, 'folder/deep'), join(workspace, 'dir/hard'));
   for (const store of ['node_modules', 'lib/site-packages']) linkSync(join(outside, 'package'), join(workspace, store, 'p/shared'));
@@ -72,7 +72,7 @@ export async function createPathFixture(): Promise<PathFixture> {
     workspace,
     outside,
     pathOf: (written) =>
-      places(written)
+      replacePlaceholders(written)
         .replace('{longname}', 'n'.repeat(300))
         .replace('{long}', `dir/${'x/'.repeat(2040)}`)
         .replace('{deep}', `${deep}x`),

@@ -1,5 +1,5 @@
-// What bash really starts is what rules get to see: generated command lines are judged, and then run with programs that only write down how
-// they were called. RETINUE_SHELL_SEED and RETINUE_SHELL_RUNS ask for other and for more of them.
+// Rules see everything that bash really starts: generated command lines are analysed and then run with programs that only record their arguments.
+// RETINUE_SHELL_SEED and RETINUE_SHELL_RUNS select other and more command lines.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ test('bash starts nothing that was not reported', () => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const texts = [script, calm, mangled(script), mangled(calm)];
   const scripts = texts.flatMap((each) => fc.sample(each, { numRuns: runs, seed }));
-  // What is refused is not run by anybody, and what stands there twice is run once.
+  // Denied scripts are not run, and duplicates are run once.
   const judged = [...new Set(scripts)].flatMap((text) => subjectsOrNone(text).map((subjects) => ({ text, subjects })));
   const started = startedBy(
     folder,
@@ -58,18 +58,18 @@ function subjectsOrNone(text: string): Subject[][] {
   }
 }
 
-/** Word for word, under the text that an ordinary pattern allows. */
+/** Whether a subject that an ordinary pattern can allow is exactly this call. */
 function isReported(call: string[], subjects: Subject[]): boolean {
   const text = formatWords(call.map(createLiteralWord));
   return subjects.some((subject) => typeof subject === 'string' && (subject === text || isExpanded(subject, call)));
 }
 
-/** Names that a pattern finds, numbers and pipes are the only words that a safe command does not know. */
+/** Names matched by a pattern, numbers and pipes are the only words of a safe command that are unknown before it runs. */
 function isExpanded(subject: string, call: string[]): boolean {
   return /(^|\s)(\.\/\*|\w+[?[]|\$[?#$]|\$\(\(|<\()/.test(subject) && subject.split(' ', 1)[0] === call[0];
 }
 
-/** By its name, so that a deny finds it, or the command says that nobody knows it. */
+/** Whether a deny can find the program by name, or the command is marked as starting an unknown program. */
 function isNamed([name]: string[], subjects: Subject[]): boolean {
   return subjects.some((subject) => {
     const { text, unsafe } = typeof subject === 'string' ? { text: subject } : subject;

@@ -1,4 +1,4 @@
-// Real bash as the judge of what a command line starts: programs that write down how they were called are all that it finds.
+// Runs command lines in real bash, with a PATH that contains only programs that record their arguments.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Every entry of the corpus is decided as it says. Nothing that asks or denies there may come out as allowed.
+// Every entry of the corpus is decided as expected. No entry that expects ask or deny may be allowed.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ test('the corpus of shell commands', () => {
   expect(length).toBeGreaterThanOrEqual(320);
 });
 
-/** What a hostile repository may bring along: links that stay inside, links that lead out, and a repository as a folder. */
+/** What a hostile repository may contain: links that stay inside, links that lead out, and a repository as a directory. */
 function plant(workspace: string, outside: string): void {
   for (const folder of ['deep/b/c/d', 'sub.git/hooks', 'named.git', 'evil', 'https:', '.claude'])
     mkdirSync(join(workspace, folder), { recursive: true });

@@ -1,4 +1,4 @@
-// Whatever a command stands in, a deny finds it; and whatever stands beside an allowed command, the pattern does not cover it.
+// A deny finds a command in any construct, and a pattern that allows a command does not cover commands next to it.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { loadParser } from '../../src/tools/shell/analysis/parser.ts';

@@ -1,4 +1,4 @@
-// A command is judged as it stands, so nothing from outside it may have a say when it runs.
+// A command is analysed as written, so nothing outside it may change how it runs.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

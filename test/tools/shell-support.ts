@@ -11,7 +11,7 @@ export function narrowedTo(...tools: string[]): Ruleset {
   return toolRuleset('agent', tools, []) as Ruleset;
 }
 
-/** As the kernel decides: what is refused is denied whatever the rules. */
+/** Decides like the kernel: a command that cannot be analysed is denied whatever the rules. */
 export function decideCommand(rules: Ruleset[], command: string, workspace = '/nowhere/workspace'): RuleAction {
   try {
     return decideCall(rules, { tool: 'bash', subjects: shellSubjects(command, workspace) }).action;

@@ -1,4 +1,4 @@
-// Between the check of a path and its use somebody puts a link there: a real process does nothing else, while the tools try 10,000 times.
+// A link appears between the check of a path and its use: a real process swaps them all the time, while the tools try 10,000 times.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ test.runIf(process.platform === 'linux')('a swapping attacker: 10,000 tries, 0 e
   expect(escapes).toEqual([]);
   expect(readdirSync(outside).sort()).toEqual(['only-outside', 'secret']);
   expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe(canary);
-  // Both sides of the race were met: files were read, and links were refused.
+  // Both sides of the race occurred: files were read, and links were refused.
   expect(met.plain).toBeGreaterThan(100);
   expect(met.refused).toBeGreaterThan(100);
 });

@@ -1,4 +1,4 @@
-// Pages and servers that want to lead somewhere else, or never to end.
+// Pages and servers that lead to private addresses or never end.
 
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -140,7 +140,7 @@ describe('addresses that are not public', () => {
     const url = `http://rebinding.example:${port}/`;
     expect((await call(rebinding, '/', { url })).output).toContain('from the address that was checked');
     expect(asked).toEqual(['rebinding.example']);
-    // The next request asks again and is held against that answer.
+    // The next request looks the name up again and checks that address.
     expect((await call(rebinding, '/', { url })).output).toBe(
       'refused: rebinding.example leads to 127.0.0.2, which is not a public address',
     );
