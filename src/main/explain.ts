@@ -9,7 +9,7 @@ import { admitBrief } from '../kernel/admission.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
-import { namedOf, serversOf } from '../tools/mcp/servers.ts';
+import { findToolPatterns, selectServers } from '../tools/mcp/select-servers.ts';
 import { catalogOf } from './agents.ts';
 
 export interface ExplainGround {
@@ -83,10 +83,10 @@ export async function grantOf(
 
 /** Servers are not asked: what an agent names of their tools stands for what they have. */
 function serverVerdicts(agent: Agent, settings: Settings, verdict: (tool: string) => ToolVerdict): ToolVerdict[] {
-  const { servers, missing } = serversOf(agent, settings.mcpServers);
+  const { servers, missing } = selectServers(agent, settings.mcpServers);
   const names = [...new Set([...Object.keys(settings.mcpServers), ...Object.keys(servers)])];
   const known = names.flatMap((name) => {
-    const named = Object.hasOwn(servers, name) ? namedOf(agent, name) : [];
+    const named = Object.hasOwn(servers, name) ? findToolPatterns(agent, name) : [];
     return (named.length === 0 ? [`mcp__${name}__*`] : named).map(verdict);
   });
   return [...known, ...missing.map((name) => denied(`mcp__${name}__*`, 'there is no such server'))];

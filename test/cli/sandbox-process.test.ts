@@ -128,7 +128,7 @@ describe.runIf(process.platform === 'linux')('a run that was allowed a shell bec
     expect((await place.run('resume', '--sandbox', 'off')).code).toBe(0);
     const { results } = await calls(place);
     expect(results.map(({ status }) => status)).toEqual(['unknown', 'error']);
-    expect(results[1]?.output).toContain('allowed in a sandbox only');
+    expect(results[1]?.output).toContain('only in a sandbox');
     expect(existsSync(join(place.folder, 'made'))).toBe(false);
   });
 });

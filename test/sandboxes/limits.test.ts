@@ -30,7 +30,7 @@ describe.runIf(onLinux).each(ways)('limits by %s', (_, groups) => {
     longest = 0;
     const command = 'b() { b | b & }; b; for i in $(seq 20); do sleep 0.1; done; echo over';
     const { output } = await shell(workspace, command, {}, { sandbox });
-    expect(output).toContain('it wanted more than the 100 processes that a command may have at once');
+    expect(output).toContain('it reached the limit of 100 processes for a command');
     expect(longest).toBeLessThan(1000);
     expect((await shell(workspace, 'echo fine', {}, { sandbox })).output).toBe('fine');
   });
@@ -42,7 +42,7 @@ describe.runIf(onLinux).each(ways)('limits by %s', (_, groups) => {
     // Ten processes of 40 MiB each: none is too large by itself.
     const hog = 'a=$(head -c 40000000 /dev/zero | tr "\\0" x); sleep 3';
     const { output, isError } = await shell(workspace, `for i in $(seq 10); do bash -c '${hog}' & done; wait; echo over`, {}, { sandbox });
-    expect(output).toContain('it wanted more than the 128 MiB of memory that a command may have');
+    expect(output).toContain('it reached the limit of 128 MiB of memory for a command');
     expect(longest).toBeLessThan(1000);
     if (groups === null) expect(isError).toBe(true);
   });
@@ -51,7 +51,7 @@ describe.runIf(onLinux).each(ways)('limits by %s', (_, groups) => {
     const sandbox = await realSandbox({ groups, limits: { bytes: 128 * mib } });
     const { workspace } = makeWorkspace();
     const fill = 'head -c 100M /dev/zero > /dev/shm/x; head -c 100M /dev/zero > /tmp/y; sleep 3; echo over';
-    expect((await shell(workspace, fill, {}, { sandbox })).output).toContain('it wanted more than the 128 MiB of memory');
+    expect((await shell(workspace, fill, {}, { sandbox })).output).toContain('it reached the limit of 128 MiB of memory');
   });
 
   test('what stays within them hears nothing of them', async () => {
@@ -88,7 +88,7 @@ describe.runIf(here !== null)('control groups of this machine', () => {
 
   test('are gone after each command', async () => {
     const sandbox = await realSandbox();
-    expect(sandbox.limits).toMatch(/^512 processes and \d+ MiB for a command, held by control groups \(version [12]\)$/);
+    expect(sandbox.limits).toMatch(/^512 processes and \d+ MiB per command, enforced by control groups \(version [12]\)$/);
     await shell(makeWorkspace().workspace, 'sleep 50 & echo x', {}, { sandbox });
     expect(ours()).toEqual([]);
   });

@@ -48,7 +48,7 @@ describe.runIf(onLinux)('rights that a command takes away', { timeout: 30_000 },
   test.each(['0311', '0111', '0000'])('a folder of mode %s: what was made in it is renamed', async (mode) => {
     const workspace = makePlain();
     const output = await asPlainUser(workspace, `mkdir -p .claude; echo '{"hooks":1}' > .claude/settings.json; chmod ${mode} .claude`);
-    expect(output).toContain('may not be made by a command; it was renamed');
+    expect(output).toContain('may not be created by a command; it was renamed');
     chmodSync(join(workspace, '.claude'), 0o755);
     expect(readdirSync(join(workspace, '.claude'))).toEqual([expect.stringMatching(/^settings\.json\.refused-/)]);
   });
@@ -65,12 +65,12 @@ describe.runIf(onLinux)('rights that a command takes away', { timeout: 30_000 },
     ]);
   });
 
-  test('what cannot be looked at beforehand: nothing is started', async () => {
+  test('what cannot be read beforehand: nothing is started', async () => {
     const workspace = makePlain();
     mkdirSync(join(workspace, '.claude'));
     // Of another user where the test is root, so that nobody can give the rights back.
     chmodSync(join(workspace, '.claude'), 0o000);
-    expect(await asPlainUser(workspace, 'touch ran')).toMatch(/cannot be looked at.*\n\[an error\]/);
+    expect(await asPlainUser(workspace, 'touch ran')).toMatch(/cannot be read.*\n\[an error\]/);
     chmodSync(join(workspace, '.claude'), 0o700);
     expect(existsSync(join(workspace, 'ran'))).toBe(false);
   });
@@ -83,7 +83,7 @@ describe.runIf(onLinux)('rights that a command takes away', { timeout: 30_000 },
     mkdirSync(join(workspace, '.claude'));
     writeFileSync(join(workspace, '.claude', 'settings.json'), '');
     writeFileSync(join(workspace, 'go'), '');
-    expect(await output).toMatch(/\.claude\/settings\.json may not be made by a command, and could not be renamed.*\n\[an error\]/);
+    expect(await output).toMatch(/\.claude\/settings\.json may not be created by a command and could not be renamed.*\n\[an error\]/);
   });
 });
 
@@ -122,7 +122,7 @@ describe.runIf(onLinux)('several commands at once', { timeout: 30_000 }, () => {
     const second = shell(workspace, `touch begun; ${awaits('over')}; cp t .mcp.json; cp -r g .git`);
     await first;
     writeFileSync(join(workspace, 'over'), '');
-    expect((await second).output.match(/may not be made by a command; it was renamed/g)).toHaveLength(2);
+    expect((await second).output.match(/may not be created by a command; it was renamed/g)).toHaveLength(2);
     expect(readdirSync(workspace).filter((name) => ['.mcp.json', '.git'].includes(name))).toEqual([]);
   });
 
