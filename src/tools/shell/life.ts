@@ -71,7 +71,7 @@ export function boxedLife(child: ChildProcess, begun: (init: number) => string |
     if (rest.length > 0 && init !== null) send(init, 'SIGKILL');
     if (refused !== null) child.kill('SIGKILL');
     const late = setTimeout(() => child.kill('SIGKILL'), 200);
-    await Promise.race([exited, sleep(reapMs)]);
+    await Promise.race([exited, sleep(reapMs, undefined, { ref: false })]);
     clearTimeout(late);
     child.stdio[infoFd]?.destroy();
     return isGone(child) ? [] : left().map(asLeftover);
