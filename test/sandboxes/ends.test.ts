@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/ports/sandbox.ts';
 import type { ToolResult } from '../../src/ports/tool.ts';
 import { createBash } from '../../src/tools/bash.ts';
+import { commandTable } from '../tools/command-table.ts';
 import { call, makeWorkspace } from '../tools/support.ts';
 import { onLinux, realSandbox, rightsOf, shell } from './support.ts';
 
@@ -55,17 +56,9 @@ async function runOutOfTime(command: string): Promise<Watched & { timeout: numbe
 
 describe.runIf(onLinux)('output and exit codes', () => {
   test.each([
-    { command: 'echo hello', output: 'hello' },
-    { command: 'true', output: '[no output]' },
-    { command: 'printf "a\\n\\nb\\n\\n"', output: 'a\n\nb\n' },
-    { command: 'exit 3', output: '[exit code 3]', isError: true },
-    { command: 'echo before; false', output: 'before\n[exit code 1]', isError: true },
+    ...commandTable,
     { command: 'kill -KILL $$', output: '[exit code 137]', isError: true },
     { command: 'nowhere-to-be-found', output: expect.stringMatching(/not found\n\[exit code 127\]$/), isError: true },
-    { command: 'cat; echo read', output: 'read' },
-    { command: '[[ a == a* ]] && echo bash', output: 'bash' },
-    { command: 'printf "\\xff\\xfe"', output: '\ufffd\ufffd' },
-    { command: 'echo "$0" "$#"', output: expect.stringMatching(/bash 0$/) },
     { command: 'echo err >&2; echo out', output: 'err\nout' },
     { command: 'tty', output: 'not a tty\n[exit code 1]', isError: true },
     { command: 'echo text > >(sleep 0.05; cat; echo read)', output: 'text\nread' },
