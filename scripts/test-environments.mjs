@@ -3,7 +3,7 @@
 // Each environment gets a fresh copy of this folder with its own `npm ci`. By default only those test files run that depend on the user, the path,
 // HOME or the load; `--all` runs `npm test`. A name such as `closed-folder+spaces` combines several environments. Plain Node: nothing of
 // node_modules is needed, and an older Node will do.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -72,7 +72,7 @@ async function tryIn({ mode = 0o755, folder = 'folder', home = null, user = null
   } finally {
     for (const loop of loops) loop.kill('SIGKILL');
     rmSync(base, { recursive: true, force: true });
-    if (account !== null) execFileSync('userdel', ['--remove', account.name], { stdio: 'ignore' });
+    if (account !== null) removeUser(account);
   }
 }
 
@@ -90,6 +90,20 @@ function createUser(prefix) {
   const id = (flag) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
   const home = execFileSync('getent', ['passwd', name], { encoding: 'utf8' }).split(':')[5];
   return { name, home, uid: id('-u'), gid: id('-g') };
+}
+
+/** With what the user has left running, for which `userdel` would refuse. */
+function removeUser({ name }) {
+  const left = spawnSync('ps', ['-o', 'pid=', '-U', name], { encoding: 'utf8' }).stdout ?? '';
+  for (const pid of left.split('\n').map(Number).filter(Boolean)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  }
+  const { status } = spawnSync('userdel', ['--force', '--remove', name], { stdio: 'ignore' });
+  if (status !== 0) process.stderr.write(`the user ${name} could not be removed: run \`userdel --remove ${name}\`\n`);
 }
 
 function giveTo(account, path) {
