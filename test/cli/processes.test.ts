@@ -158,10 +158,8 @@ describe('one process', () => {
     expect([linked.code, existsSync(join(place.folder, 'elsewhere', 'retinue.db'))]).toEqual([2, false]);
     expect(linked.err).toContain('is a link');
     const program = resolve(import.meta.dirname, '../../bin/retinue.js');
-    const gone = spawnSync('sh', ['-c', `mkdir gone && cd gone && rmdir ../gone && '${process.execPath}' '${program}' ps`], {
-      cwd: place.folder,
-      encoding: 'utf8',
-    });
+    const command = 'mkdir gone && cd gone && rmdir ../gone && "$0" "$@"';
+    const gone = spawnSync('sh', ['-c', command, process.execPath, program, 'ps'], { cwd: place.folder, encoding: 'utf8' });
     expect([gone.status, gone.stderr]).toEqual([2, 'retinue: the current directory is gone; change to one that exists\n']);
   });
 
