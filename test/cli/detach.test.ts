@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runDetached } from '../../src/cli/commands/detached.ts';
+import { runDetached } from '../../src/cli/session/run-detached.ts';
 import { RetinueError } from '../../src/contract/error.ts';
 import { call, created, outcome, playing, rootId, run, world } from './support.ts';
 
