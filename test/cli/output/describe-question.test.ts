@@ -1,9 +1,9 @@
-// What a person sees of a call is what would be executed.
+// What a person sees of a call is exactly what would be executed.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../../src/api/api.ts';
 import { describeQuestion } from '../../../src/cli/output/describe-question.ts';
-import { question, run } from '../support.ts';
+import { question } from '../samples.ts';
 
 const shown = (more: Partial<Question>) => describeQuestion(question(more), { colour: { out: false, err: false } });
 const command = (text: string) => shown({ arguments: { command: text } });
@@ -18,16 +18,16 @@ describe('the arguments of a question', () => {
     ['zero width', 'l\u200bs', 'l⟦U+200B⟧s'],
     ['another direction', 'ls \u202egpj', 'ls ⟦U+202E⟧gpj'],
     ['a separator of lines', 'ls\u2028rm x', 'ls⟦U+2028⟧rm x'],
-    ['several lines', 'ls\nAllow it? y', 'ls\n    Allow it? y'],
+    ['several lines', 'ls\nAllow this call? y', 'ls\n    Allow this call? y'],
   ])('%s', (_, text, seen) => expect(command(text)).toContain(`\n    ${seen}\n`));
 
-  it('has marks in JSON too', () => {
+  it('have marks in JSON too', () => {
     const text = shown({ arguments: { path: 'a\u202eb', content: '\x1b]0;x\x07' } });
     expect(text).toContain('"path": "a⟦U+202E⟧b"');
     expect(text).toContain('"content": "\\u001b]0;x\\u0007"');
   });
 
-  it('every visible character is there, in order, whatever stands between', () => {
+  it('have every visible character, in order, whatever is between them', () => {
     const pieces = fc.constantFrom(
       '\x1b',
       ']',
@@ -58,7 +58,7 @@ describe('the arguments of a question', () => {
     );
   });
 
-  it('is shown whole, with its size above where it is more than a screen', () => {
+  it('are complete, with their size first if they are longer than a screen', () => {
     const long = Array.from({ length: 3000 }, (_, i) => `echo ${i} ${'x'.repeat(20)}`);
     const text = command(long.join('\n'));
     expect(text).toContain(`\n  3000 lines, ${long.join('\n').length} characters:\n    echo 0 `);
@@ -69,40 +69,34 @@ describe('the arguments of a question', () => {
     expect(command('x\n'.repeat(20))).toContain('\n  21 lines, 40 characters:\n');
   });
 
-  it('folds many blank lines into one that says how many', () => {
+  it('have the number of blank lines instead of many blank lines', () => {
     expect(command(`ls${'\n'.repeat(6)}rm x`)).toMatch(/\n {4}ls\n(?: {4}\n){5} {4}rm x\n/);
     expect(command(`ls\n${' \t\n'.repeat(6)}rm x`)).toContain('\n    ls\n    [6 blank lines]\n    rm x\n');
     expect(command(`ls\n${'\u2800\n'.repeat(400)}`)).toContain('\n    ls\n    [401 blank lines]\n');
   });
 });
 
-describe('what it is about', () => {
-  it('comes last, one line each', () => {
+describe('the affected paths or commands', () => {
+  it('come last, one line each', () => {
     const text = shown({ arguments: { command: 'x\n'.repeat(500) }, subjects: ['ls', 'rm a\nb\tc \x1b[8m'] });
-    expect(text).toMatch(/\n {2}it is about:\n {4}ls\n {4}rm a⟦U\+000A⟧b⟦U\+0009⟧c ⟦U\+001B⟧\[8m$/);
-    expect(shown({ subjects: [] })).not.toContain('it is about');
+    expect(text).toMatch(/\n {2}affects:\n {4}ls\n {4}rm a⟦U\+000A⟧b⟦U\+0009⟧c ⟦U\+001B⟧\[8m$/);
+    expect(shown({ subjects: [] })).not.toContain('affects');
   });
 
-  it('is cut where one is long or there are many, and says so', () => {
+  it('are cut if one is long or there are many, and say so', () => {
     const subjects = Array.from({ length: 53 }, (_, i) => `${i}-${'x'.repeat(300)}`);
     const lines = shown({ subjects }).split('\n');
-    const list = lines.slice(lines.indexOf('  it is about:') + 1);
+    const list = lines.slice(lines.indexOf('  affects:') + 1);
     expect(list).toHaveLength(51);
     expect(list[0]).toBe(`    0-${'x'.repeat(198)}[… 102 more characters]`);
     expect(list[50]).toBe('    [and 3 more]');
   });
 });
 
-it('whoever asks, tool, rule and owner are one line', () => {
-  const forged = 'x\nworker (00000000) asks to use read: rule `ask read` of you\n    a.txt\r\n\u2028y';
+it('agent, label, tool, rule and owner are one line', () => {
+  const forged = 'x\nworker (00000000) wants to use read; rule `ask read` of you\n    a.txt\r\n\u2028y';
   const decision = { action: 'ask' as const, rule: forged, owner: forged, about: forged };
   const text = shown({ agent: forged, label: forged, tool: forged, decision, arguments: { path: 'a' }, subjects: ['a'] });
   expect(text.split('\n')).toHaveLength(5);
   expect(text.split('\n')[0]).toMatch(/(.*x⟦U\+000A⟧worker.*⟦U\+000D⟧⟦U\+000A⟧⟦U\+2028⟧y){6}/);
-});
-
-it('the answer line of `approve` has the name of the tool in one line', async () => {
-  const asked = question({ tool: 'mcp__x__\x1b]0;y\x07\nz' });
-  const { stdout } = await run(['approve', asked.id], { api: { answer: async () => ({ question: asked, result: 'answered' }) } });
-  expect(stdout).toBe('00000000 mcp__x__⟦U+001B⟧]0;y⟦U+0007⟧⟦U+000A⟧z approved\n');
 });

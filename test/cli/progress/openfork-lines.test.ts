@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LiveEvent } from '../../../src/api/api.ts';
 import { createOpenforkLines } from '../../../src/cli/progress/openfork-lines.ts';
-import { childId, created, fact, outcome, rootId } from '../support.ts';
+import { childId, created, fact, outcome, rootId } from '../samples.ts';
 
 const io = (columns: number, on = false) => ({ columns: () => columns, colour: { out: on, err: on } });
 const child = (dialect: string) => {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createProgress } from '../../../src/cli/progress/progress.ts';
-import { world } from '../support.ts';
+import { createTestIo } from '../support.ts';
 
-it('on a terminal nothing is written while somebody is asked, be it by two who ask', () => {
-  const io = world({ io: { errTTY: true } });
+it('on a terminal nothing is printed while a question is open, even if there are two', () => {
+  const io = createTestIo({ errTTY: true });
   const progress = createProgress(io, { stream: false, plain: false });
   const first = progress.suspend();
   const second = progress.suspend();

@@ -3,7 +3,7 @@ import type { LiveEvent } from '../../../src/api/api.ts';
 import { cutToWidth, textWidth } from '../../../src/cli/output/width.ts';
 import { applyEvent, createLiveState } from '../../../src/cli/progress/live-state.ts';
 import { renderTree } from '../../../src/cli/progress/render-tree.ts';
-import { at, childId, created, fact, outcome, rootId } from '../support.ts';
+import { at, childId, created, fact, outcome, rootId } from '../samples.ts';
 
 const usage = { input: 1000, output: 234, cached: 0, reasoning: 0, estimated: false };
 const allow = { action: 'allow' as const, rule: null, owner: 'built-in' };

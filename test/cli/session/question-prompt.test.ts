@@ -1,62 +1,42 @@
-// The questions of a tree, put to whoever sits at its terminal.
+// Approval questions at the terminal of `retinue run`, with real runs behind them.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Api, LiveEvent, Question } from '../../../src/api/api.ts';
-import type { Progress } from '../../../src/cli/progress/progress.ts';
-import { createAsker, readWord } from '../../../src/cli/session/question-prompt.ts';
-import { created, fact, question, rootId, world } from '../support.ts';
+import type { Io } from '../../../src/cli/io.ts';
+import { parseAnswer } from '../../../src/cli/session/question-prompt.ts';
+import type { FactOf } from '../../../src/contract/fact.ts';
+import { type Cli, createCli } from '../support.ts';
 
-/** A terminal whose questions are answered by hand; `answer` of the API waits where it is told to. */
-function desk(options: { interactive?: boolean; late?: boolean; fails?: boolean; slow?: Promise<void> } = {}) {
-  const shown: { text: string; say(text: string | null): void }[] = [];
-  const answers: [id: string, answer: object][] = [];
-  const notes: string[] = [];
-  let held = 0;
-  const io = world({
-    io: {
-      interactive: options.interactive ?? true,
-      ask: (text, { signal } = {} as never) =>
-        new Promise((resolve) => {
-          shown.push({ text, say: resolve });
-          signal?.addEventListener('abort', () => resolve(null));
-        }),
+const config = { rules: ['ask write'] };
+const write = (...names: string[]) => ({ calls: names.map((path) => ({ tool: 'write', args: { path, content: path } })) });
+const writing = (...names: string[]) => [{ steps: [write(...names), { text: 'done' }] }];
+
+/** A terminal whose questions are answered by the test. */
+function createTerminal() {
+  const shown: { text: string; answer(text: string | null): void }[] = [];
+  const ask: Io['ask'] = (text, { signal } = {} as never) =>
+    new Promise((resolve) => {
+      shown.push({ text, answer: resolve });
+      signal?.addEventListener('abort', () => resolve(null));
+    });
+  return {
+    io: { interactive: true, ask },
+    shown,
+    /** Waits for the question and answers it. */
+    async answer(at: number, text: string | null): Promise<void> {
+      await expect.poll(() => shown.length, { timeout: 10_000 }).toBeGreaterThan(at);
+      shown[at]?.answer(text);
     },
-  });
-  const answer = async (id: string, given: object) => {
-    answers.push([id, given]);
-    await options.slow;
-    if (options.fails) throw new Error('the store\x1b]0;x\x07 is gone');
-    return { question: question(), result: options.late ? 'late' : 'answered' };
+    paths: () => shown.map(({ text }) => text.match(/"path": "(\w+)"/)?.[1]),
   };
-  const progress: Progress = {
-    handleEvent() {},
-    print: (text) => void notes.push(text),
-    suspend: () => {
-      held++;
-      return () => void held--;
-    },
-    end() {},
-  };
-  const asker = createAsker(io, { answer } as unknown as Pick<Api, 'answer'>, progress);
-  const say = async (at: number, text: string | null) => {
-    shown[at]?.say(text);
-    await settled();
-  };
-  return { asker, shown, answers, notes, say, held: () => held };
 }
 
-const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
-const at = (index: number) => question({ index, arguments: { command: `echo ${index}` } });
-
-function asked({ id: _, runId, rootId: __, agent: ___, label: ____, askedAt: _____, ...data }: Question): LiveEvent {
-  return fact('approval.asked', data, { runId }) as LiveEvent;
+async function answers(cli: Cli): Promise<object[]> {
+  const facts = (await cli.facts()).filter(({ type }) => type === 'approval.answered') as FactOf<'approval.answered'>[];
+  return facts.map(({ data: { turn, index, allowed, reason, by } }) => ({ turn, index, allowed, reason, by }));
 }
 
-function answered(index: number): LiveEvent {
-  const data = { turn: 1, index, allowed: true, always: false, by: 'the user', hash: 'f'.repeat(64), reason: null };
-  return fact('approval.answered', data as never) as LiveEvent;
-}
-
-describe('a word', () => {
+describe('an answer', () => {
   it.each([
     ['y', { allowed: true }],
     [' YES ', { allowed: true }],
@@ -69,103 +49,171 @@ describe('a word', () => {
     ['use the other file', { allowed: false, reason: 'use the other file' }],
     ['yes please', { allowed: false, reason: 'yes please' }],
     ['yy', { allowed: false, reason: 'yy' }],
-  ])('%j', async (text, word) => {
-    expect(readWord(text)).toEqual(word);
-    const { asker, say, answers } = desk();
-    asker.open(at(0));
-    await say(0, text);
-    expect(answers).toEqual([[`${rootId}.1.0`, { ...word, by: 'the user' }]]);
+  ])('%j', (text, answer) => expect(parseAnswer(text)).toEqual(answer));
+
+  it('decides whether the call is made, and its text is the reason', async () => {
+    using cli = createCli({ runs: [{ steps: [write('a'), write('b'), { expect: { prompt: 'use the other' }, text: 'done' }] }], config });
+    const terminal = createTerminal();
+    const running = cli.start(['run', 'x', '--label', 'tidy up'], terminal.io);
+    await terminal.answer(0, 'y');
+    await terminal.answer(1, 'use the other');
+    expect(await running.code).toBe(0);
+    expect(['a', 'b'].map((name) => existsSync(join(cli.folder, name)))).toEqual([true, false]);
+    expect(terminal.shown[0]?.text).toMatch(
+      /^general “tidy up” \(\w{8}\) wants to use write; rule `ask write`[\s\S]*affects:\n {4}a\nAllow this call\?/,
+    );
+    expect(await answers(cli)).toMatchObject([
+      { allowed: true, by: 'the user' },
+      { allowed: false, reason: 'use the other', by: 'the user' },
+    ]);
+  });
+
+  it('"always" is not asked again for the same call', async () => {
+    using cli = createCli({ runs: [{ steps: [write('a'), write('a'), { text: 'done' }] }], config });
+    const terminal = createTerminal();
+    const running = cli.start(['run', 'x'], terminal.io);
+    await terminal.answer(0, 'a');
+    expect(await running.code).toBe(0);
+    expect(terminal.shown).toHaveLength(1);
   });
 });
 
-describe('questions', () => {
-  it('are put one after the other, in the order in which they came, while nothing else is written', async () => {
-    const { asker, shown, say, answers, held } = desk();
-    asker.event(created({ agent: 'clerk', label: 'tidy up' }) as LiveEvent);
-    for (const index of [0, 1, 2]) asker.event(asked(at(index)));
-    expect([shown.length, held()]).toEqual([1, 1]);
-    expect(shown[0]?.text).toMatch(/^clerk “tidy up” \(00000000\) asks to use bash[\s\S]*echo 0[\s\S]*it is about:\n {4}ls\nAllow it\?/);
-    await say(0, 'y');
-    await say(1, 'n');
-    await say(2, 'a');
-    expect(shown.map(({ text }) => text.match(/echo \d/)?.[0])).toEqual(['echo 0', 'echo 1', 'echo 2']);
-    expect(answers.map(([id]) => id)).toEqual([0, 1, 2].map((index) => `${rootId}.1.${index}`));
-    expect(answers.map(([, { allowed }]: [string, { allowed?: boolean }]) => allowed)).toEqual([true, false, true]);
-    expect(held()).toBe(0);
+describe('several questions', () => {
+  it('are asked one after the other in their order, while nothing else is printed', async () => {
+    using cli = createCli({ runs: writing('a', 'b', 'c'), config });
+    const terminal = createTerminal();
+    const running = cli.start(['run', 'x'], { ...terminal.io, errTTY: true });
+    await terminal.answer(0, 'y');
+    await expect.poll(() => terminal.shown.length).toBe(2);
+    const before = running.io.stderr;
+    running.io.tick();
+    expect([running.io.stderr, terminal.shown.length]).toEqual([before, 2]);
+    await terminal.answer(1, 'n');
+    await terminal.answer(2, 'y');
+    expect(await running.code).toBe(0);
+    expect(terminal.paths()).toEqual(['a', 'b', 'c']);
+    expect(['a', 'b', 'c'].map((name) => existsSync(join(cli.folder, name)))).toEqual([true, false, true]);
   });
 
-  it('that come while an answer is told wait for it: never are two shown at once', async () => {
-    const slow = Promise.withResolvers<void>();
-    const { asker, shown, say } = desk({ slow: slow.promise });
-    asker.open(at(0));
-    await say(0, 'y');
-    asker.open(at(1));
-    asker.open(at(2));
-    await settled();
-    expect(shown).toHaveLength(1);
-    slow.resolve();
-    await settled();
-    expect(shown).toHaveLength(2);
+  it('the next is shown only after the answer to the last is saved', async () => {
+    using cli = createCli({ runs: writing('a', 'b'), config });
+    const terminal = createTerminal();
+    const saving = Promise.withResolvers<void>();
+    const open: Io['open'] = async (...given) => {
+      const api = await cli.parts.open(...given);
+      return {
+        ...api,
+        answer: async (...answer) => {
+          await saving.promise;
+          return api.answer(...answer);
+        },
+      };
+    };
+    const running = cli.start(['run', 'x'], { ...terminal.io, open });
+    await terminal.answer(0, 'y');
+    await cli.facts();
+    expect(terminal.shown).toHaveLength(1);
+    saving.resolve();
+    await terminal.answer(1, 'n');
+    await running.code;
   });
 
-  it('answered elsewhere are asked no more, and a yes that was meant for one does not meet the next', async () => {
-    const { asker, shown, say, answers } = desk();
-    for (const index of [0, 1, 2]) asker.open(at(index));
-    asker.event(answered(1));
-    asker.event(answered(0));
-    await say(0, 'y');
-    expect(shown.map(({ text }) => text.match(/echo \d/)?.[0])).toEqual(['echo 0', 'echo 2']);
-    expect(answers).toEqual([]);
-    await say(1, 'n');
-    expect(answers).toEqual([[`${rootId}.1.2`, { allowed: false, by: 'the user' }]]);
+  it('one that is answered elsewhere is withdrawn, and a yes meant for it does not reach the next', async () => {
+    using cli = createCli({ runs: writing('a', 'b', 'c'), config });
+    const terminal = createTerminal();
+    const running = cli.start(['run', 'x'], terminal.io);
+    await expect.poll(() => terminal.shown.length, { timeout: 10_000 }).toBe(1);
+    const questions = await cli.json<{ id: string }[]>('approve');
+    for (const index of [1, 0]) await cli.run(['refuse', questions[index]?.id as string]);
+    await expect.poll(() => terminal.shown.length, { timeout: 10_000 }).toBe(2);
+    terminal.shown[0]?.answer('y');
+    await terminal.answer(1, 'n');
+    expect(await running.code).toBe(0);
+    expect(terminal.paths()).toEqual(['a', 'c']);
+    expect((await answers(cli)).map((answer) => (answer as { allowed: boolean }).allowed)).toEqual([false, false, false]);
   });
 
-  it('answered elsewhere in the moment of the word are told to be so', async () => {
-    const { asker, shown, say, answers, notes } = desk({ late: true });
-    asker.open(at(0));
-    asker.open(at(1));
-    shown[0]?.say('y');
-    asker.event(answered(0));
-    await settled();
-    expect(answers.map(([id]) => id)).toEqual([`${rootId}.1.0`]);
-    expect(notes).toEqual(['retinue: 00000000 no longer waits for that answer\n']);
-    await say(1, 'n');
-    expect(answers.map(([id]) => id)).toEqual([`${rootId}.1.0`, `${rootId}.1.1`]);
+  it('an answer that comes just too late is reported', async () => {
+    using cli = createCli({ runs: writing('a'), config });
+    const terminal = createTerminal();
+    const open: Io['open'] = async (...given) => {
+      const api = await cli.parts.open(...given);
+      return {
+        ...api,
+        answer: async (id, answer) => {
+          const [, own] = await Promise.all([api.answer(id, { allowed: false, by: 'somebody else' }), api.answer(id, answer)]);
+          return own;
+        },
+      };
+    };
+    const running = cli.start(['run', 'x'], { ...terminal.io, open });
+    await terminal.answer(0, 'y');
+    expect(await running.code).toBe(0);
+    expect(running.io.stderr).toMatch(/retinue: \w{8} no longer waits for that answer\n/);
+    expect(existsSync(join(cli.folder, 'a'))).toBe(false);
   });
 
-  it('end with Ctrl-C: nothing is answered, and no other is put', async () => {
-    const { asker, shown, say, answers, held } = desk();
-    asker.open(at(0));
-    asker.open(at(1));
-    await say(0, null);
-    asker.open(at(2));
-    await settled();
-    expect([shown.length, answers, held()]).toEqual([1, [], 0]);
+  it('an answer that cannot be saved is reported, and the next question is asked', async () => {
+    using cli = createCli({ runs: writing('a', 'b'), config });
+    const terminal = createTerminal();
+    let failures = 1;
+    const open: Io['open'] = async (...given) => {
+      const api = await cli.parts.open(...given);
+      const answer: typeof api.answer = async (...answered) => {
+        if (failures-- > 0) throw new Error('the store\x1b]0;x\x07 is gone');
+        return api.answer(...answered);
+      };
+      return { ...api, answer };
+    };
+    const running = cli.start(['run', 'x'], { ...terminal.io, open });
+    await terminal.answer(0, 'y');
+    await terminal.answer(1, 'y');
+    expect(running.io.stderr).toContain('retinue: the answer could not be saved: the store is gone\n');
+    await expect.poll(async () => (await cli.run(['approve', 'last'])).code).toBe(0);
+    expect(await running.code).toBe(0);
+  });
+
+  it('Ctrl-C at a question answers nothing, asks no more and cancels the run', async () => {
+    using cli = createCli({ runs: writing('a', 'b'), config });
+    const terminal = createTerminal();
+    const running = cli.start(['run', 'x'], terminal.io);
+    await expect.poll(() => terminal.shown.length, { timeout: 10_000 }).toBe(1);
+    running.io.stop();
+    terminal.shown[0]?.answer(null);
+    expect(await running.code).toBe(130);
+    expect([terminal.shown.length, existsSync(join(cli.folder, 'a'))]).toEqual([1, false]);
   });
 
   it('end with the run', async () => {
-    const { asker, shown, answers, held } = desk();
-    asker.open(at(0));
-    asker.open(at(1));
-    asker.end();
-    await settled();
-    expect([shown.length, answers, held()]).toEqual([1, [], 0]);
+    using cli = createCli({ runs: writing('a', 'b'), config });
+    const terminal = createTerminal();
+    const running = cli.start(['run', 'x'], terminal.io);
+    await expect.poll(() => terminal.shown.length, { timeout: 10_000 }).toBe(1);
+    await cli.run(['cancel', 'last']);
+    expect(await running.code).toBe(130);
+    expect(terminal.shown).toHaveLength(1);
   });
+});
 
-  it('go on after an answer that did not arrive', async () => {
-    const { asker, shown, say, notes } = desk({ fails: true });
-    asker.open(at(0));
-    asker.open(at(1));
-    await say(0, 'y');
-    expect(notes).toEqual(['retinue: the answer did not arrive: the store is gone\n']);
-    expect(shown).toHaveLength(2);
-  });
+it('without a terminal the commands that answer are printed', async () => {
+  using cli = createCli({ runs: writing('a'), config });
+  const running = cli.start(['run', '--ask', '1m', 'x']);
+  await expect.poll(() => running.io.stderr, { timeout: 10_000 }).toMatch(/wants to use write[\s\S]*`retinue approve \w{8}\.1\.0`/);
+  await cli.run(['approve', 'last']);
+  expect(await running.code).toBe(0);
+  expect(existsSync(join(cli.folder, 'a'))).toBe(true);
+});
 
-  it('are told with the way to answer them where nobody sits at a terminal', async () => {
-    const { asker, shown, notes } = desk({ interactive: false });
-    asker.event(asked(at(0)));
-    await settled();
-    expect(shown).toEqual([]);
-    expect(notes).toEqual([expect.stringMatching(/a run \(00000000\) asks to use bash[\s\S]*`retinue approve 00000000\.1\.0`/)]);
-  });
+it('a question that was open before `resume` is asked again, and withdrawn when it is answered elsewhere', async () => {
+  using cli = createCli({ runs: writing('a'), config });
+  const first = cli.start(['run', '--ask', '1m', 'x']);
+  await cli.untilFact('approval.asked');
+  first.io.stop('terminate');
+  expect(await first.code).toBe(143);
+  const terminal = createTerminal();
+  const running = cli.start(['resume'], terminal.io);
+  await expect.poll(() => terminal.shown.length, { timeout: 10_000 }).toBe(1);
+  await cli.run(['approve', 'last']);
+  expect(await running.code).toBe(0);
+  expect([existsSync(join(cli.folder, 'a')), terminal.shown.length]).toEqual([true, 1]);
 });
