@@ -227,8 +227,10 @@ describe('wait', () => {
     await cli.untilFact('model.asked');
     const waiting = cli.start(['wait', 'last', '--timeout', '10s', '--json']);
     await expect.poll(() => waiting.io.openApis).toBe(1);
-    await expect.poll(() => (waiting.io.tick(), waiting.io.stdout)).toBe('[null]\n');
-    expect([await waiting.code, waiting.io.stderr]).toEqual([4, expect.stringMatching(/not ended after 10s: \w{8}\n/)]);
+    const ticking = setInterval(() => waiting.io.tick(), 10);
+    expect(await waiting.code).toBe(4);
+    clearInterval(ticking);
+    expect([waiting.io.stdout, waiting.io.stderr]).toEqual(['[null]\n', expect.stringMatching(/not ended after 10s: \w{8}\n/)]);
     expect((await cli.json<RunView[]>('ps'))[0]?.status).toBe('running');
     running.io.stop();
     await running.code;

@@ -55,7 +55,7 @@ describe('agents explain', () => {
       /^Tools of a root run\n {2}read {2}allow {2}allow read \(built-in\)$/m,
       /^Not available\n[\s\S]*bash +deny +deny bash \(.*retinue\.config\.json\)$/m,
       /^ {2}maxTurns +40 +\S/m,
-      /^Your rules: the last match decides\n[\s\S]*allow read +built-in$/m,
+      /^Rules: the last match decides\n[\s\S]*allow read +built-in$/m,
       /^Can only restrict them further: .*retinue\.config\.json\n {2}deny bash$/m,
       /^Warnings\n {2}.*`skills`/m,
       /^Prompt\n {2}You review\.\n {2}Well\.$/m,

@@ -160,8 +160,12 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     ...{ version: '9.9.9', stdout: '', stderr: '', openApis: 0 },
     ...{ outTTY: false, errTTY: false, colour: { out: false, err: false }, columns: () => 80, rows: () => 24 },
     ...{ interactive: false, ask: async () => null, now: Date.now },
-    out: (text) => void (io.stdout += text),
-    err: (text) => void (io.stderr += text),
+    out(text) {
+      io.stdout += text;
+    },
+    err(text) {
+      io.stderr += text;
+    },
     onInterrupt(handler) {
       handlers.add(handler);
       return () => void handlers.delete(handler);

@@ -26,6 +26,7 @@ export const demoCommand: Command = {
     ['retinue demo', 'a live view of the survey, then its report'],
     ['retinue demo crash', 'how many model and tool calls a kill -9 repeats: 0'],
     ['retinue demo hostile', 'each refused attempt, with the reason'],
+    ['retinue demo runaway', 'how limits stop 500 requested runs'],
   ],
   exitCodes: 'outcome',
   run,

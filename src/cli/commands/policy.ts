@@ -63,5 +63,5 @@ function describeVerdict(verdict: PolicyVerdict, colour: boolean): string {
 }
 
 function describeRule({ rule, owner }: { rule: string | null; owner: string }): string {
-  return rule === null ? 'none of your rules allows it' : `rule \`${sanitizeLine(rule)}\` of ${sanitizeLine(owner)}`;
+  return rule === null ? 'no rule allows it' : `rule \`${sanitizeLine(rule)}\` of ${sanitizeLine(owner)}`;
 }

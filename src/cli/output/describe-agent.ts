@@ -11,7 +11,7 @@ export function describeAgent(agent: Explanation, io: Io): string {
   const colour = io.colour.out;
   const bold = (text: string) => paint(colour, 'bold', text);
   const dim = (text: string) => paint(colour, 'dim', text);
-  const part = (title: string, lines: string[]) => (lines.length === 0 ? [] : ['', bold(title), ...lines.map((line) => `  ${line}`)]);
+  const section = (title: string, lines: string[]) => (lines.length === 0 ? [] : ['', bold(title), ...lines.map((line) => `  ${line}`)]);
   const models = [agent.model.value ?? []].flat().join(', ');
   const owner = agent.rulesets.filter((set) => set.kind === 'owner');
   const others = agent.rulesets.filter((set) => set.kind === 'narrowing');
@@ -22,24 +22,24 @@ export function describeAgent(agent: Explanation, io: Io): string {
       ['model', models === '' ? 'not configured' : `${sanitizeLine(models)}  ${dim(sanitizeLine(agent.model.from))}`],
       ['AGENTS.md', agent.workspaceRules ? 'included in its prompt if the workspace has one' : 'not included in its prompt'],
     ]),
-    ...part('Tools of a root run', alignColumns(agent.tools.offered.map((verdict) => toolRow(verdict, colour)))),
-    ...part('Not available', alignColumns(agent.tools.leftOut.map((verdict) => toolRow(verdict, colour)))),
-    ...part(
+    ...section('Tools of a root run', alignColumns(agent.tools.offered.map((verdict) => toolRow(verdict, colour)))),
+    ...section('Not available', alignColumns(agent.tools.leftOut.map((verdict) => toolRow(verdict, colour)))),
+    ...section(
       'Limits',
       alignColumns(Object.entries(agent.limits).map(([name, { value, from }]) => [name, String(value), dim(sanitizeLine(from))])),
     ),
-    ...part(
-      'Your rules: the last match decides',
+    ...section(
+      'Rules: the last match decides',
       alignColumns(owner.flatMap((set) => set.rules.map(({ rule, from }) => [sanitizeLine(rule), dim(sanitizeLine(from))]))),
     ),
     ...others.flatMap((set) =>
-      part(
+      section(
         `Can only restrict them further: ${sanitizeLine(set.owner)}`,
         set.rules.map(({ rule }) => sanitizeLine(rule)),
       ),
     ),
-    ...part('Warnings', agent.warnings.map(sanitizeLine)),
-    ...part('Prompt', sanitizeText(agent.prompt).split('\n')),
+    ...section('Warnings', agent.warnings.map(sanitizeLine)),
+    ...section('Prompt', sanitizeText(agent.prompt).split('\n')),
   ].join('\n')}\n`;
 }
 

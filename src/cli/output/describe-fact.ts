@@ -5,7 +5,7 @@ import type { LimitName } from '../../contract/limits.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
-import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, paint, shortId, statusStyle } from './format.ts';
+import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, paint, shortId, statusStyle, totalTokens } from './format.ts';
 
 /** Call it with the facts in order: a call is remembered from its request to its result. */
 export function createFactDescriber(): (fact: Fact) => string {
@@ -121,21 +121,8 @@ export function describeOutcome(outcome: Outcome): string {
 }
 
 /** `3 turns · 1.2k tokens · $0.02 · 12s` */
-function describeUsage(outcome: {
-  turns: number;
-  tokens: { input: number; output: number };
-  costUsd: number | null;
-  durationMs: number;
-}): string {
-  const tokens = outcome.tokens.input + outcome.tokens.output;
-  return [
-    formatPlural(outcome.turns, 'turn'),
-    `${formatCount(tokens)} tokens`,
-    formatCost(outcome.costUsd),
-    formatDuration(outcome.durationMs),
-  ]
-    .filter((part) => part !== '')
-    .join(' · ');
+function describeUsage({ turns, tokens, costUsd, durationMs }: Outcome): string {
+  return join(formatPlural(turns, 'turn'), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs));
 }
 
 /** An outcome with the id of its run, for lists of outcomes. */

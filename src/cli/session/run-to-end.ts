@@ -15,7 +15,7 @@ import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode
 export interface RunToEndOptions extends OutputMode {
   /** Null if there is no run to wait for. */
   start(): Promise<Handle | null>;
-  /** SIGTERM cancels the run instead of pausing it: nobody would resume it. */
+  /** SIGTERM cancels the run instead of pausing it: the caller expects an outcome and would not resume it. */
   endsWithProcess?: boolean;
 }
 
