@@ -1,4 +1,4 @@
-import type { Api, Handle, Interrupted } from '../../api/api.ts';
+import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
@@ -98,7 +98,7 @@ async function findTrees(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
 /** Resumes trees together. A tree that cannot be resumed is reported and leaves the others alone. */
 function createTreeResumer(io: Io, progress: Progress) {
   const outcomes: Outcome[] = [];
-  const handles = new Set<Handle>();
+  const handles = new Set<RunHandle>();
   const apis = new Set<Api>();
   let hasFailed = false;
   const stops = handleStops(io, progress, (why) => {
@@ -122,7 +122,7 @@ function createTreeResumer(io: Io, progress: Progress) {
   }
 
   /** A stop may be requested while the tree is being resumed. */
-  function applyEarlierStop(api: Api, root: Handle, why: Stop | null): void {
+  function applyEarlierStop(api: Api, root: RunHandle, why: Stop | null): void {
     if (why === 'terminate') pauseForExit(api);
     else if (why !== null) cancelRun(root, why, progress);
   }

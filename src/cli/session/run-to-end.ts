@@ -1,5 +1,5 @@
 // Starts a run, shows its progress, asks its questions and prints its outcome: the common part of `run`, `fork`, `message` and others.
-import type { Api, Handle } from '../../api/api.ts';
+import type { Api, RunHandle } from '../../api/api.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine, sanitizeText, stringifySafely } from '../../text/terminal.ts';
 import type { OutputMode } from '../args/settings-flags.ts';
@@ -14,7 +14,7 @@ import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode
 
 export interface RunToEndOptions extends OutputMode {
   /** Null if there is no run to wait for. */
-  start(): Promise<Handle | null>;
+  start(): Promise<RunHandle | null>;
   /** SIGTERM cancels the run instead of pausing it: the caller expects an outcome and would not resume it. */
   endsWithProcess?: boolean;
 }
@@ -22,7 +22,7 @@ export interface RunToEndOptions extends OutputMode {
 /** The exit code; null if `start` gave no run. Ctrl-C cancels the tree, SIGTERM pauses it for another process. */
 export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Promise<number | null> {
   const progress = createProgress(io, options);
-  let handle: Handle | null = null;
+  let handle: RunHandle | null = null;
   const stop = (why: Stop) => {
     if (why === 'terminate' && !options.endsWithProcess) pauseForExit(api);
     else if (handle) cancelRun(handle, why, progress);

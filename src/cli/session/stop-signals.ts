@@ -1,6 +1,6 @@
 // Requests to stop a command that drives runs: Ctrl-C, SIGTERM, a closed output. The first request stops the runs in order; a second one exits
 // at once.
-import type { Api, Handle } from '../../api/api.ts';
+import type { Api, RunHandle } from '../../api/api.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
@@ -51,7 +51,7 @@ export function stopExitCode(why: Stop): number {
   return why === 'terminate' ? 143 : 130;
 }
 
-export function cancelRun(handle: Handle, why: Stop, progress: Progress): void {
+export function cancelRun(handle: RunHandle, why: Stop, progress: Progress): void {
   handle.cancel(stopReasons[why]).catch((error: unknown) => {
     progress.print(`retinue: could not cancel the run: ${sanitizeLine(String((error as Error)?.message ?? error))}\n`);
   });
