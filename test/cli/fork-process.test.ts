@@ -110,7 +110,7 @@ describe('fork', () => {
     expect(await place.run('fork', runId, '--at', '9')).toMatchObject({
       code: 1,
       out: '',
-      err: expect.stringContaining('has no turn 9: its last is turn 4'),
+      err: expect.stringContaining('has no turn 9: its last turn is 4'),
     });
     expect(await place.run('fork', runId)).toMatchObject({ code: 2, err: expect.stringContaining('--at TURN') });
     expect(await place.run('fork', runId, '--at', '0')).toMatchObject({ code: 2 });

@@ -36,7 +36,7 @@ describe('proofs', () => {
   it('a changed answer is found by verify, which names the fact, and by replay, which shows both sides', async () => {
     using place = createPlace(script);
     await place.run('run', 'go');
-    expect(await place.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ events of 2 runs in 1 trees/) });
+    expect(await place.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ events of 2 runs in 1 tree$/m) });
     change(place, `UPDATE facts SET data = replace(data, 'seen', 'sewn') WHERE type = 'model.answered' AND data LIKE '%seen%'`);
     const { code, out } = await place.run('verify', '--json');
     const { broken } = JSON.parse(out) as VerifyResult;

@@ -30,8 +30,13 @@ async function run(args: Args, io: Io): Promise<number> {
     for (const { runId, seq, what } of broken)
       io.out(`${paint(io.colour.out, 'red', 'broken')} ${runId} event ${seq}: ${sanitizeLine(what)}\n`);
     const erasedText = erased === 0 ? '' : ` (${formatCount(erased)} erased)`;
-    const total = `${formatCount(facts)} events${erasedText} of ${formatCount(runs)} runs in ${formatCount(trees)} trees`;
+    const total = `${count(facts, 'event')}${erasedText} of ${count(runs, 'run')} in ${count(trees, 'tree')}`;
     io.out(broken.length === 0 ? `${paint(io.colour.out, 'green', 'intact')} ${total}\n` : `${broken.length} broken, of ${total}\n`);
   }
   return broken.length === 0 ? 0 : 1;
+}
+
+/** Databases can have millions of events, so the numbers are abbreviated. */
+function count(value: number, noun: string): string {
+  return `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
