@@ -69,7 +69,7 @@ describe('export and import', () => {
     expect((await to.run('export', 'last')).out).toBe(text);
 
     expect(await to.run('import', file(from))).toMatchObject({ code: 0, out: expect.stringMatching(/^already here /) });
-    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('in 1 trees') });
+    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('in 1 tree') });
   });
 
   it('an unfinished tree is imported only with --unfinished, and resumed only in its own workspace', { timeout: 30_000 }, async () => {
@@ -107,7 +107,7 @@ describe('export and import', () => {
     await from.run('export', 'last', '-o', file(from));
     const both = await Promise.all([json<ImportResult>(to, 'import', file(from)), json<ImportResult>(to, 'import', file(from))]);
     expect(both.map(({ result }) => result).sort()).toEqual(['already', 'imported']);
-    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('2 runs in 1 trees') });
+    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('2 runs in 1 tree') });
   });
 
   it('reports wrong usage', async () => {
