@@ -94,10 +94,12 @@ export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, confi
   if (config) write('retinue.config.json', config);
   for (const [path, content] of Object.entries(files)) write(path, content);
   const parts = realParts(folder, env);
+  setEnvironment(env);
 
   function start(argv: string[], more: Partial<Io> = {}): Started {
     const io = createTestIo({ ...parts, ...more });
-    const code = withEnvironment(env, () => program(argv, io));
+    setEnvironment(env);
+    const code = program(argv, io);
     const result = code.then((ended) => ({ code: ended, stdout: io.stdout, stderr: io.stderr }));
     result.catch(() => {});
     return { io, code, result };
@@ -117,15 +119,22 @@ export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, confi
     json: async (...argv) => JSON.parse((await run([...argv, '--json'])).stdout),
     facts,
     untilFact: async (type) => expect.poll(async () => (await facts()).map((fact) => fact.type), { timeout: 10_000 }).toContain(type),
-    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+    [Symbol.dispose]() {
+      setEnvironment(Object.fromEntries(before));
+      rmSync(root, { recursive: true, force: true });
+    },
   };
 }
 
-/** The composition root reads a few variables from the process. */
-async function withEnvironment<T>(env: Record<string, string>, work: () => Promise<T>): Promise<T> {
-  Object.assign(process.env, { HOME: env.HOME });
-  for (const name of ['XDG_CONFIG_HOME', 'XDG_STATE_HOME']) delete process.env[name];
-  return work();
+const ownVariables = ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME'];
+const before = new Map(ownVariables.map((name) => [name, process.env[name]]));
+
+/** The composition root reads these from the process, which other test files share: they are restored when a `Cli` is disposed. */
+function setEnvironment(env: Record<string, string | undefined>): void {
+  for (const name of ownVariables) {
+    if (env[name] === undefined) delete process.env[name];
+    else process.env[name] = env[name];
+  }
 }
 
 function realParts(cwd: string, env: Record<string, string>): RealParts {
