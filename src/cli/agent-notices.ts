@@ -1,12 +1,12 @@
-import { RetinueError } from '../contract/error.ts';
-import type { AgentsFound } from './settings.ts';
+import { assertAgentUsable } from '../config/agents.ts';
+import type { ConfiguredAgents } from '../config/settings.ts';
 
 /**
  * What whoever uses agents should know: files that are left out and, of the chosen one, what has no effect. Throws `invalid_config`
  * where the file of the chosen agent is refused.
  */
-export function agentNotices(found: AgentsFound, chosen: string | undefined): string[] {
-  if (chosen !== undefined) checkRefused(found, chosen);
+export function agentNotices(found: ConfiguredAgents, chosen: string | undefined): string[] {
+  if (chosen !== undefined) assertAgentUsable(found, chosen);
   const agent = found.list.find(({ name }) => name === chosen);
   return [
     ...found.refused.map((refused) => `the agent ${refused.name} is left out: ${refused.problems.join('; ')}`),
@@ -15,13 +15,7 @@ export function agentNotices(found: AgentsFound, chosen: string | undefined): st
   ];
 }
 
-/** A name that only a refused file defines is not unknown: the file's problems are thrown as `invalid_config`. */
-export function checkRefused({ list, refused }: AgentsFound, name: string): void {
-  const problems = refused.filter((other) => other.name === name).flatMap((other) => other.problems);
-  if (problems.length > 0 && !list.some((agent) => agent.name === name)) throw new RetinueError('invalid_config', problems.join('\n'));
-}
-
-function untrusted({ trust }: AgentsFound): string[] {
+function untrusted({ trust }: ConfiguredAgents): string[] {
   return trust
     .filter(({ state }) => state !== 'trusted')
     .flatMap(({ path, state, gives }) => [

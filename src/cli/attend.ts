@@ -82,7 +82,7 @@ const leaveMs = 10_000;
 
 /** What is not done by then is left as it is: its facts are there. */
 export function leaveInTime(io: Io): () => void {
-  return io.every(leaveMs, () => io.exitNow(leftBy('terminate')));
+  return io.repeat(leaveMs, () => io.exitNow(leftBy('terminate')));
 }
 
 /** As shells tell of a process that a signal ended. */

@@ -1,6 +1,7 @@
 // An explanation for people: what an agent gets, and by whose word.
+
+import type { Explanation, ToolVerdict } from '../config/explanation.ts';
 import { clean, cleanLine } from './clean.ts';
-import type { Explanation, ToolVerdict } from './explanation.ts';
 import { paint, type Style } from './format.ts';
 import type { Io } from './io.ts';
 import { pad, width } from './width.ts';

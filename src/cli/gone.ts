@@ -28,7 +28,7 @@ export function lookForGone(io: Io, api: Api, watched: { ids: string[]; any: boo
       looking = false;
     }
   };
-  const stop = io.every(everyMs, () => void look());
+  const stop = io.repeat(everyMs, () => void look());
   const end = () => {
     over = true;
     stop();

@@ -1,11 +1,11 @@
 // The shapes that `--json` prints, with their keys in a fixed order. Whatever a terminal could act on is escaped.
 import type { RunDetail, RunView } from '../api/api.ts';
+import { describeServer } from '../config/displayed-server.ts';
 import type { ErasedFact, Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { Activity } from '../ports/dialect.ts';
 import { cleanJson } from './clean.ts';
 import type { Io } from './io.ts';
-import { shownServer } from './shown-server.ts';
 
 /** One value: spread out for a person, on one line for a program. */
 export function printJson(io: Io, value: unknown): void {
@@ -34,7 +34,7 @@ export function detailJson(run: RunDetail): object {
     ...viewJson(run),
     brief: run.brief,
     grant: run.grant,
-    servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, shownServer(server)])),
+    servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, describeServer(server)])),
     outcome: run.outcome && outcomeJson(run.outcome),
     taint: run.taint,
     ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),

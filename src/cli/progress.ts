@@ -48,7 +48,7 @@ function live(io: Io): Progress {
         colour: io.colour.err,
       }),
     );
-  const stop = io.every(repaintMs, paint);
+  const stop = io.repeat(repaintMs, paint);
   return {
     event(event) {
       apply(state, event);

@@ -1,4 +1,5 @@
 import type { Api } from '../api/api.ts';
+import { type Settings, type SettingsFlags, sandboxModes } from '../config/settings.ts';
 import { RetinueError } from '../contract/error.ts';
 import { LimitsGiven } from '../contract/limits.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
@@ -7,13 +8,13 @@ import { cleanLine } from './clean.ts';
 import { Unopened } from './errors.ts';
 import type { Args } from './flags.ts';
 import type { Io, OpenOptions } from './io.ts';
-import { type Settings, type SettingsFlags, sandboxModes } from './settings.ts';
 import { durationFlag, usdFlag, wholeFlag } from './values.ts';
 
 /** What a command stands on. `agents`: it may start runs, so what is wrong with agents ends it before anything is opened. */
 export interface SessionGround {
   flags: SettingsFlags;
   drive: boolean;
+  startsRuns?: OpenOptions['startsRuns'];
   /** Its name, or what finds it out from what is there. */
   dialect?: string | undefined | ((api: Api) => Promise<string | undefined>);
   host?: OpenOptions['host'];
@@ -25,9 +26,9 @@ export interface SessionGround {
 /** Settings, then the API, then the work; the API is closed whatever happens. */
 export async function withApi<T>(io: Io, ground: SessionGround, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
   const settings = await settle(io, ground);
-  const { drive, host, askMs, adopted, dialect: named } = ground;
+  const { drive, startsRuns, host, askMs, adopted, dialect: named } = ground;
   const dialect = typeof named === 'function' ? await closing(await open(io, settings, { drive: false }), named) : named;
-  return closing(await open(io, settings, { drive, dialect, host, askMs, adopted }), (api) => work(api, settings));
+  return closing(await open(io, settings, { drive, startsRuns, dialect, host, askMs, adopted }), (api) => work(api, settings));
 }
 
 async function closing<T>(api: Api, work: (api: Api) => Promise<T>): Promise<T> {

@@ -1,18 +1,8 @@
+import { parseDuration, unitMs } from '../config/duration.ts';
 import { RetinueError } from '../contract/error.ts';
-import { maxMs } from '../contract/limits.ts';
-
-const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Milliseconds of `90s`, `10m`, `1h`, `500ms`; a bare number is seconds. Null where it is no duration or out of range. */
-export function durationMs(text: string): number | null {
-  const match = /^(\d{1,15}(?:\.\d{1,6})?)(ms|s|m|h|d)?$/.exec(text.trim());
-  if (!match) return null;
-  const ms = Math.round(Number(match[1]) * (units[match[2] ?? 's'] as number));
-  return ms >= 1 && ms <= maxMs ? ms : null;
-}
 
 export function durationFlag(flag: string, text: string): number {
-  const ms = durationMs(text);
+  const ms = parseDuration(text);
   if (ms !== null) return ms;
   throw invalid(flag, text, 'is no duration from 1ms to 24d; write `90s`, `10m` or `1h` (a bare number is seconds)');
 }
@@ -21,7 +11,7 @@ export function durationFlag(flag: string, text: string): number {
 export function ageFlag(flag: string, text: string): number {
   const match = /^(\d{1,6})(s|m|h|d|w)$/.exec(text.trim());
   if (!match) throw invalid(flag, text, 'is no age; write `12h`, `30d` or `8w`');
-  return Number(match[1]) * (match[2] === 'w' ? 7 * 86_400_000 : (units[match[2] as string] as number));
+  return Number(match[1]) * (match[2] === 'w' ? 7 * 86_400_000 : (unitMs[match[2] as string] as number));
 }
 
 export function wholeFlag(flag: string, text: string, range: { min: number; max: number }): number {

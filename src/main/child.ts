@@ -1,5 +1,5 @@
-// The process of one run: folds the run's facts, takes its steps, makes its portable tool calls. Everything else is the supervisor's, over one
-// pipe; when that closes, the supervisor is gone and so is this process, with all that it started.
+// The process of one run: it computes the run's state from its facts, takes its steps and makes its portable tool calls. Everything else is
+// done by the supervisor, over one pipe. When the pipe closes, the supervisor is gone, and this process exits with everything it started.
 import { Socket } from 'node:net';
 import { readLines, writeLine } from '../hosts/process/lines.ts';
 import { channelFd, type ToChild } from '../hosts/process/protocol.ts';
@@ -11,21 +11,21 @@ import { systemClock } from '../system/clock.ts';
 export async function serveRun(): Promise<void> {
   const channel = new Socket({ fd: channelFd, readable: true, writable: true });
   const stop = new AbortController();
-  const replies = new Map<number, (value: 'go on' | 'over') => void>();
-  const begun = Promise.withResolvers<{ start: RemoteStart; state: RunState }>();
+  const pending = new Map<number, (value: 'go on' | 'over') => void>();
+  const started = Promise.withResolvers<{ start: RemoteStart; state: RunState }>();
   let state: RunState | null = null;
-  let asked = 0;
+  let lastId = 0;
 
-  /** Leaves at once; the exit handlers end what commands are still at work. */
-  function leave(): void {
+  /** Exit handlers end the commands that are still running. */
+  function exitAtOnce(): void {
     process.exit(1);
   }
 
-  function take(message: ToChild): void {
+  function handle(message: ToChild): void {
     if (message.type === 'ping') writeLine(channel, { type: 'pong' });
     else if (message.type === 'stop') stop.abort({ code: message.paused ? 'paused' : 'cancelled' });
-    else if (message.type === 'start') begun.resolve({ start: message.start, state: state as RunState });
-    else if (message.type === 'reply') replies.get(message.id)?.(message.value);
+    else if (message.type === 'start') started.resolve({ start: message.start, state: state as RunState });
+    else if (message.type === 'reply') pending.get(message.id)?.(message.value);
     else {
       const { fact } = message;
       if (state) reduce(state, fact);
@@ -34,19 +34,19 @@ export async function serveRun(): Promise<void> {
   }
 
   function ask(message: RemoteAsk): Promise<'go on' | 'over'> {
-    const id = ++asked;
+    const id = ++lastId;
     return new Promise((resolve) => {
-      replies.set(id, (value) => {
-        replies.delete(id);
+      pending.set(id, (value) => {
+        pending.delete(id);
         resolve(value);
       });
       writeLine(channel, { ...message, id });
     });
   }
 
-  readLines(channel, (line) => take(JSON.parse(line) as ToChild), leave);
-  channel.on('close', leave);
-  const run = await begun.promise;
+  readLines(channel, (line) => handle(JSON.parse(line) as ToChild), exitAtOnce);
+  channel.on('close', exitAtOnce);
+  const run = await started.promise;
   const tools = async () => (await import('../tools/index.ts')).portableTools;
   await takeSteps({ ...run, clock: systemClock, signal: stop.signal, ask, tools });
   process.exit(0);

@@ -1,10 +1,10 @@
 import { type AgentFile, type LoadedAgents, loadAgents, type Reading } from '../../src/agents/files.ts';
-import { durationMs } from '../../src/cli/values.ts';
+import { parseDuration } from '../../src/config/duration.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import { parseRule } from '../../src/rules/policy.ts';
 import { nearestName } from '../../src/text/suggest.ts';
 
-export const reading: Reading = { nearest: nearestName, checkRule: parseRule, durationMs };
+export const reading: Reading = { nearest: nearestName, checkRule: parseRule, durationMs: parseDuration };
 
 export function load(...files: AgentFile[]): LoadedAgents {
   return loadAgents(files, reading);

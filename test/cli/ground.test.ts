@@ -1,14 +1,14 @@
 // Commands about the ground: agents, trust, memory, doctor.
 import { describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/cli/explanation.ts';
 import type { Check } from '../../src/cli/io.ts';
-import type { AgentsFound, TrustItem } from '../../src/cli/settings.ts';
+import type { Explanation } from '../../src/config/explanation.ts';
+import type { ConfiguredAgents, TrustItem } from '../../src/config/settings.ts';
 import { RetinueError } from '../../src/contract/error.ts';
 import type { Memories, Memory } from '../../src/ports/notes.ts';
 import { at, call, limits, playing, run } from './support.ts';
 
 const explore = { name: 'explore', description: 'reads\nmuch', prompt: 'p', tools: ['read'], source: 'built-in' };
-const found = (more: Partial<AgentsFound> = {}) => ({
+const found = (more: Partial<ConfiguredAgents> = {}) => ({
   agents: () => ({ list: [explore], refused: [], warnings: [], trust: [], untrusted: [], ...more }),
 });
 const refused = [{ name: 'bad', source: 'bad.md', problems: ['bad.md:4: `hooks` is refused'] }];

@@ -162,7 +162,7 @@ describe('one process', () => {
       cwd: place.folder,
       encoding: 'utf8',
     });
-    expect([gone.status, gone.stderr]).toEqual([2, 'retinue: the current directory is gone; change to one that exists\n']);
+    expect([gone.status, gone.stderr]).toEqual([2, 'retinue: the current directory no longer exists; change to another one\n']);
   });
 
   it('gives no shell where a sandbox is required and not there', async () => {

@@ -2,7 +2,7 @@
 import type { Api, Handle, LiveEvent, Question, RunDetail, RunView } from '../../src/api/api.ts';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
-import type { Settings, SettingsFlags } from '../../src/cli/settings.ts';
+import type { Settings, SettingsFlags } from '../../src/config/settings.ts';
 import type { Fact, FactData, FactType, StoredFact } from '../../src/contract/fact.ts';
 import type { Grant } from '../../src/contract/grant.ts';
 import { defaultLimits, type EffectiveLimits } from '../../src/contract/limits.ts';
@@ -164,7 +164,7 @@ export function world(play: Play = {}): World {
       throw new Left(code);
     },
     now: () => made.clock,
-    every(_, run) {
+    repeat(_, run) {
       timers.add(run);
       return () => void timers.delete(run);
     },
@@ -196,8 +196,11 @@ export function world(play: Play = {}): World {
       workspace: '/pkg',
       model: 'offline/surveyor',
       db: null,
-      command: 'npx retinue',
-      found: async () => ({ here: ['ANTHROPIC_API_KEY is set: anthropic/x'], next: 'npx retinue run --model anthropic/x "explain"' }),
+      program: 'npx retinue',
+      inspectMachine: async () => ({
+        here: ['ANTHROPIC_API_KEY is set: anthropic/x'],
+        next: 'npx retinue run --model anthropic/x "explain"',
+      }),
     }),
     policy: async () => Promise.reject(new Error('no policy')),
     explain: async () => Promise.reject(new Error('nothing to explain')),

@@ -117,7 +117,7 @@ describe('export and import', () => {
     writeFileSync(file(place), 'mine');
     expect(await place.run('export', 'last', '-o', file(place))).toMatchObject({
       code: 2,
-      err: expect.stringContaining('is there already'),
+      err: expect.stringContaining('already exists'),
     });
     expect(readFileSync(file(place), 'utf8')).toBe('mine');
     expect(await place.run('import', 'run.jsno')).toMatchObject({ code: 2, err: expect.stringContaining('did you mean `run.jsonl`') });

@@ -1,10 +1,10 @@
+import type { Settings } from '../../config/settings.ts';
 import { cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
 import { paint, table } from '../format.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../json.ts';
 import { groundFlags } from '../session.ts';
-import type { Settings } from '../settings.ts';
 
 /** Needs no database: a broken one must not hide how it is configured. */
 export async function run(args: Args, io: Io): Promise<number> {

@@ -39,25 +39,29 @@ export interface RunawayDemo {
 export async function runRights(name: 'hostile' | 'runaway', io: Io, json: boolean): Promise<number> {
   const demo = await io.rightsDemo(name);
   const { workspace, model, db, rules, limits } = demo;
-  return withApi(io, { flags: { workspace, model, db, limits: {}, rules }, drive: true, agents: { chosen: undefined } }, async (api) => {
-    io.err(`retinue: ${demo.about}\n`);
-    const facts: Fact[] = [];
-    for (const brief of demo.briefs) {
-      const handle = await api.start({ ...brief, model, limits });
-      for await (const fact of follow(api, handle.id)) {
-        facts.push(fact);
-        const attempt = name === 'hostile' && fact.type === 'tool.finished' ? attemptOf(fact, facts) : null;
-        if (attempt)
-          io.err(
-            `${shortId(fact.runId)} ${attempt.status === 'ok' ? 'DONE' : 'refused'} ${attempt.call}\n    ${cleanLine(attempt.reason)}\n`,
-          );
+  return withApi(
+    io,
+    { flags: { workspace, model, db, limits: {}, rules }, drive: true, startsRuns: true, agents: { chosen: undefined } },
+    async (api) => {
+      io.err(`retinue: ${demo.about}\n`);
+      const facts: Fact[] = [];
+      for (const brief of demo.briefs) {
+        const handle = await api.start({ ...brief, model, limits });
+        for await (const fact of follow(api, handle.id)) {
+          facts.push(fact);
+          const attempt = name === 'hostile' && fact.type === 'tool.finished' ? attemptOf(fact, facts) : null;
+          if (attempt)
+            io.err(
+              `${shortId(fact.runId)} ${attempt.status === 'ok' ? 'DONE' : 'refused'} ${attempt.call}\n    ${cleanLine(attempt.reason)}\n`,
+            );
+        }
+        await handle.outcome.catch(() => {});
       }
-      await handle.outcome.catch(() => {});
-    }
-    const code = name === 'hostile' ? hostile(facts, db, { io, json }) : runaway(facts, db, { io, json });
-    io.err(`\nThe facts of these runs: retinue logs last --tree --db ${quoted(db)}\n`);
-    return code;
-  });
+      const code = name === 'hostile' ? hostile(facts, db, { io, json }) : runaway(facts, db, { io, json });
+      io.err(`\nThe facts of these runs: retinue logs last --tree --db ${quoted(db)}\n`);
+      return code;
+    },
+  );
 }
 
 async function* follow(api: Api, id: string): AsyncIterable<Fact> {

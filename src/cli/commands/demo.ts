@@ -15,7 +15,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   if (name === 'hostile' || name === 'runaway') return runRights(name, io, args.has('json'));
   const demo = await io.demo(name);
   const flags = { workspace: demo.workspace, model: demo.model, db: demo.db ?? undefined, limits: {}, rules: [] };
-  return withApi(io, { flags, drive: true, agents: { chosen: undefined } }, async (api, settings) => {
+  return withApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: undefined } }, async (api, settings) => {
     io.err(`retinue: ${demo.about}\n`);
     const start = () => api.start({ task: demo.task, agent: 'general', model: demo.model });
     const code = await attend(io, api, { ...manner, start });
@@ -46,12 +46,12 @@ async function crash(args: Args, io: Io): Promise<number> {
 }
 
 async function closing(demo: Demo, db: string): Promise<string> {
-  const { here, next } = await demo.found();
+  const { here, next } = await demo.inspectMachine();
   const where = demo.db === null ? '' : ` --db ${quoted(demo.db)}`;
-  const looks = ['ps --all', 'logs last --tree', 'show last'].map((hint) => `  ${demo.command} ${hint}${where}`);
+  const looks = ['ps --all', 'logs last --tree', 'show last'].map((hint) => `  ${demo.program} ${hint}${where}`);
   const machine =
     here.length === 0 ? ['  no key of a provider in the environment, no Ollama that answers'] : here.map((line) => `  ${line}`);
-  const go = next ?? `ANTHROPIC_API_KEY=… ${demo.command} run --model anthropic/claude-sonnet-5 "explain this repository"`;
+  const go = next ?? `ANTHROPIC_API_KEY=… ${demo.program} run --model anthropic/claude-sonnet-5 "explain this repository"`;
   return [
     '',
     `The facts of these runs are in ${db}. Look at them:`,

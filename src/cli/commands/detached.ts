@@ -9,7 +9,7 @@ import { withApi } from '../session.ts';
  */
 export async function runDetached(io: Io, { flags, brief, open }: DetachRequest, started: (runId: string) => void): Promise<number> {
   const { agent } = brief as { agent?: string };
-  return withApi(io, { flags, ...open, drive: true, agents: { chosen: agent } }, async (api) => {
+  return withApi(io, { flags, ...open, drive: true, startsRuns: true, agents: { chosen: agent } }, async (api) => {
     const start = async () => {
       const handle = await api.start(brief);
       started(handle.id);

@@ -16,7 +16,7 @@ export async function run(args: Args, io: Io): Promise<number> {
   if (at === undefined) throw new RetinueError('usage', 'which turn? Write --at TURN; `retinue logs ID` shows the turns of a run');
   const turn = wholeFlag('--at', at, { min: 1, max: 1_000_000 });
   const task = text.join(' ').trim() === '' ? goOn : text.join(' ');
-  const ground = { flags: groundFlags(args), drive: true, agents: { chosen: undefined }, askMs: askOf(args, io) };
+  const ground = { flags: groundFlags(args), drive: true, startsRuns: true, agents: { chosen: undefined }, askMs: askOf(args, io) };
   return withApi(io, { ...ground, dialect: (api) => dialectOfRun(api, word) }, async (api) => {
     const id = await api.find(word);
     return (await attend(io, api, { ...manner, start: () => api.fork(id, { turn, task, model: args.value('model') }) })) ?? 0;

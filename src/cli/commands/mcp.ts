@@ -1,10 +1,11 @@
+import { type McpClient, mcpClients } from '../../config/mcp-install/clients.ts';
+import type { SettingsFlags } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { unknownNameMessage } from '../../text/suggest.ts';
 import { cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
-import { type Io, type McpClient, type McpInstallation, mcpClients } from '../io.ts';
+import type { Io, McpInstallation } from '../io.ts';
 import { hostOf, questionMs, runFlags, settle } from '../session.ts';
-import type { SettingsFlags } from '../settings.ts';
 
 /** Clients wait about that long before they kill a server. */
 const leaveMs = 5_000;
@@ -37,11 +38,11 @@ async function serve(args: Args, io: Io): Promise<number> {
       fixed: flags.workspace !== undefined,
       limits: flags.limits,
       stop: stop.signal,
-      leaving: () => void ends.push(io.every(leaveMs, () => io.exitNow(1))),
+      leaving: () => void ends.push(io.repeat(leaveMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
         const there: SettingsFlags = workspace === null ? flags : { ...flags, workspace };
         const settings = await settle(said, { flags: there, agents: { chosen: undefined } });
-        return io.open(settings, { drive, dialect: name, host, askMs: asks ? questionMs : undefined });
+        return io.open(settings, { drive, startsRuns: drive, dialect: name, host, askMs: asks ? questionMs : undefined });
       },
     });
     return 0;

@@ -1,6 +1,6 @@
+import type { PolicyVerdict } from '../../config/explanation.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { cleanLine } from '../clean.ts';
-import type { PolicyVerdict } from '../explanation.ts';
 import type { Args } from '../flags.ts';
 import { paint, type Style } from '../format.ts';
 import type { Io } from '../io.ts';

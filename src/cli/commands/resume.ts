@@ -1,4 +1,5 @@
 import type { Api, Handle, Interrupted } from '../../api/api.ts';
+import type { Settings } from '../../config/settings.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { createAsker } from '../asker.ts';
@@ -11,7 +12,6 @@ import type { Io, Stop } from '../io.ts';
 import { outcomeJson, printJson } from '../json.ts';
 import { type Progress, progressFor } from '../progress.ts';
 import { askOf, groundFlags, sandboxFlag, withApi } from '../session.ts';
-import type { Settings } from '../settings.ts';
 
 /** Goes on with what earlier processes left unfinished, and waits for it. Exit code 0 when all of it has ended, whatever came out. */
 export async function run(args: Args, io: Io): Promise<number> {

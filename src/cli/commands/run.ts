@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { attend, type Manner } from '../attend.ts';
 import { cleanLine } from '../clean.ts';
@@ -7,7 +8,6 @@ import { hintInterrupted } from '../gone.ts';
 import type { Detached, Io } from '../io.ts';
 import { printJson } from '../json.ts';
 import { askOf, hostOf, runFlags, settle, withApi } from '../session.ts';
-import type { Settings } from '../settings.ts';
 
 /** What a brief's task holds; more than that from standard input becomes its context. */
 const maxTaskBytes = 65_536;
@@ -35,7 +35,7 @@ export async function run(args: Args, io: Io): Promise<number> {
     const settings = await settle(io, ground);
     return detached(io, await io.detach({ flags, brief: await briefFor(settings), open }, settings), manner.json);
   }
-  return withApi(io, { ...ground, ...open, drive: true }, async (api, settings) => {
+  return withApi(io, { ...ground, ...open, drive: true, startsRuns: true }, async (api, settings) => {
     const brief = await briefFor(settings);
     const code = (await attend(io, api, { ...manner, start: () => api.start(brief) })) ?? 0;
     await hintInterrupted(io, api);

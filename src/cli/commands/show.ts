@@ -1,4 +1,5 @@
 import type { RunDetail } from '../../api/api.ts';
+import { describeServer } from '../../config/displayed-server.ts';
 import type { Grant } from '../../contract/grant.ts';
 import { formatRule } from '../../rules/policy.ts';
 import { clean, cleanLine } from '../clean.ts';
@@ -8,7 +9,6 @@ import { cost, count, paint, statusStyle, statusWords, totalTokens } from '../fo
 import type { Io } from '../io.ts';
 import { detailJson, printJson } from '../json.ts';
 import { groundFlags, withApi } from '../session.ts';
-import { shownServer } from '../shown-server.ts';
 import { runTable } from '../tables.ts';
 import { cut, pad } from '../width.ts';
 
@@ -68,7 +68,7 @@ function rulesText({ rulesets }: Grant): string {
 
 function serversText(servers: RunDetail['servers']): string {
   return Object.entries(servers)
-    .map(([name, server]) => cleanLine(`${name}: ${JSON.stringify(shownServer(server))}`))
+    .map(([name, server]) => cleanLine(`${name}: ${JSON.stringify(describeServer(server))}`))
     .join('\n');
 }
 

@@ -1,9 +1,9 @@
+import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { attend } from '../attend.ts';
 import type { Args } from '../flags.ts';
 import type { Io } from '../io.ts';
 import { runFlags, withApi } from '../session.ts';
-import type { Settings } from '../settings.ts';
 
 const defaultTimeoutSeconds = 300;
 
@@ -20,7 +20,7 @@ export async function run(args: Args, io: Io): Promise<number> {
     ...(flags.model === undefined ? {} : { model: flags.model }),
     limits: { timeoutMs: timeoutMs(settings), ...flags.limits, maxDepth: 0 },
   });
-  return withApi(io, { flags, drive: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
+  return withApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
     const start = () => api.start(brief(settings));
     return (await attend(io, api, { json: true, stream: false, plain: true, endsWithProcess: true, start })) ?? 0;
   });

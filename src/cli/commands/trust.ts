@@ -1,3 +1,4 @@
+import type { Settings, TrustItem } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { cleanLine } from '../clean.ts';
 import type { Args } from '../flags.ts';
@@ -5,7 +6,6 @@ import { paint, table } from '../format.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../json.ts';
 import { groundFlags } from '../session.ts';
-import type { Settings, TrustItem } from '../settings.ts';
 
 export async function run(args: Args, io: Io): Promise<number> {
   const [json, list, revoke] = [args.has('json'), args.has('list'), args.has('revoke')];

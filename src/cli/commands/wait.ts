@@ -55,7 +55,7 @@ async function waited(
     if (stop.signal.aborted) io.exitNow(130);
     end('interrupt');
   });
-  const unset = asked.ms === null ? () => {} : io.every(asked.ms, () => end('timeout'));
+  const unset = asked.ms === null ? () => {} : io.repeat(asked.ms, () => end('timeout'));
   const unlook = lookForGone(io, api, { ...asked, gone: () => end('gone') });
   try {
     const outcomes = await api.wait(asked.ids, { any: asked.any, signal: stop.signal });

@@ -1,0 +1,79 @@
+// The one place that builds a runtime. The command line, the MCP server and the library all come through `assembleApi`.
+import type { Api } from '../api/api.ts';
+import { createApi } from '../api/create.ts';
+import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
+import { createRedact, findServerSecrets, listServers } from '../config/secrets.ts';
+import { type HostName, hostNames } from '../config/settings.ts';
+import { inlineHost } from '../hosts/inline.ts';
+import { createProcessHost } from '../hosts/process.ts';
+import { createRuntime } from '../kernel/create-runtime.ts';
+import type { RuntimeOptions } from '../kernel/runtime.ts';
+import { createModelCaller } from '../models/call.ts';
+import type { Host } from '../ports/host.ts';
+import { systemClock, systemIds } from '../system/clock.ts';
+import { createGuard, type Guard } from '../system/guard.ts';
+import { builtInTools, directories } from '../tools/index.ts';
+import { compileSchema } from '../tools/json-schema.ts';
+import { createMcp } from '../tools/mcp/index.ts';
+import type { AssemblyHooks } from './hooks.ts';
+import { childRunArgument } from './internal-arguments.ts';
+import { programFile } from './package-root.ts';
+
+/** The runtime, and with it everything that only running agents need, is built when the first run starts. */
+export function assembleApi(input: AssemblyInput, hooks?: AssemblyHooks): Api {
+  const { prepareRuntime, ...api } = input;
+  const runtime = async () => {
+    const options = assembleRuntime(input, await prepareRuntime(), hooks);
+    return createRuntime(hooks ? hooks.wrapRuntime(options) : options);
+  };
+  return createApi({ ...api, clock: systemClock, ids: systemIds, runtime });
+}
+
+function assembleRuntime(
+  { store, catalog, dialect }: AssemblyInput,
+  input: RuntimeInput,
+  hooks: AssemblyHooks | undefined,
+): RuntimeOptions {
+  const { env, workspace, shell, notes, mcpServers } = input;
+  const guard = createGuard();
+  const { names, values } = findServerSecrets(listServers(mcpServers, catalog.list()));
+  const redact = createRedact(env, { names: [...input.secretNames, ...names], values });
+  const bash = { ...shell, marks: guard.marks, ...(input.grantedVariables ? { secrets: input.grantedVariables } : {}) };
+  return {
+    ...{ store, catalog, dialect, redact, compileSchema },
+    clock: systemClock,
+    ids: systemIds,
+    tools: [...builtInTools({ ...notes, clock: systemClock, search: input.search, bash }), ...input.programTools],
+    toolSource: createMcp({ servers: mcpServers, workspace, env, clock: systemClock, redact, marks: guard.marks }),
+    models: input.models,
+    callModel: createModelCaller(systemClock),
+    ...chooseHosts(input.host, dialect.setup?.host, createHosts(guard, env, hooks)),
+    workspaces: directories,
+    memories: notes.memories,
+    questions: input.questions,
+    settings: { workspace, model: input.model, limits: input.limits, rulesets: input.rulesets },
+  };
+}
+
+function createHosts(guard: Guard, env: RuntimeInput['env'], hooks: AssemblyHooks | undefined): Record<HostName, () => Host> {
+  return {
+    inline: () => inlineHost,
+    process: () => {
+      const command = [process.execPath, programFile(), childRunArgument];
+      return createProcessHost({ command, env, marks: guard.marks, crash: hooks?.crash });
+    },
+  };
+}
+
+/** `requested` applies to every run; without it, delegated runs use the dialect's host and all others this process. */
+function chooseHosts(
+  requested: HostName | undefined,
+  ofDialect: HostName | undefined,
+  hosts: Record<HostName, () => Host>,
+): Pick<RuntimeOptions, 'host' | 'delegatedHost' | 'hostNamed'> {
+  return {
+    host: hosts[requested ?? 'inline'](),
+    delegatedHost: hosts[requested ?? ofDialect ?? 'inline'](),
+    hostNamed: (name) => (hostNames.includes(name as HostName) ? hosts[name as HostName]() : null),
+  };
+}
