@@ -1,4 +1,4 @@
-// The one place that builds a runtime. The command line, the MCP server and the library all come through `assembleApi`.
+// The only file that builds a runtime. The command line, the MCP server and the library all use `assembleApi`.
 import type { Api } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';

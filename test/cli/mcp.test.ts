@@ -29,7 +29,7 @@ describe('mcp', () => {
     expect(service).toMatchObject({ fixed: false, limits: { timeoutMs: 90_000, maxDepth: 2, maxConcurrent: 3 } });
     await service.open('/roots/first', { drive: true, asks: false });
     expect(io.calls.filter(([name]) => name === 'settings').at(-1)?.[1]).toMatchObject({ workspace: '/roots/first', rules: ['deny bash'] });
-    expect(call(io, 'open')).toEqual([{ drive: true, dialect: undefined }]);
+    expect(call(io, 'open')).toEqual([{ drive: true, startsRuns: true, dialect: undefined }]);
   });
 
   it('is asked to stop by a signal, leaves at a second one, and by itself after a while', async () => {

@@ -48,7 +48,7 @@ describe('the brief', () => {
     const io = { readStdin: async () => 'the diff\n', readFile: async () => '\ufeff{"type":"object"}' };
     const { code, io: after } = await run(['run', ...argv], { api: playing([]), io });
     expect(call(after, 'start')).toEqual([brief]);
-    expect(call(after, 'open')).toEqual([{ drive: true }]);
+    expect(call(after, 'open')).toEqual([{ drive: true, startsRuns: true }]);
     expect([code, after.closed]).toEqual([0, 1]);
   });
 

@@ -15,8 +15,8 @@ const sources = (fixture: TestWorkspace) =>
       .map(({ name, source }) => [name, source.replace(fixture.folder, '')]),
   );
 
-describe('agents of files', () => {
-  it('come from four folders', () => {
+describe('agent files', () => {
+  it('are read from four folders', () => {
     using fixture = createTestWorkspace();
     fixture.write('own/agents/a.md', agentText('a'));
     fixture.write('home/.claude/agents/b.md', agentText('b'));
@@ -35,13 +35,13 @@ describe('agents of files', () => {
     expect(catalog.get('c')?.prompt).toBe('You are c.');
   });
 
-  it('are the built-in ones where there are none', () => {
+  it('leave only the built-in agents if there are none', () => {
     using fixture = createTestWorkspace();
     expect(fixture.settings().agents()).toMatchObject({ refused: [], warnings: [], trust: [] });
     expect(createAgentCatalog(fixture.settings()).list()).toHaveLength(5);
   });
 
-  it('of the user replace built-in ones; those of a workspace only with trust', () => {
+  it('of the user replace built-in agents; those of a workspace do so only if trusted', () => {
     using fixture = createTestWorkspace();
     fixture.write('own/agents/plan.md', agentText('plan'));
     const file = fixture.write('work/.claude/agents/explore.md', agentText('explore', 'maxTurns: 100'));
@@ -66,14 +66,14 @@ describe('agents of files', () => {
     expect(fixture.settings().agents().trust).toMatchObject([{ state: 'changed' }]);
   });
 
-  it('of a workspace are measured against the limits of the configuration', () => {
+  it('of a workspace are compared with the configured limits', () => {
     using fixture = createTestWorkspace();
     fixture.write('own/config.json', { limits: { maxTurns: 150 } });
     fixture.write('work/.retinue/agents/c.md', agentText('c', 'maxTurns: 100'));
     expect(fixture.settings().agents().trust).toEqual([]);
   });
 
-  it('of the home are the user’s own where the home is the workspace', () => {
+  it('in the home folder count as the user’s if the home is the workspace', () => {
     using fixture = createTestWorkspace();
     fixture.write('home/.claude/agents/explore.md', agentText('explore'));
     const { list, trust } = fixture.settings({ workspace: '../home' }).agents();
@@ -82,7 +82,7 @@ describe('agents of files', () => {
   });
 });
 
-describe('a file that is refused', () => {
+describe('an invalid agent file', () => {
   it.each(['own/agents/x.md', 'work/.retinue/agents/x.md'])('in %s is an error', (path) => {
     using fixture = createTestWorkspace();
     fixture.write(path, agentText('x', 'hooks: {}'));
@@ -93,7 +93,7 @@ describe('a file that is refused', () => {
     expect(() => createAgentCatalog(settings).list()).toThrow(/x\.md:4/);
   });
 
-  it('for Claude Code stops nobody else, and its name is not that of another', () => {
+  it('for Claude Code stops no other agent, and does not take the name of another one', () => {
     using fixture = createTestWorkspace();
     fixture.write('home/.claude/agents/explore.md', agentText('explore', 'hooks: {}'));
     fixture.write('work/.claude/agents/plan.md', agentText('plan', 'env: {}'));
@@ -102,14 +102,14 @@ describe('a file that is refused', () => {
     expect(refused.map(({ name }) => name)).toEqual(['explore', 'plan']);
   });
 
-  it('names both files of a name', () => {
+  it('error names both files that define the same agent', () => {
     using fixture = createTestWorkspace();
     fixture.write('work/.retinue/agents/x.md', agentText('x'));
     fixture.write('work/.claude/agents/y.md', agentText('x'));
     expect(() => fixture.settings().agents()).toThrow('the agent x is defined twice: in .retinue/agents/x.md and in .claude/agents/y.md');
   });
 
-  it('because it cannot be read, or is too large', () => {
+  it('may be unreadable or too large', () => {
     using fixture = createTestWorkspace();
     mkdirSync(join(fixture.workspace, '.retinue/agents/dir.md'), { recursive: true });
     expect(() => fixture.settings().agents()).toThrow(/dir\.md is not a regular file/);
@@ -118,7 +118,7 @@ describe('a file that is refused', () => {
     expect(other.settings().agents().refused[0]?.problems[0]).toMatch(/big\.md has more than 262144 bytes/);
   });
 
-  it('or leads out of the workspace', () => {
+  it('may be a link that leads out of the workspace', () => {
     using fixture = createTestWorkspace();
     const outside = fixture.write('home/secret.md', agentText('secret'));
     mkdirSync(join(fixture.workspace, '.retinue/agents'), { recursive: true });

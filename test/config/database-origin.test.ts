@@ -30,8 +30,8 @@ function entriesOf(fixture: TestWorkspace): string[] {
   return readdirSync(listOf(fixture)).map((name) => join(listOf(fixture), name));
 }
 
-describe('a database that was made here', () => {
-  it('is known, also after it was opened again, and only the user can write that', async () => {
+describe('a database created here', () => {
+  it('has a record that only the user can write, and keeps it when opened again', async () => {
     using fixture = createTestWorkspace();
     const path = await make(fixture);
     expect(isOwnDatabase(fixture.env, path)).toBe(true);
@@ -40,7 +40,7 @@ describe('a database that was made here', () => {
     expect(statSync(entriesOf(fixture)[0] as string).mode & 0o777).toBe(0o600);
   });
 
-  it('is known to nobody else, and nowhere else', async () => {
+  it('is not known to other users or under another path', async () => {
     using fixture = createTestWorkspace();
     const path = await make(fixture);
     expect(isOwnDatabase({ ...fixture.env, XDG_CONFIG_HOME: join(fixture.folder, 'other') }, path)).toBe(false);
@@ -49,7 +49,7 @@ describe('a database that was made here', () => {
     expect(isOwnDatabase(fixture.env, moved)).toBe(false);
   });
 
-  it('is not known any more when another file has its name, and can be taken for one’s own', async () => {
+  it('is unknown after another file took its name, until it is adopted', async () => {
     using fixture = createTestWorkspace();
     const path = await make(fixture);
     copyFileSync(path, `${path}.new`);
@@ -59,7 +59,7 @@ describe('a database that was made here', () => {
     expect(() => assertOwnDatabase(fixture.env, path)).not.toThrow();
   });
 
-  it('is known when several processes make it at once', async () => {
+  it('is known if several processes create it at once', async () => {
     using fixture = createTestWorkspace();
     mkdirSync(join(fixture.workspace, '.retinue'));
     const path = dbOf(fixture);
@@ -74,7 +74,7 @@ describe('a database that was made here', () => {
     expect(isOwnDatabase(fixture.env, path)).toBe(true);
   });
 
-  it('is made all the same where it cannot be noted', async () => {
+  it('is created even if its record cannot be written', async () => {
     using fixture = createTestWorkspace();
     fixture.write('xdg/retinue', 'a file');
     const path = await make(fixture);
@@ -83,7 +83,7 @@ describe('a database that was made here', () => {
   });
 });
 
-describe('a note', () => {
+describe('a database record', () => {
   it.each([
     ['no JSON', (text: string) => text.slice(1)],
     ['another version', (text: string) => text.replace('"version": 1', '"version": 2')],
@@ -99,14 +99,14 @@ describe('a note', () => {
     expect(isOwnDatabase(fixture.env, path)).toBe(false);
   });
 
-  it('that others can write counts for nothing', async () => {
+  it('that others can write is ignored', async () => {
     using fixture = createTestWorkspace();
     const path = await make(fixture);
     chmodSync(entriesOf(fixture)[0] as string, 0o666);
     expect(isOwnDatabase(fixture.env, path)).toBe(false);
   });
 
-  it('goes when its database is gone, after a while', async () => {
+  it('is removed some time after its database was deleted', async () => {
     using fixture = createTestWorkspace();
     rmSync(await make(fixture));
     const [file = ''] = entriesOf(fixture);
@@ -124,7 +124,7 @@ describe('a note', () => {
 it.each([
   ['-wal', 'store_corrupt'],
   ['-journal', 'store_io'],
-])('a %s that lies there without its database does not become part of a new one', async (end, code) => {
+])('a leftover %s file does not become part of a new database', async (end, code) => {
   using fixture = createTestWorkspace();
   fixture.write(`work/.retinue/retinue.db${end}`, 'planted');
   await expect(make(fixture)).rejects.toMatchObject({ code });

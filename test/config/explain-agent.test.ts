@@ -19,8 +19,8 @@ function explain(fixture: TestWorkspace, name: string, flags = {}): Promise<Expl
 
 const line = (verdict: Explanation['tools']['offered'][number]) => `${verdict.tool} ${verdict.action} ${verdict.rule} of ${verdict.owner}`;
 
-describe('an explanation', () => {
-  it('says which tools are offered, and whose rule leaves the others out', async () => {
+describe('explainAgent', () => {
+  it('lists the offered tools, and the rule that leaves each other tool out', async () => {
     using fixture = createTestWorkspace();
     const user = fixture.write('own/config.json', { rules: ['deny todo'] });
     fixture.write('work/retinue.config.json', { rules: ['deny write'] });
@@ -47,7 +47,7 @@ describe('an explanation', () => {
     expect(found.rulesets[0]?.rules.at(-1)).toEqual({ rule: 'deny todo', from: user });
   });
 
-  it('says where each limit and the model come from', async () => {
+  it('shows the source of each limit and of the model', async () => {
     using fixture = createTestWorkspace();
     const user = fixture.write('own/config.json', { limits: { maxTokens: 500, maxDepth: 0 }, model: 'u/m' });
     fixture.write('work/.retinue/agents/a.md', agentText('a', 'maxTurns: 7\nmodel: p/m\nskills: [x]'));
@@ -69,7 +69,7 @@ describe('an explanation', () => {
     expect((await explain(fixture, 'a', { model: 'f/m' })).model).toEqual({ value: 'f/m', from: '--model' });
   });
 
-  it('gives no tools where the list is empty', async () => {
+  it('offers no tools if the agent’s list is empty', async () => {
     using fixture = createTestWorkspace();
     fixture.write('work/.retinue/agents/a.md', agentText('a', 'tools: []'));
     const found = await explain(fixture, 'a');
@@ -77,7 +77,7 @@ describe('an explanation', () => {
     expect(found.tools.leftOut).toHaveLength(tools.length + delegationTools.length);
   });
 
-  it('knows what is unknown, and what is refused', async () => {
+  it('rejects unknown agents and agents with an invalid file', async () => {
     using fixture = createTestWorkspace();
     fixture.write('work/.claude/agents/bad.md', agentText('bad', 'hooks: {}'));
     fixture.write('work/.claude/agents/plan.md', agentText('plan', 'hooks: {}'));

@@ -90,19 +90,19 @@ describe('an invalid file names the position and the fix', () => {
     expect(message).not.toContain('sk-live');
   });
 
-  it('all problems at once', () => {
+  it('lists all problems at once', () => {
     expect(failure(() => load({ work: '{"modle":1,\n"limits":{"maxTurns":0}}' })).split('\n')).toHaveLength(2);
   });
 
-  it('more than 1 MiB', () => {
+  it('rejects more than 1 MiB', () => {
     expect(failure(() => load({ work: `{"model":"${'x'.repeat(10_000_000)}"}` }))).toMatch(/:1:1: .*larger than 1048576 bytes/);
   });
 
-  it('not UTF-8', () => {
+  it('rejects text that is not UTF-8', () => {
     expect(failure(() => load({ work: Buffer.from([0x7b, 0x0a, 0x22, 0xff, 0x22]) }))).toMatch(/:2:2: not UTF-8/);
   });
 
-  it('a FIFO or a directory does not hold anybody up', () => {
+  it('rejects a FIFO or a directory without blocking', () => {
     execFileSync('mkfifo', [join(workspace, 'retinue.config.json')]);
     expect(failure(() => load())).toContain('/work/retinue.config.json is not a regular file');
     rmSync(join(workspace, 'retinue.config.json'));
@@ -110,22 +110,22 @@ describe('an invalid file names the position and the fix', () => {
     expect(failure(() => load())).toContain('/work/retinue.config.json is not a regular file');
   });
 
-  it.skipIf(process.getuid?.() === 0)('one that may not be read', () => {
+  it.skipIf(process.getuid?.() === 0)('reports an unreadable file', () => {
     writeFileSync(userFile, '{}');
     chmodSync(userFile, 0);
     expect(failure(() => load())).toContain('/xdg/retinue/config.json cannot be read: EACCES');
   });
 });
 
-describe('a right file', () => {
-  it('may have a BOM, tabs and Windows line ends', () => {
+describe('a valid file', () => {
+  it('may have a BOM, tabs and Windows line endings', () => {
     expect(load({ work: '\ufeff{\r\n\t"model":\t"a/b"\r\n}\r\n' }).model).toEqual({
       value: 'a/b',
       from: join(workspace, 'retinue.config.json'),
     });
   });
 
-  it('is not needed', () => {
+  it('is optional', () => {
     const settings = load();
     expect(settings).toMatchObject({
       workspace,
@@ -145,7 +145,7 @@ describe('a right file', () => {
     ]);
   });
 
-  it('of the user counts in full', () => {
+  it('of the user applies completely', () => {
     const user = {
       model: 'a/b',
       limits: { maxTurns: 100 },
@@ -170,7 +170,7 @@ describe('a right file', () => {
   });
 });
 
-describe('a workspace is not trusted', () => {
+describe('an untrusted workspace', () => {
   const work = {
     model: 'w/m',
     limits: { maxTurns: 5, maxCostUsd: 100, maxDepth: 1 },
@@ -186,7 +186,7 @@ describe('a workspace is not trusted', () => {
     },
   };
 
-  it('may narrow, and what widens is left out with a notice each', () => {
+  it('may narrow settings; each widening setting is left out with a notice', () => {
     const settings = load({ work });
     expect(settings.model?.value).toBe('w/m');
     expect(settings.limits.config).toEqual({ maxTurns: 5 });
@@ -210,14 +210,14 @@ describe('a workspace is not trusted', () => {
     expect(from(settings, 'limits.maxTurns')?.from).toBe(join(workspace, 'retinue.config.json'));
   });
 
-  it('is measured against what the user has set', () => {
+  it('is compared with the user’s settings', () => {
     const settings = load({ user: { limits: { maxTurns: 3, maxCostUsd: 200 }, sandbox: 'off' }, work });
     expect(settings.limits.config).toEqual({ maxTurns: 3, maxCostUsd: 100 });
     expect(settings.sandbox.value).toBe('off');
     expect(load({ user: { sandbox: 'auto' }, work: { sandbox: 'required' } }).sandbox.value).toBe('required');
   });
 
-  it('but a file given by hand is the user’s own', () => {
+  it('does not apply to a file given with --config, which counts as the user’s', () => {
     writeFileSync(join(workspace, 'retinue.config.json'), JSON.stringify(work));
     const settings = load({ user: { rules: ['deny bash'] }, flags: { config: 'retinue.config.json', rules: ['allow bash:ls'] } });
     const path = join(workspace, 'retinue.config.json');
@@ -237,31 +237,31 @@ describe('a workspace is not trusted', () => {
 });
 
 describe('variables and flags', () => {
-  it('beat files, flags beat variables, an empty variable is none', () => {
+  it('override files, and flags override variables; an empty variable is unset', () => {
     const user = { model: 'file/m' };
     expect(load({ user, env: { RETINUE_MODEL: 'env/m' } }).model).toEqual({ value: 'env/m', from: 'RETINUE_MODEL' });
     expect(load({ user, env: { RETINUE_MODEL: '' } }).model?.value).toBe('file/m');
     expect(load({ user, env: { RETINUE_MODEL: 'env/m' }, flags: { model: 'flag/m' } }).model).toEqual({ value: 'flag/m', from: '--model' });
   });
 
-  it('name the database', () => {
+  it('set the database', () => {
     expect(load({ env: { RETINUE_DB: 'x.db' } }).db).toEqual({ path: join(workspace, 'x.db'), from: 'RETINUE_DB' });
     expect(load({ env: { RETINUE_DB: 'x.db' }, flags: { db: '/y.db' } }).db).toEqual({ path: '/y.db', from: '--db' });
     expect(load({ env: { RETINUE_DB: '' } }).db.from).toBe('built-in');
     expect(failure(() => load({ flags: { db: '' } }))).toBe('--db needs a value; it is empty');
   });
 
-  it('limits of the command are kept apart', () => {
+  it('keep the limits of the command separate', () => {
     const settings = load({ user: { limits: { maxTurns: 9 } }, flags: { limits: { maxTurns: 3 } } });
     expect(settings.limits).toEqual({ config: { maxTurns: 9 }, command: { maxTurns: 3 } });
     expect(from(settings, 'limits.maxTurns')).toEqual({ key: 'limits.maxTurns', value: 3, from: 'command line' });
   });
 
-  it('a wrong rule is refused', () => {
+  it('reject an invalid rule', () => {
     expect(failure(() => load({ flags: { rules: ['allow '] } }))).toContain('names no tool');
   });
 
-  it('the workspace is a real path', () => {
+  it('resolve the workspace to a real path', () => {
     symlinkSync(workspace, join(folder, 'link'));
     expect(load({ flags: { workspace: '../link' } }).workspace).toBe(workspace);
     expect(failure(() => load({ flags: { workspace: '../wrok' } }))).toMatch(
@@ -272,7 +272,7 @@ describe('variables and flags', () => {
     );
   });
 
-  it('the folder of the user follows the convention', () => {
+  it('find the user’s folder by the XDG convention', () => {
     mkdirSync(join(folder, 'home', '.config', 'retinue'), { recursive: true });
     writeFileSync(join(folder, 'home', '.config', 'retinue', 'config.json'), '{"model":"home/m"}');
     expect(load({ env: { XDG_CONFIG_HOME: '' } }).model?.value).toBe('home/m');

@@ -1,4 +1,4 @@
-// MCP servers in configurations and agent files: what counts, whose word it takes, and what is shown of it.
+// MCP servers in configuration and agent files: which apply, which need trust, and what is shown of them.
 import { describe, expect, it } from 'vitest';
 import { explainAgent } from '../../src/config/explain-agent.ts';
 import { createRedact, findServerSecrets } from '../../src/config/secrets.ts';
@@ -18,7 +18,7 @@ function trustAll(fixture: TestWorkspace): void {
 }
 
 describe('the configuration', () => {
-  it('takes servers of the user; later files replace those of the same name', () => {
+  it('uses the user’s servers; later files replace servers of the same name', () => {
     using fixture = createTestWorkspace();
     fixture.write('own/config.json', { mcpServers: { demo, far } });
     const given = fixture.write('given.json', { mcpServers: { far: { type: 'sse', url: 'http://127.0.0.1/x', timeout: 1.5 } } });
@@ -55,7 +55,7 @@ describe('the configuration', () => {
 });
 
 describe('a workspace', () => {
-  it('starts nothing and names no address before it is trusted; then its servers start in it', () => {
+  it('adds no server until it is trusted; then its servers start in it', () => {
     using fixture = createTestWorkspace();
     fixture.write('own/config.json', { mcpServers: { mine: demo } });
     const path = fixture.write('work/retinue.config.json', { mcpServers: { demo, far, mine: { command: 'theirs' } } });
@@ -69,7 +69,7 @@ describe('a workspace', () => {
     expect(fixture.settings().mcpServers).toEqual({ demo: { cwd: '.', ...demo }, far, mine: { cwd: '.', command: 'theirs' } });
   });
 
-  it('has agents that go without their own servers until they are trusted', () => {
+  it('has agents that do not get their own servers until they are trusted', () => {
     using fixture = createTestWorkspace();
     fixture.write('own/config.json', { mcpServers: { mine: demo } });
     fixture.write(
@@ -97,7 +97,7 @@ describe('an agent of the user', () => {
     return { agent: found.list.find(({ name }) => name === 'a'), warnings: found.warnings.map(({ message }) => message) };
   };
 
-  it('brings its own servers along, in each form of the format', () => {
+  it('may define servers, in each notation of the format', () => {
     using fixture = createTestWorkspace();
     const own = { x: { command: 'c', type: 'stdio' } };
     expect(agentOf(fixture, 'mcpServers: [github, { x: { command: c, type: stdio } }]').agent?.mcpServers).toEqual(['github', own]);
@@ -106,7 +106,7 @@ describe('an agent of the user', () => {
     expect(agentOf(fixture, 'mcpServers: []').agent?.mcpServers).toEqual([]);
   });
 
-  it('names tools of servers; a server alone means all it has', () => {
+  it('may name tools of servers; a server name alone means all its tools', () => {
     using fixture = createTestWorkspace();
     const { agent, warnings } = agentOf(
       fixture,
@@ -117,7 +117,7 @@ describe('an agent of the user', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is warned about a server none of whose tools its list names', () => {
+  it('gets a warning for a server none of whose tools it lists', () => {
     using fixture = createTestWorkspace();
     const { warnings } = agentOf(fixture, 'tools: Read, mcp__x__a\nmcpServers: [x, y]');
     expect(warnings).toEqual(['`mcpServers` has y, but `tools` names none of its tools, so it gets none; add `mcp__y__*`']);
@@ -125,7 +125,7 @@ describe('an agent of the user', () => {
 });
 
 describe('explain', () => {
-  it('shows what an agent gets of each server', async () => {
+  it('shows which tools of each server an agent gets', async () => {
     using fixture = createTestWorkspace();
     fixture.write('own/config.json', { mcpServers: { demo, far } });
     fixture.write(
@@ -148,7 +148,7 @@ describe('explain', () => {
 });
 
 describe('doctor', () => {
-  it('connects to each server and says how many tools it has, and no value', async () => {
+  it('connects to each server and shows its number of tools, but no secret', async () => {
     using fixture = createTestWorkspace();
     const servers = {
       good: serverIn('plain', { env: { API_TOKEN: 'canary-env-value' } }),
@@ -170,8 +170,8 @@ describe('doctor', () => {
   });
 });
 
-describe('secrets of definitions', () => {
-  it('are taken out of texts; plain values are not', () => {
+describe('secrets in server definitions', () => {
+  it('are redacted; plain values are not', () => {
     const env = { WHO: 'a-name-of-a-person', TOKEN_FOR_IT: 'canary-from-variable' };
     const servers = [
       { command: 'x', env: { API_TOKEN: 'canary-env-value', NODE_ENV: 'production' } },
@@ -186,7 +186,7 @@ describe('secrets of definitions', () => {
     expect(text).toBe('[secret of an MCP server] production [secret of an MCP server] [secret TOKEN_FOR_IT] [secret WHO]');
   });
 
-  it('are all variables that a definition names, but for short ones and what commands see anyway', () => {
+  it('include every variable that a definition refers to, except short and public ones', () => {
     const env = {
       DATABASE: 'canary-in-env-from',
       ROUTE: 'canary-in-args',

@@ -52,7 +52,7 @@ describe('shapes of keys', () => {
     expect(redact(`before ${key}`, false), 'never in what a model wrote').toBe(`before ${key}`);
   });
 
-  it('Amazon’s secret, which has no beginning of its own, by what stands before it', () => {
+  it('Amazon’s secret key, which has no fixed prefix, is recognised by its label', () => {
     for (const name of ['aws_secret_access_key = ', 'AWS_SECRET_ACCESS_KEY=', '"SecretAccessKey": "'])
       expect(redact(`${name}${made('', 40)}`, true)).toBe(`${name}[secret]`);
   });
@@ -70,7 +70,7 @@ it.each([
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4',
   '-----BEGIN CERTIFICATE-----\nMIIBszCCARygAwIBAgIE\n-----END CERTIFICATE-----',
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJx me@host',
-])('%s is no secret', (text) => expect(redact(text, true)).toBe(text));
+])('%s is not a secret', (text) => expect(redact(text, true)).toBe(text));
 
 describe('secrets of the process', () => {
   const env = {
@@ -85,19 +85,19 @@ describe('secrets of the process', () => {
     HOME: '/home/me/plain-value',
     SHORT_KEY: 'abc',
   };
-  it.each([1, 2, 3, 4, 5, 6, 7])('plain-value-%i goes, from tool results and from what a model wrote', (n) => {
+  it.each([1, 2, 3, 4, 5, 6, 7])('plain-value-%i is redacted in tool results and in model output', (n) => {
     const known = createRedact(env);
     for (const shapes of [true, false]) expect(known(`x plain-value-${n} y`, shapes)).toMatch(/^x \[secret [A-Z_]+\] y$/);
   });
 
-  it('what every command sees stays', () => {
+  it('values that every command sees are kept', () => {
     expect(createRedact(env)('/usr/bin:/usr/local/bin /home/me/plain-value abc postgres', true)).toBe(
       '/usr/bin:/usr/local/bin /home/me/plain-value abc postgres',
     );
   });
 });
 
-it('takes no longer than the text is long', () => {
+it('takes linear time', () => {
   for (const piece of [
     'eyJaaaaaaaaaaaaa.',
     'sk-',

@@ -1,4 +1,4 @@
-// Everything by which a file of a workspace could widen something: without trust it changes nothing, with it it counts, and changed it is asked for again.
+// Every way in which a workspace file could widen something: it has no effect without trust, applies with trust, and needs trust again after a change.
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
 import { addTrust } from '../../src/config/trust.ts';
@@ -107,7 +107,7 @@ describe('an agent of a workspace', () => {
     expect(fixture.settings().agents().trust).toMatchObject([{ path, state: 'changed' }]);
   });
 
-  it('rules of an agent can only narrow, trusted or not', () => {
+  it('has rules that can only narrow, trusted or not', () => {
     using fixture = createTestWorkspace();
     fixture.write('work/.claude/agents/own.md', agentText('own', 'rules: ["allow bash"]'));
     trustAll(fixture);

@@ -13,8 +13,8 @@ function trustAll(fixture: TestWorkspace): void {
   addTrust(fixture.env, [...settings.trust, ...settings.agents().trust], at);
 }
 
-describe('a trusted configuration of a workspace', () => {
-  it('is the third part of the owner’s list, and may widen', () => {
+describe('a trusted workspace configuration', () => {
+  it('joins the owner’s rules and may widen settings', () => {
     using fixture = createTestWorkspace();
     const path = fixture.write('work/retinue.config.json', wide);
     const user = fixture.write('own/config.json', { rules: ['deny bash'] });
@@ -35,7 +35,7 @@ describe('a trusted configuration of a workspace', () => {
     });
   });
 
-  it('shows all that it asks for, and no password', () => {
+  it('shows everything that needs trust, without passwords', () => {
     using fixture = createTestWorkspace();
     const baseURL = 'https://me:secret@host.example/v1';
     fixture.write('work/retinue.config.json', { ...wide, model: 'x/https://evil.example', providers: { a: { kind: 'openai', baseURL } } });
@@ -51,7 +51,7 @@ describe('a trusted configuration of a workspace', () => {
     expect(fixture.settings().model).toBeNull();
   });
 
-  it('is not trusted any more when it changes, and says so', () => {
+  it('loses trust when it changes, with a notice', () => {
     using fixture = createTestWorkspace();
     const path = fixture.write('work/retinue.config.json', wide);
     trustAll(fixture);
@@ -63,7 +63,7 @@ describe('a trusted configuration of a workspace', () => {
     expect(fixture.settings().notices).toEqual([]);
   });
 
-  it('is not trusted at another path', () => {
+  it('is not trusted under another path', () => {
     using fixture = createTestWorkspace();
     fixture.write('work/retinue.config.json', wide);
     trustAll(fixture);
@@ -72,7 +72,7 @@ describe('a trusted configuration of a workspace', () => {
     expect(fixture.settings({ workspace: '../other' }).trust).toMatchObject([{ state: 'untrusted' }]);
   });
 
-  it('asks for nothing where it only narrows', () => {
+  it('needs no trust if it only narrows', () => {
     using fixture = createTestWorkspace();
     fixture.write('work/retinue.config.json', { model: 'a/b', limits: { maxTurns: 3 }, sandbox: 'required' });
     expect(fixture.settings()).toMatchObject({ trust: [], notices: [], limits: { config: { maxTurns: 3 } } });
@@ -91,7 +91,7 @@ describe('rules of an untrusted workspace', () => {
     [['ask bash'], []],
     [['ask bash', 'allow bash:ls *'], []],
   ];
-  it.each(table)('%j: those that do nothing are named', (rules, idle) => {
+  it.each(table)('%j: rules without effect are reported', (rules, idle) => {
     using fixture = createTestWorkspace();
     fixture.write('work/retinue.config.json', { rules });
     const { notices, narrowingRules } = fixture.settings();
@@ -101,7 +101,7 @@ describe('rules of an untrusted workspace', () => {
 });
 
 describe('the list of trusted files', () => {
-  it('is for its owner alone, whole or not there', () => {
+  it('is readable by its owner only and written atomically', () => {
     using fixture = createTestWorkspace();
     fixture.write('work/retinue.config.json', wide);
     trustAll(fixture);
@@ -115,7 +115,7 @@ describe('the list of trusted files', () => {
     });
   });
 
-  it('is told with how the files are now, and taken back by workspace', () => {
+  it('shows the current state of the files, and is revoked by workspace', () => {
     using fixture = createTestWorkspace();
     const path = fixture.write('work/retinue.config.json', wide);
     const other = fixture.write('work2/retinue.config.json', wide);
@@ -138,7 +138,7 @@ describe('the list of trusted files', () => {
     ['no JSON', '{', 0o600, /is not JSON/],
     ['another form', '{"version":2}', 0o600, /is not a list of trusted files/],
     ['a file that others may write', '{"version":1,"files":{}}', 0o666, /can be written by other users/],
-  ])('is nobody’s word where it is %s', (_, text, mode, said) => {
+  ])('trusts nothing if it is %s', (_, text, mode, said) => {
     using fixture = createTestWorkspace();
     fixture.write('work/retinue.config.json', wide);
     const file = fixture.write('own/trusted.json', text);
@@ -151,7 +151,7 @@ describe('the list of trusted files', () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
-  it('is not made by looking', () => {
+  it('is not created by reading settings', () => {
     using fixture = createTestWorkspace();
     fixture.write('work/retinue.config.json', wide);
     fixture.settings().agents();

@@ -13,15 +13,15 @@ import { agentText, createTestWorkspace, type TestWorkspace } from '../support/w
 
 const nobody = { OLLAMA_HOST: 'http://127.0.0.1:9' };
 
-async function look(fixture: TestWorkspace, env: Record<string, string> = {}): Promise<Record<string, Check>> {
+async function check(fixture: TestWorkspace, env: Record<string, string> = {}): Promise<Record<string, Check>> {
   const checks = await runDoctor({ limits: {}, rules: [] }, { cwd: fixture.workspace, env: { ...fixture.env, ...nobody, ...env } });
   return Object.fromEntries(checks.map((check) => [check.name, check]));
 }
 
 describe('doctor', () => {
-  it('finds the ground of an empty workspace sound', async () => {
+  it('finds nothing broken in an empty workspace', async () => {
     using fixture = createTestWorkspace();
-    const checks = await look(fixture);
+    const checks = await check(fixture);
     expect(Object.values(checks).filter(({ state }) => state === 'broken')).toEqual([]);
     expect(checks).toMatchObject({
       node: { state: 'ok', found: process.versions.node, advice: null },
@@ -36,31 +36,31 @@ describe('doctor', () => {
     expect(() => statSync(join(fixture.workspace, '.retinue'))).toThrow();
   });
 
-  it('says what is broken, and looks at the rest all the same', async () => {
+  it('reports what is broken and still runs the other checks', async () => {
     using fixture = createTestWorkspace();
     fixture.write('work/retinue.config.json', '{"modle": 1}');
     fixture.write('work/.retinue/retinue.db', 'no database at all '.repeat(100));
-    const checks = await look(fixture);
+    const checks = await check(fixture);
     expect(checks.configuration).toMatchObject({ state: 'broken', found: expect.stringMatching(/:1:2: unknown key `modle`/) });
     expect(checks.database).toMatchObject({ state: 'broken', found: expect.stringContaining('retinue.db') });
     expect(checks.node?.state).toBe('ok');
   });
 
-  it('a refused agent is broken in our folder, and a warning in another’s', async () => {
+  it('reports an invalid agent as broken in Retinue’s folder, and as a warning in Claude Code’s', async () => {
     using fixture = createTestWorkspace();
     fixture.write('work/.claude/agents/x.md', agentText('x', 'hooks: {}'));
-    expect((await look(fixture)).agents).toMatchObject({ state: 'warning', found: expect.stringContaining('x.md:4: `hooks`') });
+    expect((await check(fixture)).agents).toMatchObject({ state: 'warning', found: expect.stringContaining('x.md:4: `hooks`') });
     fixture.write('work/.retinue/agents/y.md', agentText('y', 'hooks: {}'));
-    expect((await look(fixture)).agents).toMatchObject({ state: 'broken', found: expect.stringContaining('y.md:4: `hooks`') });
+    expect((await check(fixture)).agents).toMatchObject({ state: 'broken', found: expect.stringContaining('y.md:4: `hooks`') });
   });
 
-  it('names keys, never their values', async () => {
+  it('shows names of keys, never their values', async () => {
     using fixture = createTestWorkspace();
     const secret = 'sk-canary-0123456789abcdef';
     fixture.write('own/config.json', { model: 'mine/x', providers: { mine: { kind: 'openai', apiKeyEnv: 'MY_KEY' } } });
-    const before = await look(fixture);
+    const before = await check(fixture);
     expect(before.model).toMatchObject({ state: 'warning', found: expect.stringContaining('MY_KEY is not set') });
-    const checks = await look(fixture, {
+    const checks = await check(fixture, {
       ANTHROPIC_API_KEY: secret,
       MY_KEY: secret,
       OPENAI_API_KEY: ' ',
@@ -71,10 +71,10 @@ describe('doctor', () => {
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 
-  it('says what is not trusted', async () => {
+  it('reports what is not trusted', async () => {
     using fixture = createTestWorkspace();
     const path = fixture.write('work/retinue.config.json', { limits: { maxTurns: 500 } });
-    expect(await look(fixture)).toMatchObject({
+    expect(await check(fixture)).toMatchObject({
       workspace: {
         state: 'warning',
         found: expect.stringContaining(`not trusted: ${path}`),
@@ -89,7 +89,7 @@ describe('doctor', () => {
     for (const name of ['git', 'bwrap', 'rg', 'claude']) chmodSync(fixture.write(`bin/${name}`, '#!/bin/sh\nexit 1\n'), 0o755);
     fixture.write('bin/codex', 'not executable');
     mkdirSync(join(fixture.folder, 'bin', 'gemini'));
-    const checks = await look(fixture, { PATH: `relative:${join(fixture.folder, 'bin')}` });
+    const checks = await check(fixture, { PATH: `relative:${join(fixture.folder, 'bin')}` });
     expect(checks['other agents']?.found).toBe('claude on PATH');
     expect([checks.git, checks.ripgrep].map((check) => check?.state)).toEqual(['ok', 'ok']);
   });
@@ -100,29 +100,29 @@ describe('doctor', () => {
       return { PATH: `${join(fixture.folder, 'bin')}:/usr/bin:/bin` };
     };
 
-    it('one that works is named, with its limits', async () => {
+    it('is shown with its limits if it works', async () => {
       using fixture = createTestWorkspace();
-      const { sandbox } = await look(fixture, { PATH: '/usr/bin:/bin' });
+      const { sandbox } = await check(fixture, { PATH: '/usr/bin:/bin' });
       expect(sandbox).toMatchObject({
         state: 'ok',
         found: expect.stringMatching(/^bubblewrap \d+\.\d+\.\d+ works; 512 processes and \d+ MiB/),
       });
     });
 
-    it('switched off it is a warning, though it works', async () => {
+    it('is a warning if it works but is switched off', async () => {
       using fixture = createTestWorkspace();
       fixture.write('own/config.json', { sandbox: 'off' });
-      const { sandbox } = await look(fixture, { PATH: '/usr/bin:/bin' });
+      const { sandbox } = await check(fixture, { PATH: '/usr/bin:/bin' });
       expect(sandbox).toMatchObject({ state: 'warning', found: expect.stringMatching(/^off \(.*config\.json\), although bubblewrap/) });
     });
 
-    it('without one, and refused by the kernel: how to get it', async () => {
+    it('comes with advice if it is missing or refused by the kernel', async () => {
       using fixture = createTestWorkspace();
-      expect((await look(fixture)).sandbox).toMatchObject({
+      expect((await check(fixture)).sandbox).toMatchObject({
         state: 'warning',
         advice: expect.stringContaining('apt-get install bubblewrap'),
       });
-      const refused = (await look(fixture, refusing(fixture))).sandbox;
+      const refused = (await check(fixture, refusing(fixture))).sandbox;
       expect(refused).toMatchObject({
         state: 'warning',
         found: expect.stringContaining('uid map'),
@@ -130,15 +130,15 @@ describe('doctor', () => {
       });
     });
 
-    it('required and not there is broken', async () => {
+    it('is broken if it is required and missing', async () => {
       using fixture = createTestWorkspace();
       fixture.write('own/config.json', { sandbox: 'required' });
-      expect((await look(fixture)).sandbox).toMatchObject({ state: 'broken' });
-      expect((await look(fixture, refusing(fixture))).sandbox).toMatchObject({ state: 'broken' });
+      expect((await check(fixture)).sandbox).toMatchObject({ state: 'broken' });
+      expect((await check(fixture, refusing(fixture))).sandbox).toMatchObject({ state: 'broken' });
     });
   });
 
-  it('asks Ollama, and does not wait long for it', async () => {
+  it('asks Ollama with a short timeout', async () => {
     using fixture = createTestWorkspace();
     const silent = createServer((request, response) => {
       if (request.url === '/api/version' && request.headers.host?.startsWith('localhost')) response.end('{"version":"0.9.1"}');
@@ -146,8 +146,8 @@ describe('doctor', () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as { port: number };
     try {
-      expect((await look(fixture, { OLLAMA_HOST: `localhost:${port}` })).ollama?.found).toBe(`0.9.1 answers at localhost:${port}`);
-      expect((await look(fixture, { OLLAMA_HOST: `127.0.0.1:${port}`, RETINUE_MODEL: 'ollama/x' })).ollama).toMatchObject({
+      expect((await check(fixture, { OLLAMA_HOST: `localhost:${port}` })).ollama?.found).toBe(`0.9.1 answers at localhost:${port}`);
+      expect((await check(fixture, { OLLAMA_HOST: `127.0.0.1:${port}`, RETINUE_MODEL: 'ollama/x' })).ollama).toMatchObject({
         state: 'warning',
         advice: expect.stringContaining('the model needs it'),
       });
@@ -158,17 +158,17 @@ describe('doctor', () => {
   });
 });
 
-describe('a database that somebody has locked', () => {
-  it('is told with the process that holds it', async () => {
+describe('a locked database', () => {
+  it('is reported with the process that holds the lock', async () => {
     using fixture = createTestWorkspace();
     const path = join(fixture.workspace, '.retinue', 'retinue.db');
     await (await openSqliteStore({ path })).close();
     const holder = new DatabaseSync(path);
     try {
       adoptDatabase(fixture.env, path);
-      expect((await look(fixture)).database).toMatchObject({ state: 'ok', found: `${path} opens` });
+      expect((await check(fixture)).database).toMatchObject({ state: 'ok', found: `${path} opens` });
       holder.exec('BEGIN IMMEDIATE');
-      const { database } = await look(fixture);
+      const { database } = await check(fixture);
       expect(database?.state).toBe('warning');
       if (process.platform === 'linux') expect(database?.found).toMatch(/locked for writing by (process \d+|another process)/);
       holder.exec('ROLLBACK');

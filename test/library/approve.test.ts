@@ -1,4 +1,4 @@
-// A program that embeds Retinue answers where a rule asks.
+// A program that embeds Retinue answers calls that need approval.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createRetinue, type Question } from '../../src/main/index.ts';
@@ -34,7 +34,7 @@ describe('approve', () => {
     expect(questions).toMatchObject([{ agent: 'clerk', tool: 'send', arguments: { to: 'ada' }, decision: { rule: 'ask send' } }]);
   });
 
-  it('is asked once where it says always', async () => {
+  it('is called once if it answers always', async () => {
     let asked = 0;
     await using retinue = open([call, call, { text: 'done' }], async () => {
       asked++;
@@ -44,7 +44,7 @@ describe('approve', () => {
     expect(asked).toBe(1);
   });
 
-  it('that throws refuses, and without it nothing is asked', async () => {
+  it('refuses if it throws; without it every ask is a deny', async () => {
     await using broken = open([call, { expect: { prompt: 'nobody could be asked' }, text: 'done' }], async () => {
       throw new Error('the dialog broke');
     });

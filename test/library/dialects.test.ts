@@ -1,4 +1,4 @@
-// Dialects through the library's doors: `createRetinue({ dialect })` and the tools of a scope.
+// Dialects in the library: `createRetinue({ dialect })` and the tools of a scope.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { MockLanguageModelV4 } from 'ai/test';
@@ -22,7 +22,7 @@ describe('scope.tools() of a dialect', () => {
     );
   });
 
-  it('ralph: spawned, and waited for', async () => {
+  it('ralph: spawns a run and waits for it', async () => {
     await using retinue = createRetinue({ model: answer('seen'), dialect: ralph() });
     await using scope = retinue.scope();
     const tools = scope.tools();
@@ -32,7 +32,7 @@ describe('scope.tools() of a dialect', () => {
     );
   });
 
-  it('a dialect of one’s own', async () => {
+  it('works with a custom dialect', async () => {
     const mine = defineDialect({
       name: 'mine',
       description: 'Mine.',
@@ -59,7 +59,7 @@ describe('scope.tools() of a dialect', () => {
   });
 });
 
-it('a root takes the dialect’s own agent and tools, and its children the model that the program gave', async () => {
+it('a root run uses the dialect’s agent and tools, and its children the program’s model', async () => {
   let calls = 0;
   const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
   const model = new MockLanguageModelV4({
@@ -90,11 +90,11 @@ it('a root takes the dialect’s own agent and tools, and its children the model
   expect(children.map(({ agent, status }) => [agent, status])).toEqual([['dex/explorer', 'completed']]);
 });
 
-it('settings are checked', () => {
+it('invalid dialect settings are rejected', () => {
   expect(() => xzatoma({ max_depth: 0 })).toThrow(expect.objectContaining({ code: 'invalid_config' }));
 });
 
-it('`retinue/dialects` is a door of the package', async () => {
+it('`retinue/dialects` is an entry point of the package', async () => {
   const code = `const d = await import('retinue/dialects'); const { createRetinue } = await import('retinue');
     const { scriptedModel } = await import('retinue/testing');
     const retinue = createRetinue({ model: scriptedModel({ runs: [{ steps: [{ text: 'seen' }] }] }), dialect: d.makeDialect('rx') });

@@ -11,7 +11,7 @@ import { serverIn } from '../support/mcp.ts';
 const one = (...steps: object[]) => scriptedModel({ runs: [{ times: 'any', steps }] });
 
 describe('MCP servers', () => {
-  it('give their tools to runs', async () => {
+  it('offer their tools to runs', async () => {
     const model = one({ calls: [{ tool: 'mcp__demo__echo', args: { text: 'hi' } }] }, { text: 'bye' });
     await using retinue = createRetinue({ model, mcpServers: { demo: serverIn() } });
     const run = await retinue.delegate({ task: 'work' });
@@ -20,7 +20,7 @@ describe('MCP servers', () => {
     expect(outputs).toEqual(['you said: hi']);
   });
 
-  it('that are malformed are refused', () => {
+  it('with an invalid definition are rejected', () => {
     const make = (mcpServers: object) => () => createRetinue({ model: one({ text: 'x' }), mcpServers: mcpServers as never });
     expect(make({ Demo: { command: 'x' } })).toThrow(/mcpServers: Demo: must be the name of a server/);
     expect(make({ demo: { command: 'x', url: 'http://x' } })).toThrow(/mcpServers: demo: must have either/);
@@ -28,15 +28,15 @@ describe('MCP servers', () => {
   });
 });
 
-describe('a handle', () => {
-  it('comes at once, and its outcome never rejects for a failure of the agent', async () => {
+describe('a run handle', () => {
+  it('is available at once, and its outcome resolves even if the agent fails', async () => {
     await using retinue = createRetinue({ model: one({ text: '' }, { text: '' }) });
     const run = await retinue.delegate({ task: 'work' });
     expect(run.id).toMatch(/^[0-9a-f]{16}$/);
     expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'empty' } });
   });
 
-  it('rejects a brief that is not admitted, with what is wrong', async () => {
+  it('is not created for a refused brief; the rejection says why', async () => {
     await using retinue = createRetinue({ model: one({ text: 'x' }) });
     await expect(retinue.delegate({ task: ' ' })).rejects.toMatchObject({ code: 'invalid_brief' });
     await expect(retinue.delegate({ task: 'x', agent: 'explor' })).rejects.toMatchObject({ code: 'unknown_agent' });
@@ -45,7 +45,7 @@ describe('a handle', () => {
     await expect(retinue.delegate({ task: 'x', tools: { allow: ['raed'] } })).rejects.toMatchObject({ code: 'unknown_tool' });
   });
 
-  it('gives facts and deltas in order, and goes on from a cursor', async () => {
+  it('streams facts and deltas in order, and continues from a cursor', async () => {
     await using retinue = createRetinue({
       model: one({ text: 'hello there', calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'bye' }),
     });
@@ -76,7 +76,7 @@ describe('a handle', () => {
     expect(rest).toEqual(['tool.finished', 'model.asked', 'model.answered', 'run.ended']);
   });
 
-  it('can be steered and stopped', async () => {
+  it('can send messages and cancel', async () => {
     await using retinue = createRetinue({
       model: one({ delayMs: 50, calls: [{ tool: 'list', args: { path: '.' } }] }, { expect: { prompt: 'also the tests' }, text: 'both' }),
     });
@@ -93,7 +93,7 @@ describe('a handle', () => {
 });
 
 describe('typed results', () => {
-  it('have the type of the schema, with what a JSON Schema cannot say checked while the child works', async () => {
+  it('have the type of the schema, and refinements are checked while the agent works', async () => {
     const Even = z.object({ n: z.number().refine((n) => n % 2 === 0, 'must be even') });
     const submit = (n: number) => ({ calls: [{ tool: 'submit_result', args: { n } }] });
     await using retinue = createRetinue({ model: one(submit(3), { expect: { prompt: 'must be even' }, ...submit(4) }) });
@@ -134,7 +134,7 @@ describe('models of the AI SDK', () => {
       new MockLanguageModelV4({ doStream: async () => stream([...text, { type: 'finish', finishReason: reason, usage: deep }]) as never }),
     ],
   ];
-  it.each(cases)('%s serve as they are', async (_, model) => {
+  it.each(cases)('%s can be used as they are', async (_, model) => {
     await using retinue = createRetinue({ model });
     expect(await (await retinue.delegate({ task: 'say hi' })).outcome).toMatchObject({
       status: 'completed',
@@ -145,7 +145,7 @@ describe('models of the AI SDK', () => {
 });
 
 describe('what a program loads', () => {
-  it('has node:sqlite in it only with its store', async () => {
+  it('includes node:sqlite only with its store', async () => {
     const loads = async (door: string) => {
       const code = `await import('retinue${door}'); console.log(process.moduleLoadList.some((name) => / sqlite$/.test(name)))`;
       return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])).stdout.trim();
@@ -155,7 +155,7 @@ describe('what a program loads', () => {
 });
 
 describe('a scope', () => {
-  it('is one client root; nothing outlives it', async () => {
+  it('is one client run, and nothing outlives it', async () => {
     const store = createMemoryStore();
     const retinue = createRetinue({ model: one({ hang: 'start' }), store });
     const stop = new AbortController();
@@ -170,7 +170,7 @@ describe('a scope', () => {
     await retinue.close();
   });
 
-  it('gives all outcomes in the order of the briefs, refusals among them', async () => {
+  it('returns all outcomes in the order of the briefs, including refusals', async () => {
     await using retinue = createRetinue({ model: one({ text: 'ok' }) });
     await using scope = retinue.scope();
     const settled = await scope.all([{ task: 'a' }, { task: 'b', agent: 'nobody' }, { task: 'c' }], { concurrency: 2 });

@@ -1,4 +1,4 @@
-// The shell of the library: in a sandbox where there is one, and never by a tool's name.
+// Shell commands in the library run in a sandbox if one is available.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { scriptedModel } from '../../src/main/testing.ts';
 const command = 'ls -d /proc/[0-9]* | wc -l; test -e ~/.. && echo here';
 const model = () => scriptedModel({ runs: [{ times: 'any', steps: [{ calls: [{ tool: 'bash', args: { command } }] }, { text: 'x' }] }] });
 
-async function said(options: Partial<RetinueOptions>): Promise<string> {
+async function bashOutput(options: Partial<RetinueOptions>): Promise<string> {
   const workspace = mkdtempSync(join(tmpdir(), 'retinue-library-'));
   onTestFinished(() => rmSync(workspace, { recursive: true, force: true }));
   await using retinue = createRetinue({ model: model(), workspace, ...options });
@@ -19,17 +19,18 @@ async function said(options: Partial<RetinueOptions>): Promise<string> {
 }
 
 describe.runIf(process.platform === 'linux')('the sandbox', () => {
-  it('is used without being asked for, and when it is required', async () => {
-    for (const options of [{}, { sandbox: 'required' as const }]) expect(Number((await said(options)).split('\n')[0])).toBeLessThan(8);
+  it('is used by default and if required', async () => {
+    for (const options of [{}, { sandbox: 'required' as const }])
+      expect(Number((await bashOutput(options)).split('\n')[0])).toBeLessThan(8);
   });
 
-  it('switched off leaves the shell to the rules', async () => {
-    expect(await said({ sandbox: 'off' })).toContain('ask bash');
-    expect(Number((await said({ sandbox: 'off', rules: ['allow bash'] })).split('\n')[0])).toBeGreaterThan(8);
+  it('if switched off, leaves shell commands to the rules', async () => {
+    expect(await bashOutput({ sandbox: 'off' })).toContain('ask bash');
+    expect(Number((await bashOutput({ sandbox: 'off', rules: ['allow bash'] })).split('\n')[0])).toBeGreaterThan(8);
   });
 });
 
-it('a tool of one’s own cannot have the name of what a shell may reach', () => {
+it('a program’s tool cannot have the name of a shell capability', () => {
   const tools = { network: { description: 'x', inputSchema: { type: 'object' }, execute: async () => '' } } as never;
   expect(() => createRetinue({ model: model(), tools })).toThrow(/cannot be called `network`/);
 });

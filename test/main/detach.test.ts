@@ -1,4 +1,4 @@
-// The asking side, with programs that do not keep their part of the bargain. The real one is in test/cli/detach-process.test.ts.
+// The foreground side of `run --detach`, with background programs that misbehave. The real one is in test/cli/detach-process.test.ts.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ const logs = (fixture: TestWorkspace) => readdirSync(join(fixture.workspace, '.r
 const answer = (report: object) => `import { writeSync } from 'node:fs'; writeSync(3, ${JSON.stringify(JSON.stringify(report))});`;
 
 describe('a background process', () => {
-  it('gets the brief over a pipe, not on its command line, and writes to a log of its owner', async () => {
+  it('gets the brief through a pipe, not on its command line, and writes to a private log', async () => {
     using fixture = createTestWorkspace();
     const { log } = await ask(
       fixture,
@@ -36,21 +36,21 @@ describe('a background process', () => {
     expect(readFileSync(join(fixture.workspace, '.retinue', '.gitignore'), 'utf8')).toMatch(/^\*\n/);
   });
 
-  it('that ends without a word is told with what it wrote', async () => {
+  it('that ends without a report is an error that shows its output', async () => {
     using fixture = createTestWorkspace();
     const failed = ask(fixture, `console.error('out of luck'); process.exit(3);`);
     await expect(failed).rejects.toMatchObject({ code: 'crashed', message: expect.stringContaining('out of luck') });
     expect(logs(fixture)).toHaveLength(1);
   });
 
-  it.each(['nonsense', '{"runId":"x"}', '{}'])('that says %s has said nothing', async (text) => {
+  it.each(['nonsense', '{"runId":"x"}', '{}'])('that reports %s counts as crashed', async (text) => {
     using fixture = createTestWorkspace();
     await expect(ask(fixture, `import { writeSync } from 'node:fs'; writeSync(3, ${JSON.stringify(text)});`)).rejects.toMatchObject({
       code: 'crashed',
     });
   });
 
-  it('that never says anything is ended', async () => {
+  it('that never reports is stopped', async () => {
     using fixture = createTestWorkspace();
     const file = join(fixture.folder, 'ended');
     const program = `import { writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ describe('a background process', () => {
     await expect.poll(() => existsSync(file), { timeout: 5000 }).toBe(true);
   });
 
-  it('passes a refusal on, and leaves no log of it', async () => {
+  it('passes a refusal on and leaves no log', async () => {
     using fixture = createTestWorkspace();
     const error = { code: 'unknown_agent', message: 'no such agent', retryable: false };
     await expect(ask(fixture, answer({ error, unopened: false }))).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe('a background process', () => {
     expect(logs(fixture)).toEqual([]);
   });
 
-  it('is not started where its log cannot be written', async () => {
+  it('is not started if its log cannot be written', async () => {
     using fixture = createTestWorkspace();
     fixture.write('work/.retinue', 'a file');
     await expect(ask(fixture, answer({ runId }))).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('.retinue') });

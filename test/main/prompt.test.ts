@@ -42,8 +42,8 @@ function watch(said: Promise<PromptResult>) {
 
 const prompts = (text: string) => text.split('Allow? ').length - 1;
 
-describe('a line', () => {
-  it('typed before the question is none for it', async () => {
+describe('a typed line', () => {
+  it('is ignored if typed before the question', async () => {
     const at = terminal();
     at.type('y\r');
     const state = watch(at.ask('rm x\nAllow? '));
@@ -58,24 +58,27 @@ describe('a line', () => {
     expect(state.said).toEqual({ line: 'n' });
   });
 
-  it.each(['y\r', 'y', '\r', 'yes\ryes\r'])('typed as the prompt appears (%j) is none: the prompt comes again', async (keys) => {
-    const at = terminal();
-    const state = watch(at.ask('rm x\nAllow? '));
-    await at.pass(50);
-    expect(prompts(at.seen.text)).toBe(1);
-    await at.pass(299);
-    at.type(keys);
-    await at.pass(1);
-    expect([prompts(at.seen.text), state.said]).toEqual([2, null]);
-    expect(at.seen.text).toContain('are ignored');
-    await at.pass(300);
-    at.type('no\r');
-    await at.pass(0);
-    expect(state.said).toEqual({ line: 'no' });
-    expect(at.seen.text.split('rm x')).toHaveLength(2);
-  });
+  it.each(['y\r', 'y', '\r', 'yes\ryes\r'])(
+    'is ignored if typed as the prompt appears (%j), and the prompt is shown again',
+    async (keys) => {
+      const at = terminal();
+      const state = watch(at.ask('rm x\nAllow? '));
+      await at.pass(50);
+      expect(prompts(at.seen.text)).toBe(1);
+      await at.pass(299);
+      at.type(keys);
+      await at.pass(1);
+      expect([prompts(at.seen.text), state.said]).toEqual([2, null]);
+      expect(at.seen.text).toContain('are ignored');
+      await at.pass(300);
+      at.type('no\r');
+      await at.pass(0);
+      expect(state.said).toEqual({ line: 'no' });
+      expect(at.seen.text.split('rm x')).toHaveLength(2);
+    },
+  );
 
-  it('that goes on being typed over the prompt is no answer, nor is its end', async () => {
+  it('is ignored, including its end, if typing continues over the prompt', async () => {
     const at = terminal();
     const state = watch(at.ask('Allow? '));
     for (const key of 'please go on, all is well: y\r') {
@@ -89,7 +92,7 @@ describe('a line', () => {
     expect(state.said).toEqual({ line: 'y' });
   });
 
-  it('meant for a question that was withdrawn does not meet the next', async () => {
+  it('meant for a withdrawn question does not answer the next one', async () => {
     const at = terminal();
     const stop = new AbortController();
     const first = watch(at.ask('first\nAllow? ', stop.signal));
@@ -113,7 +116,7 @@ describe('a line', () => {
 });
 
 describe('Ctrl-C', () => {
-  it.each([0, 60, 1000])('is heard after %d ms', async (ms) => {
+  it.each([0, 60, 1000])('is noticed after %d ms', async (ms) => {
     const at = terminal();
     const state = watch(at.ask('Allow? '));
     await at.pass(ms);
@@ -123,7 +126,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-it('whoever leaves gave an empty line', async () => {
+it('the end of the input is an empty line', async () => {
   const at = terminal();
   const left = watch(at.ask('Allow? '));
   await at.pass(1000);
@@ -137,7 +140,7 @@ it('whoever leaves gave an empty line', async () => {
   expect(gone.said).toEqual({ line: '' });
 });
 
-it('a question that is withdrawn before it is shown is not shown', async () => {
+it('a question withdrawn before it is shown is never shown', async () => {
   const at = terminal();
   const stop = new AbortController();
   const state = watch(at.ask('Allow? ', stop.signal));
@@ -147,7 +150,7 @@ it('a question that is withdrawn before it is shown is not shown', async () => {
   expect([state.said, at.seen.text]).toEqual(['withdrawn', '']);
 });
 
-it('the terminal is as it was afterwards, and in raw mode until then', async () => {
+it('the terminal is in raw mode until the answer and restored afterwards', async () => {
   const at = terminal();
   const state = watch(at.ask('Allow? '));
   await at.pass(20);
