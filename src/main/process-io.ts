@@ -1,8 +1,8 @@
 // The command line's `Io` on the real process: its streams, signals, files and adapters. Each part is imported when a command uses it.
 import type { Io, Stop } from '../cli/io.ts';
+import type { Prompt } from '../tui/prompt.ts';
 import type { AssemblyHooks } from './hooks.ts';
 import { programFile } from './package-root.ts';
-import type { Prompt } from './prompt.ts';
 
 const maxStdinBytes = 1_048_576;
 const maxFileBytes = 1_048_576;
@@ -135,7 +135,7 @@ function createAsk(): Io['ask'] {
   let loading: Promise<Prompt> | null = null;
   return async (question, options) => {
     if (!isInteractive()) return null;
-    loading ??= import('./prompt.ts').then(({ createPrompt }) => createPrompt({ input: process.stdin, output: process.stderr }));
+    loading ??= import('../tui/prompt.ts').then(({ createPrompt }) => createPrompt({ input: process.stdin, output: process.stderr }));
     const result = await (await loading)(question, options?.signal);
     if (result === 'interrupted') process.kill(process.pid, 'SIGINT');
     return typeof result === 'string' ? null : result.line;

@@ -115,7 +115,7 @@ describe('an invalid agent file', () => {
     expect(() => fixture.settings().agents()).toThrow(/dir\.md is not a regular file/);
     using other = createTestWorkspace();
     other.write('work/.claude/agents/big.md', agentText('big', 'x'.repeat(300_000)));
-    expect(other.settings().agents().refused[0]?.problems[0]).toMatch(/big\.md has more than 262144 bytes/);
+    expect(other.settings().agents().refused[0]?.problems[0]).toMatch(/big\.md is larger than 262144 bytes/);
   });
 
   it('may be a link that leads out of the workspace', () => {

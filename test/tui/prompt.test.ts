@@ -1,7 +1,7 @@
 // What is typed counts only for the question that is shown.
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createPrompt, type PromptResult, type Terminal } from '../../src/main/prompt.ts';
+import { createPrompt, type PromptResult, type Terminal } from '../../src/tui/prompt.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,7 @@
 // Asks a question on a terminal and reads one line as its answer.
 //
+// `tui/` holds what needs a terminal and its timing. Everything that can be written to a stream belongs to `cli/`.
+//
 // 1. Keys typed before the question is shown are discarded.
 // 2. Keys typed within `settleMs` after the prompt are discarded too, and the prompt is shown again until nothing arrives for that long. Keys
 //    that were meant for something else never become an answer, or part of one.
