@@ -1,7 +1,7 @@
 // From `delegate` to the first model request of a child in a process of its own, and what a replay and a resume cost.
 import { resolve } from 'node:path';
-import { createProcessHost } from '../src/hosts/process.ts';
-import { pinnedOf } from '../src/kernel/history.ts';
+import { createProcessExecutor } from '../src/hosts/process.ts';
+import { loadPinned } from '../src/kernel/history.ts';
 import { replayRun } from '../src/records/replay.ts';
 import { createGuard } from '../src/system/guard.ts';
 import { withRuntime } from './support.ts';
@@ -9,7 +9,7 @@ import { withRuntime } from './support.ts';
 /** Each in milliseconds, one after the other. */
 export async function processStarts(rounds: number): Promise<number[]> {
   const command = [process.execPath, resolve(import.meta.dirname, '../bin/retinue.js'), '--child-run'];
-  const delegatedHost = createProcessHost({ command, env: process.env, marks: createGuard().marks });
+  const executor = createProcessExecutor({ command, env: process.env, marks: createGuard().marks });
   return withRuntime(
     'sqlite',
     async (runtime) => {
@@ -32,7 +32,7 @@ export async function processStarts(rounds: number): Promise<number[]> {
       await client.close();
       return times;
     },
-    { delegatedHost },
+    { executor },
   );
 }
 
@@ -47,7 +47,7 @@ export async function factsPerSecond(): Promise<number> {
       rows.map(async ({ runId }) => {
         const facts = await store.facts({ runId });
         const started = facts.find((fact) => fact.type === 'run.started');
-        return { facts, pinned: started?.data.system ? await pinnedOf(runId, started.data, store) : null };
+        return { facts, pinned: started?.data.system ? await loadPinned(runId, started.data, store) : null };
       }),
     );
     let facts = 0;

@@ -8,14 +8,13 @@ import { builtInAgents } from '../src/agents/built-in.ts';
 import { createCatalog } from '../src/agents/catalog.ts';
 import { createRedact } from '../src/config/secrets.ts';
 import { native } from '../src/dialects/native.ts';
-import { inlineHost } from '../src/hosts/inline.ts';
-import { createRuntime } from '../src/kernel/create-runtime.ts';
-import type { Runtime } from '../src/kernel/runtime.ts';
+import { inlineExecutor } from '../src/hosts/inline.ts';
+import { createRuntime, type Runtime } from '../src/kernel/runtime.ts';
 import { createModelCaller } from '../src/models/call.ts';
-import type { Host } from '../src/ports/host.ts';
 import type { Models } from '../src/ports/model.ts';
 import type { Store } from '../src/ports/store.ts';
 import type { AnyTool } from '../src/ports/tool.ts';
+import type { ToolExecutor } from '../src/ports/tool-executor.ts';
 import { builtInRuleset } from '../src/rules/policy.ts';
 import { createMemoryStore } from '../src/stores/memory.ts';
 import { createMemoryNotes } from '../src/stores/notes-memory.ts';
@@ -61,7 +60,7 @@ const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, m
 export async function withRuntime<T>(
   kind: 'memory' | 'sqlite',
   use: (runtime: Runtime, store: Store) => Promise<T>,
-  given: { models?: Models; model?: string; slots?: number; delegatedHost?: Host } = {},
+  given: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const store = kind === 'memory' ? createMemoryStore() : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal' });
@@ -72,7 +71,8 @@ export async function withRuntime<T>(
     catalog: createCatalog(builtInAgents.map((agent) => ({ ...agent, tools: [...(agent.tools ?? []), 'echo'] }))),
     tools: [...tools, echo],
     dialect: native,
-    host: inlineHost,
+    executorNamed: () => given.executor ?? inlineExecutor,
+    host: given.executor?.name,
     workspaces: directories,
     memories: createMemoryNotes().memories,
     callModel: createModelCaller(systemClock),
@@ -80,17 +80,11 @@ export async function withRuntime<T>(
     redact: createRedact({}),
     models: given.models ?? { resolve: async () => handle },
     ...(given.slots === undefined ? {} : { slots: given.slots }),
-    delegatedHost: given.delegatedHost,
     settings: {
       workspace: folder,
       model: given.model ?? 'bench/bench',
       limits: {},
-      rulesets: [
-        builtInRuleset(
-          native.tools.map((tool) => tool.name),
-          ['echo'],
-        ),
-      ],
+      rulesets: (delegationTools) => [builtInRuleset(delegationTools, ['echo'])],
     },
   });
   try {

@@ -3,7 +3,7 @@
 import type { Ruleset } from '../contract/grant.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
-import type { Questions } from '../kernel/approval.ts';
+import type { RuntimeOptions } from '../kernel/runtime.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Models } from '../ports/model.ts';
@@ -23,6 +23,8 @@ export interface AssemblyInput {
   dialect: Dialect;
   /** Why a brief cannot start for lack of a model, with what to do; null if it can. */
   advise?: (brief: { model?: string | undefined; agent?: string | undefined }) => Promise<string | null>;
+  /** Finds the dialect of an existing tree that has another one; null if there is none of this name. */
+  dialectNamed?: (name: string) => Promise<Dialect | null>;
   /** Removes what belongs to an erased tree outside the store. */
   forget?: Forget;
   /** Called once, when this process starts its first run. */
@@ -37,8 +39,8 @@ export interface RuntimeInput {
   /** The model of briefs and agents that name none. */
   model: string | null;
   limits: LimitsGiven;
-  /** The owner's ruleset first. */
-  rulesets: Ruleset[];
+  /** The rulesets of a root run with these delegation tools, the owner's first. */
+  rulesets(delegationTools: readonly string[]): Ruleset[];
   shell: ShellAccess;
   /** Environment variables that the owner grants to one agent's shell. */
   grantedVariables?: BashOptions['secrets'];
@@ -49,7 +51,7 @@ export interface RuntimeInput {
   notes: Notes;
   /** Tools besides the built-in ones. */
   programTools: AnyTool[];
-  /** Where all runs execute; if absent, in this process, and delegated runs where the dialect says. */
+  /** Where tools of all runs execute; if absent, in this process, and those of delegated runs where the dialect says. */
   host: HostName | undefined;
-  questions: Questions | undefined;
+  questions: RuntimeOptions['questions'];
 }

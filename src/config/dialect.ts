@@ -3,6 +3,13 @@ import { native } from '../dialects/native.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Settings } from './settings.ts';
 
+/** The dialect of a recorded tree; null if this program has none of this name. */
+export async function findDialect(name: string, settings: Pick<Settings, 'dialects'>): Promise<Dialect | null> {
+  if (name === native.name) return native;
+  const { dialectNames } = await import('../dialects/index.ts');
+  return dialectNames.includes(name) ? loadDialect(name, settings) : null;
+}
+
 /** Rejects with `unknown_dialect` or `invalid_config`. */
 export async function loadDialect(name: string | undefined, settings: Pick<Settings, 'dialects'>): Promise<Dialect> {
   if (name === undefined || name === native.name) return native;

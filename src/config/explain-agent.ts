@@ -2,7 +2,8 @@
 import type { Agent } from '../contract/agent.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
-import { admit, type Ground } from '../kernel/admit.ts';
+import { admitBrief } from '../kernel/admission.ts';
+import type { DialectServices } from '../kernel/dialect-services.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
@@ -68,18 +69,17 @@ export async function previewGrant(
   assertAgentUsable(settings.agents(), name);
   // Admission uses only the names.
   const tools = new Map([...deps.tools, ...deps.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
-  const admission: Ground = {
-    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: deps.rulesets },
-    catalog: createAgentCatalog(settings),
-    tools,
-    delegationTools: deps.delegationTools,
-    setup: {},
+  const catalog = createAgentCatalog(settings);
+  // Admission of a root needs neither contexts nor the dialect's setup.
+  const dialect = { name: 'native', setup: {}, catalog, tools, delegationTools: deps.delegationTools } as unknown as DialectServices;
+  const admissionDeps = {
+    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => deps.rulesets },
     models: { resolve: async () => placeholderModel },
     compileSchema: async () => () => null,
   };
-  const ids = { runId: placeholderRunId, rootId: placeholderRunId };
-  const { agent, grant } = await admit({ task: 'none', agent: name, model: 'any' }, ids, admission, null);
-  return { agent, grant, tools };
+  const request = { runId: placeholderRunId, dialect, parent: null, call: null };
+  const { created } = await admitBrief({ task: 'none', agent: name, model: 'any' }, request, admissionDeps);
+  return { agent: catalog.get(name) as Agent, grant: created.grant, tools };
 }
 
 /** Does not connect to servers: judges the patterns that the agent names, or `mcp__NAME__*`. */

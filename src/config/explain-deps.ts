@@ -20,10 +20,11 @@ export async function createExplainDeps(settings: Settings, env: Env): Promise<E
     bash: { sandbox: null },
   });
   const shell = await probeShellAccess(sandbox.value, { workspace, db: db.path, env });
+  const delegationTools = dialectToolNames(native);
   return {
     toolObjects,
     tools: toolObjects.map((tool) => tool.name),
-    delegationTools: dialectToolNames(native),
-    rulesets: settingsRulesets(settings, native, shell),
+    delegationTools,
+    rulesets: settingsRulesets(settings, delegationTools, shell),
   };
 }

@@ -4,7 +4,6 @@ import type { Rule, Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
 import { foreignTools } from '../dialects/settings.ts';
 import { dialectToolNames } from '../kernel/dialect-tools.ts';
-import type { Dialect } from '../ports/dialect.ts';
 import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { systemClock } from '../system/clock.ts';
@@ -14,7 +13,7 @@ import type { OwnedRules, Settings } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
 
 export interface RulesetOptions {
-  dialect: Dialect;
+  delegationTools: readonly string[];
   shell: ShellAccess;
   /** Tools that the embedding program brings; allowed unless a rule says otherwise. */
   programTools?: string[];
@@ -22,25 +21,23 @@ export interface RulesetOptions {
   narrowingRules?: OwnedRules[];
 }
 
-export function buildRulesets({ dialect, shell, programTools = [], ownerRules, narrowingRules = [] }: RulesetOptions): Ruleset[] {
-  const builtIn = builtInRuleset(dialectToolNames(dialect), programTools, { sandboxed: shell.sandbox !== null });
+export function buildRulesets({ delegationTools, shell, programTools = [], ownerRules, narrowingRules = [] }: RulesetOptions): Ruleset[] {
+  const builtIn = builtInRuleset(delegationTools, programTools, { sandboxed: shell.sandbox !== null });
   const configured = ownerRules.flatMap(({ owner, rules }): Rule[] => rules.map((rule) => ({ ...parseRule(rule), from: owner })));
   const narrowing = narrowingRules.map(({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: rules.map(parseRule) }));
   return [{ ...builtIn, rules: [...builtIn.rules, ...configured] }, ...narrowing, ...shell.narrowing];
 }
 
 /** The rulesets of the settings. Throws `invalid_rule` for a rule that names no known tool. */
-export function settingsRulesets(settings: Settings, dialect: Dialect, shell: ShellAccess): Ruleset[] {
+export function settingsRulesets(settings: Settings, delegationTools: readonly string[], shell: ShellAccess): Ruleset[] {
   const { ownerRules, narrowingRules } = settings;
-  assertToolNames([...ownerRules, ...narrowingRules], dialect);
-  return buildRulesets({ dialect, shell, ownerRules, narrowingRules });
+  assertToolNames([...ownerRules, ...narrowingRules], delegationTools);
+  return buildRulesets({ delegationTools, shell, ownerRules, narrowingRules });
 }
 
 /** A misspelt tool in a deny rule would protect nothing, without any hint. */
-function assertToolNames(ruleLists: OwnedRules[], dialect: Dialect): void {
-  const known = [
-    ...new Set([...builtInToolNames(), ...capabilities, ...dialectToolNames(dialect), ...dialectToolNames(native), ...foreignTools]),
-  ];
+function assertToolNames(ruleLists: OwnedRules[], delegationTools: readonly string[]): void {
+  const known = [...new Set([...builtInToolNames(), ...capabilities, ...delegationTools, ...dialectToolNames(native), ...foreignTools])];
   for (const { owner, rules } of ruleLists)
     for (const text of rules) {
       const { tool } = parseRule(text);

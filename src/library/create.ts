@@ -34,6 +34,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
   assertToolNames(options.tools ?? {});
   const mcpServers = parseServers(options.mcpServers ?? {});
   const notes = createMemoryNotes();
+  const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
   const api = assemble({
     store: options.store ?? createMemoryStore(),
     catalog: createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]),
@@ -47,18 +48,14 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     const programTools = await Promise.all(
       Object.entries(options.tools ?? {}).map(([name, tool]) => fromAiTool(name, tool, compileSchema)),
     );
+    const toolNames = programTools.map((tool) => tool.name);
     const { models, model } = createLibraryModels(options.model, env);
     const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, db: null, env });
     return {
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
       models: withPrices(models, options.prices ?? {}),
       limits: options.limits ?? {},
-      rulesets: buildRulesets({
-        dialect,
-        shell,
-        programTools: programTools.map((tool) => tool.name),
-        ownerRules: [{ owner: 'the program', rules: options.rules ?? [] }],
-      }),
+      rulesets: (delegationTools) => buildRulesets({ delegationTools, shell, programTools: toolNames, ownerRules }),
       secretNames: [],
       search: null,
       host: options.host,

@@ -1,9 +1,9 @@
 // `delegate` and `all`, over whatever starts a run: the API, or the client run of a scope.
-import type { Api, Handle } from '../api/api.ts';
+import type { Api, RunHandle } from '../api/api.ts';
 import { parseWantedResult } from './result.ts';
 import type { BriefFor, Delegating, OutcomeOf, Run } from './types.ts';
 
-type StartRun = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<Handle>;
+type StartRun = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;
 
 const defaultConcurrency = 8;
 

@@ -3,13 +3,12 @@ import type { Api } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
 import { createRedact, findServerSecrets, listServers } from '../config/secrets.ts';
-import { type HostName, hostNames } from '../config/settings.ts';
-import { inlineHost } from '../hosts/inline.ts';
-import { createProcessHost } from '../hosts/process.ts';
-import { createRuntime } from '../kernel/create-runtime.ts';
-import type { RuntimeOptions } from '../kernel/runtime.ts';
+import type { HostName } from '../config/settings.ts';
+import { inlineExecutor } from '../hosts/inline.ts';
+import { createProcessExecutor } from '../hosts/process.ts';
+import { createRuntime, type RuntimeOptions } from '../kernel/runtime.ts';
 import { createModelCaller } from '../models/call.ts';
-import type { Host } from '../ports/host.ts';
+import type { ToolExecutor } from '../ports/tool-executor.ts';
 import { systemClock, systemIds } from '../system/clock.ts';
 import { createGuard, type Guard } from '../system/guard.ts';
 import { builtInTools, directories } from '../tools/index.ts';
@@ -21,7 +20,7 @@ import { programFile } from './package-root.ts';
 
 /** The runtime, and with it everything that only running agents need, is built when the first run starts. */
 export function assembleApi(input: AssemblyInput, hooks?: AssemblyHooks): Api {
-  const { prepareRuntime, ...api } = input;
+  const { prepareRuntime, dialectNamed, ...api } = input;
   const runtime = async () => {
     const options = assembleRuntime(input, await prepareRuntime(), hooks);
     return createRuntime(hooks ? hooks.wrapRuntime(options) : options);
@@ -30,7 +29,7 @@ export function assembleApi(input: AssemblyInput, hooks?: AssemblyHooks): Api {
 }
 
 function assembleRuntime(
-  { store, catalog, dialect }: AssemblyInput,
+  { store, catalog, dialect, dialectNamed }: AssemblyInput,
   input: RuntimeInput,
   hooks: AssemblyHooks | undefined,
 ): RuntimeOptions {
@@ -40,14 +39,15 @@ function assembleRuntime(
   const redact = createRedact(env, { names: [...input.secretNames, ...names], values });
   const bash = { ...shell, marks: guard.marks, ...(input.grantedVariables ? { secrets: input.grantedVariables } : {}) };
   return {
-    ...{ store, catalog, dialect, redact, compileSchema },
+    ...{ store, catalog, dialect, dialectNamed, redact, compileSchema },
     clock: systemClock,
     ids: systemIds,
     tools: [...builtInTools({ ...notes, clock: systemClock, search: input.search, bash }), ...input.programTools],
     toolSource: createMcp({ servers: mcpServers, workspace, env, clock: systemClock, redact, marks: guard.marks }),
     models: input.models,
     callModel: createModelCaller(systemClock),
-    ...chooseHosts(input.host, dialect.setup?.host, createHosts(guard, env, hooks)),
+    executorNamed: createExecutors(guard, env, hooks),
+    host: input.host,
     workspaces: directories,
     memories: notes.memories,
     questions: input.questions,
@@ -55,25 +55,12 @@ function assembleRuntime(
   };
 }
 
-function createHosts(guard: Guard, env: RuntimeInput['env'], hooks: AssemblyHooks | undefined): Record<HostName, () => Host> {
-  return {
-    inline: () => inlineHost,
-    process: () => {
-      const command = [process.execPath, programFile(), childRunArgument];
-      return createProcessHost({ command, env, marks: guard.marks, crash: hooks?.crash });
-    },
+/** Finds tool executors by the names that facts record. */
+function createExecutors(guard: Guard, env: RuntimeInput['env'], hooks: AssemblyHooks | undefined): RuntimeOptions['executorNamed'] {
+  const command = [process.execPath, programFile(), childRunArgument];
+  const executors: Record<HostName, ToolExecutor> = {
+    inline: inlineExecutor,
+    process: createProcessExecutor({ command, env, marks: guard.marks, crash: hooks?.crash }),
   };
-}
-
-/** `requested` applies to every run; without it, delegated runs use the dialect's host and all others this process. */
-function chooseHosts(
-  requested: HostName | undefined,
-  ofDialect: HostName | undefined,
-  hosts: Record<HostName, () => Host>,
-): Pick<RuntimeOptions, 'host' | 'delegatedHost' | 'hostNamed'> {
-  return {
-    host: hosts[requested ?? 'inline'](),
-    delegatedHost: hosts[requested ?? ofDialect ?? 'inline'](),
-    hostNamed: (name) => (hostNames.includes(name as HostName) ? hosts[name as HostName]() : null),
-  };
+  return (name) => (Object.hasOwn(executors, name) ? executors[name as HostName] : null);
 }

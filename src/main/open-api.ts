@@ -5,7 +5,7 @@ import type { OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
 import type { RuntimeInput } from '../config/assembly.ts';
 import { assertOwnDatabase, recordCreatedDatabase } from '../config/database-origin.ts';
-import { loadDialect } from '../config/dialect.ts';
+import { findDialect, loadDialect } from '../config/dialect.ts';
 import { createNamedModels, findSearchBackend } from '../config/models.ts';
 import { settingsRulesets } from '../config/rulesets.ts';
 import { grantedVariables } from '../config/secrets.ts';
@@ -51,7 +51,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       models: withPrices(createNamedModels(env, settings.providers), settings.prices),
       model: settings.model?.value ?? null,
       limits: settings.limits.config,
-      rulesets: settingsRulesets(settings, dialect, shell),
+      rulesets: (delegationTools) => settingsRulesets(settings, delegationTools, shell),
       grantedVariables: (rights) => grantedVariables(rights, { ...settings, catalog: dialectCatalog }, env),
       secretNames: [
         ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
@@ -67,6 +67,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const api = assembleApi(
     {
       ...{ store, catalog, dialect, prepareRuntime },
+      dialectNamed: (name) => findDialect(name, settings),
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);

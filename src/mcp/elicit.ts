@@ -2,7 +2,7 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Answerer } from '../api/answer-by.ts';
 import type { Question } from '../api/api.ts';
-import { msOf } from '../kernel/journal.ts';
+import { isoToMs } from '../text/instant.ts';
 import { formatArguments, markInvisibleLine } from '../text/invisible.ts';
 
 const words = { once: 'allow this once', always: 'always allow it in this run', no: 'refuse' };
@@ -28,7 +28,7 @@ export function elicitingAnswerer(server: Server, gone: AbortSignal): Answerer {
           required: ['answer'],
         },
       },
-      { signal: AbortSignal.any([signal, gone]), timeout: Math.max(1, msOf(question.expiresAt) - msOf(question.askedAt)) },
+      { signal: AbortSignal.any([signal, gone]), timeout: Math.max(1, isoToMs(question.expiresAt) - isoToMs(question.askedAt)) },
     );
     const said = answer.action === 'accept' ? answer.content?.answer : undefined;
     const reason = typeof answer.content?.reason === 'string' ? { reason: answer.content.reason } : {};

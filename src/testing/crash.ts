@@ -1,19 +1,21 @@
 // Ports with crash points at the edges of what they do. They add nothing else: what goes in and comes out is untouched.
 import type { RuntimeOptions } from '../kernel/runtime.ts';
 import { type Crash, type CrashFact, type CrashPoint, crashFacts } from '../ports/crash.ts';
-import type { Host } from '../ports/host.ts';
 import type { Store, TreeAppend } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import type { ToolExecutor } from '../ports/tool-executor.ts';
 
 type Around = CrashPoint extends infer P ? (P extends `before ${infer Name}` ? Name : never) : never;
 
 /** The same ports, each dying where `crash` says. */
 export function crashingRuntime(options: RuntimeOptions, crash: Crash): RuntimeOptions {
-  const { callModel, toolSource, delegatedHost } = options;
+  const { callModel, toolSource } = options;
   return {
     ...options,
-    host: hostWith(options.host, crash),
-    delegatedHost: delegatedHost && hostWith(delegatedHost, crash),
+    executorNamed: (name) => {
+      const executor = options.executorNamed(name);
+      return executor && executorWith(executor, crash);
+    },
     tools: options.tools.map((tool) => toolWith(tool, crash)),
     callModel: (call) => {
       const onFirst = () => {
@@ -71,6 +73,17 @@ function toolWith(tool: AnyTool, crash: Crash): AnyTool {
   return { ...tool, execute: (input, context) => around(name, () => tool.execute(input, context), crash) };
 }
 
-function hostWith(host: Host, crash: Crash): Host {
-  return { ...host, execute: (work, signal) => around('host', () => host.execute(work, signal), crash) };
+function executorWith(executor: ToolExecutor, crash: Crash): ToolExecutor {
+  return {
+    ...executor,
+    open(run) {
+      crash('before host');
+      const session = executor.open(run);
+      const close = async () => {
+        await session.close();
+        crash('after host');
+      };
+      return { call: (call) => session.call(call), failed: session.failed, close };
+    },
+  };
 }

@@ -1,8 +1,8 @@
 // What must hold of a store after everything in it has ended, whatever was killed when (DESIGN §4). Given a store it reads it all; it writes nothing.
 import type { Fact, StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
-import { rowOf } from '../kernel/fold.ts';
-import { pinnedOf } from '../kernel/history.ts';
+import { loadPinned } from '../kernel/history.ts';
+import { stateToRow } from '../kernel/outcome.ts';
 import { foldFacts } from '../kernel/state.ts';
 import type { Store } from '../ports/store.ts';
 import { replayRun } from '../records/replay.ts';
@@ -83,7 +83,7 @@ function runFaults(row: RunRow, journals: Journals): Violation[] {
   if (ends !== 1) faults.push(at('ended', `it has ${ends} terminal facts`));
   else if (facts.at(-1)?.type !== 'run.ended') faults.push(at('ended', 'facts follow its end'));
   faults.push(...toldFaults(facts, journals).map((what) => at('told', what)), ...onceFaults(facts).map((what) => at('once', what)));
-  const folded = canonical(rowOf(foldFacts(facts)));
+  const folded = canonical(stateToRow(foldFacts(facts)));
   if (folded !== canonical(row)) faults.push(at('fold', `its row is ${canonical(row)}, and its facts say ${folded}`));
   return faults;
 }
@@ -131,7 +131,7 @@ function onceFaults(facts: Fact[]): string[] {
 
 async function replayFaults({ runId }: RunRow, facts: Fact[], store: Pick<Store, 'blob'>): Promise<Violation[]> {
   const started = facts.find((fact) => fact.type === 'run.started');
-  const pinned = started?.data.system ? await pinnedOf(runId, started.data, store) : null;
+  const pinned = started?.data.system ? await loadPinned(runId, started.data, store) : null;
   const { difference } = replayRun(facts, pinned);
   if (!difference) return [];
   const { seq, what, recorded, rebuilt } = difference;

@@ -1,6 +1,6 @@
 // OpenFork's three tools as tables: what a call asks for, and the texts of its page.
 import { describe, expect, test } from 'vitest';
-import { renderResultParts } from '../../src/conversation/texts.ts';
+import { renderResultParts } from '../../src/conversation/result-parts.ts';
 import type { DialectResult } from '../../src/ports/dialect.ts';
 import { ended, failedWith, id, live, mcp, model, refusedBy, using } from './support.ts';
 
@@ -72,8 +72,8 @@ describe('results of task', () => {
     },
     {
       name: 'exhausted',
-      child: failed('the limit of 15 turns was met', { status: 'exhausted', summary: 'half' }),
-      said: 'Subagent failed: the limit of 15 turns was met\n\nhalf',
+      child: failed('the limit of 15 turns was reached', { status: 'exhausted', summary: 'half' }),
+      said: 'Subagent failed: the limit of 15 turns was reached\n\nhalf',
       isError: true,
     },
     {

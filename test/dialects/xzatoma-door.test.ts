@@ -52,7 +52,7 @@ it('4: nesting to two levels; the tool is offered at every level, and past the l
   expect(refused?.status).toBe('error');
   expect(jsonOf<Result>(refused)).toMatchObject({
     success: false,
-    error: 'Maximum recursion depth exceeded: a run at depth 2 may not delegate: the deepest level allowed is 2',
+    error: 'Maximum recursion depth exceeded: a run at depth 2 may not delegate: the deepest allowed level is 2',
   });
   expect(jsonOf<Result>(resultsOf(world, childId(1))[0])).toMatchObject({ output: 'two is done', metadata: { recursion_depth: '2' } });
 });
@@ -200,7 +200,7 @@ describe('quotas for the whole tree', () => {
         limits: { maxRuns: 2 },
       },
     );
-    expect(jsonOf<Result>(results[1])).toMatchObject({ success: false, error: 'this tree already has the 2 runs it may have' });
+    expect(jsonOf<Result>(results[1])).toMatchObject({ success: false, error: 'this tree already has 2 runs, which is its limit' });
   });
 
   it('tokens', async () => {

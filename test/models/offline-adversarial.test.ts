@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { FolderData } from '../../src/models/offline/data.ts';
 import { messageOf } from '../../src/models/offline/message.ts';
 import { scopeOf, taskOf } from '../../src/models/offline/scope.ts';
-import { fence } from '../../src/text/cut.ts';
+import { fence } from '../../src/text/fence.ts';
 import { converse, fixture, section, survey } from './offline-support.ts';
 
 const many = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => item(index));

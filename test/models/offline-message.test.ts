@@ -3,7 +3,7 @@ import { childrenOf } from '../../src/models/offline/children.ts';
 import { parseCutJson } from '../../src/models/offline/cut-json.ts';
 import { FolderData, type SurveyData } from '../../src/models/offline/data.ts';
 import { messageOf, surveyIn } from '../../src/models/offline/message.ts';
-import { fence } from '../../src/text/cut.ts';
+import { fence } from '../../src/text/fence.ts';
 
 test.each([
   ['{"a":1}', { a: 1 }],
@@ -109,14 +109,14 @@ test('the replies of children, in the order of the tasks', () => {
   const text = [
     head('completed'),
     fence(messageOf(full), '0000000000000001'),
-    '[task 2 of 3 · refused] max_runs: this tree already has the 2 runs it may have',
+    '[task 2 of 3 · refused] max_runs: this tree already has 2 runs, which is its limit',
     head('failed', '3'),
     'provider: it broke',
     fence('half a message', '0000000000000003'),
   ].join('\n');
   expect(childrenOf(scopes, { ok: true, text })).toMatchObject([
     { survey: { folders: [{ folder: 'src', files: 7 }] }, problem: null },
-    { survey: null, problem: 'refused (max_runs: this tree already has the 2 runs it may have)' },
+    { survey: null, problem: 'refused (max_runs: this tree already has 2 runs, which is its limit)' },
     { survey: null, problem: 'failed (provider: it broke)' },
   ]);
 });

@@ -59,7 +59,7 @@ export async function survey(given: SurveyOptions): Promise<Survey> {
     workspace,
     model: 'offline/surveyor',
     limits: given.limits ?? {},
-    rulesets: [owner, narrowing],
+    rulesets: () => [owner, narrowing],
   };
   await using surveyed = await createWorld({ options: { models: models(), settings } });
   const handle = await surveyed.runtime.start({ task: given.task ?? 'Survey this repository', ...given.brief });

@@ -161,7 +161,7 @@ describe('the name', () => {
 
   test('nobody gets it without naming it', async () => {
     await using world = await createWorld({ options: { models: models() } });
-    const settings = { workspace: world.workspace, model: null, limits: {}, rulesets: [] };
+    const settings = { workspace: world.workspace, model: null, limits: {}, rulesets: () => [] };
     await using unset = await createWorld({ options: { models: models(), settings } });
     await expect(unset.runtime.start({ task: 'x' })).rejects.toMatchObject({ code: 'unknown_model', message: /no model is configured/ });
   });

@@ -1,18 +1,24 @@
-// What is said about tool calls: which of an answer they are, what makes two the same, and who was asked about them.
+// Pure helpers about tool calls: finding them in an answer, telling whether two are the same, counting repetition.
 import type { ContentPart } from '../contract/content.ts';
 import type { Json } from '../contract/json.ts';
-import type { CallState } from '../conversation/request.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
+import type { CallState } from './request.ts';
 
-/** An answer for good: to this call, and to others about the same subjects where those say all that matters. */
-export interface Always {
+/** A call that was approved for good: the same call, or one with the same subjects where those say everything about it. */
+export interface AlwaysAllowed {
   tool: string;
   hash: string;
   subjects: string[];
   by: string;
 }
 
-export function textOf(content: ContentPart[]): string {
+/** A tool call of a run. Providers reuse their own ids, so calls are named by turn and index. */
+export interface CallRef {
+  turn: number;
+  index: number;
+}
+
+export function contentToText(content: ContentPart[]): string {
   return content
     .filter((part) => part.type === 'text')
     .map((part) => part.text)
@@ -20,20 +26,15 @@ export function textOf(content: ContentPart[]): string {
     .trim();
 }
 
-export function callParts(content: ContentPart[]): Extract<ContentPart, { type: 'tool-call' }>[] {
+export function toolCallParts(content: ContentPart[]): Extract<ContentPart, { type: 'tool-call' }>[] {
   return content.filter((part) => part.type === 'tool-call');
 }
 
-export function alwaysFor({ tool, approval }: CallState, by: string): Always {
-  return { tool, hash: approval?.hash ?? '', subjects: approval?.subjects ?? [], by };
-}
-
-/** It waits for somebody's word. */
-export function isUnanswered(call: CallState): boolean {
+export function isAwaitingApproval(call: CallState): boolean {
   return call.approval !== null && call.approval.answer === null;
 }
 
-/** As many calls as the longest round, repeated until it ends the run, and some. */
+/** Enough calls to see the longest cycle repeat until it ends the run. */
 export const maxRecent = 40;
 const maxPeriod = 4;
 
@@ -41,12 +42,12 @@ export function callKey(tool: string, args: Json): string {
   return sha256(`${tool} ${canonical(args)}`).slice(0, 16);
 }
 
-/** What a call is, in one number: what was shown to whoever is asked, and will be executed. */
+/** Identifies what an approver was shown and what will be executed. */
 export function callHash(tool: string, args: Json): string {
   return sha256(canonical({ arguments: args, tool }));
 }
 
-/** How many times the latest calls say the same: one call over and over, or a round of up to four. */
+/** How often the latest calls repeat: one call over and over, or a cycle of up to four calls. */
 export function countRepeats(keys: string[]): number {
   let most = 0;
   for (let period = 1; period <= maxPeriod; period++) {
