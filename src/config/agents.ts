@@ -2,20 +2,19 @@
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { chooseAgents } from '../agents/choose.ts';
-import { loadAgents, type Reading } from '../agents/files.ts';
+import { loadAgents, type ParserDeps } from '../agents/files.ts';
 import type { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import { parseRule } from '../rules/policy.ts';
-import { nearestName } from '../text/suggest.ts';
 import { type FoundFile, type FoundFiles, findAgentFiles } from './agent-files.ts';
 import { parseDuration } from './duration.ts';
 import type { ConfiguredAgents, Settings } from './settings.ts';
 import type { TrustList } from './trust.ts';
 import type { Env } from './user-folders.ts';
 
-const reading: Reading = { nearest: nearestName, checkRule: parseRule, durationMs: parseDuration };
+const parserDeps: ParserDeps = { checkRule: parseRule, durationMs: parseDuration };
 
 export interface LoadAgentsOptions {
   workspace: string;
@@ -56,7 +55,7 @@ export function loadConfiguredAgents({ workspace, env, limits, trustList }: Load
 }
 
 function parseAgents(found: FoundFiles) {
-  const loaded = loadAgents(found.files, reading);
+  const loaded = loadAgents(found.files, parserDeps);
   const refused = [...found.refused, ...loaded.refused];
   const fatal = refused.filter(({ source }) => !found.isForeign(source));
   if (fatal.length > 0) throw new RetinueError('invalid_config', fatal.flatMap(({ problems }) => problems).join('\n'));

@@ -3,7 +3,6 @@ import type { Agent } from '../contract/agent.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
 import { admitBrief } from '../kernel/admission.ts';
-import type { DialectServices } from '../kernel/dialect-services.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
@@ -70,8 +69,7 @@ export async function previewGrant(
   // Admission uses only the names.
   const tools = new Map([...deps.tools, ...deps.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
   const catalog = createAgentCatalog(settings);
-  // Admission of a root needs neither contexts nor the dialect's setup.
-  const dialect = { name: 'native', setup: {}, catalog, tools, delegationTools: deps.delegationTools } as unknown as DialectServices;
+  const dialect = { name: 'native', setup: {}, catalog, tools, delegationTools: deps.delegationTools };
   const admissionDeps = {
     settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => deps.rulesets },
     models: { resolve: async () => placeholderModel },

@@ -1,6 +1,6 @@
 // What this machine offers for a real run: models that can be used now, and other agents. Shows names of variables, never their values.
 import type { Env } from '../config/user-folders.ts';
-import { modelWays } from '../models/advice.ts';
+import { findModelOptions } from '../models/advice.ts';
 import { findAgentPrograms } from './probes.ts';
 
 export interface MachineSummary {
@@ -11,10 +11,10 @@ export interface MachineSummary {
 
 /** `program`: how the user calls Retinue. */
 export async function inspectMachine(env: Env, program: string): Promise<MachineSummary> {
-  const ways = await modelWays({ env, probe: globalThis.fetch });
+  const options = await findModelOptions({ env, probe: globalThis.fetch });
   const agents = findAgentPrograms(env);
-  const models = ways.map(({ because, model }) => `${because}: ${model}`);
-  const [first] = ways;
+  const models = options.map(({ reason, model }) => `${reason}: ${model}`);
+  const [first] = options;
   return {
     here: [...models, ...(agents.length === 0 ? [] : [`agents on PATH: ${agents.join(', ')}`])],
     next: first ? first.command.replace(/^(.*)retinue run/, `$1${program} run`).replace('"…"', '"explain this repository"') : null,

@@ -1,7 +1,7 @@
 // The model that a program passes in, beside the models that have names.
 import { createNamedModels } from '../config/models.ts';
 import type { Env } from '../config/user-folders.ts';
-import { givenModel } from '../models/given.ts';
+import { modelObjectToHandle } from '../models/model-object.ts';
 import type { Provider } from '../models/models.ts';
 import type { ModelHandle, Models } from '../ports/model.ts';
 
@@ -22,7 +22,7 @@ export function createLibraryModels(given: AnyModel, env: Env): { models: Models
   const named = createNamedModels(env);
   if (typeof given === 'string') return { models: named, model: given };
   let handle: Promise<ModelHandle> | null = null;
-  const resolveGiven: Provider = typeof given === 'function' ? given : () => (handle ??= givenModel(given));
+  const resolveGiven: Provider = typeof given === 'function' ? given : () => (handle ??= modelObjectToHandle(given));
   // Children ask for their parent's model by the id that its handle has.
   const givenIds = new Set([givenName]);
   return {

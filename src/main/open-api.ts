@@ -13,7 +13,7 @@ import type { Settings } from '../config/settings.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
 import { RetinueError } from '../contract/error.ts';
 import { catalogForDialect } from '../kernel/dialect-tools.ts';
-import { modelAdvice } from '../models/advice.ts';
+import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Memories } from '../ports/notes.ts';
@@ -112,7 +112,7 @@ function recordDatabase(draft: string, path: string): void {
 async function adviseOnModel(settings: Settings, brief: Parameters<Api['advise']>[0], catalog: Catalog): Promise<string | null> {
   const { model, agent = 'general' } = brief;
   if (settings.model !== null || model !== undefined || catalog.get(agent)?.model !== undefined) return null;
-  return modelAdvice({ env: process.env, probe: globalThis.fetch });
+  return describeModelOptions({ env: process.env, probe: globalThis.fetch });
 }
 
 /** Notes that are opened at first use. `close` closes them if they were opened. */

@@ -62,7 +62,7 @@ describe('explainAgent', () => {
         timeoutMs: { value: 1_800_000, from: 'built-in' },
         maxCostUsd: { value: 5, from: 'built-in' },
       },
-      warnings: ['line 6: `skills` has no effect: skills are not there'],
+      warnings: ['line 6: `skills` has no effect: Retinue has no skills'],
     });
     expect(found.tools.leftOut.map(line)).toEqual(['delegate deny null of limits.maxDepth', 'delegate_wait deny null of limits.maxDepth']);
     expect((await explain(fixture, 'explore')).model).toEqual({ value: 'u/m', from: user });
