@@ -1,4 +1,4 @@
-// A runtime for measuring: the real kernel and stores, a model in the same process that answers at once.
+// A runtime for benchmarks: the real kernel and stores, with a model in the same process that answers at once.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,10 +44,10 @@ const model: LanguageModelV4 = {
   doStream: async () => ({ stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV4StreamPart> }),
 };
 
-/** A tool that costs nothing, so that what is measured is the runtime. */
+/** A tool that costs nothing, so that only the runtime is measured. */
 const echo: AnyTool = {
   name: 'echo',
-  description: 'Says what it was told',
+  description: 'Returns its input',
   input: z.strictObject({ n: z.number() }),
   readOnly: true,
   idempotent: true,
@@ -60,7 +60,7 @@ const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, m
 export async function withRuntime<T>(
   kind: 'memory' | 'sqlite',
   use: (runtime: Runtime, store: Store) => Promise<T>,
-  given: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
+  options: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const store = kind === 'memory' ? createMemoryStore() : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal' });
@@ -71,18 +71,18 @@ export async function withRuntime<T>(
     catalog: createCatalog(builtInAgents.map((agent) => ({ ...agent, tools: [...(agent.tools ?? []), 'echo'] }))),
     tools: [...workspaceTools, echo],
     dialect: native,
-    executorNamed: () => given.executor ?? inlineExecutor,
-    host: given.executor?.name,
+    executorNamed: () => options.executor ?? inlineExecutor,
+    host: options.executor?.name,
     workspaces: workspaceReader,
     memories: createMemoryNotes().memories,
     callModel: createModelCaller(systemClock),
     compileSchema,
     redact: createRedact({}),
-    models: given.models ?? { resolve: async () => handle },
-    ...(given.slots === undefined ? {} : { slots: given.slots }),
+    models: options.models ?? { resolve: async () => handle },
+    ...(options.slots === undefined ? {} : { slots: options.slots }),
     settings: {
       workspace: folder,
-      model: given.model ?? 'bench/bench',
+      model: options.model ?? 'bench/bench',
       limits: {},
       rulesets: (delegationTools) => [builtInRuleset(delegationTools, ['echo'])],
     },

@@ -11,7 +11,7 @@ import { native } from '../dialects/native.ts';
 import { foreignTools } from '../dialects/settings.ts';
 import { catalogForDialect, dialectToolNames } from '../kernel/dialect-tools.ts';
 import { createRuntime, type Runtime, type RuntimeOptions } from '../kernel/runtime.ts';
-import { modelAdvice } from '../models/advice.ts';
+import { describeModelOptions } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
 import { createModels, type Provider } from '../models/models.ts';
 import { createOfflineModels } from '../models/offline.ts';
@@ -149,7 +149,7 @@ function providers(settings: Settings): Record<string, Provider> {
 async function adviceFor(settings: Settings, brief: Parameters<Api['advise']>[0], catalog: Catalog): Promise<string | null> {
   const { model, agent = 'general' } = brief;
   if (settings.model !== null || model !== undefined || catalog.get(agent)?.model !== undefined) return null;
-  return modelAdvice({ env: process.env, probe: globalThis.fetch });
+  return describeModelOptions({ env: process.env, probe: globalThis.fetch });
 }
 
 /** One configured backend: a SearXNG of one's own, or Brave. */

@@ -6,7 +6,6 @@ import type { Agent } from '../contract/agent.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
 import { admitBrief } from '../kernel/admission.ts';
-import type { DialectServices } from '../kernel/dialect-services.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
@@ -71,8 +70,7 @@ export async function grantOf(
   // Admission looks at their names alone.
   const tools = new Map([...given.tools, ...given.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
   const { delegationTools } = given;
-  // Admission of a root needs neither contexts nor the dialect's setup.
-  const dialect = { name: 'native', setup: {}, catalog, tools, delegationTools } as unknown as DialectServices;
+  const dialect = { name: 'native', setup: {}, catalog, tools, delegationTools };
   const deps = {
     settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => given.rulesets },
     models: { resolve: async () => anyModel },
