@@ -1,6 +1,7 @@
 // What an agent would get, by the very admission that a run goes through; no run is made and no model is looked up.
-import { checkRefused } from '../cli/agent-notices.ts';
+
 import type { Explanation, ToolVerdict } from '../cli/explanation.ts';
+import { assertAgentAccepted } from '../cli/session/agent-notices.ts';
 import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
@@ -65,7 +66,7 @@ export async function grantOf(
   name: string,
   given: ExplainGround,
 ): Promise<{ agent: Agent; grant: Grant; tools: ReadonlyMap<string, AnyTool> }> {
-  checkRefused(settings.agents(), name);
+  assertAgentAccepted(settings.agents(), name);
   const catalog = catalogOf(settings);
   // Admission looks at their names alone.
   const tools = new Map([...given.tools, ...given.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));

@@ -154,12 +154,16 @@ describe.runIf(onLinux)('files', () => {
   });
 
   test('neither the environment nor the files of the supervisor through /proc', async () => {
-    const { workspace } = makeWorkspace();
+    const { workspace, outside } = makeWorkspace();
+    writeFileSync(join(outside, 'f'), 'canary-file');
     process.env.RETINUE_TEST_CANARY = 'canary-env';
     onTestFinished(() => void delete process.env.RETINUE_TEST_CANARY);
-    const command = `cat /proc/${process.pid}/environ /proc/[0-9]*/environ | tr '\\0' '\\n'; ls /proc/1/root/; echo "count $(ls -d /proc/[0-9]* | wc -l)"`;
-    const { output } = await shell(workspace, command);
-    expect(output).not.toMatch(/canary|\/?home\n/);
+    const look = `cat /proc/${process.pid}/environ /proc/[0-9]*/environ /proc/[0-9]*/{root${outside},cwd/../outside}/f | tr '\\0' '\\n'`;
+    const roots = '[ "$(ls /proc/1/root/)" = "$(ls /)" ] && echo same root';
+    const { output } = await shell(workspace, `${look}; ${roots}; echo "count $(ls -d /proc/[0-9]* | wc -l)"`);
+    expect(output).toContain('RETINUE_CALL=');
+    expect(output).not.toContain('canary');
+    expect(output).toMatch(/^same root$/m);
     expect(Number(/^count (\d+)$/m.exec(output)?.[1])).toBeLessThan(8);
   });
 

@@ -155,7 +155,7 @@ test('a clear result when the system has no resources for another process', asyn
   const { workspace } = makeWorkspace();
   const script = `
     const { openSync } = await import('node:fs');
-    const { createBash } = await import('${join(import.meta.dirname, '../../src/tools/bash.ts')}');
+    const { createBash } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/tools/bash.ts'))});
     const bash = createBash({ sandbox: null });
     const rights = { agent: 'general', definition: null, tools: [], decide: () => ({ action: 'allow', owner: 'test', rule: null }) };
     const context = { workspace: process.argv[1], signal: new AbortController().signal, memo: new Map(), rights };

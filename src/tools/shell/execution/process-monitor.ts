@@ -76,7 +76,7 @@ export function monitorNamespace(child: ChildProcess, sandboxed: SandboxedComman
     if (left.length > 0 && init !== null) trySignal(init, 'SIGKILL');
     if (notStarted !== null) child.kill('SIGKILL');
     const late = setTimeout(() => child.kill('SIGKILL'), 200);
-    await Promise.race([exited, sleep(reapMs)]);
+    await Promise.race([exited, sleep(reapMs, undefined, { ref: false })]);
     clearTimeout(late);
     child.stdio[infoFd]?.destroy();
     return hasExited(child) ? [] : remaining();
