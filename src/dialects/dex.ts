@@ -5,11 +5,11 @@ import { type ErrorInfo, RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
 import { maxMs } from '../contract/limits.ts';
 import type { Activity, DelegationRequest, Dialect, DialectTool } from '../ports/dialect.ts';
+import { durationMs } from './dex/duration.ts';
 import { agentOf, dexAgents, type Hat, hatOf, hats } from './dex/hats.ts';
 import { firstMessage, resultParts, systemPromptAddition } from './dex/texts.ts';
 import { DexConfig, readSettings } from './settings.ts';
 import { delegateOne, given, readBrief } from './shared/brief.ts';
-import { durationMs } from './shared/duration.ts';
 import { oneLine } from './shared/one-line.ts';
 import { onlyChild } from './shared/result.ts';
 

@@ -1,6 +1,6 @@
 import type { Dialect } from '../ports/dialect.ts';
 import { delegate } from './native/delegate.ts';
-import { followTools } from './native/follow.ts';
+import { followTools } from './native/follow-up.ts';
 
 export const native: Dialect = {
   name: 'native',

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { RetinueError } from '../contract/error.ts';
 import { maxMs } from '../contract/limits.ts';
-import { durationMs } from './shared/duration.ts';
+import { durationMs } from './dex/duration.ts';
 
 const whole = (min: number, max: number) => z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max);
 const seconds = whole(1, Math.floor(maxMs / 1000));

@@ -2,8 +2,8 @@ import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
+import { appendUnit, createMemory, createTree, isDriving, type Memory } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
-import { appendUnit, createMemory, createTree, isDriving, type Memory } from './memory/memory.ts';
 import { readFacts, readRuns, readTrail, rowOf } from './memory/read.ts';
 
 export interface MemoryStoreOptions {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Fact } from '../../src/contract/fact.ts';
 import { renderResultParts } from '../../src/conversation/texts.ts';
 import type { DialectConfig } from '../../src/dialects/index.ts';
-import { ended, failedWith, id, live, mcp, refusedBy, using } from './support.ts';
+import { ended, failedWith, id, live, mcp, refusedBy, using } from './table-support.ts';
 
 const { dialect, request, result, wrong } = using('dex');
 const spawn = 'spawn_subagent';

@@ -34,7 +34,7 @@ it('the tests that it names are there', () => {
 
 it('each dialect is held through both doors: a parent model’s and a client’s', () => {
   for (const name of dialectNames.filter((each) => each !== 'native')) {
-    expect(page).toContain(`\`test/dialects/${name}-door.test.ts\``);
+    expect(page).toContain(`\`test/dialects/${name}-kernel.test.ts\``);
     expect(page).toContain(`\`test/mcp/${name}.test.ts\``);
   }
 });

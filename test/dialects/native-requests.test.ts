@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { dialectNames, makeDialect } from '../../src/dialects/index.ts';
-import { id, mcp, model, request, tool } from './support.ts';
+import { id, mcp, model, request, tool } from './table-support.ts';
 
 test('dialects are found by name', () => {
   expect(dialectNames[0]).toBe('native');

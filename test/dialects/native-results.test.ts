@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ended, id, live, mcp, model, refused, result, task } from './support.ts';
+import { ended, id, live, mcp, model, refused, result, task } from './table-support.ts';
 
 const head = (reply: Parameters<typeof result>[2]): string => result('delegate_wait', {}, reply).parts[0]?.text ?? '';
 const artifact = (kind: 'path' | 'diff' | 'note', value: string, title?: string) => ({

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderResultParts } from '../../src/conversation/texts.ts';
 import type { DialectResult } from '../../src/ports/dialect.ts';
-import { ended, failedWith, id, live, mcp, model, refusedBy, using } from './support.ts';
+import { ended, failedWith, id, live, mcp, model, refusedBy, using } from './table-support.ts';
 
 const { dialect, request, result, wrong } = using('openfork');
 const input = { subagent_type: 'explore', prompt: 'find it', description: 'Find the thing' };

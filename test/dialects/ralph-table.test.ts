@@ -1,6 +1,6 @@
 // Ralph's two tools as tables: what a call asks for, and how every reply reads.
 import { describe, expect, test } from 'vitest';
-import { ended, failedWith, id, live, mcp, model, refused, refusedBy, using } from './support.ts';
+import { ended, failedWith, id, live, mcp, model, refused, refusedBy, using } from './table-support.ts';
 
 const { dialect, request, result, wrong } = using('ralph');
 const brief = { agent: 'general', background: true, limits: { timeoutMs: 300_000 }, result: { maxBytes: 16_384 } };

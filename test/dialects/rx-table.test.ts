@@ -9,7 +9,7 @@ import {
   responseEnvelope,
   taskHash,
 } from '../../src/dialects/rx/envelope.ts';
-import { ended, failedWith, id, mcp, model, refusedBy, using } from './support.ts';
+import { ended, failedWith, id, mcp, model, refusedBy, using } from './table-support.ts';
 
 const { request, result, wrong } = using('rx');
 const hash = createHash('sha256').update('look').digest('hex');

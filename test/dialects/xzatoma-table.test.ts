@@ -1,7 +1,7 @@
 // XZatoma's two tools as tables, named after its unit tests.
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ended, failedWith, id, live, refusedBy, using } from './support.ts';
+import { ended, failedWith, id, live, refusedBy, using } from './table-support.ts';
 
 const { dialect, request, result, tool, wrong } = using('xzatoma');
 const input = { label: 'research', task_prompt: 'look' };

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dialectNames, makeDialect } from '../../src/dialects/index.ts';
-import { childId, openWorld } from '../dialects/door.ts';
+import { childId, openWorld } from '../dialects/kernel-support.ts';
 import { createWorld } from '../support/world.ts';
 
 const hostile = [

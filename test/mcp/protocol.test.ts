@@ -94,7 +94,7 @@ describe('the session', () => {
     const content = (text: RegExp) => ({ content: [{ type: 'text', text: expect.stringMatching(text) }] });
     expect((await raw.next()).result).toMatchObject(content(/fine/));
     raw.write(call(2, '[1]'));
-    expect((await raw.next()).result).toMatchObject({ isError: true, ...content(/have to be an object/) });
+    expect((await raw.next()).result).toMatchObject({ isError: true, ...content(/must be an object/) });
     raw.write(call(3, `{"tasks":${'['.repeat(50_000)}${']'.repeat(50_000)}}`));
     expect((await raw.next()).result).toMatchObject({ isError: true, ...content(/nested deeper/) });
     raw.write('{"jsonrpc":"2.0","id":4,"method":"ping"}');

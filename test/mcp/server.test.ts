@@ -21,7 +21,7 @@ describe('the list', () => {
     expect(delegate?.annotations).toEqual({ readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true });
     expect(wait?.annotations).toEqual({ readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false });
     expect(server.client.getServerVersion()).toMatchObject({ name: 'retinue', version: expect.stringMatching(/^\d+\.\d+\.\d+/) });
-    expect(server.client.getInstructions()).toMatch(/Delegate what stands on its own[\s\S]*- delegate: Hands tasks to other agents/);
+    expect(server.client.getInstructions()).toMatch(/Delegate independent work[\s\S]*- delegate: Hands tasks to other agents/);
     expect(existsSync(join(server.place.folder, '.retinue'))).toBe(false);
   });
 
@@ -159,7 +159,7 @@ describe('the workspace', () => {
     roots.splice(0, roots.length, pathToFileURL(other.folder).href);
     await client.sendRootsListChanged();
     expect(texts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
-    expect(server.stderr()).toContain('other roots now');
+    expect(server.stderr()).toContain('the roots of the client have changed');
     expect(existsSync(join(other.folder, '.retinue'))).toBe(false);
   });
 

@@ -43,7 +43,9 @@ describe('a client whose patience is shorter than its child', () => {
     const next = texts(await server.call('delegate', { tasks: [{ task: 'quick work' }] }));
     expect(next).toHaveLength(2);
     expect(next[1]).toMatch(
-      new RegExp(`Ended since then.*\\n\\[run ${id} · completed · 1 turn · "long"\\] the slow answer\\n.*delegate_read .*${id}`),
+      new RegExp(
+        `Delegated runs that have ended in the meantime:\\n\\[run ${id} · completed · 1 turn · "long"\\] the slow answer\\n.*delegate_read .*${id}`,
+      ),
     );
     expect(texts(await server.call('delegate', { tasks: [{ task: 'quick work' }] }))).toHaveLength(1);
     expect(texts(await server.call('delegate_read', { id, part: 'summary' }))[0]).toContain('the slow answer');

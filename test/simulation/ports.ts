@@ -8,7 +8,7 @@ import type { Host } from '../../src/ports/host.ts';
 import type { ModelCaller, ModelCallResult, ModelRequester, Models } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
-import type { Memory } from '../../src/stores/memory/memory.ts';
+import type { Memory } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { busy, type Life } from './life.ts';
 import { answerTo, type Plan } from './plan.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Owner, Store } from '../../src/ports/store.ts';
-import { createMemory } from '../../src/stores/memory/memory.ts';
+import { createMemory } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { storeSuite } from '../../src/testing/store-suite.ts';

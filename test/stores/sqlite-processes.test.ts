@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
-import { isGone, ownIdentity, readStat } from '../../src/stores/sqlite/processes.ts';
+import { isGone, ownIdentity, readStat } from '../../src/stores/sqlite/process-identity.ts';
 import { type Actor, createActors } from './support/actors.ts';
 import { temporary } from './support/temporary.ts';
 import { runId, unit } from './support/units.ts';

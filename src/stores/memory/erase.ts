@@ -1,6 +1,6 @@
 import { isLive, type RunRow } from '../../contract/run.ts';
 import type { EraseResult } from '../../ports/store.ts';
-import type { KeptRun, Memory } from './memory.ts';
+import type { KeptRun, Memory } from './data.ts';
 
 export function eraseTree(memory: Memory, rootId: string, at: string): EraseResult {
   const tree = memory.trees.get(rootId);

@@ -3,7 +3,7 @@ import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { isLive, type RunRow } from '../../contract/run.ts';
 import type { FactQuery, RunQuery } from '../../ports/store.ts';
-import { copyRow, type KeptFact, type KeptRun, type Memory } from './memory.ts';
+import { copyRow, type KeptFact, type KeptRun, type Memory } from './data.ts';
 
 /** So much is read in a few milliseconds. Counted, not timed: a simulated world must not depend on how fast the machine is today. */
 const sliceCharacters = 500_000;

@@ -10,8 +10,8 @@ import { defaultTiming, type SqliteOptions } from './options.ts';
 import { createOrders } from './orders.ts';
 import { createQueries } from './queries.ts';
 import { patiently } from './retry.ts';
-import { type Bell, listen, ping } from './socket.ts';
 import { createKysely, createStatements } from './tables.ts';
+import { type Bell, listen, ping } from './wake-socket.ts';
 import { createWatch } from './watch.ts';
 import { createWriter } from './writer.ts';
 

@@ -9,7 +9,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { RetinueError } from '../../contract/error.ts';
 import type { Claim, Owner } from '../../ports/store.ts';
 import type { Timing } from './options.ts';
-import { type Identity, isGone, ownIdentity } from './processes.ts';
+import { type Identity, isGone, ownIdentity } from './process-identity.ts';
 import type { Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
 

@@ -96,8 +96,8 @@ describe.runIf(linux)('the server', () => {
     go(child);
     // It leaves with 1 where it was not done after 5 s.
     expect(await left).toBe(0);
-    expect(said()).toContain('retinue: 1 run was paused; `retinue resume` goes on with it\n');
-    expect(said()).not.toContain('could not end');
+    expect(said()).toContain('retinue: 1 run was paused; continue with `retinue resume`\n');
+    expect(said()).not.toContain('cannot end');
     expect(commands(marker)).toEqual([]);
     expect(await views(place)).toEqual(['agent paused', 'client paused']);
     expect(await place.run('resume')).toMatchObject({ code: 0 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createApi } from '../../src/api/create.ts';
 import { openfork } from '../../src/dialects/openfork.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { call, calls, childId, factsOf, openWorld, play, resultsOf, rootId } from './door.ts';
+import { call, calls, childId, factsOf, openWorld, play, resultsOf, rootId } from './kernel-support.ts';
 
 const root = (...steps: object[]) => ({ when: { agent: 'openfork/main' }, steps });
 const child = (label: string, ...steps: object[]) => ({ when: { label }, steps });

@@ -5,7 +5,7 @@ import { taskHash } from '../../src/dialects/rx/envelope.ts';
 import { rx } from '../../src/dialects/rx.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { call, calls, childId, factsOf, jsonOf, openWorld, play, resultsOf, rootId } from './door.ts';
+import { call, calls, childId, factsOf, jsonOf, openWorld, play, resultsOf, rootId } from './kernel-support.ts';
 
 const root = (...steps: object[]) => ({ when: { task: 'work' }, steps });
 const child = (task: string, ...steps: object[]) => ({ when: { task }, steps });

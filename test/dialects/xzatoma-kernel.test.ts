@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { xzatoma } from '../../src/dialects/xzatoma.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { call, calls, childId, factsOf, jsonOf, openWorld, play, resultsOf, rootId } from './door.ts';
+import { call, calls, childId, factsOf, jsonOf, openWorld, play, resultsOf, rootId } from './kernel-support.ts';
 
 interface Result {
   success: boolean;

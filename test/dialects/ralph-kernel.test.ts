@@ -5,7 +5,7 @@ import { useDialectTool } from '../../src/kernel/dialect-tools.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { systemIds } from '../../src/system/clock.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { call, calls, childId, factsOf, jsonOf, openWorld, play, resultsOf, rootId } from './door.ts';
+import { call, calls, childId, factsOf, jsonOf, openWorld, play, resultsOf, rootId } from './kernel-support.ts';
 
 const root = (...steps: object[]) => ({ when: { task: 'work' }, steps });
 const child = (task: string, ...steps: object[]) => ({ when: { task }, steps });

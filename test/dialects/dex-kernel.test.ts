@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { dex } from '../../src/dialects/dex.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { call, calls, childId, factsOf, openWorld, play, resultsOf, rootId } from './door.ts';
+import { call, calls, childId, factsOf, openWorld, play, resultsOf, rootId } from './kernel-support.ts';
 
 const root = (...steps: object[]) => ({ when: { agent: 'dex/main' }, steps });
 const child = (task: string, ...steps: object[]) => ({ when: { task }, steps });
