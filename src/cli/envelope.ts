@@ -3,12 +3,12 @@ import type { Api } from '../api/api.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import {
-  failedResponse,
+  createFailedResponse,
+  createRefusedEnvelope,
   maxRequestBytes,
+  parseRequestEnvelope,
   type RxRequestEnvelope,
   RxResponse,
-  readRequest,
-  refusedEnvelope,
   responseEnvelope,
 } from '../dialects/rx/envelope.ts';
 import { useDialectTool } from '../kernel/dialect-tools.ts';
@@ -27,9 +27,9 @@ export async function runEnvelope(args: Args, io: Io): Promise<number> {
   if (other !== undefined)
     throw new RetinueError('usage', `--envelope and --${other} exclude each other: the request says what is to be done`);
   const text = await textOf(io);
-  const read = text === null ? tooLarge : readRequest(text);
+  const read = text === null ? tooLarge : parseRequestEnvelope(text);
   if (!read.ok) {
-    printJson(io, refusedEnvelope(text ?? '', read.error));
+    printJson(io, createRefusedEnvelope(text ?? '', read.error));
     return refusedCode;
   }
   const flags = runFlags(args);
@@ -71,7 +71,7 @@ async function answer({ correlation_id, request }: RxRequestEnvelope, { io, api,
   const [tool] = api.dialect.tools;
   if (!tool) throw new RetinueError('internal', 'the dialect rx has no tool');
   const advice = await api.advise({});
-  if (advice !== null) return { response: failedResponse(`unknown_model: ${advice}`), outcome: null, stopped: null };
+  if (advice !== null) return { response: createFailedResponse(`unknown_model: ${advice}`), outcome: null, stopped: null };
   const progress = progressFor(io, { stream: false, plain: true });
   const stop = new AbortController();
   let stopped: Stop | null = null;

@@ -8,7 +8,7 @@ import type { Settings } from '../cli/settings.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
-import { foreignTools } from '../dialects/settings.ts';
+import { nonNativeToolNames } from '../dialects/settings.ts';
 import { createRuntime } from '../kernel/create-runtime.ts';
 import { catalogForDialect, dialectToolNames } from '../kernel/dialect-tools.ts';
 import type { Runtime, RuntimeOptions } from '../kernel/runtime.ts';
@@ -210,7 +210,13 @@ export async function openMemories(settings: Settings, { drive }: { drive: boole
 /** The owner's one list (built-in, then the user's, then the command's), and each other ruleset on its own. */
 function rulesets(settings: Settings, dialect: Dialect, { sandbox, narrowing }: ShellGround): Ruleset[] {
   const builtIn = builtInRuleset(dialectToolNames(dialect), [], { sandboxed: sandbox !== null });
-  const known = new Set([...ownToolNames(), ...capabilities, ...dialectToolNames(dialect), ...dialectToolNames(native), ...foreignTools]);
+  const known = new Set([
+    ...ownToolNames(),
+    ...capabilities,
+    ...dialectToolNames(dialect),
+    ...dialectToolNames(native),
+    ...nonNativeToolNames,
+  ]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
     if (/^mcp__(?!.*__)[^*]*$/.test(rule.tool))

@@ -62,7 +62,7 @@ describe('what follows it', () => {
     {
       name: 'a cause without an error',
       child: ended({ status: 'cancelled', summary: '', terminated: 'cancelled' }),
-      parts: [{ text: 'ended by cancelled' }],
+      parts: [{ text: 'Reason: cancelled' }],
     },
     {
       name: 'data',
@@ -77,7 +77,7 @@ describe('what follows it', () => {
       child: ended({ truncated: { originalBytes: 100, keptBytes: 7 } }),
       parts: [
         { text: 'done it', run: id },
-        { text: `7 of 100 bytes shown; the rest: delegate_read {"id":"${id}","part":"summary","offset":7}` },
+        { text: `Shown: 7 of 100 bytes. Read the rest with delegate_read {"id":"${id}","part":"summary","offset":7}` },
       ],
     },
   ])('$name', ({ child, parts }) => {
@@ -93,9 +93,9 @@ describe('delegate', () => {
   test('runs that are not done: how to go on', () => {
     const { parts } = result('delegate', task, [ended(), live()]);
     expect(parts.at(-1)?.text).toBe(
-      'Runs that are not done go on. delegate_wait waits for them and gives their results. You are also told when one ends.',
+      'Unfinished runs continue. Use delegate_wait to wait for their results. You are also notified when a run ends.',
     );
-    expect(result('delegate', task, [live()], mcp).parts.at(-1)?.text).toMatch(/gives their results\.$/);
+    expect(result('delegate', task, [live()], mcp).parts.at(-1)?.text).toMatch(/wait for their results\.$/);
     expect(result('delegate', task, [ended()]).parts).toHaveLength(2);
   });
 
@@ -132,12 +132,12 @@ describe('the other tools', () => {
 
   test('message: passed on, or taken as a follow-up', () => {
     expect(result('delegate_message', { id, text: 't' }, [live()]).parts[1]?.text).toBe(
-      'The message was passed on; the run hears it at its next turn.',
+      'The message was delivered. The run reads it at its next turn.',
     );
     const next = '1111111111111111';
     expect(result('delegate_message', { id, text: 't' }, [live({ runId: next })]).parts).toEqual([
       { text: `[run ${next} · running · 3 turns · $0.01]` },
-      { text: `Run ${id} was done; run ${next} goes on with its conversation. delegate_wait waits for it.` },
+      { text: `Run ${id} had finished; run ${next} continues its conversation. Use delegate_wait to wait for it.` },
     ]);
     expect(result('delegate_message', { id, text: 't' }, [refused('gone', id)]).isError).toBe(true);
   });
@@ -145,7 +145,7 @@ describe('the other tools', () => {
   test.each([
     {
       page: { text: 'abc', offset: 2, total: 9 },
-      parts: [{ text: 'abc', run: id }, { text: 'There is more: go on with offset 5.' }],
+      parts: [{ text: 'abc', run: id }, { text: 'There is more. Continue with offset 5.' }],
       range: '2 to 5 of 9',
     },
     { page: { text: 'abc', offset: 6, total: 9 }, parts: [{ text: 'abc', run: id }], range: '6 to 9 of 9' },

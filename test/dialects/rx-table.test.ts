@@ -212,7 +212,7 @@ describe('the envelope', () => {
     [changed(asked, { request: { ...request, task: ' ' } }), 'validation: request.task (must not be empty)'],
     [changed(asked, { request: { ...request, timeout_seconds: 601 } }), /^validation: request\.timeout_seconds /],
     [changed(asked, { request: { ...request, colour: 1 } }), /^validation: request\.colour /],
-    [changed(asked, { task_hash: 'f'.repeat(64) }), 'validation: task_hash (is not that of the task)'],
+    [changed(asked, { task_hash: 'f'.repeat(64) }), 'validation: task_hash (does not match the task)'],
     [
       changed(answered, { response: { ...answer, artifacts: [{ kind: 'video', value: '' }] } }),
       /^validation: response\.artifacts\.0\.kind /,

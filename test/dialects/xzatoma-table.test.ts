@@ -81,7 +81,7 @@ describe('Tool Filtering (Tests 6-9)', () => {
 
   test.each(own)('8: rejects %s in whitelist', (name) => {
     expect(asks({ allowed_tools: ['grep', name] })).toEqual(
-      refuse(`allowed_tools: \`${name}\` cannot be listed; the depth limit decides about it`),
+      refuse(`allowed_tools: \`${name}\` cannot be listed; the depth limit controls it`),
     );
   });
 

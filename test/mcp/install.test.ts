@@ -83,7 +83,7 @@ describe('install', () => {
     for (const [args, expected] of [
       [['cursr'], /unknown client `cursr`; did you mean `cursor`\?/],
       [[], /which client\?/],
-      [['cursor', '--dialect', 'latin'], /no dialect `latin`/],
+      [['cursor', '--dialect', 'latin'], /unknown dialect `latin`/],
       [['cursor', '--timeout', 'soon'], /--timeout/],
     ] as const) {
       const { code, err } = await install(at, ...args);

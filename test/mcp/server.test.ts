@@ -21,7 +21,7 @@ describe('the list', () => {
     expect(delegate?.annotations).toEqual({ readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true });
     expect(wait?.annotations).toEqual({ readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false });
     expect(server.client.getServerVersion()).toMatchObject({ name: 'retinue', version: expect.stringMatching(/^\d+\.\d+\.\d+/) });
-    expect(server.client.getInstructions()).toMatch(/Delegate independent work[\s\S]*- delegate: Hands tasks to other agents/);
+    expect(server.client.getInstructions()).toMatch(/Delegate independent work[\s\S]*- delegate: Delegates tasks to other agents/);
     expect(existsSync(join(server.place.folder, '.retinue'))).toBe(false);
   });
 
@@ -101,7 +101,7 @@ describe('a refusal', () => {
     const { createPlace } = await import('../cli/support-process.ts');
     using place = createPlace({ runs: [{ steps: [] }] });
     for (const [args, expected] of [
-      [['--dialect', 'latin'], /no dialect `latin`/],
+      [['--dialect', 'latin'], /unknown dialect `latin`/],
       [['--timeout', 'soon'], /--timeout/],
       [['--max-concurrent', '0'], /--max-concurrent/],
       [['-C', join(folder.folder, 'gone')], /unknown directory/],
