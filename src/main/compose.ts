@@ -55,7 +55,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const crash = armedCrash(process.env) ?? undefined;
   const armed = crash && (await import('../testing/crash.ts'));
   const opened = drive || existsSync(path) ? await openSqliteStore({ path, durability, crash, made }) : createMemoryStore();
-  const store = armed && crash ? armed.crashingStore(opened, crash) : opened;
+  const store = armed && crash ? armed.addStoreCrashPoints(opened, crash) : opened;
   const catalog = catalogOf(settings);
   const known = catalogForDialect(dialect, catalog);
   const guard = createGuard();
@@ -93,7 +93,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         rulesets: rulesets(settings, dialect, shell),
       },
     };
-    return createRuntime(armed && crash ? armed.crashingRuntime(options, crash) : options);
+    return createRuntime(armed && crash ? armed.addCrashPoints(options, crash) : options);
   }
 
   const api = createApi({

@@ -4,7 +4,7 @@ import type { Check } from '../cli/io.ts';
 import type { Settings, SettingsFlags } from '../cli/settings.ts';
 import { isRetinueError } from '../contract/error.ts';
 import { findSandbox } from '../sandboxes/find.ts';
-import { probeDatabase, sqliteVersion } from '../stores/sqlite/probe.ts';
+import { getSqliteVersion, probeDatabase } from '../stores/sqlite/probe.ts';
 import { directory } from './config/files.ts';
 import { database, loadSettings, type Surroundings } from './config.ts';
 import { agentPrograms, canMake, hasBundledRipgrep, ollamaHost, ollamaVersion, onPath } from './doctor-looks.ts';
@@ -45,7 +45,7 @@ function node(): Check {
 }
 
 function sqlite(): Check {
-  const { version, wanted, tooOld } = sqliteVersion();
+  const { version, wanted, tooOld } = getSqliteVersion();
   return tooOld ? broken('sqlite', version, `${wanted} or later is needed; it comes with Node 24.15 or later`) : ok('sqlite', version);
 }
 

@@ -1,57 +1,54 @@
+// Tells processes apart, even if a later process gets the same process id.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { platform } from 'node:os';
 
-/** What tells one process from every other, also from a later one with the same number. */
-export interface Identity {
+export interface ProcessIdentity {
   pid: number;
-  /** When it started, in the words of the platform; null where that cannot be told. */
+  /** The start time as the platform reports it; null if unknown. */
   started: string | null;
-  /** Which start of the machine it belongs to. */
+  /** Identifies the boot of the machine; null if unknown. */
   boot: string | null;
-  /** Where its number counts: containers have numbers of their own. */
+  /** The pid namespace: containers count process ids separately. */
   space: string | null;
 }
 
-export function ownIdentity(): Identity {
-  return { pid: process.pid, started: look(process.pid).started, boot: bootId(), space: pidSpace() };
+export function getOwnIdentity(): ProcessIdentity {
+  return { pid: process.pid, started: readState(process.pid).started, boot: readBootId(), space: readPidNamespace() };
 }
 
-/**
- * Whether the process has certainly ended. Numbers of another container say nothing here: such a process
- * is judged by its heartbeat alone.
- */
-export function isGone(of: Identity, self: Identity): boolean {
-  if (of.boot !== null && self.boot !== null && of.boot !== self.boot) return true;
-  if (of.space !== self.space) return false;
-  const now = look(of.pid);
-  return now.ended || (of.started !== null && now.started !== null && of.started !== now.started);
+/** Whether the process has certainly ended. A process of another container cannot be checked: only its heartbeat tells. */
+export function hasEnded(other: ProcessIdentity, self: ProcessIdentity): boolean {
+  if (other.boot !== null && self.boot !== null && other.boot !== self.boot) return true;
+  if (other.space !== self.space) return false;
+  const current = readState(other.pid);
+  return current.ended || (other.started !== null && current.started !== null && other.started !== current.started);
 }
 
-interface Sight {
+interface ProcessState {
   ended: boolean;
   started: string | null;
 }
 
-function look(pid: number): Sight {
+function readState(pid: number): ProcessState {
   try {
-    return platform() === 'linux' ? readStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : askPs(pid);
+    return platform() === 'linux' ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : readStateFromPs(pid);
   } catch {
     return { ended: !exists(pid), started: null };
   }
 }
 
-/** Field 22 of /proc/PID/stat. The name in field 2 may hold spaces and brackets, so counting begins after its last bracket. */
-export function readStat(stat: string): Sight {
+/** Reads field 22 of /proc/PID/stat. Field 2, the name, may contain spaces and brackets, so fields are counted after its last bracket. */
+export function parseStat(stat: string): ProcessState {
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // Ended, and only kept for its parent to ask.
+  // A zombie has ended; only its parent has not read its exit code yet.
   const ended = state === 'Z' || state === 'X';
   return { ended, started: rest[18] ?? null };
 }
 
-function askPs(pid: number): Sight {
-  const told = ask('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
-  return { ended: told.startsWith('Z'), started: told.replace(/^\S+\s+/, '') };
+function readStateFromPs(pid: number): ProcessState {
+  const output = runCommand('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+  return { ended: output.startsWith('Z'), started: output.replace(/^\S+\s+/, '') };
 }
 
 function exists(pid: number): boolean {
@@ -63,16 +60,16 @@ function exists(pid: number): boolean {
   }
 }
 
-function bootId(): string | null {
+function readBootId(): string | null {
   try {
     if (platform() === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return ask('sysctl', ['-n', 'kern.bootsessionuuid']);
+    return runCommand('sysctl', ['-n', 'kern.bootsessionuuid']);
   } catch {
     return null;
   }
 }
 
-function pidSpace(): string | null {
+function readPidNamespace(): string | null {
   try {
     return readlinkSync('/proc/self/ns/pid');
   } catch {
@@ -80,8 +77,8 @@ function pidSpace(): string | null {
   }
 }
 
-function ask(command: string, words: string[]): string {
-  return execFileSync(command, words, {
+function runCommand(command: string, args: string[]): string {
+  return execFileSync(command, args, {
     encoding: 'utf8',
     env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin', LC_ALL: 'C' },
     stdio: ['ignore', 'pipe', 'ignore'],
