@@ -1,4 +1,4 @@
-// A dialect of one's own: what is wrong with it is said when it is defined.
+// User-defined dialects: mistakes are reported when the dialect is defined.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { nonNativeToolNames } from '../../src/dialects/settings.ts';
@@ -14,7 +14,7 @@ const tool: DialectTool<{ what: string }> = {
 };
 const given = { name: 'mine', description: 'My own.', tools: [tool] };
 
-it('gives the dialect, with its setup', () => {
+it('returns the dialect with its setup', () => {
   expect(defineDialect(given)).toEqual(given);
   expect(defineDialect({ ...given, setup: { limits: { maxDepth: 2 } } }).setup).toEqual({ limits: { maxDepth: 2 } });
 });
@@ -41,11 +41,11 @@ describe('refuses with invalid_config', () => {
   });
 });
 
-it('the built-in dialects would be taken, but for their names', () => {
+it('the built-in dialects are valid definitions under another name', () => {
   for (const name of dialectNames) expect(() => defineDialect({ ...makeDialect(name), name: `my-${name}` }), name).not.toThrow();
 });
 
-it('rules may speak of the tools of every dialect', () => {
+it('rules may name the tools of every dialect', () => {
   const names = dialectNames.filter((name) => name !== 'native').flatMap((name) => makeDialect(name).tools.map((each) => each.name));
   expect(new Set(nonNativeToolNames)).toEqual(new Set(names));
 });
