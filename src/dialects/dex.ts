@@ -1,5 +1,5 @@
-// Dex: `spawn_subagent` delegates a task to a subagent with a hat (a role) and waits for its Markdown result. Texts quoted from the source are
-// fixed.
+// Dex: `spawn_subagent` delegates a task to a subagent with a hat (a role) and waits for its Markdown result.
+// Texts quoted from the source are fixed.
 import { z } from 'zod';
 import type { Brief } from '../contract/brief.ts';
 import { type ErrorInfo, RetinueError } from '../contract/error.ts';

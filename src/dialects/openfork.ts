@@ -1,5 +1,5 @@
-// OpenFork: `task` delegates to a subagent of a type, in the foreground or background; `task_status` and `task_cancel` follow up. Texts quoted
-// from the source are fixed.
+// OpenFork: `task` delegates to a subagent of a type, in the foreground or background; `task_status` and `task_cancel` follow up.
+// Texts quoted from the source are fixed.
 import { z } from 'zod';
 import type { DelegationReply, DelegationRequest, Dialect, DialectContext, DialectResult, DialectTool } from '../ports/dialect.ts';
 import {

@@ -1,4 +1,5 @@
-// Ralph: `subagent` starts a background run in its own process, `subagent_status` returns its state. Texts quoted from the source are fixed.
+// Ralph: `subagent` starts a background run in its own process, `subagent_status` returns its state.
+// Texts quoted from the source are fixed.
 import { z } from 'zod';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';

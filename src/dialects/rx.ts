@@ -1,5 +1,5 @@
-// rx: `subagent` delegates within hard limits and returns the same result shape for success and failure. Texts quoted from the source are
-// fixed.
+// rx: `subagent` delegates within hard limits and returns the same result shape for success and failure.
+// Texts quoted from the source are fixed.
 import { z } from 'zod';
 import type { Artifact } from '../contract/artifact.ts';
 import type { ErrorInfo } from '../contract/error.ts';

@@ -1,5 +1,5 @@
-// XZatoma: `subagent` nests to two levels, filters tools and asks for a summary with a second prompt; `parallel_subagent` runs several at the
-// same time. Texts quoted from the source are fixed.
+// XZatoma: `subagent` nests to two levels, filters tools and asks for a summary with a second prompt; `parallel_subagent` runs
+// several at the same time. Texts quoted from the source are fixed.
 import { z } from 'zod';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';

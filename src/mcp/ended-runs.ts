@@ -11,7 +11,7 @@ export interface EndedRunsBlock {
   runIds: string[];
 }
 
-/** With a tool to read reports by run id (`reader`) one line per run is enough. Without one the block holds as many whole reports as fit. */
+/** With a tool to read reports by run id (`reader`), each run gets one line. Without one the block holds as many whole reports as fit. */
 export function formatEndedRuns(outcomes: Outcome[], reader: string | null, maxBytes: number): EndedRunsBlock | null {
   if (outcomes.length === 0) return null;
   const entries = reader === null ? formatReports(outcomes, maxBytes) : outcomes.slice(0, maxLines).map(formatLine);

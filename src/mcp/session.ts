@@ -1,4 +1,4 @@
-// One client's session: its tool calls, the client run that it delegates from, and which ended runs it has been told about.
+// One client's session: its tool calls, the client run that it delegates from, and which ended runs were reported to it.
 //
 //  1. A tool call never rejects: whatever goes wrong is an error result.
 //  2. The client run is created at the first call that needs one. A refused call creates nothing.

@@ -60,7 +60,7 @@ function takeFirstSentence(text: string): string {
 
 const maxNesting = 64;
 
-/** The parsed input of a call, or a sentence that says what is wrong with its arguments. */
+/** The parsed input of a call, or a sentence about the problem of its arguments. */
 export function parseArguments(tool: DialectTool, given: unknown): { ok: true; input: unknown } | { ok: false; problem: string } {
   const args = given ?? {};
   if (typeof args !== 'object' || Array.isArray(args)) return { ok: false, problem: 'the arguments must be an object' };

@@ -1,5 +1,5 @@
 /**
- * A clock that a test moves by hand. Time stands still otherwise, and no real timer is used.
+ * A clock that only the test moves. No real timer is used.
  *
  *  1. Timers fire in the order of their due times; timers with the same due time in the order in which they were set.
  *  2. Between two timers all pending promise callbacks run.

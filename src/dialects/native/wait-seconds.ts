@@ -1,3 +1,4 @@
+// The parameter for waiting times.
 import { z } from 'zod';
 import { maxMs } from '../../contract/limits.ts';
 

@@ -64,8 +64,8 @@ function createProgress(session: SubSession, partType: SubSessionProgress['partT
 }
 
 /**
- * Converts the events of a tree (`run.events({ tree: true })`). Progress is delayed by at most 16 ms, and text of one subagent that arrives in
- * that time is joined. Other events are delivered immediately, after the progress before them.
+ * Converts the events of a tree (`run.events({ tree: true })`). Progress is delayed by at most 16 ms, and text of one subagent that
+ * arrives in that time is joined. Other events are delivered immediately, after the progress before them.
  */
 export async function* subSessionEvents(
   events: AsyncIterable<Fact | Delta>,

@@ -1,3 +1,4 @@
+// Files and memories in the first message of a subagent.
 import type { FirstMessage } from '../../ports/dialect.ts';
 
 /** Files and memories for the end of the first message. The source has neither, but a brief from a program may; empty without them. */

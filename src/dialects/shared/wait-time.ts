@@ -1,3 +1,4 @@
+// How long a delegation tool waits for runs.
 import type { DialectContext } from '../../ports/dialect.ts';
 
 /** Shorter than the 60 s after which MCP clients give up a call. */

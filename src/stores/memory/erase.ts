@@ -1,3 +1,4 @@
+// Erasing trees of a memory store.
 import { isLive } from '../../contract/run.ts';
 import type { EraseResult } from '../../ports/store.ts';
 import type { MemoryData, RunRecord } from './data.ts';

@@ -1,3 +1,4 @@
+// Reading facts and runs of a memory store.
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';

@@ -12,7 +12,7 @@ const warnPages = 16_000;
 const closeTimeoutMs = 2_000;
 
 /*
- * A passive checkpoint blocks nobody but leaves what is written in the meantime, so under steady load the log would never restart. The second
+ * A passive checkpoint blocks no connection but skips what is written in the meantime, so under steady load the log would never restart. The second
  * one makes the rest short, and `RESTART` then takes the write lock for what remains.
  */
 const source = `

@@ -1,5 +1,5 @@
 // Erases the data of trees permanently. Freed space is overwritten (`secure_delete`; connect.ts sets it for freed space inside pages), and the
-// write-ahead log, which still contains the old pages, is emptied as soon as nobody reads from it.
+// write-ahead log, which still contains the old pages, is emptied as soon as no connection reads from it.
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { RunRow } from '../../contract/run.ts';

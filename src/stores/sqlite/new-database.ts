@@ -66,7 +66,7 @@ export function assertNotLinked(path: string): void {
   );
 }
 
-/** SQLite would replay a journal with this name into the new database, whoever put it there. */
+/** SQLite would replay a journal with this name into the new database, even one from an untrusted source. */
 function assertNoLeftover(path: string): void {
   const journal = `${path}-journal`;
   // If the database exists by now, the journal belongs to the process that was faster.

@@ -1,3 +1,4 @@
+// The options of the SQLite store.
 import type { Crash } from '../../ports/crash.ts';
 
 /** Times in milliseconds. Tests shorten them. */
@@ -21,7 +22,7 @@ export interface SqliteOptions {
   /** `normal` survives a crash of the process, `full` also a loss of power. */
   durability?: 'normal' | 'full';
   /**
-   * Milliseconds on a clock that all processes of this machine share and that nobody sets. Heartbeats use it.
+   * Milliseconds on a clock that all processes of this machine share and that is never set. Heartbeats use it.
    * Default: the time since the machine started.
    */
   now?: () => number;

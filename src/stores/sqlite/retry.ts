@@ -1,3 +1,4 @@
+// Retrying while the database is locked.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isBusy } from './errors.ts';
 

@@ -1,3 +1,4 @@
+// Reading long results without blocking the event loop.
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { CompiledQuery } from 'kysely';

@@ -1,5 +1,5 @@
-// Wakes the owner of a tree when another process gives it an order. Each store with a lease listens on a Unix socket; whoever writes an order
-// sends one byte to it. Any of this may fail: polling (see watch.ts) finds the order within 250 ms.
+// Wakes the owner of a tree when another process gives it an order. Each store with a lease listens on a Unix socket; the process that
+// writes the order sends one byte to it. Any of this may fail: polling (see watch.ts) finds the order within 250 ms.
 //
 // The database may come from an untrusted source, so it holds only the socket's name. The directory is always our own.
 import { randomBytes } from 'node:crypto';

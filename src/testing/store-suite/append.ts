@@ -1,3 +1,4 @@
+// `append`: all or nothing for each unit, and the reasons to refuse one.
 import { describe, expect, it } from 'vitest';
 import type { RunRow } from '../../contract/run.ts';
 import type { WrittenFact } from '../../ports/store.ts';

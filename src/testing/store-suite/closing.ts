@@ -1,3 +1,4 @@
+// `close`: every later call is rejected.
 import { expect, it } from 'vitest';
 import { a, at, createHash, createOrder, createRootUnit, type GetContext } from './fixtures.ts';
 

@@ -1,3 +1,4 @@
+// `erase`, `weigh`, `reclaim` and `trail`: what erasing removes and what it keeps.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredFact } from '../../contract/fact.ts';
 import type { Store } from '../../ports/store.ts';

@@ -1,3 +1,4 @@
+// `claim`, `release` and `holders`: at most one living owner per tree, and fencing of the previous one.
 import { describe, expect, it } from 'vitest';
 import { a, accepted, b, c, createFacts, createOrder, createRootUnit, createUnit, fenced, type GetContext } from './fixtures.ts';
 

@@ -1,3 +1,4 @@
+// `order`, `orders`, `dropOrders` and `watch`: orders reach the owner of their tree.
 import { describe, expect, it } from 'vitest';
 import { a, b, c, conflict, createFacts, createOrder, createRootUnit, createUnit, type GetContext } from './fixtures.ts';
 

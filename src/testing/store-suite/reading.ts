@@ -1,3 +1,4 @@
+// `facts`, `runs`, `run` and `blob`: filters, order and paging.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Store } from '../../ports/store.ts';
