@@ -4,11 +4,10 @@ import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { Decision, Grant } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
-import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
-import type { Client, StartOptions } from '../kernel/runtime.ts';
+import type { BriefOptions, Client, ClientOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Erasing } from '../records/erase.ts';
 import type { Fork } from '../records/fork.ts';
@@ -16,24 +15,12 @@ import type { Transfer } from '../records/transfer.ts';
 import type { Proofs } from '../records/verify.ts';
 import type { EventOptions } from './events.ts';
 
-/** What happens live in this process: facts once they are durable, and deltas. */
+export type { RunHandle } from '../kernel/runtime.ts';
+
+/** Live events of this process: facts once they are durable, and deltas. */
 export type LiveEvent = Fact | Delta;
 
-/** A run of this process. */
-export interface Handle {
-  id: string;
-  /** Never rejects for an agent's failure; rejects only when the store broke or another process took the tree over. */
-  outcome: Promise<Outcome>;
-  /** Resolves when the request is in the journal. */
-  cancel(reason: string): Promise<void>;
-  /** `rules` narrow it, and everything below it, from now on. */
-  send(text: string, from?: string, rules?: string[]): Promise<void>;
-  /** It takes no further step until it is resumed, told something or stopped. */
-  pause(reason: string): void;
-  resume(): void;
-}
-
-/** One line of `ps`: keys in the order in which they are printed. `interrupted`: the process that drove it is gone. */
+/** One row of `ps`; keys are in print order. `interrupted`: the process that drove it is gone. */
 export interface RunView {
   runId: string;
   parentId: string | null;
@@ -48,31 +35,31 @@ export interface RunView {
   costUsd: number | null;
   startedAt: string | null;
   endedAt: string | null;
-  /** Whether a living process goes on with it. Not printed: `status` says it for people. */
+  /** Whether a living process drives it. Not printed; `status` shows it. */
   driven: boolean;
 }
 
-/** `brief`, `grant` and `outcome` are null where the run was erased, and `outcome` while it lives. */
+/** `brief`, `grant` and `outcome` are null for an erased run; `outcome` also while the run is live. */
 export interface RunDetail extends RunView {
   brief: Brief | null;
   grant: Grant | null;
-  /** The MCP servers that the agent of an unfinished run brought along when that was created. */
+  /** MCP servers defined by the agent of an unfinished run, as pinned. */
   servers: Record<string, McpServer>;
   outcome: Outcome | null;
-  /** Where what its tools and children told comes from, as far as that is not to be trusted. */
+  /** Untrusted sources of what its tools and children reported. */
   taint: string[];
-  /** When what it said was erased, where it was. */
+  /** When its content was erased. */
   erasedAt?: string;
   children: RunView[];
 }
 
-/** `asked`: the request is in the journal of a living owner. `ended`: nobody drove the run, so it was ended here. `already`: it had ended. */
+/** `asked`: the process that drives it has recorded the request. `ended`: no process drove it, so it was ended here. `already`: it had ended. */
 export interface Cancelled {
   runId: string;
   result: 'asked' | 'ended' | 'already';
 }
 
-/** A call that waits for somebody's word. `hash` stands for what was shown and will be executed. */
+/** A call that waits for approval. `hash` identifies what was shown and will be executed. */
 export interface Question {
   id: string;
   runId: string;
@@ -96,69 +83,69 @@ export interface Interrupted {
   kind: RunRow['kind'];
   label: string | null;
   agent: string | null;
-  /** Whose tools its runs have: only a runtime of the same dialect can go on with it. */
+  /** The dialect of its delegation tools. */
   dialect: string;
   /** Runs of it that have not ended. */
   open: number;
 }
 
-/** The one surface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
+/** The one interface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
 export interface Api extends Proofs, Transfer, Erasing {
-  /** Admits the brief and starts a root run in this process. Rejects with the refusal where it is not admitted. */
-  start(brief: unknown, options?: StartOptions): Promise<Handle>;
-  /** What to say to whoever wants this done where there is no model to do it; null where there is one. */
+  /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
+  start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
+  /** Advice for a brief that has no model to run it; null if it has one. */
   advise(brief: { model?: string | undefined; agent?: string | undefined }): Promise<string | null>;
-  /** Turns an id, its unique beginning or `last` into an id. */
+  /** Resolves an id, a unique prefix of one, or `last`. */
   find(id: string): Promise<string>;
   ps(options: { all: boolean }): Promise<RunView[]>;
   show(id: string): Promise<RunDetail>;
-  /** `tree`: with everything below the run. `after`: from the fact behind the one at this position. Of an erased run what is left. */
+  /** `tree`: with all descendants. `after`: only facts after this position. For an erased run: what remains. */
   logs(id: string, options?: { tree?: boolean; after?: string }): Promise<(StoredFact | ErasedFact)[]>;
-  /** Facts as they come, from the first; ends when the run has ended. Sees runs of other processes too. */
+  /** Facts from the first on, as they are recorded by any process; ends with the run. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
-  /** Rejects with `erased` where an outcome is gone. Resolves when all (or any) have ended; with `any`, runs not ended are null. */
+  /** Resolves when all (or any) have ended; with `any`, unended runs are null. Rejects with `erased` for an erased run. */
   wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
   /** Oldest first. */
   interrupted(): Promise<Interrupted[]>;
   /**
-   * Goes on with an interrupted tree in this process, and gives its runs, the root first. `patient`: what is paused until a time to come stays so until then. Rejects with `fenced` where another process has it,
-   * and with `unknown_dialect` where it is another dialect's.
+   * Continues an interrupted tree in this process and gives its runs, the root first. `patient`: pauses with a later end stay. Rejects with `fenced` if
+   * another process drives it, and with `unknown_dialect` if its dialect is not available.
    */
-  resume(rootId: string, options?: { patient: boolean }): Promise<Handle[]>;
-  /** Holds live runs back at their next step; resolves when that is in the journal. `already`: it has ended, or nobody drives it. */
+  resume(rootId: string, options?: { patient: boolean }): Promise<RunHandle[]>;
+  /** Pauses live runs at their next step; resolves when the pauses are recorded. `already`: it has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
-  /** Lets a run of a living process go on that is paused, or about to be; false where it was neither. */
+  /** Ends the pause of a driven run, or withdraws one that has not begun; false if it was not paused. */
   release(id: string): Promise<boolean>;
-  /** Leaves what this process drives for another one to go on with. */
+  /** Leaves what this process drives for another one to continue. */
   drain(reason: string): Promise<void>;
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;
-  /** Steers a live run of any process; a finished one is asked a follow-up by a new run of this process. */
+  /** Sends a message to a live run of any process; a finished run gets a follow-up, as a new run of this process. */
   message(
     id: string,
     text: string,
-    /** Narrow the run and everything below it from now on. */
+    /** They narrow the run and its descendants from now on. */
     options?: { rules?: string[] },
-  ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: Handle }>;
-  /** Calls of live runs of any process that wait for somebody's word, the oldest first. */
+  ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: RunHandle }>;
+  /** Calls of live runs, of any process, that wait for approval; oldest first. */
   questions(): Promise<Question[]>;
   /**
-   * Answers one, by its id or by that of a run that asks but one thing. `kept`: nobody drives the run; the answer counts when somebody goes
-   * on with it. `late`: it was answered otherwise, or its run has ended.
+   * Answers a question by its id, or by the id of a run with exactly one question. `kept`: no process drives the run; the answer counts when one
+   * resumes it. `late`: it was answered otherwise, expired, or its run has ended.
    */
   answer(
     id: string,
     answer: { allowed: boolean; always?: boolean; reason?: string; by?: string },
   ): Promise<{ question: Question; result: 'answered' | 'kept' | 'late' }>;
-  /** A new run of this process from a recorded turn of another; rejects with `not_continuable` where that turn is not there or not over. */
-  fork(id: string, fork: Fork): Promise<Handle>;
+  /** Starts a run from a recorded turn of another run. Rejects with `not_continuable` if there is no such turn or it is not over. */
+  fork(id: string, fork: Fork): Promise<RunHandle>;
   agents(): Agent[];
-  /** Facts and deltas of a run, for a reader in this process; ends with the run. */
+  /** Facts and deltas of a run; deltas only for runs of this process. Ends with the run. */
   events(id: string, options?: EventOptions): AsyncIterable<StoredFact | Delta>;
-  /** The contract of the delegation tools, for front-ends that offer them. */
+  /** The default dialect, for front-ends that offer its tools. */
   dialect: Dialect;
-  /** Somebody who delegates from outside: a root without a model. */
-  client(options?: { label?: string; limits?: LimitsGiven }): Promise<Client>;
-  /** Live events of this process. A listener that throws is left out from then on. */
+  /** Opens a client: a root run without a model, for somebody who delegates from outside. */
+  client(options?: ClientOptions): Promise<Client>;
+  /** Live events of this process. A listener that throws is removed. */
   watch(listener: (event: LiveEvent) => void): () => void;
   /** Cancels what still runs here, waits for it, and closes the store. */
   close(): Promise<void>;

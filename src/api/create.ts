@@ -4,10 +4,9 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
-import { assertKept } from '../kernel/history.ts';
-import { isoOf } from '../kernel/journal.ts';
-import { serversThen } from '../kernel/pinned.ts';
-import type { Runtime } from '../kernel/runtime.ts';
+import { assertNotErased } from '../kernel/history.ts';
+import { pinnedServers } from '../kernel/pinned-agent.ts';
+import type { RunHandle, Runtime } from '../kernel/runtime.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Dialect } from '../ports/dialect.ts';
@@ -19,13 +18,14 @@ import { findRun } from '../records/find-run.ts';
 import { forkBrief } from '../records/fork.ts';
 import { createTransfer } from '../records/transfer.ts';
 import { createProofs } from '../records/verify.ts';
-import type { Api, Handle, Interrupted, RunDetail, RunView } from './api.ts';
+import { msToIso } from '../text/instant.ts';
+import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createSteer } from './steer.ts';
 
-/** As the fold of a run has it, from the facts that say it. */
-function taintOf(facts: Fact[]): string[] {
+/** The taint of a run, from the few facts that carry it. */
+function factsToTaint(facts: Fact[]): string[] {
   const all = facts.flatMap((fact) => {
     if (fact.type === 'tool.finished') return fact.data.taint;
     if (fact.type === 'run.started') return fact.data.taint ?? [];
@@ -34,9 +34,9 @@ function taintOf(facts: Fact[]): string[] {
   return [...new Set(all)].sort();
 }
 
-/** A command that ends a run whose process is gone holds the tree for a moment: that is waited for. */
+/** A command that ends an interrupted run holds the tree for a moment, so a refused claim is retried. */
 const resumeTries = 6;
-const resumeAgainMs = 100;
+const resumeRetryMs = 100;
 
 export interface ApiOptions {
   store: Store;
@@ -44,10 +44,10 @@ export interface ApiOptions {
   ids: Ids;
   catalog: Catalog;
   dialect: Dialect;
-  /** Made at the first run that this process drives. */
+  /** Called when this process first drives a run. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
-  /** Takes away what is kept of an erased tree outside the store. */
+  /** Removes what is kept of an erased tree outside the store. */
   forget?: Forget;
 }
 
@@ -58,15 +58,15 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   function drive(): Promise<Runtime> {
     running ??= runtime().then((made) => {
       made.listen((event) => {
-        for (const listener of listeners) tell(listener, event);
+        for (const listener of listeners) notify(listener, event);
       });
       return made;
     });
     return running;
   }
 
-  /** A front-end that throws is left out from then on; the others still hear. */
-  function tell(listener: (event: Fact | Delta) => void, event: Fact | Delta): void {
+  /** A listener that throws is removed; the others still get the event. */
+  function notify(listener: (event: Fact | Delta) => void, event: Fact | Delta): void {
     try {
       listener(event);
     } catch {
@@ -89,7 +89,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     const facts = await store.facts({ runId: row.runId, types: ['run.started', 'run.ended', 'tool.finished', 'child.ended'] });
     const fact = row.erasedAt === undefined ? await createdOf(row.runId) : null;
     const created = fact?.data ?? null;
-    const servers = fact && row.endedAt === null ? await serversThen(fact, store) : {};
+    const servers = fact && row.endedAt === null ? await pinnedServers(fact, store) : {};
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const [view] = await views([row]);
     const children = await views(await store.runs({ parentId: row.runId, order: 'oldest' }));
@@ -98,7 +98,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       ...(view as RunView),
       ...said,
       servers,
-      taint: taintOf(facts),
+      taint: factsToTaint(facts),
       ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }),
       children,
     };
@@ -106,7 +106,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
 
   async function outcomeOf(runId: string): Promise<Outcome | null> {
     const [fact] = await store.facts({ runId, types: ['run.ended'] });
-    if (!fact) assertKept((await store.run(runId)) as RunRow);
+    if (!fact) assertNotErased((await store.run(runId)) as RunRow);
     return fact?.type === 'run.ended' ? fact.data.outcome : null;
   }
 
@@ -134,16 +134,13 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     );
   }
 
-  async function resume(rootId: string, options?: { patient: boolean }): Promise<Handle[]> {
-    const { dialect: of } = (await createdOf(rootId)).data;
-    if (of !== dialect.name)
-      throw new RetinueError('unknown_dialect', `run ${rootId} was delegated with the dialect ${of}, and this is ${dialect.name}`);
+  async function resume(rootId: string, options?: { patient: boolean }): Promise<RunHandle[]> {
     const runtime = await drive();
     for (let tries = 1; ; tries++) {
       const resumed = await runtime.resume(rootId, 'retinue resume', options);
       if (resumed.ok) return resumed.handles;
       if (tries === resumeTries) throw new RetinueError('fenced', `run ${rootId} is driven by process ${resumed.pid}`);
-      await new Promise<void>((resolve) => clock.at(clock.monotonic() + resumeAgainMs, resolve));
+      await new Promise<void>((resolve) => clock.at(clock.monotonic() + resumeRetryMs, resolve));
     }
   }
 
@@ -160,7 +157,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     ...createSteer({ store, clock, ids, listeners, drive, running: () => running }),
     ...createProofs(store),
     ...createTransfer(store),
-    ...createErasing(store, { now: () => isoOf(clock.now()), ...(forget ? { forget } : {}) }),
+    ...createErasing(store, { now: () => msToIso(clock.now()), ...(forget ? { forget } : {}) }),
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
       yield* runEvents(await rowOf(id), options, { store, listeners });

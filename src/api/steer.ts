@@ -1,46 +1,42 @@
-// Steering runs of any process: cancel, pause, go on, a message, an answer. A run of this process is told directly; another's gets an order,
-// and the fact that answers the order is waited for.
+// Steers runs of any process: cancel, pause, resume, message, answer. Runs of this process are steered directly; others get an order, and the fact that
+// the order causes is waited for.
 import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactType, StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
-import { followUp, loadState } from '../kernel/history.ts';
-import { isoOf, msOf } from '../kernel/journal.ts';
-import { endOrphan } from '../kernel/orphan.ts';
+import { followUpBrief, loadState } from '../kernel/history.ts';
+import { endInterruptedRun } from '../kernel/interrupted.ts';
 import type { RunHandle, Runtime } from '../kernel/runtime.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
 import { findRun } from '../records/find-run.ts';
 import { followUpAsRoot } from '../records/fork.ts';
+import { isoToMs, msToIso } from '../text/instant.ts';
 import type { Api, Cancelled, Question } from './api.ts';
 import { changes } from './follow.ts';
 import { findQuestion, openQuestions } from './questions.ts';
 
-/** How often a command that waits for another process looks whether that is still there. */
+/** How often a command that waits for another process checks that it is still alive. */
 const ownerCheckMs = 1000;
 
-export interface SteerGround {
+export interface SteerDeps {
   store: Store;
   clock: Clock;
   ids: Ids;
   listeners: Set<(event: Fact | Delta) => void>;
   drive(): Promise<Runtime>;
-  /** What this process drives, where it drives anything. */
+  /** The runtime of this process, if it drives anything. */
   running(): Promise<Runtime> | null;
 }
 
 type Steer = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'questions' | 'answer'>;
 
-export function createSteer({ store, clock, ids, listeners, drive, running }: SteerGround): Steer {
-  async function ownOf(runId: string): Promise<RunHandle | null> {
+export function createSteer({ store, clock, ids, listeners, drive, running }: SteerDeps): Steer {
+  async function findLive(runId: string): Promise<RunHandle | null> {
     return (await running())?.live(runId) ?? null;
-  }
-
-  async function lastOf(runId: string): Promise<string | undefined> {
-    return (await store.facts({ runId })).at(-1)?.position;
   }
 
   async function isDriven({ rootId }: RunRow): Promise<boolean> {
@@ -49,18 +45,18 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
 
   async function order(row: RunRow, kind: Order['kind'], text: string, more: Pick<Order, 'rules' | 'call'> = {}): Promise<string> {
     const id = ids.orderId();
-    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, text, ...more, at: isoOf(clock.now()) });
+    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, text, ...more, at: msToIso(clock.now()) });
     return id;
   }
 
   /**
-   * Waits until the run has such a fact. `ended`: it ended without one. `gone`: the process that should have heard the order drives
-   * nothing any more; that makes no sign, so it is looked at once a second.
+   * Waits until the run has such a fact, newer than `row`. `ended`: it ended without one. `gone`: the process that should apply the order no longer drives
+   * the run; a dead process sends no signal, so this is checked once a second.
    */
   async function untilFact(
     row: RunRow,
     type: FactType,
-    { after, is = () => true }: { after: string | undefined; is?(fact: StoredFact): boolean },
+    isWanted: (fact: StoredFact) => boolean = () => true,
   ): Promise<'there' | 'ended' | 'gone'> {
     const look = new AbortController();
     let endTimer = () => {};
@@ -71,8 +67,8 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void check().catch(() => look.abort()));
     try {
       for await (const _ of changes({ store, listeners, signal: look.signal })) {
-        const facts = await store.facts({ runId: row.runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
-        if (facts.some((fact) => fact.type === type && is(fact))) return 'there';
+        const facts = (await store.facts({ runId: row.runId, types: [type, 'run.ended'] })).filter((fact) => fact.seq > row.lastSeq);
+        if (facts.some((fact) => fact.type === type && isWanted(fact))) return 'there';
         if (facts.some((fact) => fact.type === 'run.ended')) return 'ended';
       }
       return 'gone';
@@ -87,26 +83,24 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     refuseClient(row, 'pause');
     const { runId } = row;
     if (!isLive(row.status) || row.status === 'paused' || !(await isDriven(row))) return { runId, result: 'already' };
-    const after = await lastOf(runId);
-    const own = await ownOf(runId);
+    const own = await findLive(runId);
     if (own) own.pause(reason);
     else await order(row, 'pause', reason);
-    return { runId, result: (await untilFact(row, 'run.paused', { after })) === 'there' ? 'paused' : 'already' };
+    return { runId, result: (await untilFact(row, 'run.paused')) === 'there' ? 'paused' : 'already' };
   }
 
   async function cancelOne(id: string, reason: string): Promise<Cancelled> {
     const row = await findRun(id, store);
     const { runId } = row;
     if (!isLive(row.status)) return { runId, result: 'already' };
-    const own = await ownOf(runId);
+    const own = await findLive(runId);
     if (own) {
       await own.cancel(reason, 'the user');
       return { runId, result: 'asked' };
     }
     if (!(await isDriven(row)) && (await endHere(row, reason))) return { runId, result: 'ended' };
-    const after = await lastOf(runId);
     await order(row, 'cancel', reason);
-    if ((await untilFact(row, 'cancel.asked', { after })) !== 'gone') return { runId, result: 'asked' };
+    if ((await untilFact(row, 'cancel.asked')) !== 'gone') return { runId, result: 'asked' };
     return (await endHere(row, reason)) ? { runId, result: 'ended' } : cancelOne(id, reason);
   }
 
@@ -114,39 +108,40 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     const here = await running();
     const owner = here ? here.owner : await store.open();
     try {
-      return await endOrphan(row, { reason, by: 'the user', code: 'cancelled' }, { store, owner, clock });
+      return await endInterruptedRun(row, { reason, by: 'the user', code: 'cancelled' }, { store, owner, clock });
     } finally {
       if (!here) await store.release(owner);
     }
   }
 
-  /** A child that is asked a follow-up by its owner has no more rights or budget than it had under its parents. */
-  async function goingOn(row: RunRow, text: string, rules: string[]): Promise<Brief> {
+  /** A follow-up to a child gets no more rights or budget than the child had under its parents. */
+  async function createFollowUp(row: RunRow, text: string, rules: string[]): Promise<Brief> {
     const brief =
-      row.parentId === null ? followUp(await loadState(row.runId, store), text) : await followUpAsRoot(row.runId, { task: text }, store);
+      row.parentId === null
+        ? followUpBrief(await loadState(row.runId, store), text)
+        : await followUpAsRoot(row.runId, { task: text }, store);
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 
   async function answerOne(question: Question, given: Parameters<Api['answer']>[1]): ReturnType<Api['answer']> {
     const { runId, turn, index, hash } = question;
     const { allowed, always = false, reason = '', by = 'the user' } = given;
-    if (clock.now() >= msOf(question.expiresAt)) return { question, result: 'late' };
-    const own = await ownOf(runId);
+    if (clock.now() >= isoToMs(question.expiresAt)) return { question, result: 'late' };
+    const own = await findLive(runId);
     if (own) return { question, result: (await own.answer({ turn, index, hash }, { allowed, by, always, reason })) ? 'answered' : 'late' };
     const row = await findRun(runId, store);
-    const after = await lastOf(runId);
     const id = await order(row, allowed ? 'approve' : 'refuse', reason, { call: { turn, index, hash, always } });
-    // The order stays: whoever goes on with the run finds it.
+    // The order stays for the process that resumes the run.
     if (!(await isDriven(row))) return { question, result: 'kept' };
     let answers: string | undefined;
-    const is = (fact: StoredFact) => {
+    const isAnswer = (fact: StoredFact) => {
       const isIt = fact.type === 'approval.answered' && fact.data.turn === turn && fact.data.index === index;
       if (isIt) answers = fact.data.order;
       return isIt;
     };
-    const heard = await untilFact(row, 'approval.answered', { after, is });
+    const heard = await untilFact(row, 'approval.answered', isAnswer);
     if (heard === 'gone') return { question, result: 'kept' };
-    // Somebody else may have been first, with another answer.
+    // Another answer may have been first.
     return { question, result: heard === 'there' && answers === id ? 'answered' : 'late' };
   }
 
@@ -155,19 +150,18 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     cancel: (given, reason) => Promise.all(given.map((id) => cancelOne(id, reason))),
     async release(id) {
       const row = await findRun(id, store);
-      const own = await ownOf(row.runId);
-      const after = await lastOf(row.runId);
+      const own = await findLive(row.runId);
       if (own) own.resume('the user');
       else await order(row, 'resume', '');
-      // A pause that is not in effect yet is taken back without a fact.
+      // A pause that has not begun is withdrawn without a fact.
       if (row.status !== 'paused') return false;
-      return (await untilFact(row, 'run.resumed', { after })) === 'there';
+      return (await untilFact(row, 'run.resumed')) === 'there';
     },
     async message(id, text, { rules = [] } = {}) {
       const row = await findRun(id, store);
       refuseClient(row, 'send messages to');
-      if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(await goingOn(row, text, rules)) };
-      const own = await ownOf(row.runId);
+      if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(await createFollowUp(row, text, rules)) };
+      const own = await findLive(row.runId);
       if (own) {
         await own.send(text, 'the user', rules);
         return { kind: 'sent' };
@@ -175,15 +169,14 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
       if (!(await isDriven(row)))
         throw new RetinueError(
           'parent_ended',
-          `run ${row.runId} was interrupted: the process that drove it is gone, so nobody can hear the message`,
+          `run ${row.runId} was interrupted, so it cannot get the message; resume it first with \`retinue resume ${row.runId}\``,
         );
-      const after = await lastOf(row.runId);
       const given = await order(row, 'message', text, rules.length === 0 ? {} : { rules });
-      const is = (fact: StoredFact) => fact.type === 'message.received' && fact.data.order === given;
-      const heard = await untilFact(row, 'message.received', { after, is });
+      const isMessage = (fact: StoredFact) => fact.type === 'message.received' && fact.data.order === given;
+      const heard = await untilFact(row, 'message.received', isMessage);
       if (heard === 'there') return { kind: 'sent' };
-      if (heard === 'gone') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it could hear the message`);
-      throw new RetinueError('parent_ended', `run ${row.runId} ended before it could hear the message; send it again to ask a follow-up`);
+      if (heard === 'gone') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it got the message`);
+      throw new RetinueError('parent_ended', `run ${row.runId} ended before it got the message; send it again as a follow-up`);
     },
     questions: () => openQuestions(store),
     answer: async (id, given) => answerOne(await findQuestion(id, store), given),

@@ -1,4 +1,4 @@
-import type { Api, Handle } from '../api/api.ts';
+import type { Api, RunHandle } from '../api/api.ts';
 import { isRetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { createAsker } from './asker.ts';
@@ -22,9 +22,9 @@ export interface Manner {
  * Starts a run, shows it until it has ended, prints its outcome and gives the exit code; null where `start` started none.
  * Ctrl-C cancels the tree; a request to leave pauses it for another process, unless it ends with this one. A second one leaves at once.
  */
-export async function attend(io: Io, api: Api, manner: Manner & { start(): Promise<Handle | null> }): Promise<number | null> {
+export async function attend(io: Io, api: Api, manner: Manner & { start(): Promise<RunHandle | null> }): Promise<number | null> {
   const progress = progressFor(io, manner);
-  let handle: Handle | null = null;
+  let handle: RunHandle | null = null;
   let stopped: Stop | null = null;
   let endWait = () => {};
   const stop = (why: Stop) => {
@@ -57,7 +57,7 @@ export async function attend(io: Io, api: Api, manner: Manner & { start(): Promi
     progress.end(outcome);
   }
   if (outcome === null) {
-    io.err(`retinue: run ${shortId((handle as Handle).id)} is paused; \`retinue resume\` goes on with it\n`);
+    io.err(`retinue: run ${shortId((handle as RunHandle).id)} is paused; \`retinue resume\` goes on with it\n`);
     return leftBy('terminate');
   }
   print(io, outcome, manner);
@@ -102,7 +102,7 @@ export async function unlessPaused(outcome: Promise<Outcome>): Promise<Outcome |
 
 const cancelTexts: Record<Stop, string> = { interrupt: 'interrupted', terminate: leavingText, closed: 'output closed' };
 
-function cancel(handle: Handle, why: Stop, progress: Progress): void {
+function cancel(handle: RunHandle, why: Stop, progress: Progress): void {
   handle.cancel(cancelTexts[why]).catch((error: unknown) => {
     progress.note(`retinue: could not cancel: ${cleanLine(String((error as Error)?.message ?? error))}\n`);
   });

@@ -8,9 +8,6 @@ import { Hash, Instant, RunId } from './ids.ts';
 import type { Json } from './json.ts';
 import { Outcome } from './outcome.ts';
 
-/** Version of the facts' form; readers refuse a later one. */
-export const factVersion = 1;
-
 /** What a model call is for. `wrap-up` is the last word at a limit; `summary` a second prompt after the work is done. */
 export const Purpose = z.enum(['turn', 'wrap-up', 'summary']);
 export type Purpose = z.infer<typeof Purpose>;
@@ -49,8 +46,10 @@ export const factData = {
     /** Earlier messages of the run that this one continues. */
     history: Hash.nullable(),
     deadline: Instant.nullable(),
-    /** Of the conversation that it goes on with; absent where there is none. */
+    /** Of the conversation that it continues; absent if it has none. */
     taint: z.array(z.string()).optional(),
+    /** The tool that reads the rest of a child's cut text, if the run's dialect has one. Since version 2. */
+    reader: z.string().optional(),
   }),
   'model.asked': z.strictObject({
     turn: z.int(),
@@ -163,6 +162,19 @@ export const factData = {
 };
 
 export type FactType = keyof typeof factData;
+
+/** The newest version of each fact type that this program reads; types that are not listed have version 1 only. */
+const newestVersions: { [T in FactType]?: number } = { 'run.started': 2 };
+
+export function newestFactVersion(type: FactType): number {
+  return newestVersions[type] ?? 1;
+}
+
+/** The version to write: as low as the data allows, so that older programs can still read what they understand. */
+export function factVersionOf(draft: Draft): number {
+  return draft.type === 'run.started' && draft.data.reader !== undefined ? 2 : 1;
+}
+
 export const factTypes = Object.keys(factData) as FactType[];
 export type FactData = { [T in FactType]: z.infer<(typeof factData)[T]> };
 

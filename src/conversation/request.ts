@@ -1,14 +1,13 @@
-// The conversation of a run: entries made from facts, and the request that a model gets made from the entries. Pure.
+// The conversation of a run as entries, and model requests built from entries. Pure.
 //
-// The list of entries only grows, so that a provider's cache of the beginning keeps working; the one exception is a pruned tool result,
-// which is a fact of its own.
+// The list of entries only grows, so provider caches of its beginning keep working. Pruned tool results are the one exception, and a fact.
 import type { JSONSchema7, LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { ContentPart } from '../contract/content.ts';
 import type { FactData, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
-import { childEndedText, messageText, wrapUpText } from './texts.ts';
+import type { LoopVersion } from './loop-texts.ts';
 
 export interface CallState {
   turn: number;
@@ -16,12 +15,12 @@ export interface CallState {
   callId: string;
   tool: string;
   arguments: Json;
-  /** The provider's own about the call: goes back with the call and with its result. */
+  /** Provider metadata: returned with the call and with its result. */
   meta: JsonObject | undefined;
   rejected: FactData['tool.asked']['rejected'];
   idempotent: boolean;
   waits: boolean;
-  /** The word that the call waits for or waited for; null where no rule asked for one. */
+  /** The approval that the call needs or needed; null if no rule asks for one. */
   approval: { hash: string; expiresAt: string; subjects: string[]; answer: FactData['approval.answered'] | null } | null;
   finished: FactData['tool.finished'] | null;
   pruned: boolean;
@@ -34,47 +33,47 @@ export type Entry =
 
 export type InboxItem = { kind: 'message'; from: string; text: string } | { kind: 'child'; childId: string; outcome: Outcome };
 
-/** What waits for the next model call. */
+/** What the next model call adds to the conversation. */
 export interface Pending {
   calls: CallState[];
   dropped: number;
   inbox: InboxItem[];
   nudge: string | null;
-  /** The tool that reads on where a child's text was cut. */
+  /** The tool that reads the rest of a child's cut text. */
   reader: string | null;
-  /** What the brief wants said at a limit, in the place of our own words. */
+  /** The brief's own prompt for the last answer; replaces the built-in wrap-up text. */
   lastPrompt: string | null;
 }
 
-/** What the next model call adds to the conversation after the last answer. */
-export function entriesForNextCall(pending: Pending, purpose: Purpose, cause: LimitCause | null): Entry[] {
+/** The entries that the next model call appends after the last answer. */
+export function entriesForNextCall(
+  pending: Pending,
+  { purpose, cause }: { purpose: Purpose; cause: LimitCause | null },
+  texts: LoopVersion,
+): Entry[] {
   const entries: Entry[] = [];
   if (pending.calls.length > 0) entries.push({ kind: 'results', calls: pending.calls });
-  const said: string[] = [];
-  if (pending.dropped > 0) said.push(droppedText(pending.dropped));
+  const notices: string[] = [];
+  if (pending.dropped > 0) notices.push(texts.callsDropped(pending.dropped));
   for (const item of pending.inbox)
-    said.push(item.kind === 'child' ? childEndedText(item.outcome, pending.reader) : messageText(item.from, item.text));
-  if (pending.nudge !== null) said.push(pending.nudge);
-  if (purpose === 'wrap-up' && cause) said.push(pending.lastPrompt ?? wrapUpText(cause));
-  if (said.length > 0) entries.push({ kind: 'user', text: said.join('\n\n') });
+    notices.push(item.kind === 'child' ? texts.childEnded(item.outcome, pending.reader) : texts.message(item.from, item.text));
+  if (pending.nudge !== null) notices.push(pending.nudge);
+  if (purpose === 'wrap-up' && cause) notices.push(pending.lastPrompt ?? texts.wrapUp(cause));
+  if (notices.length > 0) entries.push({ kind: 'user', text: notices.join('\n\n') });
   return entries;
 }
 
-function droppedText(dropped: number): string {
-  return `${dropped} more tool calls of your last answer were dropped, because it had too many. Ask again for what you still need.`;
-}
-
-/** The tool with which a model hands in a structured result. */
+/** The tool that submits a structured result. */
 export const submitTool = 'submit_result';
 
-/** A tool as it is pinned at the run's start and sent with each request. */
+/** A tool definition as pinned at the start of the run and sent with each request. */
 export interface ToolDefinition {
   name: string;
   description: string;
   inputSchema: JsonObject;
 }
 
-/** What stays the same over all requests of a run: texts that `run.started` pins by hash. */
+/** The parts that all requests of a run share: `run.started` pins them by hash. */
 export interface Pinned {
   system: string;
   systemHash: string;
@@ -87,7 +86,7 @@ export interface Pinned {
 export interface Request {
   options: LanguageModelV4CallOptions;
   hash: string;
-  /** Bytes of text in it; a third of that stands for the tokens where nothing better is known. */
+  /** Bytes of text. A third of it estimates the tokens. */
   bytes: number;
 }
 
@@ -100,12 +99,19 @@ interface Rendered {
 
 const rendered = new WeakMap<Entry, Rendered>();
 
+/** `texts`: of the run's loop version. */
+export interface RequestOptions {
+  purpose: Purpose;
+  maxOutputTokens: number | null;
+  texts: LoopVersion;
+}
+
 /**
- * The request of the entries. Its hash is over the canonical call options, with the system prompt, the tools, the history and each
- * message standing as their own hashes, so that a long conversation is not hashed again at every turn.
+ * Builds the request. Its hash covers the canonical call options; system prompt, tools, history and messages enter it as hashes of their own, so
+ * that a long conversation is not hashed again at every turn.
  */
-export function buildRequest(pinned: Pinned, entries: Entry[], call: { purpose: Purpose; maxOutputTokens: number | null }): Request {
-  const parts = entries.map(render);
+export function buildRequest(pinned: Pinned, entries: Entry[], call: RequestOptions): Request {
+  const parts = entries.map((entry) => render(entry, call.texts));
   const choice = call.purpose === 'turn' ? 'auto' : 'none';
   const { maxOutputTokens } = call;
   const hash = sha256(
@@ -139,45 +145,45 @@ function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
   return { type: 'function', name: tool.name, description: tool.description, inputSchema: tool.inputSchema as JSONSchema7 };
 }
 
-function render(entry: Entry): Rendered {
+function render(entry: Entry, texts: LoopVersion): Rendered {
   const pruned = entry.kind === 'results' ? entry.calls.filter((call) => call.pruned).length : 0;
   const known = rendered.get(entry);
   if (known && known.pruned === pruned) return known;
-  const message = toMessage(entry);
+  const message = entryToMessage(entry, texts);
   const text = canonical(message);
   const made = { message, hash: sha256(text), bytes: Buffer.byteLength(text), pruned };
   rendered.set(entry, made);
   return made;
 }
 
-/** Messages as another run goes on with them. */
-export function entriesToMessages(entries: Entry[]): LanguageModelV4Message[] {
-  return entries.map(toMessage);
+/** Messages for a run that continues this conversation. */
+export function entriesToMessages(entries: Entry[], texts: LoopVersion): LanguageModelV4Message[] {
+  return entries.map((entry) => entryToMessage(entry, texts));
 }
 
-/** With sorted keys, because messages are hashed as canonical JSON. */
-function toMessage(entry: Entry): LanguageModelV4Message {
+/** Keys are sorted because messages are hashed as canonical JSON. */
+function entryToMessage(entry: Entry, texts: LoopVersion): LanguageModelV4Message {
   if (entry.kind === 'user') return { content: [{ text: entry.text, type: 'text' }], role: 'user' };
-  if (entry.kind === 'assistant') return { content: entry.content.map(toPart), role: 'assistant' };
-  return { content: entry.calls.map(toResult), role: 'tool' };
+  if (entry.kind === 'assistant') return { content: entry.content.map(contentToPart), role: 'assistant' };
+  return { content: entry.calls.map((call) => callToResult(call, texts)), role: 'tool' };
 }
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
 type ResultPart = Extract<LanguageModelV4Message, { role: 'tool' }>['content'][number];
 
-function optionsOf(meta: JsonObject | undefined) {
+function metaToOptions(meta: JsonObject | undefined) {
   return meta === undefined ? {} : { providerOptions: meta as Record<string, JsonObject> };
 }
 
-function toPart(part: ContentPart): AssistantPart {
-  const options = optionsOf(part.meta);
+function contentToPart(part: ContentPart): AssistantPart {
+  const options = metaToOptions(part.meta);
   if (part.type === 'tool-call') {
     return { input: parseObject(part.input), ...options, toolCallId: part.callId, toolName: part.tool, type: 'tool-call' };
   }
   return { ...options, text: part.text, type: part.type };
 }
 
-/** Providers take back only objects as arguments; what does not parse goes back empty, and its result says what was wrong. */
+/** Providers accept only objects as arguments. Arguments that do not parse become `{}`; the call's result says what was wrong. */
 function parseObject(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
@@ -187,11 +193,9 @@ function parseObject(text: string): JsonObject {
   }
 }
 
-const prunedText = '[the result of this call was removed to make room; call the tool again if you need it]';
-
-function toResult(call: CallState): ResultPart {
-  const value = call.pruned ? prunedText : (call.finished?.output ?? '');
+function callToResult(call: CallState, texts: LoopVersion): ResultPart {
+  const value = call.pruned ? texts.resultPruned : (call.finished?.output ?? '');
   const failed = call.finished !== null && call.finished.status !== 'ok';
   const output = { type: failed ? ('error-text' as const) : ('text' as const), value };
-  return { output, ...optionsOf(call.meta), toolCallId: call.callId, toolName: call.tool, type: 'tool-result' };
+  return { output, ...metaToOptions(call.meta), toolCallId: call.callId, toolName: call.tool, type: 'tool-result' };
 }

@@ -1,4 +1,11 @@
-import type { Host } from '../ports/host.ts';
+// Executes tools in the supervisor's own process.
+import type { ToolExecutor } from '../ports/tool-executor.ts';
 
-/** Runs in the supervisor's own process, so there is nothing to reap. */
-export const inlineHost: Host = { name: 'inline', execute: (work) => work.drive() };
+export const inlineExecutor: ToolExecutor = {
+  name: 'inline',
+  open: () => ({
+    call: ({ tool, input, context }) => tool.execute(input, context),
+    failed: new Promise(() => {}),
+    close: async () => {},
+  }),
+};

@@ -1,56 +1,90 @@
-// Questions: a call that a rule asks about waits here for somebody's word, without a slot. The question and its answer are facts.
+// Approvals: a call for which a rule says `ask` waits for an answer, without a slot. Question and answer are facts.
 //
-// A1. What is executed is what was asked about: the arguments stand in the fact of the call, and an answer counts only with their hash.
-// A2. Nobody's word in time is a refusal. A run that is stopped leaves its question open for whoever goes on with it.
+// A1. What was approved is what is executed: the question carries the call's arguments, and an answer counts only with their hash.
+// A2. No answer in time counts as a refusal. A run that is stopped leaves its question open for the process that continues it.
+import type { Draft } from '../contract/fact.ts';
 import type { CallState } from '../conversation/request.ts';
-import { callHash, isUnanswered } from './calls.ts';
-import { type HoldEnv, heldBack } from './hold.ts';
-import { msOf } from './journal.ts';
-import type { Answer } from './steer.ts';
-import { type Executed, finished } from './tool-call.ts';
+import { type CallRef, callHash, isAwaitingApproval } from '../conversation/tool-calls.ts';
+import { isoToMs } from '../text/instant.ts';
+import { waitWhilePaused } from './pause.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+import { callAt } from './state.ts';
 
-export interface Questions {
-  /** Whether somebody attends this tree now. */
-  attended(rootId: string): boolean;
-  /** How long a question waits; ten minutes where it is absent. */
-  timeoutMs?: number | undefined;
+/** How long a question stays open by default. */
+export const defaultQuestionMs = 600_000;
+
+/** A question as the person who answers has seen it. */
+export interface ShownCall extends CallRef {
+  hash: string;
 }
 
-/** How long a question waits where nobody says otherwise. */
-export const questionMs = 600_000;
-
-export interface QuestionEnv extends HoldEnv {
-  /** Answers a question of this run. */
-  answer(call: CallState, answer: Answer): void;
+export interface ApprovalAnswer {
+  allowed: boolean;
+  by: string;
+  /** Also allows the same call from now on, in this run and its descendants. */
+  always?: boolean | undefined;
+  reason?: string | undefined;
 }
 
-/** Waits for the word on a call, until `signal` fires. Null: nobody has refused it; else what there is to tell instead. */
-export async function settleQuestion(env: QuestionEnv, call: CallState, signal: AbortSignal): Promise<Executed | null> {
+/** Answers a question. False if it no longer counts: it was answered, it expired, or another call was shown. `order`: the order it came with. */
+export async function answerApproval(
+  run: Run,
+  { turn, index, hash }: ShownCall,
+  { allowed, by, always = false, reason }: ApprovalAnswer,
+  { clock, redact }: Services,
+  order?: string,
+): Promise<boolean> {
+  const call = callAt(run.state, { turn, index });
+  if (!call || call.finished || !isAwaitingApproval(call) || call.approval?.hash !== hash || run.signal.aborted) return false;
+  if (allowed && clock.now() >= isoToMs(call.approval.expiresAt)) return false;
+  const answered: Draft = {
+    type: 'approval.answered',
+    data: {
+      allowed,
+      ...(allowed && always ? { always } : {}),
+      by: by.toWellFormed(),
+      hash,
+      index,
+      ...(order === undefined ? {} : { order }),
+      ...(reason === undefined || reason === '' ? {} : { reason: redact(reason.toWellFormed(), false) }),
+      turn,
+    },
+  };
+  const durable = run.record([answered], { consumed: order === undefined ? [] : [order] });
+  run.notify();
+  await durable;
+  return true;
+}
+
+/** Waits until a call may be executed. Null if it may; otherwise the text of the refusal. */
+export async function waitForApproval(run: Run, call: CallState, services: Services): Promise<string | null> {
   const { approval } = call;
   if (!approval) return null;
-  if (isUnanswered(call)) await waitForWord(env, call, signal);
+  if (isAwaitingApproval(call)) await waitForAnswer(run, call, services);
   const { answer } = approval;
-  // Stopped: the call itself finds that out, and nothing is begun.
+  // No answer: the run was stopped, and executing the call finds that out.
   if (answer === null || (answer.allowed && callHash(call.tool, call.arguments) === approval.hash)) return null;
-  const why = answer.reason === undefined ? '' : `: ${answer.reason}`;
-  return { drafts: [finished(call, 'denied', `denied: ${call.tool} was refused by ${answer.by}${why}`)], blobs: [] };
+  return `denied: ${call.tool} was refused by ${answer.by}${answer.reason === undefined ? '' : `: ${answer.reason}`}`;
 }
 
-/** Without a slot; with one again where the call is to be made. A pause that is asked for meanwhile begins here. */
-async function waitForWord(env: QuestionEnv, call: CallState, signal: AbortSignal): Promise<void> {
-  const { clock, deadlines, slot, pause } = env;
-  const due = clock.monotonic() + msOf(call.approval?.expiresAt ?? '') - clock.now();
-  const endTimer = deadlines.at(due, () => env.answer(call, { allowed: false, by: 'nobody: there was no answer in time' }));
-  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  slot.idle();
-  while ((isUnanswered(call) || pause.hold()) && !signal.aborted) {
-    // Whichever of several questions comes first begins the pause; the others wait for its end.
-    if (pause.hold()?.isRecorded === false) await heldBack(env);
-    else await Promise.race([env.changed(), stopped]);
+async function waitForAnswer(run: Run, call: CallState, services: Services): Promise<void> {
+  const { clock, deadlines, journal } = services;
+  const { turn, index, approval } = call;
+  const due = clock.monotonic() + isoToMs(approval?.expiresAt ?? '') - clock.now();
+  const shown = { turn, index, hash: approval?.hash ?? '' };
+  const refusal = { allowed: false, by: 'nobody: there was no answer in time' };
+  // A tree that is lost meanwhile cannot record the refusal; its run is stopped then.
+  const endTimer = deadlines.at(due, () => void answerApproval(run, shown, refusal, services).catch(() => {}));
+  run.slot.idle();
+  while ((isAwaitingApproval(call) || run.state.paused || run.pauseRequest) && !run.signal.aborted) {
+    // The first of several open questions begins the pause; the others wait for its end.
+    if (run.pauseRequest) await waitWhilePaused(run, services);
+    else await run.changed();
   }
-  slot.busy();
+  run.slot.busy();
   endTimer();
-  // Nothing is done on a word that could be lost (invariant 2).
-  await env.journal.settled();
-  if (call.approval?.answer?.allowed && !signal.aborted) await slot.ensure();
+  // Nothing is done on an answer that could still be lost (invariant 2).
+  await journal.settled();
+  if (approval?.answer?.allowed && !run.signal.aborted) await run.slot.ensure();
 }

@@ -1,98 +1,97 @@
-// What a run does next, read off its state alone. Pure: the live loop, a resumed one and a replayed one take the same way.
+// What a run does next, from its state alone. Pure: a live, a resumed and a replayed run take the same steps.
 //
-// Not here: what only the moment knows (a deadline, a cancel, a budget that does not fit). Those end the run from outside.
+// Not here: what only the live run knows (deadline, cancel, an exhausted budget). Those end the run from outside.
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { CallState } from '../conversation/request.ts';
-import { nudgeTexts } from '../conversation/texts.ts';
-import { callParts, textOf } from './calls.ts';
-import { completed, type Ending, failed, openChildren } from './fold.ts';
-import type { RunState } from './state.ts';
-
-/** The same call this often in a row is answered without being made, and then ends the run. */
-export const repeatRefused = 4;
-export const repeatFatal = 8;
-export const maxRepairs = 3;
+import { contentToText, toolCallParts } from '../conversation/tool-calls.ts';
+import { completed, type Ending, failed } from './outcome.ts';
+import { type Answered, livePhase, type RunState, versionOf } from './state.ts';
 
 export type Step =
   | { do: 'ask'; purpose: Purpose; cause: LimitCause | null }
   | { do: 'tools'; calls: CallState[] }
   | { do: 'nudge'; draft: Extract<Draft, { type: 'model.nudged' }> }
-  /** Everything is said, but children are still at work: wait for one of them, or for a message. */
+  /** The model is done, but children are still running: wait for one of them, or for a message. */
   | { do: 'park' }
   | { do: 'end'; ending: Ending };
 
+/** The next step of a started run. */
 export function nextStep(state: RunState): Step {
-  if (state.asked) return { do: 'ask', purpose: state.asked.purpose, cause: state.asked.cause };
-  if (!state.answer) return askTurn(state);
-  const open = state.calls.filter((call) => !call.finished);
+  const phase = livePhase(state);
+  if (phase.name === 'asking') return { do: 'ask', purpose: phase.asked.purpose, cause: phase.asked.cause };
+  if (phase.name !== 'answered') return askForTurn(state);
+  const open = phase.calls.filter((call) => !call.finished);
   if (open.length > 0) return { do: 'tools', calls: open };
-  if (state.answer.cause) return { do: 'end', ending: exhausted(state.answer.cause, state) };
-  return fatal(state) ?? afterAnswer(state, state.answer);
+  if (phase.answer.cause) return end(limitEnding(phase.answer.cause, state));
+  return endingByGuards(state) ?? stepAfterAnswer(state, phase.answer, phase.nudge);
 }
 
-export function exhausted(cause: LimitCause, state: RunState): Ending {
+/** The ending of a run that reached a limit. */
+export function limitEnding(cause: LimitCause, state: RunState): Ending {
   const { maxTurns, maxTokens, maxCostUsd } = state.created.data.grant.limits;
-  const text = { max_turns: `${maxTurns.value} turns`, max_tokens: `${maxTokens.value} tokens`, max_cost: `$${maxCostUsd.value}` }[cause];
-  return { status: 'exhausted', code: cause, message: `the limit of ${text} was met` };
+  const limit = { max_turns: `${maxTurns.value} turns`, max_tokens: `${maxTokens.value} tokens`, max_cost: `$${maxCostUsd.value}` }[cause];
+  return { status: 'exhausted', code: cause, message: versionOf(state).endings.limit(limit) };
 }
 
-function askTurn(state: RunState): Step {
-  return atTurnLimit(state) ? { do: 'ask', purpose: 'wrap-up', cause: 'max_turns' } : { do: 'ask', purpose: 'turn', cause: null };
+function askForTurn(state: RunState): Step {
+  return isAtTurnLimit(state) ? { do: 'ask', purpose: 'wrap-up', cause: 'max_turns' } : { do: 'ask', purpose: 'turn', cause: null };
 }
 
-function atTurnLimit(state: RunState): boolean {
+function isAtTurnLimit(state: RunState): boolean {
   const { maxTurns } = state.created.data.grant.limits;
-  return maxTurns.value !== null && state.turns >= maxTurns.value;
+  return maxTurns.value !== null && state.guards.turns >= maxTurns.value;
 }
 
-function fatal(state: RunState): Step | null {
-  if (state.repeats >= repeatFatal) return end(failed('loop', `the same tool calls were repeated ${state.repeats} times in a row`));
-  if (state.malformed.turns > maxRepairs)
-    return end(failed('malformed', `tool calls did not parse ${state.malformed.turns} times in a row`));
-  if (state.data === undefined && state.invalidResults > maxRepairs) {
-    return end(failed('result_invalid', `the result broke its schema ${state.invalidResults} times`));
-  }
+/** Ends a run that repeats itself or keeps sending invalid calls or results. */
+function endingByGuards(state: RunState): Step | null {
+  const { repeats, malformed, invalidResults } = state.guards;
+  const { limits, endings } = versionOf(state);
+  if (repeats >= limits.repeatFatal) return end(failed('loop', endings.loop(repeats)));
+  if (malformed.turns > limits.maxRepairs) return end(failed('malformed', endings.malformed(malformed.turns)));
+  if (state.data === undefined && invalidResults > limits.maxRepairs)
+    return end(failed('result_invalid', endings.resultInvalid(invalidResults)));
   return null;
 }
 
-function afterAnswer(state: RunState, answer: NonNullable<RunState['answer']>): Step {
-  if (state.data !== undefined && !isSteered(state)) return finish(state);
-  if (state.nudge) return state.nudge.reason === 'summary' ? { do: 'ask', purpose: 'summary', cause: null } : askTurn(state);
-  if (callParts(answer.content).length > 0 || state.inbox.length > 0) return askTurn(state);
+function stepAfterAnswer(state: RunState, answer: Answered, nudge: { reason: string } | null): Step {
+  const { nudges, endings } = versionOf(state);
+  const { nudged } = state.guards;
+  if (state.data !== undefined && !hasUnreadMessage(state)) return finish(state);
+  if (nudge) return nudge.reason === 'summary' ? { do: 'ask', purpose: 'summary', cause: null } : askForTurn(state);
+  if (toolCallParts(answer.content).length > 0 || state.conversation.inbox.length > 0) return askForTurn(state);
   if (answer.purpose === 'summary') return finish(state);
-  if (answer.finish === 'content-filter') return end(failed('refused', "the provider's content filter stopped the answer"));
-  if (textOf(answer.content) === '') {
-    if (state.nudged.empty > 0) return end(failed('empty', 'the model answered nothing, twice'));
-    return nudge(state, 'empty', nudgeTexts.empty);
-  }
-  if (answer.finish === 'length' && state.nudged.cut === 0) return nudge(state, 'cut', nudgeTexts.cut);
-  return wanted(state) ?? finish(state);
+  if (answer.finish === 'content-filter') return end(failed('refused', endings.refused));
+  if (contentToText(answer.content) === '')
+    return nudged.empty > 0 ? end(failed('empty', endings.empty)) : nudgeWith(state, 'empty', nudges.empty);
+  if (answer.finish === 'length' && nudged.cut === 0) return nudgeWith(state, 'cut', nudges.cut);
+  return stepForWantedResult(state) ?? finish(state);
 }
 
-/** Whether somebody has said something that the model can still be told. */
-function isSteered(state: RunState): boolean {
-  return !atTurnLimit(state) && state.inbox.some((item) => item.kind === 'message');
+/** Whether a message has arrived that the model can still answer. */
+function hasUnreadMessage(state: RunState): boolean {
+  return !isAtTurnLimit(state) && state.conversation.inbox.some((item) => item.kind === 'message');
 }
 
-/** A structured result that is still missing, and the second prompt for the summary. */
-function wanted(state: RunState): Step | null {
-  const form = state.created.data.brief.result;
-  if (form?.schema) {
-    const tries = state.nudged.result + state.invalidResults;
-    if (tries >= maxRepairs) return end(failed('result_invalid', 'the model did not submit the result that was asked for'));
-    return nudge(state, 'result', nudgeTexts.result);
+/** A structured result that is still missing, or the second prompt for the summary. */
+function stepForWantedResult(state: RunState): Step | null {
+  const wanted = state.created.data.brief.result;
+  const { nudged, invalidResults } = state.guards;
+  const { nudges, endings, limits } = versionOf(state);
+  if (wanted?.schema) {
+    if (nudged.result + invalidResults >= limits.maxRepairs) return end(failed('result_invalid', endings.resultMissing));
+    return nudgeWith(state, 'result', nudges.result);
   }
-  if (openChildren(state) > 0) return { do: 'park' };
-  if (form?.prompt !== undefined && state.nudged.summary === 0) return nudge(state, 'summary', form.prompt);
+  if (state.openChildren > 0) return { do: 'park' };
+  if (wanted?.prompt !== undefined && nudged.summary === 0) return nudgeWith(state, 'summary', wanted.prompt);
   return null;
 }
 
 function finish(state: RunState): Step {
-  return openChildren(state) > 0 && state.data === undefined ? { do: 'park' } : end(completed);
+  return state.openChildren > 0 && state.data === undefined ? { do: 'park' } : end(completed);
 }
 
-function nudge(state: RunState, reason: 'empty' | 'cut' | 'result' | 'summary', text: string): Step {
-  return { do: 'nudge', draft: { type: 'model.nudged', data: { turn: state.turns, reason, text } } };
+function nudgeWith(state: RunState, reason: 'empty' | 'cut' | 'result' | 'summary', text: string): Step {
+  return { do: 'nudge', draft: { type: 'model.nudged', data: { turn: state.guards.turns, reason, text } } };
 }
 
 function end(ending: Ending): Step {

@@ -1,7 +1,7 @@
 // The tools of a dialect at work: input to request, the request carried out, the reply to a result. Both doors use it, a parent model's and a
 // client's.
 import { RetinueError } from '../contract/error.ts';
-import { renderResultParts } from '../conversation/texts.ts';
+import { renderResultParts } from '../conversation/result-parts.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Delegation, DelegationStart } from '../ports/delegation.ts';
 import type {
@@ -97,7 +97,7 @@ export function dialectToolNames(dialect: Dialect): string[] {
 }
 
 /** A dialect's tools for a parent model. They keep their own time, because they wait for children. */
-export function dialectTools(dialect: Dialect, catalog: Catalog): AnyTool[] {
+export function createDialectTools(dialect: Dialect, catalog: Catalog): AnyTool[] {
   const context = { door: 'model' as const, agents: agentSummaries(catalog) };
   return dialect.tools.map((tool) => ({
     name: tool.name,

@@ -1,45 +1,52 @@
-// Reading runs that are not driven here: their state, and the conversation that another run goes on with.
+// Reads runs from the store that this process does not drive: their state, and the conversation that another run continues.
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
-import type { Fact, FactData } from '../contract/fact.ts';
+import { type Fact, type FactData, newestFactVersion } from '../contract/fact.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { RunRow } from '../contract/run.ts';
+import { currentLoopVersion } from '../conversation/loop-version.ts';
 import { entriesToMessages, type Pinned } from '../conversation/request.ts';
 import type { Store } from '../ports/store.ts';
 import { sha256 } from '../text/canonical.ts';
-import { foldFacts, initialState, type RunState, reduce } from './state.ts';
+import { currentCalls, endedFact, foldFacts, initialState, type RunState, reduce, startedFact, versionOf } from './state.ts';
 
-/** The state of a run as its stored facts say. Rejects with `unknown_run` or `erased`. */
+/** The state of a run from its stored facts. Rejects with `unknown_run`, `erased` or `store_newer`. */
 export async function loadState(runId: string, store: Store): Promise<RunState> {
-  return foldFacts(await factsOf(runId, store));
+  return foldFacts(await loadFacts(runId, store));
 }
 
-async function factsOf(runId: string, store: Store): Promise<Fact[]> {
+async function loadFacts(runId: string, store: Store): Promise<Fact[]> {
   const facts = await store.facts({ runId });
+  for (const fact of facts) assertKnownVersion(fact);
   if (facts.length > 0) return facts;
   const row = await store.run(runId);
   if (!row) throw new RetinueError('unknown_run', `there is no run ${runId}`);
-  assertKept(row);
+  assertNotErased(row);
   return facts;
 }
 
-/** Throws `erased` for a run whose facts say nothing any more. */
-export function assertKept({ runId, erasedAt }: RunRow): void {
-  if (erasedAt === undefined) return;
-  throw new RetinueError('erased', `run ${runId} was erased on ${erasedAt}: of what it said only the hashes are kept`);
+/** Throws `store_newer` for a fact that a newer program wrote in a form, or with a loop version, that this one does not know. */
+function assertKnownVersion({ runId, type, v, data }: Fact): void {
+  const isNewer = v > newestFactVersion(type) || (type === 'run.started' && (data as FactData['run.started']).loop > currentLoopVersion);
+  if (isNewer) throw new RetinueError('store_newer', `run ${runId} was written by a newer Retinue; update Retinue to work with it`);
 }
 
-/** Everything that requests of a started run are made of besides its facts. Rejects with `store_corrupt` where a text is gone. */
-export async function pinnedOf(runId: string, started: FactData['run.started'], store: Pick<Store, 'blob'>): Promise<Pinned> {
-  const text = async (hash: string | null) => {
-    const found = hash === null ? '' : await store.blob(hash);
-    if (found === null) throw new RetinueError('store_corrupt', `a text that run ${runId} pinned is gone (${hash})`);
-    if (hash !== null && sha256(found) !== hash)
-      throw new RetinueError('store_corrupt', `a text that run ${runId} pinned was changed (${hash})`);
-    return found;
+/** Throws `erased` for a run whose content was erased. */
+export function assertNotErased({ runId, erasedAt }: RunRow): void {
+  if (erasedAt !== undefined) throw new RetinueError('erased', `run ${runId} was erased on ${erasedAt}: only its hashes are kept`);
+}
+
+/** The parts that all requests of a started run share. Rejects with `store_corrupt` if one is missing or was changed. */
+export async function loadPinned(runId: string, started: FactData['run.started'], store: Pick<Store, 'blob'>): Promise<Pinned> {
+  const loadText = async (hash: string | null) => {
+    if (hash === null) return '';
+    const text = await store.blob(hash);
+    if (text === null) throw new RetinueError('store_corrupt', `a text pinned by run ${runId} is missing (${hash})`);
+    if (sha256(text) !== hash) throw new RetinueError('store_corrupt', `a text pinned by run ${runId} was changed (${hash})`);
+    return text;
   };
-  const [system, tools, history] = await Promise.all([text(started.system), text(started.tools), text(started.history)]);
+  const [system, tools, history] = await Promise.all([loadText(started.system), loadText(started.tools), loadText(started.history)]);
   return {
     system,
     systemHash: started.system ?? '',
@@ -50,69 +57,66 @@ export async function pinnedOf(runId: string, started: FactData['run.started'], 
   };
 }
 
-/** Whether the run that a brief goes on with, if it names one, can be gone on with. Rejects with `unknown_run` or `not_continuable`. */
+/** Checks that the run which a brief continues, if it names one, can be continued. Rejects with `unknown_run` or `not_continuable`. */
 export async function checkContinuable({ continues, continuesAt }: Brief, store: Store): Promise<void> {
   if (continues === undefined) {
-    if (continuesAt !== undefined)
-      throw new RetinueError('invalid_brief', 'continuesAt: it says where in a run to go on, and `continues` names none');
-    return;
+    if (continuesAt === undefined) return;
+    throw new RetinueError('invalid_brief', 'continuesAt: it names a turn of a run, but `continues` names no run');
   }
   const row = await store.run(continues);
   if (!row) throw new RetinueError('unknown_run', `there is no run ${continues}`);
-  assertKept(row);
-  if (continuesAt !== undefined) {
-    await stateAt(continues, continuesAt, store);
-    return;
-  }
-  if (row.endedAt === null || row.startedAt === null) throw notContinuable(continues);
+  assertNotErased(row);
+  if (continuesAt !== undefined) await loadStateAt(continues, continuesAt, store);
+  else if (row.endedAt === null || row.startedAt === null) throw notContinuable(continues);
 }
 
 function notContinuable(runId: string): RetinueError {
-  return new RetinueError('not_continuable', `run ${runId} has not ended, or was never started: it cannot be gone on with`);
+  return new RetinueError('not_continuable', `run ${runId} cannot be continued: it has not ended, or it was never started`);
 }
 
-/** The state as it was when everything that a turn asked for had come back. Rejects where there is no such turn, or it is not over yet. */
-async function stateAt(runId: string, turn: number, store: Store): Promise<RunState> {
-  const [first, ...rest] = await factsOf(runId, store);
+/** The state after a turn and all its tool calls. Rejects if there is no such turn, or it is not over yet. */
+async function loadStateAt(runId: string, turn: number, store: Store): Promise<RunState> {
+  const [first, ...rest] = await loadFacts(runId, store);
   if (first?.type !== 'run.created') throw new RetinueError('unknown_run', `there is no run ${runId}`);
   const state = initialState(first);
-  let over = false;
+  let isOver = false;
   for (const fact of rest) {
-    over = fact.type === 'run.ended' || (fact.type === 'model.asked' && state.turns === turn);
-    if (over && state.turns === turn) break;
+    isOver = fact.type === 'run.ended' || (fact.type === 'model.asked' && state.guards.turns === turn);
+    if (isOver && state.guards.turns === turn) break;
     reduce(state, fact);
   }
-  if (!state.started || state.created.data.kind === 'client') throw notContinuable(runId);
-  if (state.turns !== turn) throw new RetinueError('not_continuable', `run ${runId} has no turn ${turn}: its last is turn ${state.turns}`);
-  if (!over) throw new RetinueError('not_continuable', `turn ${turn} of run ${runId} is not over yet: it cannot be gone on with`);
+  const { turns } = state.guards;
+  if (!startedFact(state) || state.created.data.kind === 'client') throw notContinuable(runId);
+  if (turns !== turn) throw new RetinueError('not_continuable', `run ${runId} has no turn ${turn}: its last turn is ${turns}`);
+  if (!isOver) throw new RetinueError('not_continuable', `turn ${turn} of run ${runId} is not over yet, so it cannot be continued`);
   return state;
 }
 
-export interface Past {
+export interface History {
   messages: LanguageModelV4Message[];
-  /** Where what it has read comes from. */
+  /** Untrusted sources of what it read. */
   taint: string[];
 }
 
-/** The conversation of an ended run, or of a run up to and with a turn, without its system prompt. */
-export async function historyOf(runId: string, turn: number | null, store: Store): Promise<Past> {
-  const state = turn === null ? await loadState(runId, store) : await stateAt(runId, turn, store);
-  if ((turn === null && !state.ended) || !state.started) throw notContinuable(runId);
-  const earlier =
-    state.started.data.history === null
-      ? []
-      : (JSON.parse((await store.blob(state.started.data.history)) ?? '[]') as LanguageModelV4Message[]);
-  const entries = [...state.entries];
-  // Providers refuse calls without results; a run that was stopped in the middle may have such.
-  if (state.calls.length > 0) entries.push({ kind: 'results', calls: state.calls });
-  return { messages: [...earlier, ...entriesToMessages(entries)], taint: [...state.taint].sort() };
+/** The conversation of an ended run, or of a run up to and including a turn, without its system prompt. */
+export async function loadHistory(runId: string, turn: number | null, store: Store): Promise<History> {
+  const state = turn === null ? await loadState(runId, store) : await loadStateAt(runId, turn, store);
+  const started = startedFact(state);
+  if (!started || (turn === null && !endedFact(state))) throw notContinuable(runId);
+  const { history } = await loadPinned(runId, { ...started.data, system: null, tools: null }, store);
+  const entries = [...state.conversation.entries];
+  // Providers refuse calls without results; a run that was stopped in the middle may have such calls.
+  const calls = currentCalls(state);
+  if (calls.length > 0) entries.push({ kind: 'results', calls });
+  return { messages: [...history, ...entriesToMessages(entries, versionOf(state))], taint: [...state.taint].sort() };
 }
 
-/** A brief that goes on with an ended run: with its agent, model and label, and with everything that narrowed it. */
-export function followUp(state: RunState, task: string): Brief {
+/** A brief that continues an ended run: with its agent, model and label, and with everything that narrowed it. */
+export function followUpBrief(state: RunState, task: string): Brief {
   const { brief, agent, model, grant, parentId } = state.created.data;
   const { limits, tools, label } = brief;
-  const rulesets = [...(brief.rulesets ?? []), ...(parentId === null ? ownersDenials(grant.rulesets) : []), ...later(state.narrowed)];
+  const denials = parentId === null ? ownerDenials(grant.rulesets) : [];
+  const rulesets = [...(brief.rulesets ?? []), ...denials, ...narrowingOnly(state.rights.narrowed)];
   return {
     task,
     continues: state.runId,
@@ -126,17 +130,17 @@ export function followUp(state: RunState, task: string): Brief {
   };
 }
 
-export type Narrowing = NonNullable<Brief['rulesets']>[number];
+export type NarrowingRuleset = NonNullable<Brief['rulesets']>[number];
 
-/** What the owner denied for a run was said on a command line that is gone. The built-in rules hold for every run by themselves. */
-export function ownersDenials(rulesets: Ruleset[]): Narrowing[] {
-  return rulesets.flatMap(({ kind, owner, rules }): Narrowing[] => {
+/** What the owner denied on a command line that no longer exists. The built-in rules apply to every run anyway. */
+export function ownerDenials(rulesets: Ruleset[]): NarrowingRuleset[] {
+  return rulesets.flatMap(({ kind, owner, rules }): NarrowingRuleset[] => {
     const denied = kind === 'owner' ? rules.filter((rule) => rule.action === 'deny' && rule.from !== undefined) : [];
     return denied.length === 0 ? [] : [{ kind: 'narrowing', owner, rules: denied }];
   });
 }
 
-/** Those that narrow, as they are: joined into one list they would mean something else. */
-export function later(rulesets: Ruleset[]): Narrowing[] {
+/** The rulesets that narrow, each on its own: joined into one list they would mean something else. */
+export function narrowingOnly(rulesets: Ruleset[]): NarrowingRuleset[] {
   return rulesets.flatMap((set) => (set.kind === 'narrowing' ? [{ ...set, kind: 'narrowing' as const }] : []));
 }

@@ -1,240 +1,278 @@
-// The loop of a run: turn after turn until its state says that it has ended, or its signal fires. It does what `decide` says, and
-// everything it learns is a fact first.
+// The model loop: the driver of runs that have a model. It takes the steps that `decide` names until the run ends or is stopped, and everything
+// it learns becomes a fact first.
 //
 // L1. {model.answered, its tool.asked} are durable before a tool runs (invariant 2).
-// L2. No model call starts after the signal has fired (invariant 8), nor without its estimate reserved (invariant 5).
-// L3. The same request is never sent again after the provider said that it is too long.
+// L2. No model call starts after the signal has fired (invariant 8), nor without a reserved estimate (invariant 5).
+// L3. A request that the provider called too long is never sent again unchanged.
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import { buildRequest, entriesForNextCall, type Pinned, type Request } from '../conversation/request.ts';
-import type { ContextLimits } from '../ports/dialect.ts';
-import type { ModelCaller, ModelCallResult, ModelHandle } from '../ports/model.ts';
+import { toolCallParts } from '../conversation/tool-calls.ts';
+import type { ModelCallResult, ModelHandle } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
-import type { Budget } from '../scheduling/budget.ts';
 import { type Lane, retryDelay } from '../scheduling/lanes.ts';
-import { callParts } from './calls.ts';
-import { exhausted, nextStep, type Step } from './decide.ts';
-import { examine, prepared } from './examine.ts';
-import { type Ending, failed } from './fold.ts';
-import { heldBack } from './hold.ts';
-import { isoOf } from './journal.ts';
-import type { StopCause } from './live.ts';
-import { type CallEnv, runCalls } from './make-calls.ts';
-import { prunable, pruneFor } from './prune.ts';
-import { pendingOf, rootOf } from './state.ts';
+import { msToIso } from '../text/instant.ts';
+import { modelRequester } from './admission.ts';
+import { limitEnding, nextStep, type Step } from './decide.ts';
+import { judgeToolCalls } from './judge.ts';
+import { type Ending, failed } from './outcome.ts';
+import { requestPause, waitWhilePaused } from './pause.ts';
+import { prunableCalls, selectCallsToPrune } from './pruning.ts';
+import type { ModelWork, Run, StopCause } from './run.ts';
+import type { Services } from './services.ts';
+import { pendingInput, type RunState, versionOf } from './state.ts';
+import { type RunSession, runToolCalls } from './tool-execution.ts';
 
 const maxAttempts = 6;
-/** What an answer is reckoned at before it is there. */
-const outputEstimate = 512;
-/** A provider that wants to be left alone for longer than this makes a pause of it. */
+/** Output tokens assumed until the answer arrives. */
+const estimatedOutput = 512;
+/** Longer Retry-After values pause the run instead of blocking it. */
 const longWaitMs = 60_000;
 const nothing = { tokens: 0, costUsd: 0 };
 
-export interface LoopEnv extends CallEnv {
-  random(): number;
-  /** On the monotonic clock; null where there is none. */
-  deadline: number | null;
-  /** The model in use, and its lane. */
-  handle: ModelHandle;
-  lane: Lane;
-  /** Takes the next model of the agent's list into use; null when there is none left. */
-  fallBack(): Promise<string | null>;
-  callModel: ModelCaller;
+/** One run in the loop: the run, what its requests share, and the model in use. */
+interface Loop {
+  run: Run;
+  state: RunState;
+  services: Services;
+  session: RunSession;
   pinned: Pinned;
-  budget: Budget;
-  contextLimits: ContextLimits;
-  /** The run has come to its end: what arrives from now on would never be read, and must be refused. */
-  closing(): void;
+  model: ModelHandle;
+  lane: Lane;
+  /** Models still to fall back to. */
+  fallbacks: string[];
 }
 
-/** The ending that the run came to by itself, or null when it was stopped from outside. */
-export async function runLoop(env: LoopEnv): Promise<Ending | null> {
-  const { state } = env;
+type StepResult = Ending | 'continue' | null;
+
+/** Runs the loop. Null if the run was stopped from outside. */
+export async function runLoop(run: Run, pinned: Pinned, session: RunSession, services: Services): Promise<Ending | null> {
+  const { model, fallbacks } = run.work as ModelWork;
+  const lane = services.lanes.lane(model.lane);
+  const loop: Loop = { run, state: run.state, services, session, pinned, model, lane, fallbacks: [...fallbacks] };
   for (;;) {
-    await heldBack(env);
-    if (env.signal.aborted) return null;
-    const step = nextStep(state);
-    if (step.do === 'tools') await runCalls(env, step.calls);
-    else {
-      const ending = await takeStep(env, step);
-      if (ending !== 'go on') return ending;
-    }
+    await waitWhilePaused(run, services);
+    if (run.signal.aborted) return null;
+    const result = await takeStep(loop, nextStep(run.state));
+    if (result !== 'continue') return result;
   }
 }
 
-/** Takes a step that is not the tools': gives the ending where the run has come to it, and null where it was stopped from outside. */
-export async function takeStep(env: LoopEnv, step: Exclude<Step, { do: 'tools' }>): Promise<Ending | 'go on' | null> {
-  if (step.do === 'end') {
-    env.closing();
-    return step.ending;
+async function takeStep(loop: Loop, step: Step): Promise<StepResult> {
+  const { run, services, session } = loop;
+  switch (step.do) {
+    case 'tools':
+      await runToolCalls(run, step.calls, session, services);
+      return 'continue';
+    case 'ask':
+      return askModel(loop, step.purpose, step.cause);
+    case 'nudge':
+      note(loop, step.draft);
+      return 'continue';
+    case 'park':
+      run.slot.release();
+      while (hasNothingToDo(run)) await run.changed();
+      return 'continue';
+    case 'end':
+      run.isClosing = true;
+      return step.ending;
   }
-  if (step.do === 'ask') return ask(env, step.purpose, step.cause);
-  if (step.do === 'nudge') note(env, step.draft);
-  else await park(env);
-  return 'go on';
 }
 
-async function park(env: LoopEnv): Promise<void> {
-  env.slot.release();
-  while (env.state.inbox.length === 0 && !env.signal.aborted && !env.pause.hold()) await env.changed();
+function hasNothingToDo({ state, signal, pauseRequest }: Run): boolean {
+  return state.conversation.inbox.length === 0 && !signal.aborted && !pauseRequest && !state.paused;
 }
 
-/** One answer of the model, however many attempts it takes. */
-async function ask(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Promise<Ending | 'go on' | null> {
-  const { state, budget, signal } = env;
-  if (!(await env.slot.ensure())) return null;
-  const request = requestOf(env, purpose, cause);
-  if (!state.asked) prune(env, request);
-  const estimate = amount(env, { input: Math.ceil(request.bytes / 3), output: outputEstimate, cached: 0, reasoning: 0, estimated: true });
-  // Room is kept for the last word, but not at the cost of the first.
-  const headroom = purpose === 'turn' && state.answer ? estimate : nothing;
+/** Gets one answer from the model, with as many attempts as it takes. */
+async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null): Promise<StepResult> {
+  const { run, state } = loop;
+  const { budget, signal, slot } = run;
+  if (!(await slot.ensure())) return null;
+  const request = buildNextRequest(loop, purpose, cause);
+  if (state.phase.name !== 'asking') pruneIfNeeded(loop, request);
+  const estimate = cost(loop, { input: Math.ceil(request.bytes / 3), output: estimatedOutput, cached: 0, reasoning: 0, estimated: true });
+  const isFirst = state.guards.turns === 0;
+  // Room for the wrap-up is kept, but not at the cost of the first call.
+  const headroom = purpose === 'turn' && !isFirst ? estimate : nothing;
   const reservation = await budget.reserve(estimate, { headroom, signal });
   if (!reservation.ok) {
     if (reservation.cause === 'aborted') return null;
-    if (purpose !== 'turn' || !state.answer) return exhausted(cause ?? reservation.cause, state);
-    return ask(env, 'wrap-up', reservation.cause);
+    if (purpose !== 'turn' || isFirst) return limitEnding(cause ?? reservation.cause, state);
+    return askModel(loop, 'wrap-up', reservation.cause);
   }
   let spent = nothing;
   try {
     for (;;) {
-      await heldBack(env);
-      if (!(await env.slot.ensure())) return null;
-      const attempt = await tryOnce(env, { purpose, cause, request });
-      if (attempt === null) return null;
-      const actual = attempt.ok ? amount(env, attempt.answer.usage) : attempt.usage ? amount(env, attempt.usage) : nothing;
-      spent = { tokens: spent.tokens + actual.tokens, costUsd: spent.costUsd + actual.costUsd };
-      if (attempt.ok) {
-        await answered(env, attempt.answer, purpose);
-        return 'go on';
+      await waitWhilePaused(run, loop.services);
+      if (!(await slot.ensure())) return null;
+      const result = await attemptModelCall(loop, { purpose, cause, request });
+      if (result === null) return null;
+      const usage = result.ok ? result.answer.usage : result.usage;
+      const used = usage ? cost(loop, usage) : nothing;
+      spent = { tokens: spent.tokens + used.tokens, costUsd: spent.costUsd + used.costUsd };
+      if (result.ok) {
+        await recordAnswer(loop, result.answer, purpose);
+        return 'continue';
       }
-      const ending = await failedOnce(env, attempt);
-      if (ending === 'go on') continue;
-      return ending && cause ? exhausted(cause, state) : ending; // the limit stays the cause, even without a last word
+      const next = await handleFailure(loop, result);
+      if (next === 'continue') continue;
+      // At a limit, the limit stays the cause, even if the wrap-up fails.
+      return next && cause ? limitEnding(cause, state) : next;
     }
   } finally {
     reservation.settle(spent);
   }
 }
 
-/** A request and the last fact that it was built from. */
-type Built = Request & { seq: number };
+/** A request, and the last fact it was built from. */
+type BuiltRequest = Request & { seq: number };
 
-function requestOf(env: LoopEnv, purpose: Purpose, cause: LimitCause | null): Built {
-  const { state, pinned, handle } = env;
-  const entries = state.asked ? state.entries : [...state.entries, ...entriesForNextCall(pendingOf(state), purpose, cause)];
-  return { ...buildRequest(pinned, entries, { purpose, maxOutputTokens: handle.maxOutputTokens }), seq: state.seq };
+function buildNextRequest({ state, pinned, model }: Loop, purpose: Purpose, cause: LimitCause | null): BuiltRequest {
+  const { entries } = state.conversation;
+  const texts = versionOf(state);
+  const added = state.phase.name === 'asking' ? [] : entriesForNextCall(pendingInput(state), { purpose, cause }, texts);
+  const { maxOutputTokens } = model;
+  return { ...buildRequest(pinned, [...entries, ...added], { purpose, maxOutputTokens, texts }), seq: state.seq };
 }
 
-/** One attempt; null when the run was stopped before the call began. */
-async function tryOnce(env: LoopEnv, ask: { purpose: Purpose; cause: LimitCause | null; request: Built }): Promise<ModelCallResult | null> {
+/** One attempt; null if the run was stopped before the call began. */
+async function attemptModelCall(
+  loop: Loop,
+  ask: { purpose: Purpose; cause: LimitCause | null; request: BuiltRequest },
+): Promise<ModelCallResult | null> {
+  const { run, state, model, services } = loop;
   const { purpose, cause } = ask;
-  const { state, handle, signal } = env;
-  const pass = await env.lane.enter(signal);
+  const pass = await loop.lane.enter(run.signal);
   if (!pass) return null;
-  let left: Parameters<typeof pass.leave>[0] = { kind: 'failed' };
+  let laneResult: Parameters<typeof pass.leave>[0] = { kind: 'failed' };
   try {
-    // What has come while the call waited for its turn is part of it: `model.asked` says that the model has seen everything before.
-    const request = ask.request.seq === state.seq ? ask.request : requestOf(env, purpose, cause);
-    const { attempt, upTo } = state.asked ? { attempt: state.asked.attempt + 1, upTo: state.asked.upTo } : { attempt: 1, upTo: state.seq };
-    const turn = state.turns + 1;
-    note(env, {
+    // Facts that arrived while the call waited are part of it: `model.asked` says that the model has seen everything before it.
+    const request = ask.request.seq === state.seq ? ask.request : buildNextRequest(loop, purpose, cause);
+    const asked = state.phase.name === 'asking' ? state.phase.asked : null;
+    const turn = state.guards.turns + 1;
+    note(loop, {
       type: 'model.asked',
-      data: { attempt, cause, maxOutputTokens: handle.maxOutputTokens, model: handle.id, purpose, request: request.hash, turn, upTo },
+      data: {
+        attempt: (asked?.attempt ?? 0) + 1,
+        cause,
+        maxOutputTokens: model.maxOutputTokens,
+        model: model.id,
+        purpose,
+        request: request.hash,
+        turn,
+        upTo: asked?.upTo ?? state.seq,
+      },
     });
-    const { firstByteMs, idleMs } = state.created.data.grant.limits;
-    const result = await env.callModel({
-      model: handle.model,
+    const { firstByteMs, idleMs } = run.grant.limits;
+    const result = await services.callModel({
+      model: model.model,
       options: request.options,
       requestBytes: request.bytes,
       firstByteMs: firstByteMs.value as number,
       idleMs: idleMs.value as number,
-      signal,
+      signal: run.signal,
       onFirst: () => pass.accepted(),
-      onDelta: (kind, text) => env.journal.emit({ type: 'delta', runId: state.runId, turn, kind, text }),
+      onDelta: (kind, text) => services.journal.emit({ type: 'delta', runId: run.id, turn, kind, text }),
     });
-    if (result.ok) left = { kind: 'ok' };
-    else if (result.failure.limited) left = { kind: 'limited', retryAfterMs: result.failure.retryAfterMs };
+    if (result.ok) laneResult = { kind: 'ok' };
+    else if (result.failure.limited) laneResult = { kind: 'limited', retryAfterMs: result.failure.retryAfterMs };
     return result;
   } finally {
-    pass.leave(left);
+    pass.leave(laneResult);
   }
 }
 
-async function answered(env: LoopEnv, answer: Extract<ModelCallResult, { ok: true }>['answer'], purpose: Purpose): Promise<void> {
-  const { state, handle, journal } = env;
-  const turn = state.turns + 1;
-  // The last word and the summary are words: calls in them are not made.
-  const words = purpose === 'turn' ? answer.content : answer.content.filter((part) => part.type !== 'tool-call');
-  const content = words.flatMap((part) => withoutSecrets(part, env.tools.redact));
-  if (purpose === 'turn') await prepared(content, env.tools);
-  const calls = purpose === 'turn' ? examine(content, turn, state, env.tools) : [];
-  const costUsd = handle.price ? handle.price(answer.usage) : null;
-  const dropped = purpose === 'turn' ? answer.dropped : 0;
-  const first: Draft = { type: 'model.answered', data: { content, costUsd, dropped, finish: answer.finish, turn, usage: answer.usage } };
-  const durable = journal.record(rootOf(state), [{ runId: state.runId, drafts: [first, ...calls] }]);
-  if (callParts(content).length > 0) await durable;
-  else durable.catch(() => {});
+async function recordAnswer(loop: Loop, answer: Extract<ModelCallResult, { ok: true }>['answer'], purpose: Purpose): Promise<void> {
+  const { run, state, model, services } = loop;
+  const turn = state.guards.turns + 1;
+  const isTurn = purpose === 'turn';
+  // Calls in a wrap-up or a summary are ignored.
+  const parts = isTurn ? answer.content : answer.content.filter((part) => part.type !== 'tool-call');
+  const content = parts.flatMap((part) => redactPart(part, services.redact));
+  const calls = isTurn ? await judgeToolCalls(content, turn, run, services) : [];
+  const costUsd = model.price ? model.price(answer.usage) : null;
+  const dropped = isTurn ? answer.dropped : 0;
+  const answered: Draft = { type: 'model.answered', data: { content, costUsd, dropped, finish: answer.finish, turn, usage: answer.usage } };
+  const durable = run.record([answered, ...calls]);
+  if (toolCallParts(content).length > 0) await durable;
 }
 
-/** What to do after an attempt that failed: wait and go on, or the ending. */
-async function failedOnce(env: LoopEnv, attempt: Extract<ModelCallResult, { ok: false }>): Promise<Ending | 'go on' | null> {
-  const { state, signal } = env;
+/** Records a failed attempt and decides what follows: wait and retry, fall back to another model, pause, or end the run. */
+async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult, { ok: false }>): Promise<StepResult> {
+  const { run, state, services, model } = loop;
+  const { clock, redact, deadlines, ids } = services;
+  const { signal, deadline } = run;
   const { retryAfterMs, limited } = attempt.failure;
-  const { redact } = env.tools;
-  const error = attempt.aborted ? stopped(signal) : { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
-  const attemptNo = state.asked?.attempt ?? 1;
-  const tries = attemptNo - (state.fallback?.attempt ?? 0);
-  const shorter = error.code === 'context_length' ? prunable(state) : [];
-  const late = retryAfterMs !== null && env.deadline !== null && env.clock.monotonic() + retryAfterMs >= env.deadline;
-  const retry = !attempt.aborted && !late && (shorter.length > 0 || (error.retryable && tries < maxAttempts));
-  // A provider that says when it will take calls again is worth waiting for, without a slot and for everybody to see.
-  const patient = limited && retryAfterMs !== null && retryAfterMs >= longWaitMs && !late && !attempt.aborted;
-  const fallback = retry || attempt.aborted || !error.retryable ? null : await env.fallBack();
-  const again = retry || patient || fallback !== null;
-  const costUsd = attempt.usage && env.handle.price ? env.handle.price(attempt.usage) : null;
+  const error = attempt.aborted ? stopToError(run) : { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
+  const attempts = state.phase.name === 'asking' ? state.phase.asked.attempt : 1;
+  const tries = attempts - (state.fallback?.attempt ?? 0);
+  const toPrune = error.code === 'context_length' ? prunableCalls(state) : [];
+  const isTooLate = retryAfterMs !== null && deadline !== null && clock.monotonic() + retryAfterMs >= deadline;
+  const canRetry = !attempt.aborted && !isTooLate && (toPrune.length > 0 || (error.retryable && tries < maxAttempts));
+  // A provider that says when it accepts calls again is worth waiting for, without a slot.
+  const pauseMs = limited && retryAfterMs !== null && retryAfterMs >= longWaitMs && !isTooLate && !attempt.aborted ? retryAfterMs : null;
+  const fallback = canRetry || attempt.aborted || !error.retryable ? null : await fallBack(loop);
+  const again = canRetry || pauseMs !== null || fallback !== null;
+  const costUsd = attempt.usage && model.price ? model.price(attempt.usage) : null;
   const text = redact(attempt.text, false);
-  note(env, {
+  note(loop, {
     type: 'model.failed',
-    data: { again, attempt: attemptNo, costUsd, error, fallback, text, turn: state.turns + 1, usage: attempt.usage },
+    data: { again, attempt: attempts, costUsd, error, fallback, text, turn: state.guards.turns + 1, usage: attempt.usage },
   });
   if (attempt.aborted) return null;
-  if (fallback !== null) return 'go on';
-  const tooLate = `${error.message} (the provider asks for ${retryAfterMs} ms, which is past the deadline)`;
-  if (!again) return failed(error.code, late ? tooLate : error.message, error.retryable);
-  if (patient)
-    env.pause.set({ reason: error.message, resumeAt: isoOf(env.clock.now() + (retryAfterMs as number)), consumed: [], isRecorded: false });
-  else if (shorter.length > 0) note(env, { type: 'context.pruned', data: { calls: shorter } });
-  else if (!limited) await env.deadlines.wait(retryDelay(tries, retryAfterMs, env.random), signal); // a limited lane makes everybody wait
-  return signal.aborted ? null : 'go on';
+  if (fallback !== null) return 'continue';
+  const lateMessage = `${error.message} (the provider asks to wait ${retryAfterMs} ms, which is past the deadline)`;
+  if (!again) return failed(error.code, isTooLate ? lateMessage : error.message, error.retryable);
+  if (pauseMs !== null) requestPause(run, error.message, { resumeAt: msToIso(clock.now() + pauseMs) });
+  else if (toPrune.length > 0) note(loop, { type: 'context.pruned', data: { calls: toPrune } });
+  // A limited lane makes all its calls wait; other failures wait here.
+  else if (!limited)
+    await deadlines.wait(
+      retryDelay(tries, retryAfterMs, () => ids.random()),
+      signal,
+    );
+  return signal.aborted ? null : 'continue';
 }
 
-/** A call that was stopped with its run is no fault of the provider's. */
-function stopped(signal: AbortSignal): ErrorInfo {
-  const { code, message } = signal.reason as StopCause;
+/** Switches to the next model of the agent's list; null if there is none. */
+async function fallBack(loop: Loop): Promise<string | null> {
+  const { services, run } = loop;
+  const name = loop.fallbacks.shift();
+  if (name === undefined) return null;
+  loop.model = await services.models.resolve(name, modelRequester(run));
+  loop.lane = services.lanes.lane(loop.model.lane);
+  return name;
+}
+
+/** A call that was stopped with its run is not the provider's failure. */
+function stopToError({ stopCause }: Run): ErrorInfo {
+  const { code, message } = stopCause as StopCause;
   return { code: code === 'lost' ? 'fenced' : code, message, retryable: false };
 }
 
-/** Makes room near the end of the model's window, as a fact, before the request is sent. */
-function prune(env: LoopEnv, request: Request): void {
-  const { contextWindow, maxOutputTokens } = env.handle;
-  const calls = pruneFor(env.state, request.bytes, { contextWindow, maxOutputTokens, limits: env.contextLimits });
-  if (calls.length > 0) note(env, { type: 'context.pruned', data: { calls } });
+/** Removes old tool results near the end of the model's window, as a fact, before the request is sent. */
+function pruneIfNeeded(loop: Loop, request: Request): void {
+  const { run, state, model } = loop;
+  const { contextWindow, maxOutputTokens } = model;
+  const limits = run.depth > 0 ? (run.dialect.setup.context ?? {}) : {};
+  const calls = selectCallsToPrune(state, request.bytes, { contextWindow, maxOutputTokens, limits });
+  if (calls.length > 0) note(loop, { type: 'context.pruned', data: { calls } });
 }
 
-function amount(env: LoopEnv, usage: Usage): { tokens: number; costUsd: number } {
-  return { tokens: usage.input + usage.output, costUsd: env.handle.price?.(usage) ?? 0 };
+function cost({ model }: Loop, usage: Usage): { tokens: number; costUsd: number } {
+  return { tokens: usage.input + usage.output, costUsd: model.price?.(usage) ?? 0 };
 }
 
-/** A provider's signature covers its reasoning, so that goes back as it came. */
-function withoutSecrets(part: ContentPart, redact: Redact): ContentPart[] {
+/** Signed reasoning would be refused if it were changed, so reasoning that holds a secret is dropped whole. */
+function redactPart(part: ContentPart, redact: Redact): ContentPart[] {
   if (part.type === 'tool-call') return [{ ...part, input: redact(part.input, false) }];
   const text = redact(part.text, false);
   if (text === part.text) return [part];
-  // Providers sign what a model thought: changed it would be refused, so it goes as a whole.
   return part.type === 'reasoning' ? [] : [{ ...part, text }];
 }
 
-function note(env: LoopEnv, draft: Draft): void {
-  env.journal.note(rootOf(env.state), { runId: env.state.runId, drafts: [draft] });
+/** Records a fact without waiting: it is durable with the next one that is waited for. */
+function note({ run }: Loop, draft: Draft): void {
+  void run.record([draft]);
 }

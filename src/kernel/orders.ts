@@ -1,79 +1,114 @@
-// Orders from other processes to runs of this one. An order is consumed in the transaction that writes its fact; one whose run has ended
-// here is taken away without a fact.
+// Steering live runs: cancel and message, directly or by order of another process. (Pausing and approvals have files of their own.) An order is
+// consumed in the transaction that writes its fact; an order whose run has ended is dropped without a fact.
 import { isRetinueError, type RetinueError } from '../contract/error.ts';
+import type { Draft } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import { isLive } from '../contract/run.ts';
-import type { Owner, Store } from '../ports/store.ts';
-import type { Journal } from './journal.ts';
-import type { LiveRun } from './live.ts';
-import type { Steering } from './steer.ts';
+import type { Store } from '../ports/store.ts';
+import { answerApproval } from './approval.ts';
+import { requestPause, resumeRun } from './pause.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+import { messageRuleset } from './state.ts';
 
-export interface OrderDesk {
-  store: Store;
-  owner: Owner;
-  journal: Journal;
-  live(runId: string): LiveRun | null;
-  /** Another process has taken over everything that this one drove. */
-  lost(error: RetinueError): void;
-  cancel(run: LiveRun, reason: string, by: string, consumed: string[]): Promise<void>;
-  message: Steering['message'];
-  answer: Steering['answer'];
-  pause(run: LiveRun, reason: string, consumed: string[]): void;
-  resume(run: LiveRun, by: string, consumed: string[]): void;
+/** Cancels a run and its descendants. Resolves when the request is in the journal. */
+export async function cancelRun(run: Run, reason: string, by: string, { redact }: Services, orders: string[] = []): Promise<void> {
+  if (run.state.phase.name === 'ended') return;
+  const asked = { by: by.toWellFormed(), code: 'cancelled' as const, reason: redact(reason.toWellFormed(), false) };
+  const durable = run.record([{ type: 'cancel.asked', data: asked }], { consumed: orders });
+  run.stop({ code: 'cancelled', message: asked.reason });
+  await durable;
 }
 
-const from = 'the user';
-
-export interface Heed {
-  /** Looks now: orders may have waited for whoever takes a tree up. */
-  look(): Promise<void>;
-  /** Looks no more. Resolves when the look that is under way is done: what waited for a tree that ended at once is not left lying. */
-  end(): Promise<void>;
+export interface Message {
+  text: string;
+  from: string;
+  /** They narrow the run and its descendants from now on. */
+  rules?: string[] | undefined;
 }
 
-/** Looks for orders whenever the store says that something may have come. */
-export function heedOrders(desk: OrderDesk): Heed {
-  let looking: Promise<void> | null = null;
-  let again = false;
+/** Sends a message, which also ends a pause. Secrets are removed first, because it becomes a fact (invariant 11). */
+export async function sendMessage(run: Run, { text, from, rules = [] }: Message, { redact }: Services, order?: string): Promise<void> {
+  const sender = from.toWellFormed();
+  // Throws for a rule that does not parse, before anything is written.
+  if (rules.length > 0) messageRuleset(sender, rules);
+  const withRules = rules.length === 0 ? text : `${text}\n(These rules also apply from now on: ${rules.join('; ')}.)`.trim();
+  const data = {
+    from: sender,
+    ...(order === undefined ? {} : { order }),
+    ...(rules.length === 0 ? {} : { rules }),
+    text: redact(withRules.toWellFormed(), false),
+  };
+  const withdrawn = run.pauseRequest?.orders ?? [];
+  run.pauseRequest = null;
+  const drafts: Draft[] = [{ type: 'message.received', data }];
+  if (run.state.paused) drafts.push({ type: 'run.resumed', data: { by: sender } });
+  const durable = run.record(drafts, { consumed: order === undefined ? withdrawn : [order, ...withdrawn] });
+  run.notify();
+  await durable;
+}
 
-  function look(): Promise<void> {
-    again = true;
-    looking ??= heed();
-    return looking;
+const user = 'the user';
+
+export interface OrderWatcher {
+  /** Looks for orders now: some may have waited for this process to take a tree. */
+  check(): Promise<void>;
+  /** Stops watching. Resolves when the check that is under way is done. */
+  close(): Promise<void>;
+}
+
+/** Applies orders whenever the store reports a change. `onFenced`: another process has taken over everything this one drove. */
+export function watchOrders(services: Services, onFenced: (error: RetinueError) => void): OrderWatcher {
+  const { store, owner } = services;
+  let checking: Promise<void> | null = null;
+  let isDue = false;
+
+  function check(): Promise<void> {
+    isDue = true;
+    checking ??= checkWhileDue();
+    return checking;
   }
 
-  async function heed(): Promise<void> {
-    while (again) {
-      again = false;
-      await obeyAll();
+  async function checkWhileDue(): Promise<void> {
+    while (isDue) {
+      isDue = false;
+      await applyAll();
     }
-    looking = null;
+    checking = null;
   }
 
-  async function obeyAll(): Promise<void> {
+  async function applyAll(): Promise<void> {
     try {
-      const orders = refusalsFirst(await desk.store.orders(desk.owner));
-      // One that cannot be obeyed (its tree is just being lost) must not hold up the others.
-      for (const order of orders) await obey(order, desk).catch(() => {});
+      // An order that cannot be applied, because its tree is just being lost, must not block the others.
+      for (const order of refusalsFirst(await store.orders(owner))) await applyOrder(order, services).catch(() => {});
     } catch (error) {
-      // Otherwise a store that cannot be read now is asked again at the next wake-up; the order stays where it is.
-      if (isRetinueError(error) && error.code === 'fenced') desk.lost(error);
+      // Any other failure of the store is retried at the next wake-up; the orders stay.
+      if (isRetinueError(error) && error.code === 'fenced') onFenced(error);
     }
   }
 
-  const unwatch = desk.store.watch(() => void look());
+  const unwatch = store.watch(() => void check());
   return {
-    look,
-    async end() {
+    check,
+    async close() {
       unwatch();
-      await looking;
+      await checking;
     },
   };
 }
 
-/** Of two answers to one question that came before anybody heard them, the refusal counts. */
+/** If both an approval and a refusal of one question are waiting, the refusal counts. */
 function refusalsFirst(orders: Order[]): Order[] {
   return orders.toSorted((a, b) => Number(b.kind === 'refuse') - Number(a.kind === 'refuse'));
+}
+
+async function applyOrder(order: Order, services: Services): Promise<void> {
+  const { store, owner, runs } = services;
+  const run = runs.get(order.runId);
+  // Its tree is just being resumed, or could not be: the order waits for the process that does it.
+  if (!run && (await isOpen(order.runId, store))) return;
+  if (run && run.state.phase.name !== 'ended' && (await applyToRun(order, run, services))) return;
+  await store.dropOrders(owner, [order.id]);
 }
 
 async function isOpen(runId: string, store: Store): Promise<boolean> {
@@ -81,28 +116,34 @@ async function isOpen(runId: string, store: Store): Promise<boolean> {
   return row !== null && isLive(row.status);
 }
 
-async function obey(order: Order, desk: OrderDesk): Promise<void> {
-  const run = desk.live(order.runId);
-  // Its tree is just being taken up, or could not be: the order waits for whoever does.
-  if (run === null && (await isOpen(order.runId, desk.store))) return;
-  // A client takes no steps: there is nothing to hold back and nobody to tell.
-  if (run && !run.admitted && order.kind !== 'cancel') return desk.store.dropOrders(desk.owner, [order.id]);
-  const open = run !== null && !desk.journal.state(run.id).ended;
-  if (open && order.kind === 'cancel') return desk.cancel(run, order.text, from, [order.id]);
-  if (open && !run.closing && order.kind === 'message') return desk.message(run, { text: order.text, from, rules: order.rules }, order.id);
-  if (open && order.call && (order.kind === 'approve' || order.kind === 'refuse')) {
-    const { call, text: reason } = order;
-    const answer = { allowed: order.kind === 'approve', by: from, always: call.always, reason };
-    if (await desk.answer(run, call, answer, order.id)) return;
+/** False if the order has no effect on the run as it is now. */
+async function applyToRun(order: Order, run: Run, services: Services): Promise<boolean> {
+  const { id, kind, text, call } = order;
+  // A client takes no steps, so it can only be cancelled.
+  if (!run.work && kind !== 'cancel') return false;
+  switch (kind) {
+    case 'cancel':
+      await cancelRun(run, text, user, services, [id]);
+      return true;
+    case 'message':
+      if (run.isClosing) return false;
+      await sendMessage(run, { text, from: user, rules: order.rules }, services, id);
+      return true;
+    case 'approve':
+    case 'refuse': {
+      const answer = { allowed: kind === 'approve', by: user, always: call?.always, reason: text };
+      return call !== undefined && answerApproval(run, call, answer, services, id);
+    }
+    case 'pause':
+      if (run.state.paused) return false;
+      requestPause(run, services.redact(text.toWellFormed(), false), { orders: [id] });
+      return true;
+    case 'resume': {
+      const wasPaused = run.state.paused !== null;
+      const withdrawn = resumeRun(run, user, [id]);
+      // A pause that had not begun ends without a fact; nobody else consumes its orders.
+      if (withdrawn.length > 0) await services.store.dropOrders(services.owner, withdrawn);
+      return wasPaused;
+    }
   }
-  // Consumed with the fact that the run writes when it comes to it.
-  if (open && order.kind === 'pause' && !run.hold?.isRecorded) return desk.pause(run, order.text, [order.id]);
-  if (open && order.kind === 'resume' && run.hold?.isRecorded) return desk.resume(run, from, [order.id]);
-  if (open && order.kind === 'resume' && run.hold) {
-    // Nothing is written of the pause yet: both are over without a fact.
-    const both = [...run.hold.consumed, order.id];
-    desk.resume(run, from, []);
-    return desk.store.dropOrders(desk.owner, both);
-  }
-  await desk.store.dropOrders(desk.owner, [order.id]);
 }

@@ -1,286 +1,192 @@
-// The life of one run in this process: slot, start, loop, settle. Whatever happens, it ends with exactly one `run.ended`, in one
-// transaction with the parent's `child.ended` (invariants 1 and 2).
-import { RetinueError } from '../contract/error.ts';
-import type { FactData } from '../contract/fact.ts';
+// A run while this process drives it: its position in the tree, its abort signal, its budget and slot. What facts know is asked of `state`, never
+// kept twice. Built in one way for new, client and resumed runs: from a state that has at least `run.created`.
+import type { Agent } from '../contract/agent.ts';
+import type { Brief } from '../contract/brief.ts';
+import type { RetinueError } from '../contract/error.ts';
+import type { Draft } from '../contract/fact.ts';
+import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { Contexts } from '../conversation/context.ts';
-import type { Pinned } from '../conversation/request.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { DialectSetup } from '../ports/dialect.ts';
-import type { ModelCaller, Models } from '../ports/model.ts';
-import type { Redact } from '../ports/secrets.ts';
-import type { Store } from '../ports/store.ts';
-import type { Deadlines } from '../scheduling/deadlines.ts';
-import type { Lanes } from '../scheduling/lanes.ts';
-import { canonical, keepCanonical, sha256 } from '../text/canonical.ts';
-import { userOf } from './admit.ts';
-import { type Questions, questionMs } from './approval.ts';
-import { createDelegation, type Desk } from './delegate.ts';
-import { type Ending, failed, outcomeOf, rowOf } from './fold.ts';
-import { historyOf, pinnedOf } from './history.ts';
-import { isoOf, type Journal, msOf } from './journal.ts';
-import { alwaysOf, endingOf, isNarrowed, type LiveRun, rulesetsOf, type StopCause } from './live.ts';
-import { type LoopEnv, runLoop } from './loop.ts';
-import { letGo, type Steering } from './steer.ts';
+import type { RunRow } from '../contract/run.ts';
+import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
+import type { ModelHandle } from '../ports/model.ts';
+import type { ResultCheck } from '../ports/schema.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { isCostSetByHand } from '../rules/limits.ts';
+import { type Budget, createBudget } from '../scheduling/budget.ts';
+import type { Scheduler } from '../scheduling/scheduler.ts';
+import { createSlotKeeper, type SlotKeeper } from '../scheduling/slot.ts';
+import type { DialectServices } from './dialect-services.ts';
+import type { Journal, RecordOptions } from './journal.ts';
+import type { Ending } from './outcome.ts';
+import { type RunState, startedFact } from './state.ts';
 
-/** How messages are built; a change in that is a new version, and old ones stay replayable. */
-export const loopVersion = 1;
+/** Why a run is stopped from outside. The first cause wins. */
+export type StopCause =
+  | { code: 'cancelled' | 'client_gone' | 'deadline'; message: string }
+  /** This process leaves the run as it is; another process continues it. */
+  | { code: 'paused'; message: string }
+  /** The tree can no longer be written: the run stops without a further fact. */
+  | { code: 'lost'; message: string; error: RetinueError };
 
-export interface RunGround {
+/** A pause that was asked for and is not recorded yet. `orders` are consumed with its fact. */
+export interface PauseRequest {
+  reason: string;
+  resumeAt: string | null;
+  orders: string[];
+}
+
+/** What an admitted agent works with, beyond what facts record. */
+export interface ModelWork {
+  agent: Agent;
+  model: ModelHandle;
+  /** Models to fall back to, in order. */
+  fallbacks: string[];
+  /** Every tool that existed at admission; the grant says which of them are offered. */
+  tools: ReadonlyMap<string, AnyTool>;
+  /** Checks a submitted result, if the brief wants one. */
+  check: ResultCheck | null;
+}
+
+export interface RunOptions {
+  state: RunState;
+  parent: Run | null;
+  dialect: DialectServices;
+  /** Null for a client, which has no model. */
+  work: ModelWork | null;
+}
+
+export interface RunDeps {
   journal: Journal;
-  store: Store;
-  clock: Clock;
-  deadlines: Deadlines;
-  lanes: Lanes;
-  random(): number;
-  contexts: Contexts;
-  setup: DialectSetup;
-  desk: Desk;
-  callModel: ModelCaller;
-  models: Models;
-  redact: Redact;
-  questions?: Questions | undefined;
-  answer: Steering['answer'];
-  /** The run has ended and is no longer this process's business. */
-  gone(run: LiveRun): void;
+  scheduler: Scheduler;
 }
 
-/** Drives an admitted run as far as it goes, and gives how it ends. Never rejects. `loop`: who takes the steps. */
-export async function driveRun(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Promise<Ending | null> = runLoop): Promise<Ending> {
-  try {
-    return (await work(run, ground, loop)) ?? endingOf(run.signal.reason as StopCause);
-  } catch (error) {
-    return broken(error);
+export class Run {
+  readonly id: string;
+  readonly rootId: string;
+  readonly depth: number;
+  readonly parent: Run | null;
+  readonly state: RunState;
+  readonly dialect: DialectServices;
+  readonly work: ModelWork | null;
+  /** Counts runs for `maxRuns`: those of a tree, or of one delegation of a client. */
+  readonly counter: { runs: number };
+  readonly budget: Budget;
+  readonly slot: SlotKeeper;
+  /** Whether the cost limit was set by somebody and is not the built-in one. */
+  readonly isCostByHand: boolean;
+  readonly children = new Set<Run>();
+  /** Rows of children that have ended. */
+  readonly endedRows = new Map<string, RunRow>();
+  /** What its tools remember about the run. */
+  readonly memo = new Map<string, string>();
+  /** Briefs on their way to becoming children. */
+  admitting = 0;
+  /** The latest end on the wall clock, and the deadline on the monotonic clock, which counts. Set when the run starts. */
+  notAfter: string | null;
+  deadline: number | null = null;
+  pauseRequest: PauseRequest | null = null;
+  /** Ending: accepts no more children or messages. */
+  isClosing = false;
+  readonly ended: Promise<Outcome>;
+  readonly settle: { resolve(outcome: Outcome): void; reject(error: unknown): void };
+  readonly #journal: Journal;
+  readonly #controller = new AbortController();
+  readonly #onParentAbort: () => void;
+  #change = Promise.withResolvers<void>();
+
+  constructor({ state, parent, dialect, work }: RunOptions, { journal, scheduler }: RunDeps) {
+    const { rootId, depth, grant } = state.created.data;
+    const { maxTokens, maxCostUsd } = grant.limits;
+    this.id = state.runId;
+    this.rootId = rootId;
+    this.depth = depth;
+    this.parent = parent;
+    this.state = state;
+    this.dialect = dialect;
+    this.work = work;
+    this.#journal = journal;
+    this.counter = parent?.work ? parent.counter : { runs: 0 };
+    this.isCostByHand = work ? isCostSetByHand(grant.limits, parent?.isCostByHand ?? false) : maxCostUsd.value !== null;
+    const limit = { maxTokens: maxTokens.value, maxCostUsd: maxCostUsd.value };
+    this.budget = parent ? parent.budget.child(limit) : createBudget(limit);
+    this.budget.charge({ tokens: state.tokens.input + state.tokens.output, costUsd: state.costUsd ?? 0 });
+    this.notAfter = startedFact(state)?.data.deadline ?? grant.notAfter;
+    const siblings = parent ? (parent.grant.limits.maxConcurrent.value ?? Number.MAX_SAFE_INTEGER) : 1;
+    this.slot = createSlotKeeper(scheduler, { rootId, parentId: parent?.id ?? null, limit: siblings, signal: this.signal });
+    this.settle = Promise.withResolvers<Outcome>();
+    this.ended = (this.settle as PromiseWithResolvers<Outcome>).promise;
+    this.ended.catch(() => {});
+    this.#onParentAbort = () => this.stop(parent?.signal.reason as StopCause);
+    parent?.signal.addEventListener('abort', this.#onParentAbort, { once: true });
+    if (parent?.signal.aborted) this.#onParentAbort();
+  }
+
+  get brief(): Brief {
+    return this.state.created.data.brief;
+  }
+
+  get grant(): Grant {
+    return this.state.created.data.grant;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get stopCause(): StopCause | null {
+    return (this.signal.reason as StopCause | undefined) ?? null;
+  }
+
+  /** Children that have not ended, those being admitted included. */
+  get openChildren(): number {
+    return this.state.openChildren + this.admitting;
+  }
+
+  stop(cause: StopCause): void {
+    if (this.signal.aborted) return;
+    this.#controller.abort(cause);
+    this.notify();
+  }
+
+  /** Wakes whoever waits in `changed`. */
+  notify(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+
+  /** Resolves at the next `notify`, at once if the run was stopped. */
+  changed(): Promise<void> {
+    return this.signal.aborted ? Promise.resolve() : this.#change.promise;
+  }
+
+  /** Stops listening to the parent's signal. */
+  unlink(): void {
+    this.parent?.signal.removeEventListener('abort', this.#onParentAbort);
+  }
+
+  /** Records facts of this run; see `Journal.record`. */
+  record(drafts: Draft[], options?: RecordOptions): Promise<void> {
+    return this.#journal.record(this.rootId, [{ runId: this.id, drafts }], options);
   }
 }
 
-/** Leaves a run as it stands, for another process to go on with: no end, but nothing of it is at work here any more. */
-export async function suspendRun(run: LiveRun, message: string, ground: Pick<RunGround, 'journal' | 'gone'>): Promise<void> {
-  if (run.settling) return void (await run.ended.catch(() => {}));
-  run.settling = true;
-  run.closing = true;
-  run.slot.release();
-  await Promise.allSettled([...run.children].map((child) => child.ended));
-  run.unlink();
-  const paused = { type: 'run.paused' as const, data: { reason: message, resumeAt: null } };
-  let error: unknown = new RetinueError('paused', `run ${run.id} was paused: ${message}`, { retryable: true });
-  try {
-    // One that is paused already stays paused for its own reason, until its own time.
-    if (!ground.journal.state(run.id).paused) await ground.journal.record(run.rootId, [{ runId: run.id, drafts: [paused] }]);
-    else await ground.journal.settled();
-  } catch (lost) {
-    error = lost;
-  }
-  leave(run, ground);
-  run.settle.reject(error);
+/** The rulesets of the run and all its ancestors, as they are now. All of them must allow a call (invariant 4). */
+export function rulesetsOf(run: Run): Ruleset[] {
+  return [...(run.parent ? rulesetsOf(run.parent) : []), ...run.grant.rulesets, ...run.state.rights.narrowed];
 }
 
-export function broken(error: unknown): Ending {
-  if (error instanceof RetinueError) return failed(error.code, error.message, error.retryable);
-  return failed('internal', `a fault of Retinue: ${error instanceof Error ? error.message : String(error)}`);
+/** Whether the run or an ancestor was narrowed after it was created. */
+export function isNarrowed(run: Run): boolean {
+  return run.state.rights.narrowed.length > 0 || (run.parent !== null && isNarrowed(run.parent));
 }
 
-async function work(run: LiveRun, ground: RunGround, loop: (env: LoopEnv) => Promise<Ending | null>): Promise<Ending | null> {
-  if (!run.admitted || !(await run.slot.ensure())) return null;
-  const { agent, brief, grant, handle, tools, check } = run.admitted;
-  const fallbacks = [...run.admitted.fallbacks];
-  const { started } = ground.journal.state(run.id);
-  const { deadline, pinned } = started ? await takeUp(run, started.data, ground) : await start(run, ground);
-  const endDeadline = ground.deadlines.at(deadline, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
-  try {
-    const env: LoopEnv = {
-      state: ground.journal.state(run.id),
-      journal: ground.journal,
-      clock: ground.clock,
-      deadlines: ground.deadlines,
-      random: ground.random,
-      signal: run.signal,
-      deadline,
-      handle,
-      callModel: ground.callModel,
-      pinned,
-      lane: ground.lanes.lane(handle.lane),
-      fallBack: async () => {
-        const name = fallbacks.shift();
-        if (name === undefined) return null;
-        env.handle = await ground.models.resolve(name, userOf({ runId: run.id, rootId: run.rootId }, brief, agent.name, grant.workspace));
-        env.lane = ground.lanes.lane(env.handle.lane);
-        return name;
-      },
-      budget: run.budget,
-      slot: run.slot,
-      tools: {
-        tools,
-        offered: grant.tools,
-        agent: agent.name,
-        definition: ground.journal.state(run.id).created.data.definition ?? null,
-        rulesets: () => rulesetsOf(run),
-        always: () => alwaysOf(run),
-        narrowed: () => isNarrowed(run),
-        attended: () => (run.depth === 0 || ground.setup.asks !== false) && (ground.questions?.attended(run.rootId) ?? false),
-        expiresAt: () => isoOf(ground.clock.now() + (ground.questions?.timeoutMs ?? questionMs)),
-        workspace: grant.workspace,
-        toolTimeoutMs: grant.limits.toolTimeoutMs.value as number,
-        checkResult: check,
-        redact: ground.redact,
-        memo: new Map(),
-        denial: run.depth > 0 ? ground.setup.denial : undefined,
-      },
-      contextLimits: run.depth > 0 ? (ground.setup.context ?? {}) : {},
-      delegation: ({ turn, index }) => createDelegation(run, { index, turn }, ground.desk),
-      changed: run.changed,
-      pause: {
-        hold: () => run.hold,
-        set: (hold) => {
-          run.hold = hold;
-        },
-        release: (by, consumed) => letGo(run, by, consumed),
-        released: () => run.released,
-      },
-      answer: (call, given) => void ground.answer(run, { ...call, hash: call.approval?.hash ?? '' }, given).catch(() => {}),
-      closing: () => {
-        run.closing = true;
-      },
-    };
-    return await loop(env);
-  } finally {
-    endDeadline();
-  }
+/** Calls approved for good in this run or an ancestor. */
+export function alwaysAllowedOf(run: Run): AlwaysAllowed[] {
+  return [...(run.parent ? alwaysAllowedOf(run.parent) : []), ...run.state.rights.always];
 }
 
-/** Pins everything that requests are made of, and sets the deadline: from here on, never past the parent's (invariant 6). */
-async function start(run: LiveRun, ground: RunGround): Promise<{ deadline: number; pinned: Pinned }> {
-  const { agent, brief, grant, handle, tools: known } = run.admitted as NonNullable<LiveRun['admitted']>;
-  const [rawSystem, rawFirst, past] = await Promise.all([
-    ground.contexts.system(agent, run.depth, grant.workspace),
-    ground.contexts.first(brief, run.depth, grant.workspace),
-    brief.continues === undefined ? null : historyOf(brief.continues, brief.continuesAt ?? null, ground.store),
-  ]);
-  const system = ground.redact(rawSystem, true);
-  const first = ground.redact(rawFirst, true);
-  const { tools, text: toolsText, hash: toolsHash } = ground.contexts.tools(grant.tools, known, brief.result?.schema);
-  const historyText = past === null ? null : canonical(past.messages);
-  const now = ground.clock.monotonic();
-  const deadline = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);
-  run.deadline = deadline;
-  run.notAfter = isoOf(ground.clock.now() + deadline - now);
-  const pinned: Pinned = {
-    system,
-    systemHash: sha256(system),
-    tools,
-    toolsHash,
-    history: past?.messages ?? [],
-    historyHash: historyText === null ? null : sha256(historyText),
-  };
-  const data = {
-    deadline: run.notAfter,
-    first,
-    history: pinned.historyHash,
-    loop: loopVersion,
-    model: handle.id,
-    system: pinned.systemHash,
-    ...(past && past.taint.length > 0 && { taint: past.taint }),
-    tools: pinned.toolsHash,
-  };
-  const texts = { system: { hash: pinned.systemHash, text: system }, tools: { hash: toolsHash, text: toolsText } };
-  const history = historyText === null ? [] : [{ hash: pinned.historyHash as string, text: historyText }];
-  const blobs = [texts.system, texts.tools, ...history];
-  ground.journal.record(run.rootId, [{ runId: run.id, drafts: [{ type: 'run.started', data }] }], { blobs }).catch(() => {});
-  return { deadline, pinned };
-}
-
-/** What a run that was started before goes on with: everything that its requests are made of is in the store. */
-async function takeUp(
-  run: LiveRun,
-  started: FactData['run.started'],
-  { store, clock }: RunGround,
-): Promise<{ deadline: number; pinned: Pinned }> {
-  const pinned = await pinnedOf(run.id, started, store);
-  const left = started.deadline === null ? Number.POSITIVE_INFINITY : msOf(started.deadline) - clock.now();
-  run.deadline = clock.monotonic() + left;
-  return { deadline: run.deadline, pinned };
-}
-
-/**
- * Ends a run: first whatever of it is still at work and everything below it, then its own last fact. After that it holds no slot, timer
- * or listener (invariant 7). The first ending wins; a second call only waits for it (invariant 1). `below`: why its children are stopped.
- */
-export async function settleRun(
-  run: LiveRun,
-  ending: Ending,
-  { below, ...ground }: Pick<RunGround, 'journal' | 'gone'> & { below?: StopCause },
-): Promise<void> {
-  if (run.settling) return void (await run.ended.catch(() => {}));
-  run.settling = true;
-  run.closing = true;
-  const ended: StopCause = { code: 'cancelled', message: 'the run that delegated it has ended' };
-  const cause = (run.signal.reason as StopCause | undefined) ?? below ?? ended;
-  run.stop(cause);
-  run.slot.release();
-  await Promise.allSettled([...run.children].map((child) => child.ended));
-  run.unlink();
-  try {
-    if (cause.code === 'lost') throw cause.error;
-    const outcome = await recordEnd(run, checkLeftOver(run, ending), ground.journal);
-    leave(run, ground);
-    run.settle.resolve(outcome);
-  } catch (error) {
-    leave(run, ground);
-    run.settle.reject(error);
-  }
-}
-
-function leave(run: LiveRun, { journal, gone }: Pick<RunGround, 'journal' | 'gone'>): void {
-  const { parent } = run;
-  if (parent) {
-    parent.endedRows.set(run.id, rowOf(journal.state(run.id)));
-    parent.children.delete(run);
-    parent.open--;
-    parent.notify();
-  }
-  journal.forget(run.id);
-  gone(run);
-}
-
-/** A scripted model with steps left over says so here. */
-function checkLeftOver(run: LiveRun, ending: Ending): Ending {
-  try {
-    const left = ending.code === null ? (run.admitted?.handle.finished?.(run.id) ?? null) : null;
-    return left ? failed(left.code, left.message, left.retryable) : ending;
-  } catch (error) {
-    return broken(error);
-  }
-}
-
-async function recordEnd(run: LiveRun, ending: Ending, journal: Journal): Promise<Outcome> {
-  const state = journal.state(run.id);
-  const { promise, resolve } = Promise.withResolvers<Outcome>();
-  const own = {
-    runId: run.id,
-    drafts: (at: { iso: string; ms: number }) => {
-      const outcome = outcomeOf(state, ending, { ...at, startedMs: state.started ? msOf(state.started.at) : null });
-      keepCanonical(outcome);
-      resolve(outcome);
-      return [{ type: 'run.ended' as const, data: { outcome } }];
-    },
-  };
-  const parts = run.parent ? [own, childEnded(run.parent.id, run.id, journal)] : [own];
-  await journal.record(run.rootId, parts);
-  return promise;
-}
-
-export function childEnded(parentId: string, childId: string, journal: Journal) {
-  return {
-    runId: parentId,
-    drafts: () => {
-      const { ended, hash, taint } = journal.state(childId);
-      if (!ended) throw new RetinueError('internal', `run ${childId} has not ended`);
-      return [
-        {
-          type: 'child.ended' as const,
-          data: { childId, hash, outcome: ended.data.outcome, ...(taint.size > 0 && { taint: [...taint].sort() }) },
-        },
-      ];
-    },
-  };
+/** The ending of a run that was stopped. */
+export function stopToEnding({ code, message }: StopCause): Ending {
+  if (code === 'deadline') return { status: 'timed_out', code, message };
+  return { status: 'cancelled', code: code === 'lost' || code === 'paused' ? 'cancelled' : code, message };
 }

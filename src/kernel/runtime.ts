@@ -1,94 +1,207 @@
-// The runtime of one process as others see it: what it needs, and what it gives.
+// The runtime of one process: admits briefs, drives their runs and applies orders. Everything it needs comes in through ports.
 import type { Delta } from '../contract/delta.ts';
+import { RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Delegation } from '../ports/delegation.ts';
-import type { Dialect } from '../ports/dialect.ts';
-import type { Host } from '../ports/host.ts';
-import type { Ids } from '../ports/ids.ts';
-import type { ModelCaller } from '../ports/model.ts';
-import type { Memories } from '../ports/notes.ts';
 import type { ResultCheck } from '../ports/schema.ts';
-import type { Redact } from '../ports/secrets.ts';
-import type { Owner, Store } from '../ports/store.ts';
-import type { AnyTool } from '../ports/tool.ts';
-import type { WorkspaceReader } from '../ports/workspace.ts';
-import type { Ground } from './admit.ts';
-import type { Questions } from './approval.ts';
-import type { ClientOptions } from './client.ts';
-import type { Answer, CallShown } from './steer.ts';
+import type { Owner } from '../ports/store.ts';
+import { createDeadlines } from '../scheduling/deadlines.ts';
+import { createLanes } from '../scheduling/lanes.ts';
+import { createScheduler } from '../scheduling/scheduler.ts';
+import type { ClientOptions } from './admission.ts';
+import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
+import { createStarter, openClient, unregisterRun } from './create-run.ts';
+import { createDelegation } from './delegation.ts';
+import { createDialects } from './dialect-services.ts';
+import { type ClientClose, driveAbandonedClient, driveAgent } from './drivers.ts';
+import { createJournal } from './journal.ts';
+import { driveRun } from './lifecycle.ts';
+import { cancelRun, sendMessage, watchOrders } from './orders.ts';
+import { requestPause, resumeRun } from './pause.ts';
+import { readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
+import type { Run } from './run.ts';
+import type { RuntimeOptions, Services } from './services.ts';
 
-export interface RuntimeOptions extends Omit<Ground, 'tools' | 'delegationTools' | 'setup'> {
-  store: Store;
-  clock: Clock;
-  ids: Ids;
-  tools: AnyTool[];
-  dialect: Dialect;
-  /** Where runs execute; what is delegated on `delegatedHost`, where that is given. */
-  host: Host;
-  delegatedHost?: Host | undefined;
-  /** The host of a name that a run was created with, for one that goes on; null where there is none here. */
-  hostNamed?: ((name: string) => Host | null) | undefined;
-  callModel: ModelCaller;
-  redact: Redact;
-  workspaces: WorkspaceReader;
-  /** What briefs with `inheritMemories` are told. */
-  memories: Memories;
-  /** Who is asked where a rule asks. Without it nobody is: every `ask` is a deny. */
-  questions?: Questions | undefined;
-  /** Runs at work at once in this process. */
-  slots?: number;
-  maxQueued?: number;
-}
+export type { ClientOptions } from './admission.ts';
+export type { RuntimeOptions } from './services.ts';
 
-/** What a starter in the same process may add to a brief, because it is not JSON. */
-export interface StartOptions {
+/** What a program may add to a brief in the same process, because it is not JSON. */
+export interface BriefOptions {
   /** A further check of a submitted result, after its schema. */
   check?: ResultCheck;
+  /** The dialect of the new tree; the runtime's own if absent. */
+  dialect?: string;
 }
 
-/** What became of asking to go on with a tree; `pid`: of the living process that drives it. */
-export type Resumed = { ok: true; handles: RunHandle[] } | { ok: false; pid: number };
-
-/** A run of this process, as its starter holds it. */
+/** A run of this process, as the program that started it holds it. */
 export interface RunHandle {
   id: string;
-  /** It takes no further step until it is resumed, told something, or stopped. */
+  /** Never rejects for an agent's failure; rejects only if the store broke, another process took the tree over, or the run was left paused. */
+  outcome: Promise<Outcome>;
+  /** Resolves when the request is in the journal. */
+  cancel(reason: string, by?: string): Promise<void>;
+  /** `rules` narrow the run and its descendants from now on. */
+  send(text: string, from?: string, rules?: string[]): Promise<void>;
+  /** The run takes no further step until it is resumed, gets a message or is stopped. */
   pause(reason: string): void;
   resume(by?: string): void;
-  outcome: Promise<Outcome>;
-  cancel(reason: string, by?: string): Promise<void>;
-  /** `rules` narrow the run and everything below it from now on. */
-  send(text: string, from?: string, rules?: string[]): Promise<void>;
-  /** Answers a call that waits for a word. Whether that counts: the question is still open and is the one that was shown. */
-  answer(call: CallShown, answer: Answer): Promise<boolean>;
+  /** Answers a call that waits for approval. False if the question is no longer open or another call was shown. */
+  answer(call: ShownCall, answer: ApprovalAnswer): Promise<boolean>;
 }
 
-/** Somebody who delegates from outside: a root without a model. */
+/** Somebody who delegates from outside: a root run without a model. */
 export interface Client {
   id: string;
   delegation: Delegation;
-  delegate(brief: unknown, options?: StartOptions): Promise<RunHandle>;
-  /** Ends it; what still runs below it is stopped first. `gone`: it did not close by itself, and that is what its children ended of. */
-  close(how?: { gone: boolean }): Promise<Outcome>;
+  delegate(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
+  /** Ends it; runs below it are stopped first. `gone`: the client did not close the connection itself. */
+  close(how?: ClientClose): Promise<Outcome>;
 }
+
+/** `pid`: of the living process that drives the tree. */
+export type ResumeResult = { ok: true; handles: RunHandle[] } | { ok: false; pid: number };
 
 export interface Runtime {
   owner: Owner;
-  start(brief: unknown, options?: StartOptions): Promise<RunHandle>;
-  client(options?: ClientOptions): Promise<Client>;
-  /**
-   * Goes on with a tree that no living process drives: every run of it from its last fact. `patient`: what is paused until a time that is
-   * still to come stays so until then.
-   */
-  resume(rootId: string, by: string, options?: { patient: boolean }): Promise<Resumed>;
+  start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
+  client(options?: ClientOptions & { dialect?: string }): Promise<Client>;
+  /** Continues every run of a tree that no living process drives. `patient`: pauses with a later end stay. */
+  resume(rootId: string, by: string, options?: { patient: boolean }): Promise<ResumeResult>;
   live(runId: string): RunHandle | null;
   listen(listener: (event: Fact | Delta) => void): () => void;
   /** Slots and timers in use: both 0 when nothing runs. */
   stats(): { active: number; queued: number; timers: number; runs: number };
-  /** Takes no new work and leaves what runs for another process to go on with. */
+  /** Accepts no new work and leaves running trees for another process to continue. */
   drain(reason: string): Promise<void>;
   /** Stops what runs, waits for it, and gives up the lease. */
   close(): Promise<void>;
+}
+
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { store, clock, ids } = options;
+  const owner = await store.open();
+  const runs = new Map<string, Run>();
+  const deadlines = createDeadlines(clock);
+  const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
+  const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
+  const onLost = (rootId: string, error: RetinueError) => runs.get(rootId)?.stop({ code: 'lost', message: error.message, error });
+  const journal = createJournal({ store, owner, clock, onLost });
+  const services: Services = {
+    ...options,
+    owner,
+    journal,
+    deadlines,
+    scheduler,
+    lanes,
+    runs,
+    dialect: createDialects(options),
+    startRun: (input, more) => startRun(input, more),
+  };
+  let isClosed = false;
+  const startRun = createStarter(services, () => !isClosed);
+  const orders = watchOrders(services, (error) => {
+    for (const { id, parent } of runs.values()) if (parent === null) journal.abandon(id, error);
+  });
+
+  function createHandle(run: Run): RunHandle {
+    const isOpen = () => runs.get(run.id) === run;
+    return {
+      id: run.id,
+      outcome: run.ended,
+      pause: (reason) => requestPause(run, options.redact(reason.toWellFormed(), false)),
+      resume: (by = 'the caller') => void resumeRun(run, by),
+      cancel: async (reason, by = 'the caller') => {
+        if (isOpen()) await cancelRun(run, reason, by, services);
+      },
+      answer: async (call, answer) => isOpen() && answerApproval(run, call, answer, services),
+      send: async (text, from = 'the user', rules) => {
+        if (!isOpen() || run.isClosing) throw new RetinueError('parent_ended', `run ${run.id} has ended and accepts no more messages`);
+        await sendMessage(run, { text, from, rules }, services);
+      },
+    };
+  }
+
+  function assertOpen(): void {
+    if (isClosed) throw new RetinueError('parent_ended', 'nothing more can be started: this process is closing');
+  }
+
+  async function client({ dialect, ...given }: ClientOptions & { dialect?: string } = {}): Promise<Client> {
+    assertOpen();
+    const closed = Promise.withResolvers<ClientClose>();
+    const run = await openClient(given, await services.dialect(dialect), closed.promise, services);
+    return {
+      id: run.id,
+      delegation: createDelegation(run, null, services),
+      delegate: async (input, more) => createHandle(await startRun(input, { ...more, parent: run })),
+      close(how = { gone: false }) {
+        closed.resolve(how);
+        return run.ended;
+      },
+    };
+  }
+
+  async function resume(rootId: string, by: string, { patient = false } = {}): Promise<ResumeResult> {
+    assertOpen();
+    const known = runs.get(rootId);
+    if (known) return { ok: true, handles: [createHandle(known)] };
+    const { states } = await readTree(rootId, services);
+    const claim = await store.claim(owner, rootId);
+    if (!claim.ok) return { ok: false, pid: claim.pid };
+    const here = runs.get(rootId);
+    if (here) return { ok: true, handles: [createHandle(here)] };
+    const revived = await reviveRuns(await readTree(rootId, services, states), services);
+    if (revived.length === 0) return { ok: true, handles: [] };
+    try {
+      assertOpen();
+      // Resuming overrides a pause that was ordered from an earlier process.
+      const pauses = (await store.orders(owner)).filter((order) => order.rootId === rootId && order.kind === 'pause');
+      const keepPausesAfter = patient ? clock.now() : null;
+      await journal.record(
+        rootId,
+        revived.map((run) => resumeFacts(run, { by, keepPausesAfter })),
+        { consumed: pauses.map((order) => order.id) },
+      );
+    } catch (error) {
+      for (const run of revived) unregisterRun(run, error, services);
+      throw error;
+    }
+    for (const run of revived) reapplyStops(run, clock.now());
+    for (const run of revived) void driveRun(run, run.work ? driveAgent : driveAbandonedClient, services);
+    void orders.check();
+    return { ok: true, handles: revived.map(createHandle) };
+  }
+
+  function rootRuns(): Run[] {
+    return [...runs.values()].filter((run) => run.parent === null);
+  }
+
+  return {
+    owner,
+    resume,
+    client,
+    start: async (input, more) => createHandle(await startRun(input, more)),
+    live: (id) => {
+      const run = runs.get(id);
+      return run ? createHandle(run) : null;
+    },
+    listen: (listener) => journal.listen(listener),
+    stats: () => ({ ...scheduler.stats(), timers: deadlines.size, runs: runs.size }),
+    async drain(reason) {
+      isClosed = true;
+      const roots = rootRuns();
+      for (const run of roots) run.stop({ code: 'paused', message: reason });
+      await Promise.allSettled(roots.map((run) => run.ended));
+    },
+    async close() {
+      isClosed = true;
+      await Promise.allSettled(
+        rootRuns().map((run) => cancelRun(run, 'the process is closing', 'the runtime', services).then(() => run.ended)),
+      );
+      await options.toolSource?.close();
+      await orders.close();
+      await journal.settled();
+      await store.release(owner);
+    },
+  };
 }

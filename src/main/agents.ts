@@ -2,7 +2,7 @@
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { chooseAgents } from '../agents/choose.ts';
-import { loadAgents, type Reading } from '../agents/files.ts';
+import { loadAgents, type ParserDeps } from '../agents/files.ts';
 import type { AgentsFound, Settings } from '../cli/settings.ts';
 import { durationMs } from '../cli/values.ts';
 import type { Agent } from '../contract/agent.ts';
@@ -10,12 +10,11 @@ import { RetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import { parseRule } from '../rules/policy.ts';
-import { nearestName } from '../text/suggest.ts';
 import { type FoundFile, type FoundFiles, findAgentFiles } from './config/agent-files.ts';
 import type { Env } from './config/places.ts';
 import type { Trust } from './trust.ts';
 
-const reading: Reading = { nearest: nearestName, checkRule: parseRule, durationMs };
+const parserDeps: ParserDeps = { checkRule: parseRule, durationMs };
 
 export interface AgentGround {
   workspace: string;
@@ -56,7 +55,7 @@ export function findAgents({ workspace, env, limits, trust }: AgentGround): Agen
 }
 
 function load(found: FoundFiles) {
-  const loaded = loadAgents(found.files, reading);
+  const loaded = loadAgents(found.files, parserDeps);
   const refused = [...found.refused, ...loaded.refused];
   const fatal = refused.filter(({ source }) => !found.isForeign(source));
   if (fatal.length > 0) throw new RetinueError('invalid_config', fatal.flatMap(({ problems }) => problems).join('\n'));

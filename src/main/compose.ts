@@ -9,10 +9,9 @@ import { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
 import { nonNativeToolNames } from '../dialects/settings.ts';
-import { createRuntime } from '../kernel/create-runtime.ts';
 import { catalogForDialect, dialectToolNames } from '../kernel/dialect-tools.ts';
-import type { Runtime, RuntimeOptions } from '../kernel/runtime.ts';
-import { modelAdvice } from '../models/advice.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from '../kernel/runtime.ts';
+import { describeModelOptions } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
 import { createModels, type Provider } from '../models/models.ts';
 import { createOfflineModels } from '../models/offline.ts';
@@ -20,7 +19,6 @@ import { withPrices } from '../models/prices.ts';
 import { createProviders } from '../models/providers.ts';
 import { createScriptModels } from '../models/script.ts';
 import type { Catalog } from '../ports/catalog.ts';
-import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
 import type { Redact } from '../ports/secrets.ts';
 import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
@@ -37,9 +35,9 @@ import { createMcp } from '../tools/mcp/index.ts';
 import { catalogOf } from './agents.ts';
 import { armedCrash } from './crash.ts';
 import { logFile } from './detach.ts';
-import { dialectOf } from './dialect.ts';
+import { dialectOf, findDialect } from './dialect.ts';
 import { explainAgent } from './explain.ts';
-import { hostsFor } from './hosts.ts';
+import { createExecutors } from './hosts.ts';
 import { assertMadeHere, rememberMade } from './origin.ts';
 import { type PolicyQuestion, testPolicy } from './policy.ts';
 import { type ShellGround, shellGround } from './sandbox.ts';
@@ -82,7 +80,9 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
       questions: askMs === undefined ? undefined : { attended: () => true, timeoutMs: askMs },
       toolSource: createMcp({ servers, workspace, env: process.env, clock: systemClock, redact, marks: guard.marks }),
       dialect,
-      ...hostsFor({ asked: host, usual: dialect.setup?.host }, guard, crash),
+      dialectNamed: (name) => findDialect(name, settings),
+      executorNamed: createExecutors(guard, crash),
+      host,
       workspaces: directories,
       memories: lazyNotes(notes).memories,
       models: withPrices(createModels({ providers: providers(settings) }), settings.prices),
@@ -90,7 +90,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
         workspace,
         model: settings.model?.value ?? null,
         limits: settings.limits.config,
-        rulesets: rulesets(settings, dialect, shell),
+        rulesets: (delegationTools) => rulesets(settings, delegationTools, shell),
       },
     };
     return createRuntime(armed && crash ? armed.addCrashPoints(options, crash) : options);
@@ -149,7 +149,7 @@ function providers(settings: Settings): Record<string, Provider> {
 async function adviceFor(settings: Settings, brief: Parameters<Api['advise']>[0], catalog: Catalog): Promise<string | null> {
   const { model, agent = 'general' } = brief;
   if (settings.model !== null || model !== undefined || catalog.get(agent)?.model !== undefined) return null;
-  return modelAdvice({ env: process.env, probe: globalThis.fetch });
+  return describeModelOptions({ env: process.env, probe: globalThis.fetch });
 }
 
 /** One configured backend: a SearXNG of one's own, or Brave. */
@@ -194,7 +194,12 @@ async function explainGround(settings: Settings) {
   const search = searchBackend(process.env);
   const made = builtInTools({ memories, scratchpads, clock: systemClock, search, bash: { sandbox: null } });
   const tools = made.map((tool) => tool.name);
-  return { made, tools, delegationTools: dialectToolNames(native), rulesets: rulesets(settings, native, await groundOf(settings)) };
+  return {
+    made,
+    tools,
+    delegationTools: dialectToolNames(native),
+    rulesets: rulesets(settings, dialectToolNames(native), await groundOf(settings)),
+  };
 }
 
 /** What `retinue memory` works on: the notes of the workspace's database. A command that only reads makes none where there is none. */
@@ -208,15 +213,9 @@ export async function openMemories(settings: Settings, { drive }: { drive: boole
 }
 
 /** The owner's one list (built-in, then the user's, then the command's), and each other ruleset on its own. */
-function rulesets(settings: Settings, dialect: Dialect, { sandbox, narrowing }: ShellGround): Ruleset[] {
-  const builtIn = builtInRuleset(dialectToolNames(dialect), [], { sandboxed: sandbox !== null });
-  const known = new Set([
-    ...ownToolNames(),
-    ...capabilities,
-    ...dialectToolNames(dialect),
-    ...dialectToolNames(native),
-    ...nonNativeToolNames,
-  ]);
+function rulesets(settings: Settings, delegationTools: readonly string[], { sandbox, narrowing }: ShellGround): Ruleset[] {
+  const builtIn = builtInRuleset(delegationTools, [], { sandboxed: sandbox !== null });
+  const known = new Set([...ownToolNames(), ...capabilities, ...delegationTools, ...dialectToolNames(native), ...nonNativeToolNames]);
   const read = (owner: string, text: string) => {
     const rule = parseRule(text);
     if (/^mcp__(?!.*__)[^*]*$/.test(rule.tool))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import type { Demo } from '../cli/io.ts';
 import { RetinueError } from '../contract/error.ts';
-import { modelWays } from '../models/advice.ts';
+import { findModelOptions } from '../models/advice.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import type { Env } from './config/places.ts';
 import { agentPrograms, onPath } from './doctor-looks.ts';
@@ -46,9 +46,9 @@ export async function demoOf(name: string, place: DemoPlace): Promise<Demo> {
 
 /** What this machine has to go on with. Names of variables, never their values. */
 async function found(env: Env, command: string): Promise<Awaited<ReturnType<Demo['found']>>> {
-  const ways = await modelWays({ env, probe: globalThis.fetch });
+  const ways = await findModelOptions({ env, probe: globalThis.fetch });
   const programs = agentPrograms.filter((name) => onPath(name, env) !== null);
-  const models = ways.map(({ because, model }) => `${because}: ${model}`);
+  const models = ways.map(({ reason, model }) => `${reason}: ${model}`);
   const agents = programs.length === 0 ? [] : [`agents on PATH: ${programs.join(', ')}`];
   const [way] = ways;
   const next = way ? `${way.command.replace(/^(.*)retinue run/, `$1${command} run`).replace('"…"', '"explain this repository"')}` : null;

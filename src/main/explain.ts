@@ -5,7 +5,7 @@ import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
-import { admit, type Ground } from '../kernel/admit.ts';
+import { admitBrief } from '../kernel/admission.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
@@ -69,17 +69,16 @@ export async function grantOf(
   const catalog = catalogOf(settings);
   // Admission looks at their names alone.
   const tools = new Map([...given.tools, ...given.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
-  const ground: Ground = {
-    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: given.rulesets },
-    catalog,
-    tools,
-    delegationTools: given.delegationTools,
-    setup: {},
+  const { delegationTools } = given;
+  const dialect = { name: 'native', setup: {}, catalog, tools, delegationTools };
+  const deps = {
+    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => given.rulesets },
     models: { resolve: async () => anyModel },
     compileSchema: async () => () => null,
   };
-  const { agent, grant } = await admit({ task: 'none', agent: name, model: 'any' }, { runId: nobody, rootId: nobody }, ground, null);
-  return { agent, grant, tools };
+  const request = { runId: nobody, dialect, parent: null, call: null };
+  const { created } = await admitBrief({ task: 'none', agent: name, model: 'any' }, request, deps);
+  return { agent: catalog.get(name) as Agent, grant: created.grant, tools };
 }
 
 /** Servers are not asked: what an agent names of their tools stands for what they have. */

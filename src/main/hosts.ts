@@ -1,31 +1,25 @@
-// Where runs execute: here, or each in a process of its own.
+// Where the tools of runs execute: in this process, or in a process per run.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { inlineHost } from '../hosts/inline.ts';
-import { createProcessHost } from '../hosts/process.ts';
+import { inlineExecutor } from '../hosts/inline.ts';
+import { createProcessExecutor } from '../hosts/process.ts';
 import type { Crash } from '../ports/crash.ts';
-import type { Host } from '../ports/host.ts';
+import type { ToolExecutor } from '../ports/tool-executor.ts';
 import type { Guard } from '../system/guard.ts';
 import { childWord } from './child-word.ts';
 
 export const hostNames = ['inline', 'process'] as const;
 export type HostName = (typeof hostNames)[number];
 
-/** `asked`: what somebody said, which holds for every run. `usual`: what the dialect has for delegated ones. */
-export function hostsFor(
-  names: { asked: HostName | undefined; usual: HostName | undefined },
-  guard: Guard,
-  crash?: Crash,
-): { host: Host; delegatedHost: Host; hostNamed(name: string): Host | null } {
-  const make = (name: HostName | undefined) => (name === 'process' ? processHost(guard, crash) : inlineHost);
-  const hostNamed = (name: string) => (hostNames.includes(name as HostName) ? make(name as HostName) : null);
-  return { host: make(names.asked), delegatedHost: make(names.asked ?? names.usual), hostNamed };
-}
-
-function processHost(guard: Guard, crash: Crash | undefined): Host {
+/** Finds tool executors by the names that facts record. */
+export function createExecutors(guard: Guard, crash?: Crash): (name: string) => ToolExecutor | null {
   const command = [process.execPath, join(packageRoot(), 'bin', 'retinue.js'), childWord];
-  return createProcessHost({ command, env: process.env, marks: guard.marks, crash });
+  const executors: Record<HostName, ToolExecutor> = {
+    inline: inlineExecutor,
+    process: createProcessExecutor({ command, env: process.env, marks: guard.marks, crash }),
+  };
+  return (name) => (Object.hasOwn(executors, name) ? executors[name as HostName] : null);
 }
 
 /** The folder of package.json: one up from dist/, two up from src/main/. */

@@ -1,4 +1,4 @@
-import { givenModel } from '../models/given.ts';
+import { modelObjectToHandle } from '../models/model-object.ts';
 import { createModels, type Provider } from '../models/models.ts';
 import { createOfflineModels } from '../models/offline.ts';
 import { createProviders } from '../models/providers.ts';
@@ -27,7 +27,7 @@ export function libraryModels(given: AnyModel): { models: Models; model: string 
   };
   if (typeof given === 'string') return { models: createModels({ providers: named }), model: given };
   let handle: Promise<ModelHandle> | null = null;
-  const own: Provider = typeof given === 'function' ? given : () => (handle ??= givenModel(given));
+  const own: Provider = typeof given === 'function' ? given : () => (handle ??= modelObjectToHandle(given));
   const models = createModels({ providers: named });
   // Children ask for their parent's model by the id it has itself.
   const ids = new Set([givenName]);

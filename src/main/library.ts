@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { type Answered, answerBy } from '../api/answer-by.ts';
-import type { Api, Handle, Question } from '../api/api.ts';
+import type { Api, Question } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { EventOptions } from '../api/events.ts';
 import type { SandboxMode } from '../cli/settings.ts';
@@ -16,9 +16,9 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { native } from '../dialects/native.ts';
-import { createRuntime } from '../kernel/create-runtime.ts';
-import { dialectToolNames, runDialectTool } from '../kernel/dialect-tools.ts';
-import type { Client } from '../kernel/runtime.ts';
+import { runDialectTool } from '../kernel/dialect-tools.ts';
+import type { Client, RunHandle } from '../kernel/runtime.ts';
+import { createRuntime } from '../kernel/runtime.ts';
 import { createModelCaller } from '../models/call.ts';
 import type { Price } from '../models/prices.ts';
 import { withPrices } from '../models/prices.ts';
@@ -33,7 +33,7 @@ import { type AiTool, fromAiTool } from '../tools/ai-sdk.ts';
 import { builtInTools, directories } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createMcp } from '../tools/mcp/index.ts';
-import { type HostName, hostsFor } from './hosts.ts';
+import { createExecutors, type HostName } from './hosts.ts';
 import { type AnyModel, libraryModels } from './library-models.ts';
 import { resultOf, type StandardSchema } from './library-result.ts';
 import { shellGround } from './sandbox.ts';
@@ -131,7 +131,6 @@ export function createRetinue(options: RetinueOptions): Retinue {
     const workspace = options.workspace ?? process.cwd();
     const shell = await shellGround(options.sandbox ?? 'auto', { workspace, db: null, env: process.env });
     const names = own.map((tool) => tool.name);
-    const allowed = builtInRuleset(dialectToolNames(dialect), names, { sandboxed: shell.sandbox !== null });
     const redact = createRedact(process.env, serverSecrets(allServers(servers, catalog.list())));
     const rules = (options.rules ?? []).map((rule) => ({ ...parseRule(rule), from: 'the program' }));
     return createRuntime({
@@ -141,7 +140,8 @@ export function createRetinue(options: RetinueOptions): Retinue {
       catalog,
       tools: [...builtInTools({ ...notes, clock: systemClock, bash: { ...shell, marks: guard.marks } }), ...own],
       dialect,
-      ...hostsFor({ asked: options.host, usual: dialect.setup?.host }, guard),
+      executorNamed: createExecutors(guard),
+      host: options.host,
       workspaces: directories,
       memories: notes.memories,
       callModel: createModelCaller(systemClock),
@@ -154,7 +154,10 @@ export function createRetinue(options: RetinueOptions): Retinue {
         workspace,
         model,
         limits: options.limits ?? {},
-        rulesets: [{ ...allowed, rules: [...allowed.rules, ...rules] }, ...shell.narrowing],
+        rulesets(delegationTools) {
+          const builtIn = builtInRuleset(delegationTools, names, { sandboxed: shell.sandbox !== null });
+          return [{ ...builtIn, rules: [...builtIn.rules, ...rules] }, ...shell.narrowing];
+        },
       },
     });
   }
@@ -184,7 +187,7 @@ function serversOf(given: Record<string, McpServer>): Record<string, McpServer> 
   );
 }
 
-type Starter = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<Handle>;
+type Starter = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;
 
 function delegating(start: Starter, api: Api): Delegating {
   async function delegate<T>(brief: BriefFor<T>): Promise<Run<T>> {

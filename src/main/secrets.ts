@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
-import { definitionOf } from '../kernel/place.ts';
+import { agentDefinition } from '../kernel/pinned-agent.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Rights } from '../ports/tool.ts';
@@ -67,7 +67,7 @@ export function grantedTo(
 ): Record<string, string> {
   if (!Object.hasOwn(env, agent) || agents().untrusted.includes(agent)) return {};
   const today = catalog.get(agent);
-  const names = today !== null && definitionOf(today).hash === definition ? (env[agent] as string[]) : [];
+  const names = today !== null && agentDefinition(today).hash === definition ? (env[agent] as string[]) : [];
   return Object.fromEntries(names.flatMap((name) => (own[name] ? [[name, own[name]]] : [])));
 }
 

@@ -2,7 +2,7 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Answerer } from '../api/answer-by.ts';
 import type { Question } from '../api/api.ts';
-import { msOf } from '../kernel/journal.ts';
+import { isoToMs } from '../text/instant.ts';
 import { formatArguments, markInvisibleLine } from '../text/invisible.ts';
 
 const choices = { once: 'allow this once', always: 'always allow it in this run', refuse: 'refuse' };
@@ -31,7 +31,7 @@ export function createElicitAnswerer(server: Server, disconnected: AbortSignal):
           required: ['answer'],
         },
       },
-      { signal: AbortSignal.any([signal, disconnected]), timeout: Math.max(1, msOf(question.expiresAt) - msOf(question.askedAt)) },
+      { signal: AbortSignal.any([signal, disconnected]), timeout: Math.max(1, isoToMs(question.expiresAt) - isoToMs(question.askedAt)) },
     );
     const choice = action === 'accept' ? content?.answer : undefined;
     const reason = typeof content?.reason === 'string' ? { reason: content.reason } : {};

@@ -5,14 +5,14 @@ import type { JsonObject } from '../contract/json.ts';
 import type { Delegation } from './delegation.ts';
 import type { Subject } from './subject.ts';
 
-/** What the run of a call may do besides that call, at this moment. */
+/** What the run of a call may do at this moment. */
 export interface Rights {
   agent: string;
-  /** Hash of the agent's definition as it is pinned in the run's facts; null where none is. */
+  /** Hash of the agent's definition as pinned in the run's facts; null if none is. */
   definition: string | null;
-  /** Names of the tools that the run is offered. */
+  /** Names of the tools offered to the run. */
   tools: readonly string[];
-  /** By the rules of the run and of all above it. Also for what is no tool of a model: `network` and `git` of a shell. What `without` allows counts as denied. */
+  /** By the rules of the run and its ancestors; also for the shell's `network` and `git`. What `without` allows counts as denied. */
   decide(tool: string, subjects: Subject[], options?: { without: string }): Decision;
 }
 
@@ -24,52 +24,57 @@ export interface ToolContext {
   workspace: string;
   /** Fires at the tool's timeout, at the run's deadline and at a cancel; the tool must stop soon after. */
   signal: AbortSignal;
-  /** What the tools of this run remember of it (such as what was last read); gone when the run ends. */
+  /** What the tools of this run remember, such as versions of files they read; lost when the run ends. */
   memo: Map<string, string>;
   rights: Rights;
   /** For the tools of a dialect only. */
   delegation: Delegation;
+  /**
+   * Judges what the call really touches once it is open, by the rules of this moment. Rejects with RetinueError `denied`; the tool must then do
+   * nothing. Resolved paths may differ from those in the arguments because links can change between judging and executing.
+   */
+  confirmTarget(subjects: Subject[]): Promise<void>;
 }
 
-/** What a tool gives back. A failure of the tool is a result that the model reads, not an exception. */
+/** What a tool returns. A failure of the tool is a result that the model reads, not an exception. */
 export interface ToolResult {
   output: string;
   isError?: boolean;
   artifacts?: Artifact[];
-  /** Where the text comes from, when it is not to be trusted: `web`, `untrusted-file`, `mcp`, `child`. Besides what the tool says of all its results. */
+  /** Untrusted sources of the text (`web`, `untrusted-file`, `mcp`, `child`), in addition to the tool's own `taint`. */
   taint?: string[];
-  /** Children whose outcome the output tells. */
+  /** Children whose outcome the output reports. */
   told?: string[];
 }
 
 /**
- * A tool. `execute` may reject: the kernel turns that into an error result. It may ignore its signal: the kernel goes
- * on without it and drops what it gives later. Its output is cut to `maxOutputBytes`, head and tail kept.
+ * A tool. `execute` may reject: the kernel turns that into an error result. If it ignores its signal, the kernel continues without it and drops
+ * what it returns later. Its output is cut to `maxOutputBytes`; head and tail are kept.
  */
 export interface Tool<I = unknown> {
   name: string;
   description: string;
   /** Checks and types the arguments. */
   input: z.ZodType<I>;
-  /** The JSON Schema that the model sees; made from `input` where it is absent. */
+  /** The JSON Schema that the model sees; derived from `input` if absent. */
   inputSchema?: JsonObject;
   readOnly: boolean;
-  /** Needs nothing but files, processes and the network of the machine: it may be executed in the run's own process, without the supervisor. */
+  /** Needs only the workspace: it may execute in another process, without the supervisor. */
   portable?: boolean;
-  /** Whether doing it twice is the same as doing it once: only then is it repeated after a crash. */
+  /** Whether doing it twice equals doing it once: only then is it repeated after a crash. */
   idempotent: boolean;
-  /** Shorter than the limit `toolTimeoutMs`, or null for a tool that keeps its own time (it waits for children). */
+  /** A shorter timeout than the limit `toolTimeoutMs`; null for a tool that waits for children and keeps its own time. */
   timeoutMs?: number | null;
   maxOutputBytes?: number;
-  /** Where all its results come from, when that is not to be trusted. */
+  /** Untrusted sources of all its results. */
   taint?: string[];
-  /** Its subjects say all that matters about a call: an answer for good holds for every call about the same. Else for the same call alone. */
+  /** Its subjects say everything about a call, so `always allow` covers every call with the same subjects; otherwise only the same call. */
   bySubject?: true;
-  /** Resolves when `subjects` can be asked; called before it. What it rejects with refuses the call. */
+  /** Called before `subjects`; resolves when that can be called. If it rejects, the call is refused. */
   prepare?(): Promise<void>;
   /**
-   * What rules match against, besides the tool's name. Throws RetinueError `denied` for a call that no rule may allow, anything else for one
-   * that it cannot read.
+   * What rules match against, besides the tool's name. Throws RetinueError `denied` for a call that no rule may allow, anything else for a call
+   * it cannot read.
    */
   subjects(input: I, context: { workspace: string }): Subject[];
   execute(input: I, context: ToolContext): Promise<ToolResult>;

@@ -1,7 +1,7 @@
 // A brief that goes on another way from a recorded turn of a run: as a new root, with no more rights or budget than that run had.
 import type { Brief } from '../contract/brief.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
-import { followUp, later, loadState, type Narrowing, ownersDenials } from '../kernel/history.ts';
+import { followUpBrief, loadState, type NarrowingRuleset, narrowingOnly, ownerDenials } from '../kernel/history.ts';
 import type { RunState } from '../kernel/state.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -22,8 +22,8 @@ export async function followUpAsRoot(runId: string, { task, model }: Omit<Fork, 
   const state = await loadState(runId, store);
   const { grant, model: own } = state.created.data;
   const above = await ancestors(state, store);
-  const brief = followUp(state, task);
-  const rulesets = [...(brief.rulesets ?? []), ...above.flatMap(narrowed)];
+  const brief = followUpBrief(state, task);
+  const rulesets = [...(brief.rulesets ?? []), ...above.flatMap(narrowingOf)];
   const asked = model ?? brief.model ?? own;
   return {
     ...brief,
@@ -54,7 +54,7 @@ async function ancestors(state: RunState, store: Store): Promise<RunState[]> {
 }
 
 /** What the rulesets of a run above took away, each on its own as it was. Lists of tools among them are told by what was offered as well. */
-function narrowed({ created, narrowed: since }: RunState): Narrowing[] {
+function narrowingOf({ created, rights }: RunState): NarrowingRuleset[] {
   const { rulesets } = created.data.grant;
-  return [...ownersDenials(rulesets), ...later(rulesets), ...later(since)];
+  return [...ownerDenials(rulesets), ...narrowingOnly(rulesets), ...narrowingOnly(rights.narrowed)];
 }

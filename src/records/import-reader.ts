@@ -7,8 +7,8 @@
 import type { z } from 'zod';
 import { RetinueError } from '../contract/error.ts';
 import { ExportBlob, ExportFact, ExportHeader, exportVersion } from '../contract/export.ts';
-import { type Fact, type FactOf, factData, factVersion } from '../contract/fact.ts';
-import { rowOf } from '../kernel/fold.ts';
+import { type Fact, type FactOf, factData, newestFactVersion } from '../contract/fact.ts';
+import { stateToRow } from '../kernel/outcome.ts';
 import { initialState, type RunState, reduce } from '../kernel/state.ts';
 import type { TreeAppend } from '../ports/store.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
@@ -45,7 +45,7 @@ export function createImportReader(): ImportReader {
 
   function takeFact(value: unknown, { rootId }: ExportHeader): void {
     const { v, type, data } = parsed(ExportFact, value);
-    if (v > factVersion) throw new Error(`a fact of version ${v}; this Retinue knows versions up to ${factVersion}`);
+    if (v > newestFactVersion(type)) throw new Error(`a ${type} of version ${v}, written by a newer Retinue; update Retinue to import it`);
     parsed(factData[type], data, `${type}: `);
     const fact = value as Fact;
     const text = canonical(fact.data);
@@ -59,7 +59,7 @@ export function createImportReader(): ImportReader {
 
   function fold(fact: Fact, rootId: string): void {
     const state = states.get(fact.runId);
-    if (state?.ended) throw new Error(`a fact of run ${fact.runId} stands behind its end`);
+    if (state?.phase.name === 'ended') throw new Error(`a fact of run ${fact.runId} stands behind its end`);
     if ((fact.type === 'run.created') !== (state === undefined)) throw new Error(`run ${fact.runId} does not begin with run.created`);
     if (state) reduce(state, fact);
     else states.set(fact.runId, placed(fact as FactOf<'run.created'>, rootId));
@@ -122,7 +122,7 @@ export function createImportReader(): ImportReader {
       } catch (error) {
         throw refusal(reason(error), error);
       }
-      const unit = { rootId: header.rootId, facts, rows: [...states.values()].map(rowOf), consumed: [] };
+      const unit = { rootId: header.rootId, facts, rows: [...states.values()].map(stateToRow), consumed: [] };
       return { header, unit: { ...unit, blobs: [...blobs].map(([hash, text]) => ({ hash, text })) } };
     },
   };

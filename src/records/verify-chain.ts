@@ -2,8 +2,8 @@
 // fed fact by fact, so that a tree need not be in memory. Of a fact whose data was erased the hash is taken as given.
 import type { ErasedFact, Fact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
-import { rowOf } from '../kernel/fold.ts';
 import { genesis } from '../kernel/journal.ts';
+import { stateToRow } from '../kernel/outcome.ts';
 import { initialState, type RunState, reduce } from '../kernel/state.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 
@@ -98,7 +98,7 @@ function against(row: RunRow, run: Run | undefined): ChainFault | null {
   if (row.lastHash !== run.last) return { runId, seq: run.seq, what: 'its row has another hash' };
   if (run.erased > 0 && row.erasedAt === undefined)
     return { runId, seq: run.erased, what: 'its data is gone, and the run was never erased' };
-  if (run.state && canonical(rowOf(run.state)) !== canonical(row))
+  if (run.state && canonical(stateToRow(run.state)) !== canonical(row))
     return { runId, seq: run.seq, what: 'its row says something else than its facts' };
   return null;
 }

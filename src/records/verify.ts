@@ -1,6 +1,6 @@
 // What can be proved of stored runs: that they replay, and that nothing of them was changed. Reads only.
 import type { RunRow } from '../contract/run.ts';
-import { assertKept, pinnedOf } from '../kernel/history.ts';
+import { assertNotErased, loadPinned } from '../kernel/history.ts';
 import type { Store } from '../ports/store.ts';
 import { sha256 } from '../text/canonical.ts';
 import { blobHashesOf } from './blobs.ts';
@@ -35,7 +35,7 @@ export function createProofs(store: Store): Proofs {
   async function replayOne({ runId }: RunRow): Promise<ReplayResult> {
     const facts = await store.facts({ runId });
     const started = facts.find((fact) => fact.type === 'run.started');
-    return replayRun(facts, started?.data.system ? await pinnedOf(runId, started.data, store) : null);
+    return replayRun(facts, started?.data.system ? await loadPinned(runId, started.data, store) : null);
   }
 
   async function verifyOne(rootId: string): Promise<VerifyResult> {
@@ -66,7 +66,7 @@ export function createProofs(store: Store): Proofs {
   return {
     async replay(id) {
       const row = await findRun(id, store);
-      assertKept(row);
+      assertNotErased(row);
       const created = await store.facts({ rootId: row.rootId, types: ['run.created'] });
       const below = new Set(created.filter(createDescendantFilter(row.runId)).map((fact) => fact.runId));
       const rows = (await store.runs({ rootId: row.rootId, order: 'oldest' })).filter(({ runId }) => below.has(runId));

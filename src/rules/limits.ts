@@ -59,3 +59,8 @@ function lastGiven(name: LimitName, given: GivenLimits[]): EffectiveLimit | null
   const source = given.findLast(({ limits }) => limits[name] !== undefined);
   return source ? { from: source.from, value: source.limits[name] as number } : null;
 }
+
+/** Whether somebody set the cost limit, here or, if the parent's applies, above. */
+export function isCostSetByHand({ maxCostUsd: { from } }: EffectiveLimits, isParents: boolean): boolean {
+  return from === 'parent' ? isParents : from !== 'default' && from !== 'none';
+}

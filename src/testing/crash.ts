@@ -1,19 +1,21 @@
 // Wraps ports with crash points before and after each operation. Arguments and results are not changed.
 import type { RuntimeOptions } from '../kernel/runtime.ts';
 import { type Crash, type CrashFact, type CrashPoint, crashFacts } from '../ports/crash.ts';
-import type { Host } from '../ports/host.ts';
 import type { Store, TreeAppend } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import type { ToolExecutor } from '../ports/tool-executor.ts';
 
 type Operation = CrashPoint extends infer P ? (P extends `before ${infer Name}` ? Name : never) : never;
 
 /** The same options with crash points in every port. */
 export function addCrashPoints(options: RuntimeOptions, crash: Crash): RuntimeOptions {
-  const { callModel, toolSource, delegatedHost } = options;
+  const { callModel, toolSource } = options;
   return {
     ...options,
-    host: wrapHost(options.host, crash),
-    delegatedHost: delegatedHost && wrapHost(delegatedHost, crash),
+    executorNamed: (name) => {
+      const executor = options.executorNamed(name);
+      return executor && wrapExecutor(executor, crash);
+    },
     tools: options.tools.map((tool) => wrapTool(tool, crash)),
     callModel: (call) => {
       const onFirst = () => {
@@ -71,6 +73,17 @@ function wrapTool(tool: AnyTool, crash: Crash): AnyTool {
   return { ...tool, execute: (input, context) => runWithCrashPoints(name, () => tool.execute(input, context), crash) };
 }
 
-function wrapHost(host: Host, crash: Crash): Host {
-  return { ...host, execute: (work, signal) => runWithCrashPoints('host', () => host.execute(work, signal), crash) };
+function wrapExecutor(executor: ToolExecutor, crash: Crash): ToolExecutor {
+  return {
+    ...executor,
+    open(run) {
+      crash('before host');
+      const session = executor.open(run);
+      const close = async () => {
+        await session.close();
+        crash('after host');
+      };
+      return { call: (call) => session.call(call), failed: session.failed, close };
+    },
+  };
 }

@@ -1,8 +1,8 @@
 // Checks the invariants of docs/DESIGN.md on a store after all its runs have ended, whatever was killed in between. It only reads.
 import type { Fact, StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
-import { rowOf } from '../kernel/fold.ts';
-import { pinnedOf } from '../kernel/history.ts';
+import { loadPinned } from '../kernel/history.ts';
+import { stateToRow } from '../kernel/outcome.ts';
 import { foldFacts } from '../kernel/state.ts';
 import type { Store } from '../ports/store.ts';
 import { replayRun } from '../records/replay.ts';
@@ -88,7 +88,7 @@ function checkRun(row: RunRow, journals: Journals): Violation[] {
   else if (facts.at(-1)?.type !== 'run.ended') faults.push(violation('ended', 'there are facts after the end of the run'));
   faults.push(...checkChildren(facts, journals).map((what) => violation('told', what)));
   faults.push(...checkDuplicates(facts).map((what) => violation('once', what)));
-  const folded = canonical(rowOf(foldFacts(facts)));
+  const folded = canonical(stateToRow(foldFacts(facts)));
   if (folded !== canonical(row)) faults.push(violation('fold', `the row is ${canonical(row)}, but the facts give ${folded}`));
   return faults;
 }
@@ -136,7 +136,7 @@ function checkDuplicates(facts: Fact[]): string[] {
 
 async function checkReplay({ runId }: RunRow, facts: Fact[], store: Pick<Store, 'blob'>): Promise<Violation[]> {
   const started = facts.find((fact) => fact.type === 'run.started');
-  const pinned = started?.data.system ? await pinnedOf(runId, started.data, store) : null;
+  const pinned = started?.data.system ? await loadPinned(runId, started.data, store) : null;
   const { difference } = replayRun(facts, pinned);
   if (!difference) return [];
   const { seq, what, recorded, rebuilt } = difference;

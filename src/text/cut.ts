@@ -1,5 +1,4 @@
-// Text on its way into a conversation: made well-formed, cut to size, and, when a child wrote it, cleaned, fenced and labelled
-// (invariant 10). Nothing here looks at what the text says.
+// Cuts text to a number of bytes without splitting characters.
 
 /** Cuts to at most `max` bytes of UTF-8 without splitting a character. */
 export function cutBytes(text: string, max: number): { text: string; originalBytes: number; keptBytes: number } {
@@ -10,7 +9,7 @@ export function cutBytes(text: string, max: number): { text: string; originalByt
 }
 
 function headBytes(text: string, max: number): string {
-  // A character has at most 3 bytes per UTF-16 unit, so the first `max` units are always enough to look at.
+  // A UTF-16 unit is at least one byte, so the first `max` units are enough.
   const bytes = Buffer.from(text.slice(0, max));
   let end = Math.min(max, bytes.length);
   while (end > 0 && end < bytes.length && ((bytes[end] as number) & 0xc0) === 0x80) end--;
@@ -24,7 +23,7 @@ function tailBytes(text: string, max: number): string {
   return bytes.toString('utf8', start);
 }
 
-/** Keeps head and tail of a tool's output and says what is missing. */
+/** Keeps the head and the tail of a text, with a notice of what is missing between them. */
 export function cutMiddle(text: string, max: number): { text: string; truncated: { originalBytes: number; keptBytes: number } | null } {
   const originalBytes = Buffer.byteLength(text);
   if (originalBytes <= max) return { text, truncated: null };
@@ -39,16 +38,7 @@ export function cutMiddle(text: string, max: number): { text: string; truncated:
 const invisible =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
-/** Removes what a reader cannot see: control, bidirectional and invisible characters. Newlines are normalised. */
+/** Removes control, bidirectional and invisible characters, and normalises newlines. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replace(/\r\n?/g, '\n').replace(invisible, '');
-}
-
-const fenceName = 'run-output';
-const fenceTag = new RegExp(`<(?=\\s*/?\\s*${fenceName})`, 'gi');
-
-/** A child's text, cleaned before, as data inside the parent's conversation. Our own fence cannot be closed from inside. */
-export function fence(text: string, run: string): string {
-  const safe = text.replace(fenceTag, '&lt;');
-  return `<${fenceName} run="${run}">\n${safe}\n</${fenceName}>`;
 }

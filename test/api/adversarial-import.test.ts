@@ -125,7 +125,7 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
   [
     'a later version of facts',
     () => rehashed(change((lines) => Object.assign(factOf(lines, 'run.ended'), { v: 2 }))),
-    /a fact of version 2/,
+    /version 2, written by a newer Retinue/,
   ],
   [
     'keys that would be the prototype',

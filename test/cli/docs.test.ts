@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { keys } from '../../src/agents/keys.ts';
+import { agentKeys } from '../../src/agents/keys.ts';
 import { ground, json } from '../../src/cli/command.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { defaultLimits } from '../../src/contract/limits.ts';
@@ -35,5 +35,5 @@ it('docs/configuration.md has every key, and the limits with their defaults', ()
 
 it('docs/agents.md has every key', () => {
   const text = page('agents.md');
-  expect(keys.filter((key) => !text.includes(`| \`${key}\` |`))).toEqual([]);
+  expect(agentKeys.filter((key) => !text.includes(`| \`${key}\` |`))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Api, Handle, LiveEvent } from '../../src/api/api.ts';
+import type { Api, LiveEvent, RunHandle } from '../../src/api/api.ts';
 import { program } from '../../src/cli/program.ts';
 import type { Outcome, OutcomeStatus } from '../../src/contract/outcome.ts';
 import { call, childId, created, fact, Left, outcome, playing, rootId, run, world } from './support.ts';
@@ -180,13 +180,14 @@ describe('Ctrl-C', () => {
     const end = Promise.withResolvers<Outcome>();
     const admitted = Promise.withResolvers<void>();
     const cancelled: string[] = [];
-    const handle: Handle = {
+    const handle: RunHandle = {
       id: rootId,
       outcome: end.promise,
       cancel: async (reason) => void cancelled.push(reason),
       send: async () => {},
       pause: () => {},
       resume: () => {},
+      answer: async () => false,
     };
     if (!hooks.startLate) admitted.resolve();
     const io = world({

@@ -1,5 +1,5 @@
 // A world in memory for the command line: what it prints is kept, its API is a table of answers, time stands still.
-import type { Api, Handle, LiveEvent, Question, RunDetail, RunView } from '../../src/api/api.ts';
+import type { Api, LiveEvent, Question, RunDetail, RunHandle, RunView } from '../../src/api/api.ts';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
 import type { Settings, SettingsFlags } from '../../src/cli/settings.ts';
@@ -225,7 +225,7 @@ export function world(play: Play = {}): World {
 /** An API whose one run says these events and then ends so. */
 export function playing(events: LiveEvent[], result: Outcome = outcome(), hooks: { cancel?: (reason: string) => void } = {}): Partial<Api> {
   let tell: (event: LiveEvent) => void = () => {};
-  const go = async (): Promise<Handle> => {
+  const go = async (): Promise<RunHandle> => {
     const ended = (async () => {
       await Promise.resolve();
       for (const event of events) tell(event);
@@ -239,6 +239,7 @@ export function playing(events: LiveEvent[], result: Outcome = outcome(), hooks:
       send: async () => {},
       pause: () => {},
       resume: () => {},
+      answer: async () => false,
     };
   };
   return {

@@ -52,7 +52,7 @@ it('Max turns enforced', async () => {
       { text: 'what I have' },
     ),
   ]);
-  expect(results[0]?.output).toContain('## Subagent Result (Terminated)\n\n**Reason**: the limit of 2 turns was met\n');
+  expect(results[0]?.output).toContain('## Subagent Result (Terminated)\n\n**Reason**: the limit of 2 turns was reached\n');
   expect(results[0]?.output).toContain('what I have');
   expect(results[0]?.output).toMatch(/\*\(2 iterations, \d+ tokens\)\*$/);
   expect(selectFacts(world, 'run.created', createChildId(1))[0]?.data.grant.limits.maxTurns).toEqual({ from: 'brief', value: 2 });

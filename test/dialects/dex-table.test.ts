@@ -1,7 +1,7 @@
 // Dex's tool as tables: SubagentConfig validation, the texts of the source, activity entries.
 import { describe, expect, test } from 'vitest';
 import type { Fact } from '../../src/contract/fact.ts';
-import { renderResultParts } from '../../src/conversation/texts.ts';
+import { renderResultParts } from '../../src/conversation/result-parts.ts';
 import type { DialectConfig } from '../../src/dialects/index.ts';
 import { createEndedChild, createFailedChild, createLiveChild, createRefusal, id, loadDialect, mcpContext } from './table-support.ts';
 
@@ -152,8 +152,8 @@ describe('Parent receives formatted result', () => {
     },
     {
       name: 'exhausted',
-      child: createFailedChild('max_turns', 'the limit of 10 turns was met', { status: 'exhausted', summary: 'half', turns: 10 }),
-      wanted: '## Subagent Result (Terminated)\n\n**Reason**: the limit of 10 turns was met\n\nhalf\n\n*(10 iterations, 0 tokens)*',
+      child: createFailedChild('max_turns', 'the limit of 10 turns was reached', { status: 'exhausted', summary: 'half', turns: 10 }),
+      wanted: '## Subagent Result (Terminated)\n\n**Reason**: the limit of 10 turns was reached\n\nhalf\n\n*(10 iterations, 0 tokens)*',
     },
     {
       name: 'timed out',

@@ -115,7 +115,7 @@ describe('turns', () => {
       child('look', { text: 'part one', ...createCalls(createCall('list', { path: '.' })) }, { text: 'so far' }),
     ]);
     expect(results[0]?.status).toBe('error');
-    expect(results[0]?.output).toContain('Subagent failed: the limit of 1 turns was met\n\n<run-output');
+    expect(results[0]?.output).toContain('Subagent failed: the limit of 1 turns was reached\n\n<run-output');
     expect(results[0]?.output).toContain('part one\nso far');
   });
 });

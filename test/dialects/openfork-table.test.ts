@@ -1,6 +1,6 @@
 // OpenFork's three tools as tables: the requests of calls, and the texts of the source.
 import { describe, expect, test } from 'vitest';
-import { renderResultParts } from '../../src/conversation/texts.ts';
+import { renderResultParts } from '../../src/conversation/result-parts.ts';
 import type { DialectResult } from '../../src/ports/dialect.ts';
 import {
   createEndedChild,
@@ -91,8 +91,8 @@ describe('results of task', () => {
     },
     {
       name: 'exhausted',
-      child: failed('the limit of 15 turns was met', { status: 'exhausted', summary: 'half' }),
-      said: 'Subagent failed: the limit of 15 turns was met\n\nhalf',
+      child: failed('the limit of 15 turns was reached', { status: 'exhausted', summary: 'half' }),
+      said: 'Subagent failed: the limit of 15 turns was reached\n\nhalf',
       isError: true,
     },
     {

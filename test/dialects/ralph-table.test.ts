@@ -125,9 +125,9 @@ describe('results of subagent_status', () => {
     },
     {
       name: 'exhausted: the partial result is kept',
-      child: createFailedChild('max_turns', 'the limit of 40 turns was met', { status: 'exhausted', summary: 'half' }),
+      child: createFailedChild('max_turns', 'the limit of 40 turns was reached', { status: 'exhausted', summary: 'half' }),
       run: id,
-      wanted: { status: 'failed', ...none, result: 'half', error: 'max_turns: the limit of 40 turns was met' },
+      wanted: { status: 'failed', ...none, result: 'half', error: 'max_turns: the limit of 40 turns was reached' },
     },
     {
       name: 'timed out',

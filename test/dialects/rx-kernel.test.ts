@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { RetinueError } from '../../src/contract/error.ts';
 import { taskHash } from '../../src/dialects/rx/envelope.ts';
 import { rx } from '../../src/dialects/rx.ts';
-import type { Host } from '../../src/ports/host.ts';
+import { inlineExecutor } from '../../src/hosts/inline.ts';
+import type { ToolExecutor } from '../../src/ports/tool-executor.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import {
   createCall,
@@ -96,7 +97,11 @@ it('hard delegated iteration cap: partial work is kept', async () => {
     root(createCalls(ask('look', { max_iterations: 1 })), { text: 'ok' }),
     child('look', createCalls(createCall('list', { path: '.' })), { text: 'so far' }),
   ]);
-  expect(parseResult(results[0])).toMatchObject({ success: false, summary: 'so far', error: 'max_turns: the limit of 1 turns was met' });
+  expect(parseResult(results[0])).toMatchObject({
+    success: false,
+    summary: 'so far',
+    error: 'max_turns: the limit of 1 turns was reached',
+  });
 });
 
 it('output size cap with truncation metadata', async () => {
@@ -155,15 +160,18 @@ it('repeated same mocked child response yields identical normalized output', asy
 });
 
 describe('failure injection: a failure of the host becomes a structured error', () => {
-  const broken = (error: RetinueError): Host => ({ name: 'broken', execute: () => Promise.reject(error) });
+  const broken = (error: RetinueError): ToolExecutor => ({
+    name: 'process',
+    open: () => ({ call: () => Promise.reject(error), failed: Promise.resolve(error), close: async () => {} }),
+  });
   it.each([
     ['child runner unavailable', new RetinueError('crashed', 'it could not be started'), 'crashed: it could not be started'],
     ['child runner returns invalid JSON', new RetinueError('invalid_reply', 'line: is not JSON'), 'validation: line'],
     ['child ends without an outcome', new RetinueError('no_result', 'it exited with 0'), 'no_result: it exited with 0'],
   ])('%s', async (_, error, told) => {
-    const { results } = await playScript(rx(), [root(createCalls(ask('look')), { text: 'ok' })], {
-      options: { delegatedHost: broken(error) },
-    });
+    const dialect = { ...rx(), setup: { ...rx().setup, host: 'process' as const } };
+    const executorNamed = (name: string) => (name === 'process' ? broken(error) : inlineExecutor);
+    const { results } = await playScript(dialect, [root(createCalls(ask('look')), { text: 'ok' })], { options: { executorNamed } });
     expect(parseResult(results[0])).toMatchObject({ success: false, summary: '', artifacts: [], error: told });
   });
 });

@@ -122,8 +122,8 @@ describe('results: one stable shape, keys in this order', () => {
     },
     {
       name: 'exhausted',
-      child: createFailedChild('max_turns', 'the limit of 8 turns was met', { status: 'exhausted', summary: 'half' }),
-      wanted: { success: false, summary: 'half', artifacts: [], error: 'max_turns: the limit of 8 turns was met', duration_ms: 5 },
+      child: createFailedChild('max_turns', 'the limit of 8 turns was reached', { status: 'exhausted', summary: 'half' }),
+      wanted: { success: false, summary: 'half', artifacts: [], error: 'max_turns: the limit of 8 turns was reached', duration_ms: 5 },
     },
     {
       name: 'cancelled',

@@ -62,7 +62,7 @@ it('4: nesting to two levels; every level has the tool, and past the limit a cal
   expect(refused?.status).toBe('error');
   expect(parseResult<Result>(refused)).toMatchObject({
     success: false,
-    error: 'Maximum recursion depth exceeded: a run at depth 2 may not delegate: the deepest level allowed is 2',
+    error: 'Maximum recursion depth exceeded: a run at depth 2 may not delegate: the deepest allowed level is 2',
   });
   expect(parseResult<Result>(selectResults(world, createChildId(1))[0])).toMatchObject({
     output: 'two is done',
@@ -230,7 +230,7 @@ describe('quotas for the whole tree', () => {
         limits: { maxRuns: 2 },
       },
     );
-    expect(parseResult<Result>(results[1])).toMatchObject({ success: false, error: 'this tree already has the 2 runs it may have' });
+    expect(parseResult<Result>(results[1])).toMatchObject({ success: false, error: 'this tree already has 2 runs, which is its limit' });
   });
 
   it('tokens', async () => {

@@ -50,7 +50,7 @@ describe('Input Parsing (Tests 1-3)', () => {
 describe('Recursion Safety (Tests 4-5)', () => {
   test('4: depth limit enforced (depth >= 3 fails), with the depth named', () => {
     expect(dialect.setup).toMatchObject({ limits: { maxDepth: 2 }, offerAlways: true, root: 'xzatoma/main' });
-    const told = 'a run at depth 2 may not delegate: the deepest level allowed is 2';
+    const told = 'a run at depth 2 may not delegate: the deepest allowed level is 2';
     expect(result('subagent', input, [createRefusal('depth', told)])).toMatchObject({
       isError: true,
       structured: {

@@ -178,7 +178,7 @@ function askingWorld() {
   return processWorld({ script: { runs: [{ steps }] }, options: { questions: { attended: () => true } }, narrowing: [narrowing] });
 }
 
-it('a call that was asked about is made by the supervisor, not in the process of the run', async () => {
+it('a call that was approved is executed', async () => {
   await using world = await askingWorld();
   const run = await world.runtime.start({ task: 'x' });
   await expect.poll(() => world.types()).toContain('approval.asked');

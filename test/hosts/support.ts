@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
-import { createProcessHost, type ProcessHostOptions } from '../../src/hosts/process.ts';
+import { createProcessExecutor, type ProcessExecutorOptions } from '../../src/hosts/process.ts';
 import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createGuard } from '../../src/system/guard.ts';
 import { createBash } from '../../src/tools/bash.ts';
@@ -13,7 +13,7 @@ export const program = resolve(import.meta.dirname, '../../bin/retinue.js');
 export const realCommand = [process.execPath, program, '--child-run'];
 
 export interface ProcessWorldOptions extends WorldOptions {
-  host?: Partial<ProcessHostOptions>;
+  host?: Partial<ProcessExecutorOptions>;
   narrowing?: Ruleset[];
 }
 
@@ -30,10 +30,7 @@ export function processWorld({ host = {}, narrowing = [], ...options }: ProcessW
     ...options,
     tools: own,
     rulesets: [{ ...builtIn, rules }, ...narrowing],
-    options: {
-      ...options.options,
-      host: createProcessHost({ command: realCommand, env: process.env, marks: guard.marks, ...host }),
-    },
+    executor: createProcessExecutor({ command: realCommand, env: process.env, marks: guard.marks, ...host }),
   });
 }
 

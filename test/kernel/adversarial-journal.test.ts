@@ -1,12 +1,13 @@
 // Stores, hosts and listeners that fail. A tree whose facts cannot be written stops as a whole and says why; no other tree notices.
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isRetinueError } from '../../src/contract/error.ts';
+import { isRetinueError, RetinueError } from '../../src/contract/error.ts';
 import type { Draft, Fact } from '../../src/contract/fact.ts';
 import { createJournal } from '../../src/kernel/journal.ts';
 import { foldFacts } from '../../src/kernel/state.ts';
-import type { Host } from '../../src/ports/host.ts';
+import type { ToolExecutor } from '../../src/ports/tool-executor.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
+import { todo } from '../../src/tools/todo.ts';
 import { anyAgent, checkJournal, type Fault, faultyStore, idle, settled, tool } from '../support/adversary.ts';
 import { createWorld } from '../support/world.ts';
 
@@ -153,15 +154,15 @@ describe('facts that cannot be written', () => {
     const run = await world.runtime.start({ task: 'work' });
     await run.outcome;
     const state = foldFacts(await world.store.facts({ runId: run.id }));
-    const journal = createJournal({ store: world.store, owner: world.runtime.owner, clock: createHandClock(), lost: () => {} });
+    const journal = createJournal({ store: world.store, owner: world.runtime.owner, clock: createHandClock(), onLost: () => {} });
     const said = (text: unknown): Draft => ({ type: 'message.received', data: { from: 'x', text: text as string } });
     const record = (runId: string, ...drafts: Draft[]) => journal.record(run.id, [{ runId, drafts }]);
     journal.adopt(state);
     expect(() => record(run.id, said('after the end'))).toThrow('not open');
-    state.ended = null;
+    if (state.phase.name === 'ended') state.phase = state.phase.last;
     expect(() => record('00000000000000ff', said('nobody'))).toThrow('not open');
     expect(() => record(run.id, said('fine'), said(1n))).toThrow();
-    expect(state.inbox).toEqual([]);
+    expect(state.conversation.inbox).toEqual([]);
     await record(run.id, said('fine'));
     const facts = await world.store.facts({ runId: run.id });
     expect(facts.at(-1)).toMatchObject({ type: 'message.received', seq: facts.length });
@@ -172,41 +173,64 @@ describe('facts that cannot be written', () => {
   });
 });
 
-describe('a host that fails', () => {
-  const hosts: [string, Host['execute'], object][] = [
-    ['rejects when the run is over', (work) => work.drive().then(() => Promise.reject(new Error('late'))), { status: 'completed' }],
-    ['rejects at once', () => Promise.reject(new Error('no room')), { status: 'failed', error: { code: 'internal' } }],
+describe('a tool executor that fails', () => {
+  const never = new Promise<RetinueError>(() => {});
+  const close = async () => {};
+  const crash = new RetinueError('crashed', 'no room');
+  const reject = () => Promise.reject(new Error('not used'));
+  const executors: [string, ToolExecutor['open'], object][] = [
+    ['fails at once', () => ({ call: reject, failed: Promise.resolve(crash), close }), { status: 'failed', error: { code: 'crashed' } }],
     [
-      'throws',
+      'throws instead of opening',
       () => {
         throw new Error('no room');
       },
       { status: 'failed', error: { code: 'internal' } },
     ],
-    ['drives nothing', async () => {}, { status: 'failed', error: { code: 'no_result' } }],
     [
-      'gives up while the run is at work',
-      async (work) => {
-        void work.drive();
-        await settled();
-        throw new Error('crashed');
+      'fails during a call',
+      () => {
+        const failed = Promise.withResolvers<RetinueError>();
+        const call = async () => {
+          failed.resolve(crash);
+          throw crash;
+        };
+        return { call, failed: failed.promise, close };
       },
-      { status: 'failed', error: { code: 'internal' } },
+      { status: 'failed', error: { code: 'crashed' } },
     ],
-    ['drives twice', (work) => Promise.all([work.drive(), work.drive()]).then(() => {}), { status: 'completed' }],
+    ['rejects a call', () => ({ call: reject, failed: never, close }), { status: 'completed' }],
+    [
+      'fails after the last call',
+      () => ({ call: async () => ({ output: '' }), failed: never, close: async () => {} }),
+      { status: 'completed' },
+    ],
   ];
 
-  it.each(hosts)('%s: the run ends once', async (name, execute, expected) => {
+  it.each(executors)('%s: the run ends once', async (_, open, expected) => {
     const clock = createHandClock();
-    const script = { runs: [{ steps: [{ delayMs: name.includes('at work') ? 1000 : 0, text: 'done' }] }] };
-    const world = await createWorld({ clock, script, options: { host: { name: 'bad', execute } } });
-    const run = await world.runtime.start({ task: 'work' });
+    const script = {
+      runs: [{ times: 'any', steps: [{ calls: [{ tool: 'todo', args: { items: [] } }] }, { delayMs: 1000, text: 'done' }] }],
+    };
+    const world = await createWorld({ clock, script, tools: [todo], executor: { name: 'bad', open } });
+    const run = await world.runtime.start({ task: 'work', agent: 'plan' });
     await settled();
     await clock.advance(2000);
-    expect(await run.outcome).toMatchObject(expected);
+    const outcome = await run.outcome;
+    expect(outcome).toMatchObject(expected);
+    expect(world.types().filter((type) => type === 'run.ended')).toHaveLength(1);
     expect(world.runtime.stats()).toEqual(idle);
     expect(clock.pending()).toBe(0);
     await checkJournal(world);
+    await world[Symbol.asyncDispose]();
+  });
+
+  it('during a call: its effect is unknown to whoever reads the run', async () => {
+    const [, open] = executors[2] as (typeof executors)[number];
+    const script = { runs: [{ times: 'any', steps: [{ calls: [{ tool: 'todo', args: { items: [] } }] }] }] };
+    const world = await createWorld({ script, tools: [todo], executor: { name: 'bad', open } });
+    await (await world.runtime.start({ task: 'work', agent: 'plan' })).outcome;
+    expect(world.facts.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'unknown' } });
     await world[Symbol.asyncDispose]();
   });
 });

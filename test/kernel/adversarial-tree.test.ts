@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Brief } from '../../src/contract/brief.ts';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
-import { inlineHost } from '../../src/hosts/inline.ts';
+import { inlineExecutor } from '../../src/hosts/inline.ts';
 import type { Delegation } from '../../src/ports/delegation.ts';
 import type { ModelRequester } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -271,9 +271,9 @@ describe('a long tree', () => {
     setFlagsFromString('--expose-gc');
     const gc = runInNewContext('gc') as () => void;
     const signals: AbortSignal[] = [];
-    const execute: typeof inlineHost.execute = (work, signal) => {
-      signals.push(signal);
-      return inlineHost.execute(work, signal);
+    const open: typeof inlineExecutor.open = (run) => {
+      signals.push(run.signal);
+      return inlineExecutor.open(run);
     };
     // What the test itself would keep does not count: no fact is stored or remembered.
     const store: Store = { ...createMemoryStore(), append: async (_, units) => units.map(() => ({ ok: true })) };
@@ -300,7 +300,7 @@ describe('a long tree', () => {
         const grown = (heap() - before) / 1024 / 1024;
         expect(grown).toBeLessThan(20);
       },
-      { store, options: { host: { name: 'watching', execute } }, onWorld: (world) => (worldFacts = world.facts) },
+      { store, executor: { name: 'watching', open }, onWorld: (world) => (worldFacts = world.facts) },
       { limits: { maxRuns: 2000 } },
     );
     expect(outcome.status).toBe('completed');

@@ -265,7 +265,7 @@ describe('limits of a tree', () => {
 
   it('a self-spawning agent meets the cap on runs, as a typed refusal', async () => {
     const runs = [
-      parent(delegate(Array.from({ length: 5 }, (_, n) => task(`t${n}`))), { expect: { prompt: 'already has the 3 runs' }, text: 'ok' }),
+      parent(delegate(Array.from({ length: 5 }, (_, n) => task(`t${n}`))), { expect: { prompt: 'already has 3 runs' }, text: 'ok' }),
       { when: { agent: 'explore' }, times: 2, steps: [{ text: 'x' }] },
     ];
     const { world, outcome } = await play(runs, { limits: { maxRuns: 3 } });
@@ -328,7 +328,7 @@ describe('a parent with all the children it may have', () => {
 
   it('has them refused where that is the setting, and the model is told', async () => {
     const refused = [
-      parent(delegate(['a', 'b'].map((label) => task(label))), { expect: { prompt: 'are at work already' }, text: 'ok' }),
+      parent(delegate(['a', 'b'].map((label) => task(label))), { expect: { prompt: 'are already running' }, text: 'ok' }),
       child('a', { text: 'a' }),
     ];
     const world = await createWorld({ script: { runs: refused }, options: { dialect: { ...native, setup: { whenFull: 'refuse' } } } });

@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Fact, FactOf, FactType } from '../../src/contract/fact.ts';
-import { outcomeOf, rowOf } from '../../src/kernel/fold.ts';
-import { genesis, msOf } from '../../src/kernel/journal.ts';
+import { genesis } from '../../src/kernel/journal.ts';
+import { stateToOutcome, stateToRow } from '../../src/kernel/outcome.ts';
 import { foldFacts } from '../../src/kernel/state.ts';
 import type { Store, TreeAppend } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
@@ -16,6 +16,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { canonical, factHash } from '../../src/text/canonical.ts';
+import { isoToMs } from '../../src/text/instant.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const parent = (...steps: object[]) => ({ when: { agent: 'general' }, steps });
@@ -41,7 +42,7 @@ async function check(world: World): Promise<void> {
     }
     expect(factsOf(facts, 'run.ended')).toHaveLength(1);
     expect(facts.at(-1)?.type).toBe('run.ended');
-    expect(await world.store.run(runId)).toEqual(rowOf(foldFacts(facts)));
+    expect(await world.store.run(runId)).toEqual(stateToRow(foldFacts(facts)));
   }
   for (const created of factsOf(stored, 'child.created')) {
     const told = factsOf(stored, 'child.ended').filter((fact) => fact.data.childId === created.data.childId);
@@ -222,7 +223,7 @@ describe('invariants', () => {
     const run = await world.runtime.start({ task: 'work', limits: { timeoutMs: 10_000, firstByteMs: 1_000_000 } });
     await clock.advance(5000);
     const [own, childs] = factsOf(world.facts, 'run.started');
-    expect(msOf(childs?.data.deadline as string)).toBeLessThanOrEqual(msOf(own?.data.deadline as string));
+    expect(isoToMs(childs?.data.deadline as string)).toBeLessThanOrEqual(isoToMs(own?.data.deadline as string));
     await clock.advance(5000);
     expect(await run.outcome).toMatchObject({ status: 'timed_out' });
     expect(factsOf(world.facts, 'child.ended')[0]?.data.outcome.status).toBe('timed_out');
@@ -406,10 +407,10 @@ describe('invariants', () => {
       const ended = facts.at(-1) as FactOf<'run.ended'>;
       const state = foldFacts(facts.slice(0, -1));
       const { status, error } = ended.data.outcome;
-      const again = outcomeOf(
+      const again = stateToOutcome(
         state,
         { status, code: error?.code ?? null, message: error?.message ?? '', retryable: error?.retryable ?? false },
-        { iso: ended.at, ms: msOf(ended.at), startedMs: msOf(state.started?.at as string) },
+        ended.at,
       );
       expect(canonical(again)).toBe(canonical(ended.data.outcome));
     }

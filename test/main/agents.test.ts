@@ -53,8 +53,8 @@ describe('agents of files', () => {
         hash: expect.any(String),
         state: 'untrusted',
         gives: [
-          { what: 'replaces the agent explore', why: 'the one of built-in holds' },
-          { what: 'limits.maxTurns = 100', why: '40 holds' },
+          { what: 'replaces the agent explore', why: 'the one from built-in is used instead' },
+          { what: 'limits.maxTurns = 100', why: 'the limit is 40' },
         ],
       },
     ]);

@@ -83,7 +83,7 @@ describe('a workspace', () => {
         .list.find(({ name }) => name === 'a');
     expect(agentA()?.mcpServers).toEqual(['mine']);
     expect(place.settings().agents().trust[0]?.gives).toEqual([
-      { what: 'mcpServers.demo = {"command":"theirs","args":["-y","evil"]}', why: 'it runs a command, so the agent goes without it' },
+      { what: 'mcpServers.demo = {"command":"theirs","args":["-y","evil"]}', why: 'it runs a command, so the agent does not get it' },
     ]);
     trustAll(place);
     expect(agentA()?.mcpServers).toEqual(['mine', { demo: { cwd: '.', command: 'theirs', args: ['-y', 'evil'] } }]);
@@ -120,7 +120,7 @@ describe('an agent of the user', () => {
   it('is warned about a server none of whose tools its list names', () => {
     using place = createPlace();
     const { warnings } = agentOf(place, 'tools: Read, mcp__x__a\nmcpServers: [x, y]');
-    expect(warnings).toEqual(['`mcpServers` has y, but `tools` names none of its tools, so it gets none; add `mcp__y__*`']);
+    expect(warnings).toEqual(['`mcpServers` has y, but `tools` lists none of its tools, so the agent gets none; add `mcp__y__*`']);
   });
 });
 

@@ -13,6 +13,7 @@ const result = await createBash({ sandbox: mode === 'on' ? found.sandbox : null 
     ...{ runId: '0'.repeat(16), rootId: '0'.repeat(16), workspace, signal: new AbortController().signal, memo: new Map() },
     rights: { agent: 'a', definition: null, tools: ['write'], decide },
     delegation: null as never,
+    confirmTarget: async () => {},
   },
 );
 process.stdout.write(`${result.output}\n${result.isError ? '[an error]\n' : ''}`);

@@ -3,7 +3,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ContentPart } from '../../src/contract/content.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
-import { unknownText } from '../../src/kernel/tool-call.ts';
+import { unknownEffectText } from '../../src/kernel/judge.ts';
 import type { Chance } from './chance.ts';
 
 export type Call = { tool: string; args: object };
@@ -90,7 +90,9 @@ export function answerTo(plan: Plan, task: string, { prompt, toolChoice }: Langu
   // A call whose end is not known is made again, once, as a model would that has looked.
   const last = prompt.findLast((message) => message.role === 'assistant');
   const cut =
-    heard.includes(unknownText.slice(0, 40)) && last?.role === 'assistant' ? last.content.find((part) => part.type === 'tool-call') : null;
+    heard.includes(unknownEffectText.slice(0, 40)) && last?.role === 'assistant'
+      ? last.content.find((part) => part.type === 'tool-call')
+      : null;
   if (cut?.type === 'tool-call' && cut.toolName === 'strike')
     return [{ type: 'tool-call', callId: `again ${said}`, tool: 'strike', input: JSON.stringify(cut.input) }];
   const step = run?.steps[said];

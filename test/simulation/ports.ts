@@ -1,10 +1,7 @@
-// Store, model, tools and host of a simulated process.
+// Store, model and tools of a simulated process.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { Usage } from '../../src/contract/content.ts';
-import { RetinueError } from '../../src/contract/error.ts';
-import { inlineHost } from '../../src/hosts/inline.ts';
-import type { Host } from '../../src/ports/host.ts';
 import type { ModelCaller, ModelCallResult, ModelRequester, Models } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
@@ -135,18 +132,5 @@ export function callerOf(plan: Plan, life: Life, { answers }: Outside): ModelCal
     const usage = { input: Math.ceil(requestBytes / 3), output: life.chance.int(10, 900), cached: 0, reasoning: 0, estimated: false };
     const calls = content.some((part) => part.type === 'tool-call');
     return { ok: true, answer: { content, finish: calls ? 'tool-calls' : 'stop', usage, dropped: 0 } };
-  };
-}
-
-export function hostOf(life: Life): Host {
-  return {
-    name: 'inline',
-    async execute(work, signal) {
-      await life.point();
-      if (life.fails('host')) throw new RetinueError('crashed', 'the place of the run broke down before it began');
-      await inlineHost.execute(work, signal);
-      await life.point();
-      if (life.fails('host')) throw new RetinueError('crashed', 'the place of the run broke down at its end');
-    },
   };
 }

@@ -4,9 +4,7 @@ import { createCatalog } from '../../src/agents/catalog.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { isLive } from '../../src/contract/run.ts';
 import { native } from '../../src/dialects/native.ts';
-import { createRuntime } from '../../src/kernel/create-runtime.ts';
-import { isoOf } from '../../src/kernel/journal.ts';
-import type { Runtime } from '../../src/kernel/runtime.ts';
+import { createRuntime, type Runtime } from '../../src/kernel/runtime.ts';
 import type { Ids } from '../../src/ports/ids.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { builtInRuleset } from '../../src/rules/policy.ts';
@@ -16,13 +14,14 @@ import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { createHandClock, type HandClock } from '../../src/testing/hand-clock.ts';
 import { checkInvariants } from '../../src/testing/invariants.ts';
 import { canonical } from '../../src/text/canonical.ts';
+import { msToIso } from '../../src/text/instant.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
 import { type Chance, createChance } from './chance.ts';
+import { inlineExecutorOf, processExecutorOf } from './executors.ts';
 import { calm, createLife, type Life, type Trouble, type Weather } from './life.ts';
 import { effectFaults } from './outside.ts';
-import { remoteHostOf } from './place.ts';
 import { createPlan, type HostName, type Plan } from './plan.ts';
-import { callerOf, hostOf, modelsOf, type Outside, storeOf, toolsOf } from './ports.ts';
+import { callerOf, modelsOf, type Outside, storeOf, toolsOf } from './ports.ts';
 
 export interface Simulated {
   runs: number;
@@ -187,7 +186,7 @@ function steer({ store, clock, ids, given }: World, chance: Chance): { end(): vo
   const give = async (kind: 'message' | 'cancel' | 'pause' | 'resume', runId: string, rootId: string) => {
     const id = ids.orderId();
     given.set(id, clock.monotonic());
-    await store.order({ id, runId, rootId, kind, text: `order ${id}`, at: isoOf(clock.now()) });
+    await store.order({ id, runId, rootId, kind, text: `order ${id}`, at: msToIso(clock.now()) });
   };
   const act = async () => {
     const rows = (await store.runs({ order: 'oldest' })).filter((row) => isLive(row.status));
@@ -217,7 +216,7 @@ function idsOf(chance: Chance): Ids {
 function optionsOf(world: World, life: Life): Parameters<typeof createRuntime>[0] {
   const { plan, outside, ids } = world;
   const tools = toolsOf(life, outside);
-  const hosts = { inline: hostOf(life), process: remoteHostOf(life, outside) };
+  const executors = { inline: inlineExecutorOf(life), process: processExecutorOf(life, outside) };
   const { endsWithClient = false } = plan.client ?? {};
   const ruleset = builtInRuleset(
     native.tools.map((tool) => tool.name),
@@ -229,16 +228,16 @@ function optionsOf(world: World, life: Life): Parameters<typeof createRuntime>[0
     ids,
     catalog: createCatalog([anyAgent]),
     tools,
-    dialect: { ...native, setup: { ...native.setup, endsWithClient } },
-    host: hosts[plan.hosts.top],
-    delegatedHost: hosts[plan.hosts.delegated],
-    hostNamed: (name) => hosts[name as HostName],
+    dialect: { ...native, setup: { ...native.setup, endsWithClient, host: plan.hosts.delegated } },
+    // A root in a process has all its descendants in processes; otherwise the dialect decides for them.
+    host: plan.hosts.top === 'process' ? 'process' : undefined,
+    executorNamed: (name) => executors[name as HostName] ?? null,
     workspaces: { read: async () => ({ ok: false, reason: 'does not exist' }) },
     memories: createMemoryNotes().memories,
     callModel: callerOf(plan, life, outside),
     compileSchema,
     redact: (text) => text,
     models: modelsOf(plan),
-    settings: { workspace: '/simulated', model: 'simulated/one', limits: {}, rulesets: [ruleset] },
+    settings: { workspace: '/simulated', model: 'simulated/one', limits: {}, rulesets: () => [ruleset] },
   };
 }

@@ -10,9 +10,8 @@ import type { Fact } from '../../src/contract/fact.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
 import { native } from '../../src/dialects/native.ts';
-import { inlineHost } from '../../src/hosts/inline.ts';
-import { createRuntime } from '../../src/kernel/create-runtime.ts';
-import type { Runtime, RuntimeOptions } from '../../src/kernel/runtime.ts';
+import { inlineExecutor } from '../../src/hosts/inline.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/kernel/runtime.ts';
 import { createRedact } from '../../src/main/secrets.ts';
 import { createModelCaller } from '../../src/models/call.ts';
 import { createModels } from '../../src/models/models.ts';
@@ -22,6 +21,7 @@ import type { Ids } from '../../src/ports/ids.ts';
 import type { Memories } from '../../src/ports/notes.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
+import type { ToolExecutor } from '../../src/ports/tool-executor.ts';
 import type { WorkspaceReader } from '../../src/ports/workspace.ts';
 import { builtInRuleset } from '../../src/rules/policy.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
@@ -41,6 +41,8 @@ export interface WorldOptions {
   agents?: Agent[];
   limits?: LimitsGiven;
   rulesets?: Ruleset[];
+  /** Where all runs execute their tools; in this process by default. */
+  executor?: ToolExecutor;
   files?: Record<string, string>;
   env?: Record<string, string>;
   memories?: Memories;
@@ -98,7 +100,8 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     catalog: createCatalog([...builtInAgents, ...(given.agents ?? [])]),
     tools: [...builtInTools, ...own],
     dialect: native,
-    host: inlineHost,
+    executorNamed: (name) => (name === given.executor?.name ? given.executor : name === 'inline' ? inlineExecutor : null),
+    host: given.executor?.name,
     workspaces: given.clock ? memoryFiles(given.files ?? {}) : directories,
     memories: given.memories ?? createMemoryNotes().memories,
     callModel: createModelCaller(clock),
@@ -109,12 +112,13 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
       workspace,
       model: 'script/main',
       limits: given.limits ?? {},
-      rulesets: given.rulesets ?? [
-        builtInRuleset(
-          native.tools.map((tool) => tool.name),
-          own.map((tool) => tool.name),
-        ),
-      ],
+      rulesets: (delegationTools) =>
+        given.rulesets ?? [
+          builtInRuleset(
+            delegationTools,
+            own.map((tool) => tool.name),
+          ),
+        ],
       ...given.settings,
     },
     ...given.options,

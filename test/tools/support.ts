@@ -32,5 +32,14 @@ export function call(
   { signal = new AbortController().signal, memo = new Map(), runId = '0'.repeat(16), rights = anyRights }: Partial<ToolContext> = {},
 ): Promise<ToolResult> {
   const delegation = null as unknown as Delegation;
-  return tool.execute(tool.input.parse(input), { runId, rootId: '0'.repeat(16), workspace, signal, memo, rights, delegation });
+  return tool.execute(tool.input.parse(input), {
+    runId,
+    rootId: '0'.repeat(16),
+    workspace,
+    signal,
+    memo,
+    rights,
+    delegation,
+    confirmTarget: async () => {},
+  });
 }

@@ -1,6 +1,6 @@
 // The journal against what happened outside: lines in files, and questions that the model heard.
 import type { FactOf, StoredFact } from '../../src/contract/fact.ts';
-import { msOf } from '../../src/kernel/journal.ts';
+import { isoToMs } from '../../src/text/instant.ts';
 import type { Heard } from './tree.ts';
 
 /** Both sides read the same clock of the machine; facts are dated to the millisecond. */
@@ -37,7 +37,7 @@ export function effectFaults(facts: StoredFact[], effects: Map<string, number[]>
       (status === 'cancelled' || status === 'none') && facts.some((fact) => fact.type === 'cancel.asked' && fact.runId === asked.runId);
     if (status !== 'ok' && status !== 'unknown' && !wasCancelled)
       faults.push(`the effect ${name} has the result ${status}: ${result?.data.output}`);
-    if (result && status === 'ok' && times.some((at) => at > msOf(result.at) + toleranceMs))
+    if (result && status === 'ok' && times.some((at) => at > isoToMs(result.at) + toleranceMs))
       faults.push(`the effect ${name} took place after it had finished`);
   }
   return faults;
@@ -49,7 +49,7 @@ export function questionFaults(facts: StoredFact[], heard: Heard[]): string[] {
   return heard.flatMap(({ task, answers, at }) => {
     const runId = tasks.get(task);
     const answered = facts.find((fact) => fact.type === 'model.answered' && fact.runId === runId && fact.data.turn === answers + 1);
-    if (!answered || at <= msOf(answered.at) + toleranceMs) return [];
+    if (!answered || at <= isoToMs(answered.at) + toleranceMs) return [];
     return [`${task} was asked for answer ${answers + 1} although it was in the journal`];
   });
 }

@@ -1,4 +1,4 @@
-import type { Api, Handle, Interrupted } from '../../api/api.ts';
+import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { createAsker } from '../asker.ts';
@@ -71,12 +71,12 @@ async function wanted(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
 /** Trees that are gone on with together. One that cannot be taken up, or is lost, is told and leaves the others alone. */
 function createParty(io: Io, progress: Progress) {
   const outcomes: Outcome[] = [];
-  const handles = new Set<Handle>();
+  const handles = new Set<RunHandle>();
   const apis = new Set<Api>();
   let code = 0;
   let stopped: Stop | null = null;
   let endWait = () => {};
-  const cancel = (handle: Handle) => void handle.cancel('interrupted').catch(() => {});
+  const cancel = (handle: RunHandle) => void handle.cancel('interrupted').catch(() => {});
   const release = io.onInterrupt((why) => {
     if (stopped !== null) io.exitNow(leftBy(why));
     stopped = why;

@@ -1,34 +1,48 @@
-// What a run's process and its supervisor say to each other: one JSON value a line, over one pipe.
+// The protocol between a run's tool process and its supervisor: one JSON value per line, over one pipe. The process executes tools and nothing else;
+// it has no key and no database.
+//
+//   supervisor → process   start · call · verdict · cancel · stop · ping
+//   process → supervisor   target · output · result · error · pong
+//
+// A call that opens something asks `target` and proceeds on the same open handle once the `verdict` allows it. Long outputs arrive in pieces
+// before the `result`, which also carries what tools remembered: paths and versions of the files they read or wrote.
 import { z } from 'zod';
-import type { Fact } from '../../contract/fact.ts';
-import type { RemoteAsk, RemoteStart } from '../../ports/host.ts';
+import type { Json } from '../../contract/json.ts';
+import type { Subject } from '../../ports/subject.ts';
 
-export type ToChild =
-  /**
-   * Sent when the process has every fact that was there already, and not before: of a run that goes on, a part of them would call for steps
-   * that were taken long ago. The brief and the grant stand in the facts.
-   */
-  | { type: 'start'; start: RemoteStart }
-  | { type: 'fact'; fact: Fact }
-  /** `value`: whether the run goes on, for a step; whether a call may be begun, for one. */
-  | { type: 'reply'; id: number; value: 'go on' | 'over' }
-  /** `paused`: another process goes on with the run. */
-  | { type: 'stop'; paused: boolean }
+export type ToProcess =
+  | { type: 'start'; runId: string; workspace: string }
+  | { type: 'call'; id: number; tool: string; arguments: Json }
+  | { type: 'verdict'; id: number; denial: string | null }
+  | { type: 'cancel'; id: number }
+  | { type: 'stop' }
   | { type: 'ping' };
 
-export type FromChild = (RemoteAsk & { id: number }) | { type: 'pong' };
-
 const id = z.int().min(1);
-const at = z.strictObject({ turn: z.int(), index: z.int() });
+const Subjects: z.ZodType<Subject[]> = z.array(
+  z.union([
+    z.string(),
+    z.strictObject({
+      text: z.string(),
+      unsafe: z.string().optional(),
+      alias: z.literal(true).optional(),
+      tool: z.string().optional(),
+    }) as z.ZodType<Exclude<Subject, string>>,
+  ]),
+);
 
-/** What the process says is not believed: it is looked at here, and by the run's desk after that. */
-export const FromChild: z.ZodType<FromChild> = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('step'), id, kind: z.enum(['ask', 'tools', 'nudge', 'park', 'end']), seq: z.int().min(0) }),
-  z.strictObject({ type: z.literal('may'), id, at }),
-  z.strictObject({ type: z.literal('call'), id, at }),
-  z.strictObject({ type: z.literal('result'), id, at, given: z.unknown() }),
+/** What the process says is not trusted: its form is checked here, its results by the kernel. */
+export const FromProcess = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('target'), id, subjects: Subjects }),
+  z.strictObject({ type: z.literal('output'), id, text: z.string() }),
+  z.strictObject({ type: z.literal('result'), id, result: z.looseObject({}), memo: z.array(z.tuple([z.string(), z.string()])) }),
+  z.strictObject({ type: z.literal('error'), id, message: z.string() }),
   z.strictObject({ type: z.literal('pong') }),
 ]);
+export type FromProcess = z.infer<typeof FromProcess>;
 
-/** The pipe, in the process. */
+/** Outputs are sent in pieces of at most this many characters. */
+export const maxPieceLength = 1024 * 1024;
+
+/** The file descriptor of the pipe in the process. */
 export const channelFd = 3;

@@ -1,4 +1,4 @@
-// Starting the process of a run, and ending it with all that it started.
+// Starts the tool process of a run, and ends it with everything it started.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -10,36 +10,36 @@ import { endAll, graceMs } from '../../system/leftovers.ts';
 import { channelFd } from './protocol.ts';
 
 export interface ProcessOptions {
-  /** The program and its first arguments. Nothing of the run stands on its command line. */
+  /** The program and its first arguments. Nothing about the run is on its command line. */
   command: string[];
-  /** The environment of this process; by allow-list. */
+  /** The environment of this process; only listed variables are passed on. */
   env: Record<string, string | undefined>;
-  /** See `Guard`. */
+  /** Variables by which this process finds its descendants; see `Guard`. */
   marks(): Record<string, string>;
-  /** Nothing in production. */
+  /** Set by tests only. */
   crash?: Crash | undefined;
 }
 
-export interface RunProcess {
+export interface ToolProcess {
   channel: Duplex;
-  /** How it ended; resolves once. */
+  /** How it ended. */
   exit: Promise<{ code: number | null; signal: string | null }>;
-  /** The last that it wrote to its outputs, for the message of a failure. */
-  lastWords(): string;
-  /** Ends what is left of it and of all that it started: asks, waits 2 s, kills; after a `kill` at once. */
+  /** The last text it wrote to its outputs, for error messages. */
+  lastOutput(): string;
+  /** Ends what is left of it and of everything it started: asks, waits 2 s, kills; after a `kill` at once. */
   end(): Promise<void>;
-  /** Ends it and its group without asking any more. */
+  /** Kills it and its group at once. */
   kill(): void;
 }
 
 const passed = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'NODE_COMPILE_CACHE'];
-const placeName = 'RETINUE_PLACE';
+const markName = 'RETINUE_TOOL_PROCESS';
 
-/** Rejects with `crashed` where the system does not start it. */
-export async function startProcess(options: ProcessOptions): Promise<RunProcess> {
+/** Rejects with `crashed` if the system does not start it. */
+export async function startProcess(options: ProcessOptions): Promise<ToolProcess> {
   options.crash?.('before process.spawn');
-  const place = randomBytes(16).toString('hex');
-  const env: Record<string, string> = { ...options.marks(), [placeName]: place };
+  const mark = randomBytes(16).toString('hex');
+  const env: Record<string, string> = { ...options.marks(), [markName]: mark };
   for (const name of passed) if (options.env[name]) env[name] = options.env[name];
   const [program, ...rest] = [...dieWithParent(), ...options.command] as [string, ...string[]];
   let child: ChildProcess;
@@ -51,7 +51,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunProcess>
   const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
-  const lastWords = drain(child);
+  const lastOutput = drain(child);
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', (error) => reject(notStarted(error)));
@@ -62,10 +62,10 @@ export async function startProcess(options: ProcessOptions): Promise<RunProcess>
   return {
     channel: child.stdio[channelFd] as Duplex,
     exit,
-    lastWords,
+    lastOutput,
     async end() {
       options.crash?.('before process.reap');
-      await endAll({ pid, mark: `${placeName}=${place}` }, isKilled ? 0 : graceMs);
+      await endAll({ pid, mark: `${markName}=${mark}` }, isKilled ? 0 : graceMs);
       options.crash?.('after process.reap');
       for (const stream of child.stdio) stream?.destroy();
     },
@@ -87,7 +87,7 @@ function notStarted(error: unknown): RetinueError {
 
 const keptBytes = 2000;
 
-/** Its outputs are read and thrown away but for the end, so that it never waits for a reader. */
+/** Reads its outputs and keeps only their end, so that it never waits for a reader. */
 function drain({ stdout, stderr }: ChildProcess): () => string {
   let last = Buffer.alloc(0);
   for (const stream of [stdout, stderr]) {

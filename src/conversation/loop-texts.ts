@@ -1,0 +1,30 @@
+// What a loop version fixes: every text and limit that reaches a request, a nudge or an outcome without standing in a fact of its own. A run keeps
+// the version it started with, so replay, resume and follow-up rebuild the same bytes. To change a text, add a version; never edit an old one.
+import type { LimitCause } from '../contract/fact.ts';
+import type { Outcome } from '../contract/outcome.ts';
+
+export interface LoopVersion {
+  version: number;
+  /** Identical calls in a row: refused from the first number on, fatal at the second. `maxRepairs`: invalid arguments or results in a row. */
+  limits: { repeatRefused: number; repeatFatal: number; maxRepairs: number };
+  /** The tool that reads the rest of a child's text; `pinned` is the one recorded in run.started. */
+  readTool(dialect: string, pinned: string | undefined): string | null;
+  /** Reports a child that ended in the background. `readTool`: where the rest of a cut text is. */
+  childEnded(outcome: Outcome, readTool: string | null): string;
+  message(from: string, text: string): string;
+  wrapUp(cause: LimitCause): string;
+  /** Tool calls past the limit of one answer were dropped. */
+  callsDropped(count: number): string;
+  /** Replaces a tool result that was removed to make room. */
+  resultPruned: string;
+  nudges: { empty: string; cut: string; result: string };
+  endings: {
+    limit(limit: string): string;
+    loop(times: number): string;
+    malformed(times: number): string;
+    resultInvalid(times: number): string;
+    resultMissing: string;
+    refused: string;
+    empty: string;
+  };
+}

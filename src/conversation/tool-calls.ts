@@ -1,0 +1,59 @@
+// Pure helpers about tool calls: finding them in an answer, telling whether two are the same, counting repetition.
+import type { ContentPart } from '../contract/content.ts';
+import type { Json } from '../contract/json.ts';
+import { canonical, sha256 } from '../text/canonical.ts';
+import type { CallState } from './request.ts';
+
+/** A call that was approved for good: the same call, or one with the same subjects where those say everything about it. */
+export interface AlwaysAllowed {
+  tool: string;
+  hash: string;
+  subjects: string[];
+  by: string;
+}
+
+/** A tool call of a run. Providers reuse their own ids, so calls are named by turn and index. */
+export interface CallRef {
+  turn: number;
+  index: number;
+}
+
+export function contentToText(content: ContentPart[]): string {
+  return content
+    .filter((part) => part.type === 'text')
+    .map((part) => part.text)
+    .join('')
+    .trim();
+}
+
+export function toolCallParts(content: ContentPart[]): Extract<ContentPart, { type: 'tool-call' }>[] {
+  return content.filter((part) => part.type === 'tool-call');
+}
+
+export function isAwaitingApproval(call: CallState): boolean {
+  return call.approval !== null && call.approval.answer === null;
+}
+
+/** Enough calls to see the longest cycle repeat until it ends the run. */
+export const maxRecent = 40;
+const maxPeriod = 4;
+
+export function callKey(tool: string, args: Json): string {
+  return sha256(`${tool} ${canonical(args)}`).slice(0, 16);
+}
+
+/** Identifies what an approver was shown and what will be executed. */
+export function callHash(tool: string, args: Json): string {
+  return sha256(canonical({ arguments: args, tool }));
+}
+
+/** How often the latest calls repeat: one call over and over, or a cycle of up to four calls. */
+export function countRepeats(keys: string[]): number {
+  let most = 0;
+  for (let period = 1; period <= maxPeriod; period++) {
+    let same = 0;
+    while (same + period < keys.length && keys[keys.length - 1 - same] === keys[keys.length - 1 - same - period]) same++;
+    most = Math.max(most, Math.floor(same / period) + 1);
+  }
+  return keys.length === 0 ? 0 : most;
+}

@@ -1,0 +1,292 @@
+// Admission: every run passes through here, a root's brief, a child's brief, a client and a resumed run alike. Its rights, limits and deadline are
+// narrowed to what its parent has. The result is the data of `run.created`, or a refusal (a RetinueError) before anything was done.
+import type { z } from 'zod';
+import type { Agent } from '../contract/agent.ts';
+import { Brief } from '../contract/brief.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { FactData } from '../contract/fact.ts';
+import type { Grant, Ruleset } from '../contract/grant.ts';
+import { type EffectiveLimits, Limits, type LimitsGiven } from '../contract/limits.ts';
+import type { CallRef } from '../conversation/tool-calls.ts';
+import type { Catalog } from '../ports/catalog.ts';
+import type { ModelHandle, ModelRequester } from '../ports/model.ts';
+import type { Redact } from '../ports/secrets.ts';
+import type { StoredBlob } from '../ports/store.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { clientLimits, effectiveLimits, isCostSetByHand, type ParentLimits, passedOn } from '../rules/limits.ts';
+import { nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
+import { nearestName, unknownNameMessage } from '../text/suggest.ts';
+import type { DialectServices } from './dialect-services.ts';
+import { agentDefinition, pinnedAgent, withoutUntrustedServers } from './pinned-agent.ts';
+import { type ModelWork, type Run, rulesetsOf } from './run.ts';
+import type { Services } from './services.ts';
+import type { RunState } from './state.ts';
+
+export type AdmissionDeps = Pick<Services, 'settings' | 'models' | 'compileSchema' | 'toolSource' | 'host'>;
+
+export interface Admission {
+  created: FactData['run.created'];
+  /** Null for a client. */
+  work: ModelWork | null;
+  /** Texts that `created` refers to. */
+  blobs: StoredBlob[];
+}
+
+/** What admission needs to know about the dialect. */
+export type AdmissionDialect = Pick<DialectServices, 'name' | 'setup' | 'catalog' | 'tools' | 'delegationTools'>;
+
+export interface AdmissionRequest {
+  runId: string;
+  dialect: AdmissionDialect;
+  parent: Run | null;
+  /** The parent's tool call that delegates; null for roots and for calls of a client. */
+  call: CallRef | null;
+}
+
+/** Admits a parsed brief. */
+export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: AdmissionDeps): Promise<Admission> {
+  const { runId, dialect, parent, call } = request;
+  const { settings } = deps;
+  const rootId = parent?.rootId ?? runId;
+  const depth = parent ? parent.depth + 1 : 0;
+  const agent = findAgent(brief.agent ?? (parent ? undefined : dialect.setup.root) ?? 'general', dialect.catalog);
+  const { tools, absent, notices } = await collectTools(brief, agent, dialect, deps);
+  checkToolNames(brief, [...tools.keys()], absent);
+  const own = parent ? [] : settings.rulesets(dialect.delegationTools);
+  const rulesets = [...own, ...narrowingRulesets(brief, agent, dialect)];
+  const limits = effectiveLimits(
+    [
+      { from: 'dialect', limits: dialect.setup.limits ?? {} },
+      { from: 'config', limits: settings.limits },
+      { from: 'agent', limits: agent.limits ?? {} },
+      { from: 'brief', limits: brief.limits ?? {} },
+    ],
+    parent && remainingLimits(parent),
+  );
+  const name = brief.model ?? firstModel(agent) ?? parent?.work?.model.id ?? settings.model;
+  if (name === null || name === undefined) throw noModelError();
+  const requester = { runId, rootId, workspace: settings.workspace, agent: agent.name, label: brief.label ?? null, task: brief.task };
+  const model = await deps.models.resolve(name, requester);
+  const allNotices = [...checkPrice(limits, model, parent), ...notices];
+  const allRulesets = [...(parent ? rulesetsOf(parent) : []), ...rulesets];
+  const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
+  const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools: offered, workspace: settings.workspace };
+  const check = brief.result?.schema ? await deps.compileSchema(brief.result.schema) : null;
+  const fallbacks = brief.model === undefined && Array.isArray(agent.model) ? agent.model.slice(1) : [];
+  const definition = agentDefinition(agent);
+  const created: FactData['run.created'] = {
+    agent: agent.name,
+    brief,
+    definition: definition.hash,
+    depth,
+    dialect: dialect.name,
+    grant,
+    host: deps.host ?? (depth > 0 ? dialect.setup.host : undefined) ?? 'inline',
+    kind: 'agent',
+    model: model.id,
+    notices: allNotices,
+    parentCall: call,
+    parentId: parent?.id ?? null,
+    rootId,
+  };
+  return { created, work: { agent, model, fallbacks, tools, check }, blobs: [definition] };
+}
+
+export interface ClientOptions {
+  label?: string;
+  limits?: LimitsGiven;
+}
+
+/** Admits a client: a root without a model, for somebody who delegates from outside. It has only the limits that were set for it. */
+export function admitClient(runId: string, options: ClientOptions, dialect: AdmissionDialect, { settings }: AdmissionDeps): Admission {
+  const { maxDepth, maxConcurrent } = settings.limits;
+  const limits = clientLimits([
+    { from: 'dialect', limits: dialect.setup.limits ?? {} },
+    {
+      from: 'config',
+      limits: { ...(maxDepth === undefined ? {} : { maxDepth }), ...(maxConcurrent === undefined ? {} : { maxConcurrent }) },
+    },
+    { from: 'command', limits: options.limits ?? {} },
+  ]);
+  const rulesets = settings.rulesets(dialect.delegationTools);
+  const created: FactData['run.created'] = {
+    agent: null,
+    brief: { task: 'delegates from outside', ...(options.label === undefined ? {} : { label: options.label }) },
+    depth: 0,
+    dialect: dialect.name,
+    grant: { limits, notAfter: null, rulesets, tools: [], workspace: settings.workspace },
+    host: 'inline',
+    kind: 'client',
+    model: null,
+    notices: [],
+    parentCall: null,
+    parentId: null,
+    rootId: runId,
+  };
+  return { created, work: null, blobs: [] };
+}
+
+/** Admits a recorded run again, with the rights and limits of its facts. Rejects if its model is not available. */
+export async function readmitRun(
+  state: RunState,
+  dialect: AdmissionDialect,
+  deps: AdmissionDeps & Pick<Services, 'store'>,
+): Promise<Admission> {
+  const created = state.created.data;
+  const { brief, grant, kind, agent: name, model, rootId } = created;
+  const { runId } = state;
+  // Its rights were granted for one folder, and the facts may have come from elsewhere.
+  if (grant.workspace !== deps.settings.workspace)
+    throw new RetinueError('usage', `run ${runId} belongs to the workspace ${grant.workspace}: resume it there (-C)`);
+  if (kind === 'client' || name === null || model === null) return { created, work: null, blobs: [] };
+  const pinned = await pinnedAgent({ runId, data: created }, deps.store);
+  const today = dialect.catalog.get(name);
+  const agent = pinned ? withoutUntrustedServers(pinned, today) : (today ?? { name, description: '', prompt: '', source: 'facts' });
+  const listed = brief.model === undefined && Array.isArray(agent.model) ? agent.model : [];
+  const current = state.fallback?.model ?? model;
+  const requester = { runId, rootId, workspace: grant.workspace, agent: name, label: brief.label ?? null, task: brief.task };
+  const handle = await deps.models.resolve(current, requester);
+  const check = brief.result?.schema ? await deps.compileSchema(brief.result.schema) : null;
+  const { tools } = await collectTools(brief, agent, dialect, deps);
+  return { created, work: { agent, model: handle, fallbacks: listed.slice(listed.indexOf(current) + 1), tools, check }, blobs: [] };
+}
+
+/** The run as a model provider sees it. */
+export function modelRequester({ id, rootId, brief, grant, work }: Run): ModelRequester {
+  return { runId: id, rootId, workspace: grant.workspace, agent: work?.agent.name ?? '', label: brief.label ?? null, task: brief.task };
+}
+
+/** Throws `invalid_brief` or `invalid_limit`. The keys are sorted, as in the fact that carries the brief. */
+export function parseBrief(input: unknown): Brief {
+  const parsed = Brief.safeParse(input);
+  if (parsed.success) return Object.fromEntries(Object.entries(parsed.data).sort(([a], [b]) => (a < b ? -1 : 1))) as Brief;
+  const issue = parsed.error.issues[0] as z.core.$ZodIssue;
+  const path = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const known = issue.path[0] === 'limits' ? Object.keys(Limits.shape) : issue.path.length === 0 ? Object.keys(Brief.shape) : [];
+    const key = issue.keys[0] as string;
+    const guess = nearestName(key, known);
+    throw new RetinueError(
+      'invalid_brief',
+      `the brief has an unknown key \`${path === '' ? key : `${path}.${key}`}\`${guess ? `; did you mean \`${guess}\`?` : ''}`,
+    );
+  }
+  throw new RetinueError(issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief', `${path || 'the brief'}: ${issue.message}`);
+}
+
+/** Removes secrets of this process from all texts of a brief: it becomes a fact (invariant 11). */
+export function redactBrief(brief: Brief, redact: Redact): Brief {
+  const clean = (value: unknown): unknown => {
+    if (typeof value === 'string') return redact(value, false);
+    if (Array.isArray(value)) return value.map(clean);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, clean(item)]));
+  };
+  return clean(brief) as Brief;
+}
+
+/** Throws if the parent may not have another child. Call it before counting the child. */
+export function checkRoom(parent: Run): void {
+  const { maxDepth, maxRuns, maxConcurrent } = parent.grant.limits;
+  if (maxDepth.value !== null && parent.depth + 1 > maxDepth.value)
+    throw new RetinueError('depth', `a run at depth ${parent.depth} may not delegate: the deepest allowed level is ${maxDepth.value}`);
+  // What a client delegates is counted per delegation, so a new one always fits.
+  const runs = parent.work ? parent.counter.runs : 0;
+  if (maxRuns.value !== null && runs >= maxRuns.value)
+    throw new RetinueError('max_runs', `this tree already has ${maxRuns.value} runs, which is its limit`);
+  if (parent.dialect.setup.whenFull === 'refuse' && maxConcurrent.value !== null && parent.openChildren >= maxConcurrent.value)
+    throw new RetinueError('parent_full', `${maxConcurrent.value} delegated runs are already running; wait for one to end`, {
+      retryable: true,
+    });
+}
+
+function findAgent(name: string, catalog: Catalog): Agent {
+  const agent = catalog.get(name);
+  if (agent) return agent;
+  const known = catalog.list().map((each) => each.name);
+  throw new RetinueError('unknown_agent', unknownNameMessage('agent', name, known));
+}
+
+function firstModel({ model }: Agent): string | undefined {
+  return Array.isArray(model) ? model[0] : model;
+}
+
+function noModelError(): RetinueError {
+  const advice = 'name one with --model, RETINUE_MODEL or `model` in retinue.config.json';
+  return new RetinueError('unknown_model', `no model is configured; ${advice}`);
+}
+
+/** The tools of the process and those that the agent gets from tool sources such as MCP servers. */
+async function collectTools(brief: Brief, agent: Agent, { tools }: AdmissionDialect, { toolSource }: AdmissionDeps) {
+  const sourced = (await toolSource?.tools(agent, brief.tools?.allow)) ?? { tools: [], absent: [], notices: [] };
+  if (sourced.tools.length === 0) return { ...sourced, tools };
+  // A tool that exists already keeps its name.
+  const added = sourced.tools.filter((tool) => !tools.has(tool.name)).map((tool): [string, AnyTool] => [tool.name, tool]);
+  return { ...sourced, tools: new Map([...tools, ...added]) as ReadonlyMap<string, AnyTool> };
+}
+
+/** Unknown names are an error. A name may end in `*`; an MCP server may have no tools at the moment. */
+function checkToolNames(brief: Brief, known: string[], absent: string[]): void {
+  for (const name of [...(brief.tools?.allow ?? []), ...(brief.tools?.deny ?? [])]) {
+    if (known.some((tool) => nameCovers(name, tool)) || absent.some((pattern) => nameCovers(pattern, name))) continue;
+    if (name.startsWith('mcp__') && name.endsWith('*')) continue;
+    throw new RetinueError('unknown_tool', unknownNameMessage('tool', name, known));
+  }
+}
+
+/** What agent and brief take away, each as a ruleset of its own. */
+function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: AdmissionDialect): Ruleset[] {
+  const own = agent.tools === undefined ? undefined : [...agent.tools, ...delegationTools];
+  const servers = agent.mcpServers?.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server)));
+  const sets: (Ruleset | null)[] = [
+    toolRuleset(`agent ${agent.name}`, own, agent.disallowedTools ?? []),
+    rulesToRuleset(`agent ${agent.name}`, agent.rules),
+    servers ? serverRuleset(`agent ${agent.name}`, servers) : null,
+    toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
+    rulesToRuleset('the brief', brief.rules),
+    ...(brief.rulesets ?? []),
+  ];
+  return sets.filter((set) => set !== null);
+}
+
+function rulesToRuleset(owner: string, rules: string[] | undefined): Ruleset | null {
+  return rules === undefined || rules.length === 0 ? null : { kind: 'narrowing', owner, rules: rules.map(parseRule) };
+}
+
+interface OfferOptions {
+  dialect: AdmissionDialect;
+  tools: ReadonlyMap<string, AnyTool>;
+  depth: number;
+  limits: EffectiveLimits;
+  /** Of the run and its ancestors. */
+  rulesets: Ruleset[];
+}
+
+function toolsToOffer(brief: Brief, agent: Agent, { dialect, tools, depth, limits, rulesets }: OfferOptions): string[] {
+  const canDelegate = dialect.setup.offerAlways || limits.maxDepth.value === null || depth < limits.maxDepth.value;
+  const names = [...tools.keys()].filter((name) => {
+    if (dialect.delegationTools.includes(name)) return canDelegate;
+    return agent.tools === undefined || agent.tools.some((own) => nameCovers(own, name));
+  });
+  const asked = brief.tools?.allow;
+  return offeredTools(rulesets, asked === undefined ? names : names.filter((name) => asked.some((own) => nameCovers(own, name))));
+}
+
+/** The limits a parent passes on, less what it has spent. */
+function remainingLimits(parent: Run): ParentLimits {
+  const limits = passedOn(parent.grant.limits, { isClient: parent.work === null });
+  const { tokens, costUsd } = parent.budget.left();
+  return { ...limits, maxTokens: tokens === null ? null : Math.max(1, tokens), maxCostUsd: costUsd };
+}
+
+/** Without a price, cost cannot be limited: a limit set by hand is refused, the built-in one falls away with a notice at the root. */
+function checkPrice(limits: EffectiveLimits, model: ModelHandle, parent: Run | null): string[] {
+  if (model.price !== null || limits.maxCostUsd.value === null) return [];
+  if (isCostSetByHand(limits, parent?.isCostByHand ?? false))
+    throw new RetinueError(
+      'price_unknown',
+      `the price of ${model.id} is unknown, so its cost cannot be limited: set \`prices\`, or remove the cost limit`,
+    );
+  limits.maxCostUsd = { from: 'none', value: null };
+  return parent ? [] : [`the price of ${model.id} is unknown: this run has no cost limit`];
+}

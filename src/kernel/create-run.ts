@@ -1,0 +1,158 @@
+// Creating runs: a brief becomes a run of this process, once. One path for roots, children and clients; `registerRun` also serves resumed runs.
+import type { Brief } from '../contract/brief.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { Draft } from '../contract/fact.ts';
+import type { ResultCheck } from '../ports/schema.ts';
+import { type Admission, admitBrief, admitClient, type ClientOptions, checkRoom, parseBrief, redactBrief } from './admission.ts';
+import type { DialectServices } from './dialect-services.ts';
+import { type ClientClose, clientStarted, createClientDriver, driveAgent } from './drivers.ts';
+import { checkContinuable } from './history.ts';
+import type { Part } from './journal.ts';
+import { driveRun } from './lifecycle.ts';
+import { Run, type RunOptions } from './run.ts';
+import type { Services, StartOptions } from './services.ts';
+
+/** Admits briefs and starts their runs. `isOpen` turns false when the process takes no new work. */
+export function createStarter(services: Services, isOpen: () => boolean): Services['startRun'] {
+  const { store, journal, runs, redact, scheduler, ids } = services;
+  /** Briefs with an idempotency key that are being started: the same key gets the same run. */
+  const starting = new Map<string, Promise<Run>>();
+
+  async function startRun(input: unknown, options: StartOptions = {}): Promise<Run> {
+    const { parent = null } = options;
+    const brief = redactBrief(parseBrief(input), redact);
+    if (brief.idempotencyKey === undefined) return begin(brief, options);
+    const key = JSON.stringify([parent?.id ?? null, brief.idempotencyKey]);
+    const started = starting.get(key) ?? begin(brief, options).finally(() => starting.delete(key));
+    starting.set(key, started);
+    return started;
+  }
+
+  async function begin(brief: Brief, { parent = null, call = null, check, dialect: name }: StartOptions): Promise<Run> {
+    const known = await findByKey(brief, parent);
+    if (known) return known;
+    await checkContinuable(brief, store);
+    const dialect = parent?.dialect ?? (await services.dialect(name));
+    assertOpen(parent);
+    if (!scheduler.room())
+      throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });
+    if (parent) checkRoom(parent);
+    const counter = parent?.work ? parent.counter : { runs: 0 };
+    // Counted before the first await, so that briefs admitted at the same time cannot exceed a limit together.
+    counter.runs++;
+    if (parent) parent.admitting++;
+    try {
+      const runId = ids.runId();
+      const at = call && { index: call.index, turn: call.turn };
+      const admission = await admitBrief(brief, { runId, dialect, parent, call: at }, services).finally(() => {
+        if (parent) parent.admitting--;
+      });
+      assertOpen(parent);
+      const run = await recordRun({ runId, dialect, parent, n: call?.n ?? 0 }, withCheck(admission, check), services);
+      if (!parent?.work) run.counter.runs = counter.runs;
+      void driveRun(run, driveAgent, services);
+      return run;
+    } catch (error) {
+      counter.runs--;
+      // Another process may have been first with the same key.
+      return (await findByKey(brief, parent)) ?? Promise.reject(error);
+    }
+  }
+
+  function assertOpen(parent: Run | null): void {
+    if (!isOpen() || parent?.isClosing || parent?.signal.aborted)
+      throw new RetinueError('parent_ended', 'nothing more can be delegated: the run is ending');
+  }
+
+  /** A run that was already created with this key under this parent. */
+  async function findByKey({ idempotencyKey }: Brief, parent: Run | null): Promise<Run | null> {
+    if (idempotencyKey === undefined) return null;
+    await journal.settled();
+    const row = await store.runByKey(parent?.id ?? null, idempotencyKey);
+    if (!row) return null;
+    const live = runs.get(row.runId);
+    if (live) return live;
+    throw new RetinueError('invalid_brief', `idempotencyKey: run ${row.runId} was already created with this key`);
+  }
+
+  return startRun;
+}
+
+/** Opens a client: a root run without a model. `closed` resolves when it closes or goes away. */
+export async function openClient(
+  options: ClientOptions,
+  dialect: DialectServices,
+  closed: Promise<ClientClose>,
+  services: Services,
+): Promise<Run> {
+  const runId = services.ids.runId();
+  const admission = admitClient(runId, options, dialect, services);
+  const run = await recordRun({ runId, dialect, parent: null, n: 0 }, admission, services, [{ type: 'run.started', data: clientStarted }]);
+  void driveRun(run, createClientDriver(closed), services);
+  return run;
+}
+
+/** Makes the program's own check part of the admission: it runs after the schema. */
+function withCheck(admission: Admission, check: ResultCheck | undefined): Admission {
+  const { work } = admission;
+  if (!work || !check) return admission;
+  return { ...admission, work: { ...work, check: (value) => work.check?.(value) ?? check(value) } };
+}
+
+interface NewRun {
+  runId: string;
+  dialect: DialectServices;
+  parent: Run | null;
+  /** Its index among the briefs of the delegating call. */
+  n: number;
+}
+
+/** Records {run.created, the parent's child.created} in one transaction and waits until they are durable (invariant 2). */
+async function recordRun(
+  { runId, dialect, parent, n }: NewRun,
+  admission: Admission,
+  services: Services,
+  more: Draft[] = [],
+): Promise<Run> {
+  const { journal } = services;
+  const { created, work, blobs } = admission;
+  const parts: Part[] = [{ runId, drafts: [{ type: 'run.created', data: created }, ...more] }];
+  if (parent) {
+    const { agent, brief, parentCall: call } = created;
+    const { label = null, background = false } = brief;
+    const drafts = (): Draft[] => {
+      const { hash } = journal.state(runId);
+      return [{ type: 'child.created', data: { agent, background, call, childId: runId, hash, label, n } }];
+    };
+    parts.push({ runId: parent.id, drafts });
+  }
+  const durable = journal.record(created.rootId, parts, { blobs });
+  const state = journal.find(runId);
+  // A lost tree rejects without having recorded anything.
+  if (!state) throw await durable.catch((error: unknown) => error);
+  const run = registerRun({ state, parent, dialect, work }, services);
+  try {
+    await durable;
+    return run;
+  } catch (error) {
+    unregisterRun(run, error, services);
+    throw error;
+  }
+}
+
+/** Makes a run of this process from its state. */
+export function registerRun(options: RunOptions, services: Services): Run {
+  const run = new Run(options, services);
+  services.runs.set(run.id, run);
+  options.parent?.children.add(run);
+  return run;
+}
+
+/** Takes back a run whose facts could not be written: nothing of it was done. */
+export function unregisterRun(run: Run, error: unknown, { runs, journal }: Services): void {
+  runs.delete(run.id);
+  journal.forget(run.id);
+  run.parent?.children.delete(run);
+  run.unlink();
+  run.settle.reject(error);
+}

@@ -1,0 +1,132 @@
+// The delegation capability that the tools of a dialect get, for one run and one of its calls.
+import type { Brief } from '../contract/brief.ts';
+import { isRetinueError, RetinueError } from '../contract/error.ts';
+import { defaultLimits } from '../contract/limits.ts';
+import type { CallRef } from '../conversation/tool-calls.ts';
+import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../ports/delegation.ts';
+import type { Store } from '../ports/store.ts';
+import { cutBytes } from '../text/cut.ts';
+import { agentSummaries, unknownChildError } from './dialect-tools.ts';
+import { followUpBrief, loadState } from './history.ts';
+import { cancelEarlierRun, findEarlierRun } from './interrupted.ts';
+import { cancelRun, sendMessage } from './orders.ts';
+import { fullSummary, stateToRow } from './outcome.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+import { endedFact } from './state.ts';
+
+/** `call`: the tool call that delegates; null for a client. */
+export function createDelegation(run: Run, call: CallRef | null, services: Services): Delegation {
+  const { journal, store, deadlines, clock, runs } = services;
+  const { children } = run.state;
+  const maxOutputBytes = run.grant.limits.maxOutputBytes.value ?? defaultLimits.maxOutputBytes;
+  const by = `run ${run.id}`;
+  let briefsSoFar = 0;
+
+  /** A call that was cut off and is made again finds its children; they are not started twice. */
+  async function start(brief: Brief): Promise<DelegationStart> {
+    const n = briefsSoFar++;
+    const existing = call && findChildOfCall(call, n);
+    if (existing) return { ok: true, runId: existing };
+    try {
+      return { ok: true, runId: (await services.startRun(brief, { parent: run, call: call && { ...call, n } })).id };
+    } catch (error) {
+      if (isRetinueError(error)) return { ok: false, error: error.info };
+      throw error;
+    }
+  }
+
+  function findChildOfCall({ turn, index }: CallRef, n: number): string | null {
+    for (const child of children.values()) if (child.n === n && child.call?.turn === turn && child.call.index === index) return child.id;
+    return null;
+  }
+
+  function view(id: string): ChildView | null {
+    const child = children.get(id);
+    const live = runs.get(id)?.state;
+    const row = run.endedRows.get(id) ?? (live ? stateToRow(live) : null);
+    if (!child || !row) return null;
+    return { row, outcome: child.outcome, taint: child.outcome || !live ? child.taint : [...live.taint] };
+  }
+
+  /** Only a client may look at runs of earlier clients. */
+  async function recall(id: string): Promise<ChildView | null> {
+    return run.work ? null : findEarlierRun(id, run.dialect, services);
+  }
+
+  const isOpen = (id: string) => children.get(id)?.outcome === null;
+
+  return {
+    call: call ? `${run.id}/${call.turn}.${call.index}` : run.id,
+    maxOutputBytes,
+    async start(briefs) {
+      const started: DelegationStart[] = [];
+      for (const brief of briefs) started.push(await start(brief));
+      return started;
+    },
+    async wait(ids, { mode, ms, signal }) {
+      const isPending = () => (mode === 'all' ? ids.some(isOpen) : ids.every(isOpen));
+      if (ids.length === 0 || !isPending() || ms === 0) return;
+      let isOver = signal?.aborted ?? false;
+      const end = () => {
+        isOver = true;
+        run.notify();
+      };
+      const endTimer = ms === null ? () => {} : deadlines.at(clock.monotonic() + ms, end);
+      signal?.addEventListener('abort', end, { once: true });
+      run.slot.idle();
+      while (isPending() && !isOver && !run.signal.aborted) await run.changed();
+      run.slot.busy();
+      endTimer();
+      signal?.removeEventListener('abort', end);
+    },
+    view,
+    recall,
+    children: () => [...children.keys()].flatMap((id) => view(id) ?? []),
+    async message(id, text) {
+      const known = view(id) ?? (await recall(id));
+      if (!known) return { ok: false, error: unknownChildError(id).info };
+      const child = runs.get(id);
+      if (!known.outcome && !child) return { ok: false, error: interruptedError(id).info };
+      if (child && !child.isClosing) {
+        await sendMessage(child, { text, from: by }, services);
+        return { ok: true, runId: id };
+      }
+      // A child that is suspended instead of ended rejects; the follow-up below then refuses it.
+      await child?.ended.catch(() => {});
+      return start({ ...followUpBrief(await loadState(id, store), text), background: true });
+    },
+    async read(id, part, page) {
+      if (!children.has(id) && !(await recall(id))) return null;
+      await journal.settled();
+      return cutPage(await readPart(id, part, store), page, maxOutputBytes);
+    },
+    async cancel(ids, reason) {
+      const live = ids.flatMap((id) => runs.get(id) ?? []).filter((child) => child.parent === run);
+      await Promise.all(live.map((child) => cancelRun(child, reason ?? 'cancelled by the run that delegated it', by, services)));
+      await Promise.allSettled(live.map((child) => child.ended));
+      if (run.work) return;
+      const others = ids.filter((id) => !view(id));
+      for (const id of others) await cancelEarlierRun(id, reason ?? 'cancelled by a later client', run.dialect, services);
+    },
+    agents: () => agentSummaries(run.dialect.catalog),
+  };
+}
+
+function interruptedError(id: string): RetinueError {
+  return new RetinueError('parent_ended', `run ${id} was interrupted; continue it with \`retinue resume ${id}\``);
+}
+
+async function readPart(id: string, part: ReadPart, store: Store): Promise<string> {
+  if (part === 'log')
+    return (await store.facts({ runId: id })).map((fact) => `${fact.seq} ${fact.at} ${fact.type} ${JSON.stringify(fact.data)}`).join('\n');
+  const state = await loadState(id, store);
+  if (part === 'summary') return fullSummary(state, endedFact(state)?.data.outcome.success ?? false);
+  if (part === 'diff') return state.artifacts.flatMap(({ kind, value }) => (kind === 'diff' ? [value] : [])).join('\n');
+  return state.artifacts.map(({ kind, title, value }) => `${kind} ${title ?? ''} ${value}`).join('\n');
+}
+
+/** A page is never larger than what fits into the caller's context at once, so that nothing of it is cut afterwards. */
+function cutPage(text: string, { offset, limit }: { offset: number; limit: number }, maxBytes: number): Page {
+  return { text: cutBytes(text.slice(offset, offset + limit), maxBytes).text, offset, total: text.length };
+}

@@ -1,0 +1,140 @@
+// The two drivers: an agent's model loop, and a client that delegates from outside.
+import type { FactData } from '../contract/fact.ts';
+import { currentLoopVersion } from '../conversation/loop-version.ts';
+import type { Pinned } from '../conversation/request.ts';
+import { canonical, sha256 } from '../text/canonical.ts';
+import { isoToMs, msToIso } from '../text/instant.ts';
+import { loadHistory, loadPinned } from './history.ts';
+import type { Driver, DriverResult } from './lifecycle.ts';
+import { errorToEnding } from './lifecycle.ts';
+import { runLoop } from './loop.ts';
+import { completed } from './outcome.ts';
+import { type ModelWork, type Run, type StopCause, stopToEnding } from './run.ts';
+import type { Services } from './services.ts';
+import { startedFact } from './state.ts';
+import type { RunSession } from './tool-execution.ts';
+
+/** Starts or continues the run, opens its tool session while the first model call is under way, and runs the loop. */
+export const driveAgent: Driver = async (run, services) => {
+  if (!(await run.slot.ensure())) return null;
+  const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
+  if (!executor) throw new Error('there is no inline tool executor');
+  const session = executor.open({ runId: run.id, workspace: run.grant.workspace, signal: run.signal });
+  const open: RunSession = { session, failure: null };
+  void session.failed.then((error) => {
+    open.failure = error;
+    run.stop({ code: 'cancelled', message: error.message });
+  });
+  let endDeadline = () => {};
+  try {
+    const started = startedFact(run.state);
+    const pinned = started ? await continueRun(run, started.data, services) : await startRun(run, services);
+    endDeadline = services.deadlines.at(run.deadline as number, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
+    const ending = await runLoop(run, pinned, open, services);
+    if (ending) return { ending };
+    return open.failure && wasStoppedBy(run, open.failure) ? { ending: errorToEnding(open.failure) } : null;
+  } finally {
+    endDeadline();
+    await session.close();
+  }
+};
+
+function wasStoppedBy({ stopCause }: Run, { message }: Error): boolean {
+  return stopCause?.code === 'cancelled' && stopCause.message === message;
+}
+
+/** Pins everything that requests share and sets the deadline, never past the parent's (invariant 6). */
+async function startRun(run: Run, { store, clock, redact }: Services): Promise<Pinned> {
+  const { brief, grant, depth, dialect } = run;
+  const { agent, model, tools: known } = run.work as ModelWork;
+  const { contexts } = dialect;
+  const [rawSystem, rawFirst, past] = await Promise.all([
+    contexts.system(agent, depth, grant.workspace),
+    contexts.first(brief, depth, grant.workspace),
+    brief.continues === undefined ? null : loadHistory(brief.continues, brief.continuesAt ?? null, store),
+  ]);
+  const system = redact(rawSystem, true);
+  const { tools, text: toolsText, hash: toolsHash } = contexts.tools(grant.tools, known, brief.result?.schema);
+  const history = past === null ? null : canonical(past.messages);
+  const pinned: Pinned = {
+    system,
+    systemHash: sha256(system),
+    tools,
+    toolsHash,
+    history: past?.messages ?? [],
+    historyHash: history === null ? null : sha256(history),
+  };
+  const now = clock.monotonic();
+  run.deadline = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);
+  run.notAfter = msToIso(clock.now() + run.deadline - now);
+  const data: FactData['run.started'] = {
+    deadline: run.notAfter,
+    first: redact(rawFirst, true),
+    history: pinned.historyHash,
+    loop: currentLoopVersion,
+    model: model.id,
+    ...(dialect.readTool === undefined ? {} : { reader: dialect.readTool }),
+    system: pinned.systemHash,
+    ...(past && past.taint.length > 0 && { taint: past.taint }),
+    tools: toolsHash,
+  };
+  const blobs = [
+    { hash: pinned.systemHash, text: system },
+    { hash: toolsHash, text: toolsText },
+  ];
+  if (history !== null) blobs.push({ hash: pinned.historyHash as string, text: history });
+  void run.record([{ type: 'run.started', data }], { blobs });
+  return pinned;
+}
+
+/** A run that was started before has everything its requests share in the store. */
+async function continueRun(run: Run, started: FactData['run.started'], { store, clock }: Services): Promise<Pinned> {
+  const left = started.deadline === null ? Number.POSITIVE_INFINITY : isoToMs(started.deadline) - clock.now();
+  run.deadline = clock.monotonic() + left;
+  return loadPinned(run.id, started, store);
+}
+
+/** The facts of a client are all written when it is created. */
+export const clientStarted: FactData['run.started'] = {
+  deadline: null,
+  first: null,
+  history: null,
+  loop: currentLoopVersion,
+  model: null,
+  system: null,
+  tools: null,
+};
+
+const clientGone: StopCause & { code: 'client_gone' } = { code: 'client_gone', message: 'the client that delegated it went away' };
+
+/** Why a client ends. `gone`: it did not close the connection itself, and that is why its children end or are paused. */
+export interface ClientClose {
+  gone: boolean;
+}
+
+/** A client lasts until it closes, goes away or is stopped. */
+export function createClientDriver(closed: Promise<ClientClose>): Driver {
+  return async (run) => {
+    const stopped = new Promise<null>((resolve) => {
+      if (run.signal.aborted) resolve(null);
+      run.signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    const close = await Promise.race([closed, stopped]);
+    const isGone = close?.gone ?? false;
+    // Native children are paused and can be resumed; other dialects end theirs with the client.
+    if (isGone && !run.dialect.setup.endsWithClient && run.children.size > 0) run.stop({ ...clientGone, code: 'paused' });
+    return clientResult(run, isGone);
+  };
+}
+
+/** A client of an earlier process: nobody is behind it. Its children end as their dialect says, and then it has ended. */
+export const driveAbandonedClient: Driver = async (run) => {
+  if (run.dialect.setup.endsWithClient) for (const child of run.children) child.stop(clientGone);
+  await Promise.allSettled([...run.children].map((child) => child.ended));
+  return clientResult(run, false);
+};
+
+function clientResult(run: Run, isGone: boolean): DriverResult {
+  const ending = run.stopCause ? stopToEnding(run.stopCause) : completed;
+  return isGone ? { ending, childCause: clientGone } : { ending };
+}

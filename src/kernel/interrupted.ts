@@ -1,0 +1,92 @@
+// Runs that no process drives any more: ending them, and reading those that an earlier client of the same store delegated. Whoever ends such a run takes
+// its tree over and writes the last facts itself.
+import type { Draft } from '../contract/fact.ts';
+import { isLive, type RunRow } from '../contract/run.ts';
+import { isAwaitingApproval } from '../conversation/tool-calls.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ChildView } from '../ports/delegation.ts';
+import type { Owner, Store } from '../ports/store.ts';
+import type { DialectServices } from './dialect-services.ts';
+import { loadState } from './history.ts';
+import { createJournal } from './journal.ts';
+import { toolFinishedFact, unknownEffectText } from './judge.ts';
+import { endingParts } from './lifecycle.ts';
+import { stateToRow } from './outcome.ts';
+import type { Services } from './services.ts';
+import { currentCalls, endedFact, type RunState } from './state.ts';
+
+export interface InterruptedEnd {
+  reason: string;
+  by: string;
+  code: 'cancelled' | 'client_gone';
+}
+
+export interface InterruptedDeps {
+  store: Store;
+  owner: Owner;
+  clock: Clock;
+}
+
+/** Ends a run and everything below it. False if a living process holds the tree: it has to be ordered to cancel it. */
+export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, { store, owner, clock }: InterruptedDeps): Promise<boolean> {
+  // Before the claim: a tree that this program cannot read is refused and left alone.
+  for (const { runId } of await store.runs({ rootId: row.rootId, live: true })) await loadState(runId, store);
+  if (!(await store.claim(owner, row.rootId)).ok) return false;
+  const subtree = findSubtree(await store.runs({ rootId: row.rootId, live: true }), row.runId);
+  const involved = new Set([...subtree.map((each) => each.runId), ...subtree.flatMap((each) => each.parentId ?? [])]);
+  const journal = createJournal({ store, owner, clock, onLost: () => {} });
+  for (const runId of involved) journal.adopt(await loadState(runId, store));
+  const ending = { status: 'cancelled' as const, code: end.code, message: end.reason };
+  await journal.record(row.rootId, [
+    { runId: row.runId, drafts: [{ type: 'cancel.asked', data: { by: end.by, code: end.code, reason: end.reason } }] },
+  ]);
+  for (const { runId, parentId } of subtree) {
+    const cut = { runId, drafts: interruptedCallFacts(journal.state(runId)) };
+    await journal.record(row.rootId, [cut, ...endingParts(runId, parentId, ending, journal)]);
+  }
+  return true;
+}
+
+/** The run and its live descendants, deepest first. */
+function findSubtree(rows: RunRow[], runId: string): RunRow[] {
+  const own = rows.filter((each) => each.runId === runId);
+  const children = rows.filter((each) => each.parentId === runId);
+  return [...children.flatMap((child) => findSubtree(rows, child.runId)), ...own];
+}
+
+/** Calls that were under way when the process died have an unknown effect. Idempotent ones are repeated; a call awaiting approval had not begun. */
+export function interruptedCallFacts(state: RunState): Draft[] {
+  const cut = currentCalls(state).filter((call) => !call.finished && !call.idempotent && !isAwaitingApproval(call));
+  return cut.map((call) => toolFinishedFact(call, 'unknown', unknownEffectText));
+}
+
+/**
+ * A run that an earlier client delegated; null for any other run, and for an erased one. Under a dialect whose children end with their client, a run that
+ * lost its process is ended first, so that nobody waits for it.
+ */
+export async function findEarlierRun(runId: string, { setup }: DialectServices, services: Services): Promise<ChildView | null> {
+  const { store } = services;
+  const row = await store.run(runId);
+  if (!row || row.erasedAt !== undefined || row.parentId === null || (await store.run(row.parentId))?.kind !== 'client') return null;
+  const root = isLive(row.status) && setup.endsWithClient ? await store.run(row.rootId) : null;
+  if (root && !(await store.holders([row.rootId])).get(row.rootId)?.alive)
+    await endRun(root, { reason: 'the client that delegated it went away', by: 'the runtime', code: 'client_gone' }, services);
+  const state = await loadState(runId, store);
+  return { row: stateToRow(state), outcome: endedFact(state)?.data.outcome ?? null, taint: [...state.taint] };
+}
+
+/** Cancels a run of an earlier client, if no living process drives it. */
+export async function cancelEarlierRun(runId: string, reason: string, dialect: DialectServices, services: Services): Promise<void> {
+  const known = await findEarlierRun(runId, dialect, services);
+  if (known && !known.outcome) await endRun(known.row, { reason, by: 'a client', code: 'cancelled' }, services);
+}
+
+/** Under a lease of its own, so that the rest of the tree stays free for whoever resumes it. */
+async function endRun(row: RunRow, end: InterruptedEnd, { store, clock }: Services): Promise<void> {
+  const owner = await store.open();
+  try {
+    await endInterruptedRun(row, end, { store, owner, clock });
+  } finally {
+    await store.release(owner);
+  }
+}

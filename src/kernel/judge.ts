@@ -1,0 +1,225 @@
+// Judges the tool calls of an answer.
+//
+// E1. Every call of an answer gets exactly one `tool.asked`; calls that cannot be executed are answered to the model at once.
+// E2. Rules are evaluated now, with everything that has narrowed the run since it began.
+import type { ContentPart } from '../contract/content.ts';
+import { isRetinueError } from '../contract/error.ts';
+import type { Draft, FactData } from '../contract/fact.ts';
+import type { Decision } from '../contract/grant.ts';
+import type { Json } from '../contract/json.ts';
+import { namedProblems } from '../conversation/argument-problems.ts';
+import { parseArguments } from '../conversation/arguments.ts';
+import { type CallState, submitTool } from '../conversation/request.ts';
+import { type AlwaysAllowed, type CallRef, callHash, callKey, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import type { ResultCheck } from '../ports/schema.ts';
+import type { Subject } from '../ports/subject.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { decideCall, subjectText } from '../rules/policy.ts';
+import { msToIso } from '../text/instant.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
+import { defaultQuestionMs } from './approval.ts';
+import { alwaysAllowedOf, type ModelWork, type Run, rulesetsOf } from './run.ts';
+import type { Services } from './services.ts';
+import { versionOf } from './state.ts';
+
+type RejectReason = NonNullable<FactData['tool.asked']['rejected']>;
+type FinishStatus = FactData['tool.finished']['status'];
+
+interface Verdict {
+  args: Json;
+  decision: Decision;
+  idempotent: boolean;
+  /** Subjects that somebody has to approve. */
+  ask?: string[];
+  /** The call is not executed; this is its result. */
+  rejected: null | { reason: RejectReason; status: FinishStatus; output: string; data?: Json };
+}
+
+const kernelDecision: Decision = { action: 'allow', owner: 'kernel', rule: null };
+
+/** The result of a call that was interrupted. */
+export const unknownEffectText =
+  'It is not known whether this call took effect, because the process was interrupted during the call. Check before you repeat it.';
+
+/** A call's end as a fact. */
+export function toolFinishedFact(
+  call: CallRef,
+  status: FinishStatus,
+  output: string,
+  more: Partial<FactData['tool.finished']> = {},
+): Draft {
+  return {
+    type: 'tool.finished',
+    data: { index: call.index, output, status, taint: [], told: [], truncated: null, turn: call.turn, ...more },
+  };
+}
+
+/** Judges all calls of an answer and gives their facts. Repeated call ids are made unique in place, because providers refuse duplicates. */
+export async function judgeToolCalls(content: ContentPart[], turn: number, run: Run, services: Services): Promise<Draft[]> {
+  const parts = toolCallParts(content);
+  await prepareTools(
+    parts.map((part) => part.tool),
+    run,
+  );
+  const ids = new Set<string>();
+  let { recent } = run.state.guards;
+  return parts.flatMap((part, index): Draft[] => {
+    const isDuplicate = ids.has(part.callId);
+    if (isDuplicate) part.callId = `${part.callId}~${index}`;
+    ids.add(part.callId);
+    const verdict = isDuplicate
+      ? reject(part.input, 'duplicate', 'two calls of your answer had the same id; only the first was made')
+      : judgeCall(part, run, services);
+    recent = [...recent, callKey(part.tool, verdict.args)].slice(-maxRecent);
+    if (!verdict.rejected && countRepeats(recent) >= versionOf(run.state).limits.repeatRefused) {
+      const output = 'you have made the same call several times in a row, so it was not made again; try something else';
+      verdict.rejected = { reason: 'repeated', status: 'error', output };
+    }
+    return verdictToFacts(verdict, { tool: part.tool, turn, index }, run, services);
+  });
+}
+
+function verdictToFacts(
+  { args, decision, idempotent, ask, rejected }: Verdict,
+  { tool, turn, index }: CallRef & { tool: string },
+  run: Run,
+  { clock, questions }: Services,
+): Draft[] {
+  const waits = !rejected && toolNamed(run, tool)?.timeoutMs === null;
+  const asked = { arguments: args, decision, idempotent, index, rejected: rejected?.reason ?? null, tool, turn, waits };
+  const facts: Draft[] = [{ type: 'tool.asked', data: asked }];
+  if (rejected) {
+    const data = rejected.data === undefined ? {} : { data: rejected.data };
+    facts.push(toolFinishedFact({ turn, index }, rejected.status, rejected.output, data));
+  } else if (ask) {
+    const expiresAt = msToIso(clock.now() + (questions?.timeoutMs ?? defaultQuestionMs));
+    const question = { arguments: args, decision, expiresAt, hash: callHash(tool, args), index, subjects: ask, tool, turn };
+    facts.push({ type: 'approval.asked', data: question });
+  }
+  return facts;
+}
+
+function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, run: Run, { questions }: Services): Verdict {
+  const { check } = run.work as ModelWork;
+  const parsed = parseArguments(part.input);
+  if (!parsed.ok) return reject(part.input, 'malformed', `${parsed.problem}; send the call again with correct arguments`);
+  if (part.tool === submitTool && check) return judgeResult(parsed.value, check);
+  const tool = toolNamed(run, part.tool);
+  const offered = run.grant.tools;
+  if (!tool) return reject(parsed.value, 'unknown', unknownNameMessage('tool', part.tool, offered));
+  const read = readSubjects(tool, parsed.value, run);
+  if ('denied' in read) return deny(parsed.value, tool, read.denied);
+  if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
+  const decision = decideNow(tool, parsed.value, read.subjects, run);
+  const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, rejected: null };
+  const isOffered = offered.includes(part.tool);
+  const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (questions?.attended(run.rootId) ?? false);
+  if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwn).map(subjectText);
+  else if (decision.action !== 'allow')
+    verdict.rejected = { reason: 'denied', status: 'denied', output: denialText(run, part.tool, decision) };
+  else if (!isOffered)
+    verdict.rejected = { reason: 'unknown', status: 'error', output: `the tool ${part.tool} is not available in this run` };
+  return verdict;
+}
+
+/** The denial to return if a judged call may no longer be executed; null if it may. Rules may have been added while it waited. */
+export async function recheckCall(run: Run, call: CallState): Promise<string | null> {
+  const tool = toolNamed(run, call.tool);
+  if (!tool) return null;
+  await prepareTools([call.tool], run);
+  const read = readSubjects(tool, call.arguments, run);
+  if ('denied' in read) return `denied: ${read.denied}`;
+  if ('problem' in read) return `denied: ${read.problem}`;
+  return recheckSubjects(run, call, read.subjects);
+}
+
+/** The same for what the call really touches, once that is known. */
+export function recheckSubjects(run: Run, call: CallState, subjects: Subject[]): string | null {
+  const tool = toolNamed(run, call.tool);
+  const decision = tool ? decideNow(tool, call.arguments, subjects, run) : null;
+  const isDenied = decision?.action === 'deny' || (decision?.action === 'ask' && !call.approval);
+  return decision && isDenied ? denialText(run, call.tool, decision) : null;
+}
+
+export function toolNamed({ work }: Run, name: string): AnyTool | undefined {
+  return work?.tools.get(name);
+}
+
+/** Lets tools load what they need to say what a call touches. If that fails, the call is refused when its subjects are read. */
+async function prepareTools(names: string[], run: Run): Promise<void> {
+  const prepare = async (name: string) => toolNamed(run, name)?.prepare?.();
+  await Promise.allSettled([...new Set(names)].map(prepare));
+}
+
+/** What the call touches, or why it cannot be judged. No rule could be applied to a call that a tool cannot read. */
+function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[] } | { problem: string } | { denied: string } {
+  try {
+    const input = tool.input.safeParse(args);
+    if (input.success) return { subjects: tool.subjects(input.data, { workspace: run.grant.workspace }) };
+    return { problem: namedProblems(input.error, tool.input, args) };
+  } catch (error) {
+    return isRetinueError(error) && error.code === 'denied' ? { denied: error.message } : { problem: thrownToText(error) };
+  }
+}
+
+/** By the rules; where they ask, also by what was approved for good. An approval never beats a deny. */
+function decideNow(tool: AnyTool, args: Json, subjects: Subject[], run: Run): Decision {
+  const decision = decideCall(rulesetsOf(run), { tool: tool.name, subjects });
+  if (decision.action !== 'ask') return decision;
+  const hash = callHash(tool.name, args);
+  const own = subjects.filter(isOwn).map(subjectText);
+  // The same call; for tools whose subjects say everything about a call, also another call with the same subjects.
+  const isSame = (each: AlwaysAllowed) => each.hash === hash || (tool.bySubject === true && own.length > 0 && isEqual(each.subjects, own));
+  const approved = alwaysAllowedOf(run).find((each) => each.tool === tool.name && isSame(each));
+  return approved ? { action: 'allow', owner: approved.by, rule: 'always allow' } : decision;
+}
+
+function isEqual(a: string[], b: string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}
+
+function isOwn(subject: Subject): boolean {
+  return typeof subject === 'string' || subject.alias !== true;
+}
+
+/** Denied without a rule: nobody can tell what the call would do. */
+function deny(args: Json, { name, idempotent }: AnyTool, why: string): Verdict {
+  const decision: Decision = { action: 'deny', owner: name, rule: null };
+  return { args, decision, idempotent, rejected: { reason: 'denied', status: 'denied', output: `denied: ${why}` } };
+}
+
+function reject(args: Json, reason: RejectReason, output: string): Verdict {
+  return { args, decision: kernelDecision, idempotent: true, rejected: { reason, status: 'error', output } };
+}
+
+function judgeResult(value: Json, check: ResultCheck): Verdict {
+  const problem = check(value);
+  const rejected =
+    problem === null
+      ? { reason: 'submit' as const, status: 'ok' as const, output: 'accepted', data: value }
+      : {
+          reason: 'submit' as const,
+          status: 'error' as const,
+          output: `the result does not match its schema: ${problem}; correct it and submit it again`,
+        };
+  return { args: value, decision: kernelDecision, idempotent: true, rejected };
+}
+
+/** How a denied call reads to the model; a dialect may have its own words for delegated runs. */
+function denialText(run: Run, tool: string, decision: Decision): string {
+  const { denial } = run.dialect.setup;
+  if (run.depth > 0 && denial) return denial(tool, decision);
+  const { action, rule, owner, about } = decision;
+  const subject = about === undefined ? '' : `\`${about}\`: `;
+  const by = `${subject}${rule === null ? 'no rule of the owner allows it' : `rule \`${rule}\` of ${owner}`}`;
+  return action === 'ask' ? `denied: ${tool} needs an approval, and nobody can be asked (${by})` : `denied: ${tool} is not allowed (${by})`;
+}
+
+/** The message of whatever was thrown. */
+export function thrownToText(thrown: unknown): string {
+  try {
+    return (thrown instanceof Error && String(thrown.message)) || String(thrown);
+  } catch {
+    return 'an error that cannot be shown'; // its toString throws
+  }
+}

@@ -1,0 +1,131 @@
+// The life of a run in this process: drive it, then settle or suspend it. Whatever happens, a run that ends does so with exactly one `run.ended`, in
+// one transaction with its parent's `child.ended` (invariants 1 and 2).
+import { RetinueError } from '../contract/error.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import { keepCanonical } from '../text/canonical.ts';
+import type { Journal, Part } from './journal.ts';
+import { type Ending, failed, stateToOutcome, stateToRow } from './outcome.ts';
+import { type Run, type StopCause, stopToEnding } from './run.ts';
+import type { Services } from './services.ts';
+import { endedFact } from './state.ts';
+
+/** What a driver ended with. `childCause`: why children that are still running are stopped. */
+export interface DriverResult {
+  ending: Ending;
+  childCause?: StopCause;
+}
+
+/**
+ * Decides what a run does: the model loop, or a client that delegates from outside. Admission, rules, budget, journal, stopping and settling are
+ * the same for all drivers. Null: the run was stopped from outside.
+ */
+export type Driver = (run: Run, services: Services) => Promise<DriverResult | null>;
+
+/** Drives a run to its end, or to the point where this process leaves it to another one. Never rejects. */
+export async function driveRun(run: Run, driver: Driver, services: Services): Promise<void> {
+  let result: DriverResult;
+  try {
+    result = (await driver(run, services)) ?? { ending: stopToEnding(run.stopCause as StopCause) };
+  } catch (error) {
+    result = { ending: errorToEnding(error) };
+  }
+  if (run.stopCause?.code === 'paused') await suspendRun(run, run.stopCause.message, services);
+  else await settleRun(run, result, services);
+}
+
+export function errorToEnding(error: unknown): Ending {
+  if (error instanceof RetinueError) return failed(error.code, error.message, error.retryable);
+  return failed('internal', `a fault of Retinue: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+/** Leaves a run as it is, for another process to continue. Nothing of it is active here afterwards. */
+async function suspendRun(run: Run, reason: string, services: Services): Promise<void> {
+  await closeRun(run);
+  let error: unknown = new RetinueError('paused', `run ${run.id} was paused: ${reason}`, { retryable: true });
+  try {
+    // A run that is already paused keeps its own reason and time.
+    if (!run.state.paused) await run.record([{ type: 'run.paused', data: { reason, resumeAt: null } }]);
+    else await services.journal.settled();
+  } catch (lost) {
+    error = lost;
+  }
+  releaseRun(run, services);
+  run.settle.reject(error);
+}
+
+/** Ends a run: first everything below it, then its own last fact. Afterwards it holds no slot, timer or listener (invariant 7). */
+async function settleRun(run: Run, { ending, childCause }: DriverResult, services: Services): Promise<void> {
+  const cause = run.stopCause ?? childCause ?? { code: 'cancelled', message: 'the run that delegated it has ended' };
+  run.stop(cause);
+  await closeRun(run);
+  try {
+    if (cause.code === 'lost') throw cause.error;
+    const outcome = await recordEnd(run, checkModelFinished(run, ending), services.journal);
+    releaseRun(run, services);
+    run.settle.resolve(outcome);
+  } catch (error) {
+    releaseRun(run, services);
+    run.settle.reject(error);
+  }
+}
+
+/** Accepts nothing more and waits for the children. */
+async function closeRun(run: Run): Promise<void> {
+  run.isClosing = true;
+  run.slot.release();
+  await Promise.allSettled([...run.children].map((child) => child.ended));
+  run.unlink();
+}
+
+function releaseRun(run: Run, { journal, runs }: Services): void {
+  const { parent } = run;
+  if (parent) {
+    parent.endedRows.set(run.id, stateToRow(run.state));
+    parent.children.delete(run);
+    parent.notify();
+  }
+  journal.forget(run.id);
+  runs.delete(run.id);
+}
+
+/** A scripted model with steps left over fails the run. */
+function checkModelFinished(run: Run, ending: Ending): Ending {
+  try {
+    const error = ending.code === null ? run.work?.model.finished?.(run.id) : null;
+    return error ? failed(error.code, error.message, error.retryable) : ending;
+  } catch (error) {
+    return errorToEnding(error);
+  }
+}
+
+async function recordEnd(run: Run, ending: Ending, journal: Journal): Promise<Outcome> {
+  const durable = journal.record(run.rootId, endingParts(run.id, run.parent?.id ?? null, ending, journal));
+  const outcome = endedFact(run.state)?.data.outcome as Outcome;
+  await durable;
+  return outcome;
+}
+
+/** {run.ended, the parent's child.ended}, to be recorded in one transaction. */
+export function endingParts(runId: string, parentId: string | null, ending: Ending, journal: Journal): Part[] {
+  const own: Part = {
+    runId,
+    drafts: (at) => {
+      const outcome = stateToOutcome(journal.state(runId), ending, at);
+      keepCanonical(outcome);
+      return [{ type: 'run.ended', data: { outcome } }];
+    },
+  };
+  if (parentId === null) return [own];
+  const parents: Part = {
+    runId: parentId,
+    drafts: () => {
+      const state = journal.state(runId);
+      const { hash, taint } = state;
+      const ended = endedFact(state);
+      if (!ended) throw new RetinueError('internal', `run ${runId} has not ended`);
+      const data = { childId: runId, hash, outcome: ended.data.outcome, ...(taint.size > 0 && { taint: [...taint].sort() }) };
+      return [{ type: 'child.ended', data }];
+    },
+  };
+  return [own, parents];
+}

@@ -1,0 +1,125 @@
+// Rows and outcomes, computed from a run's state. Pure.
+import type { ErrorCode } from '../contract/error.ts';
+import type { Json } from '../contract/json.ts';
+import { type Outcome, type OutcomeStatus, Terminated } from '../contract/outcome.ts';
+import type { RunRow, RunStatus } from '../contract/run.ts';
+import { isAwaitingApproval } from '../conversation/tool-calls.ts';
+import { cutBytes } from '../text/cut.ts';
+import { isoToMs } from '../text/instant.ts';
+import { endedFact, livePhase, type RunState, startedFact } from './state.ts';
+
+/** How a run ends. `code` is null for success only; it is the error's code and, for limits and stops, also `terminated`. */
+export interface Ending {
+  status: OutcomeStatus;
+  code: ErrorCode | null;
+  message: string;
+  retryable?: boolean;
+}
+
+export const completed: Ending = { status: 'completed', code: null, message: '' };
+
+export function failed(code: ErrorCode, message: string, retryable = false): Ending {
+  return { status: 'failed', code, message, retryable };
+}
+
+export function stateToRow(state: RunState): RunRow {
+  const { brief, parentId, rootId, depth, kind, agent, model } = state.created.data;
+  const started = startedFact(state);
+  return {
+    activity: currentActivity(state),
+    agent,
+    costUsd: state.costUsd,
+    createdAt: state.created.at,
+    depth,
+    endedAt: endedFact(state)?.at ?? null,
+    idempotencyKey: brief.idempotencyKey ?? null,
+    kind,
+    label: brief.label ?? null,
+    lastHash: state.hash,
+    lastSeq: state.seq,
+    model: started?.data.model ?? model,
+    parentId,
+    rootId,
+    runId: state.runId,
+    startedAt: started?.at ?? null,
+    status: currentStatus(state),
+    tokens: { ...state.tokens },
+    turns: state.guards.turns,
+  };
+}
+
+function currentStatus(state: RunState): RunStatus {
+  const { phase } = state;
+  if (phase.name === 'ended') return phase.ended.data.outcome.status;
+  if (state.paused) return 'paused';
+  if (phase.name === 'queued') return 'queued';
+  return isWaiting(state) ? 'waiting' : 'running';
+}
+
+/** True if only children and approvals are open: nothing to do until one of them changes. */
+function isWaiting(state: RunState): boolean {
+  const phase = livePhase(state);
+  if (phase.name === 'ready') return state.created.data.kind === 'client' && state.openChildren > 0;
+  if (phase.name !== 'answered') return false;
+  const open = phase.calls.filter((call) => !call.finished);
+  if (state.openChildren === 0 && !open.some(isAwaitingApproval)) return false;
+  if (open.length > 0) return open.every((call) => call.waits || isAwaitingApproval(call));
+  return phase.calls.length === 0 && state.conversation.inbox.length === 0;
+}
+
+function currentActivity({ phase }: RunState): string | null {
+  if (phase.name === 'asking') return 'model';
+  return phase.name === 'answered' ? (phase.calls.find((call) => !call.finished)?.tool ?? null) : null;
+}
+
+/** The outcome of a run that ends at `endedAt`. Keys are in the order of the contract. */
+export function stateToOutcome(state: RunState, ending: Ending, endedAt: string): Outcome {
+  const { brief, parentId, rootId, depth, agent } = state.created.data;
+  const success = ending.status === 'completed';
+  const cut = cutBytes(fullSummary(state, success), maxSummaryBytes(state));
+  const startedAt = startedFact(state)?.at ?? null;
+  return {
+    runId: state.runId,
+    parentId,
+    rootId,
+    depth,
+    label: brief.label ?? null,
+    agent,
+    status: ending.status,
+    success,
+    summary: cut.text,
+    ...(success && state.data !== undefined ? { data: state.data } : {}),
+    artifacts: state.artifacts,
+    error: ending.code === null ? null : { code: ending.code, message: ending.message, retryable: ending.retryable ?? false },
+    terminated: Terminated.safeParse(ending.code).data ?? null,
+    truncated: cut.keptBytes < cut.originalBytes ? { originalBytes: cut.originalBytes, keptBytes: cut.keptBytes } : null,
+    turns: state.guards.turns,
+    tokens: { ...state.tokens },
+    costUsd: state.costUsd,
+    startedAt,
+    endedAt,
+    durationMs: startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt))),
+  };
+}
+
+/** A child's summary is cut to what its parent accepts; a root's only if its brief says so. */
+function maxSummaryBytes(state: RunState): number {
+  const { brief, grant, depth } = state.created.data;
+  const own = brief.result?.maxBytes ?? Number.POSITIVE_INFINITY;
+  const parents = depth > 0 ? (grant.limits.maxOutputBytes.value ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
+  return Math.min(own, parents);
+}
+
+/** The uncut summary: the last text, or all texts in mode `full`; for a run without success, the best partial text. */
+export function fullSummary(state: RunState, success: boolean): string {
+  const { texts, partial } = state.conversation;
+  const full = state.created.data.brief.result?.mode === 'full';
+  const text = full ? texts.join('\n') : (texts.at(-1) ?? '');
+  if (success) return text !== '' ? text : dataToText(state.data);
+  if (full && partial !== '') return `${text}\n${partial}`.trim();
+  return partial !== '' ? partial : text;
+}
+
+function dataToText(data: Json | undefined): string {
+  return data === undefined ? '' : JSON.stringify(data);
+}

@@ -1,0 +1,50 @@
+// Selects old tool results to remove when a conversation nears the end of the model's window. Pure; removing them is a fact.
+
+import type { CallRef } from '../conversation/tool-calls.ts';
+import type { ContextLimits } from '../ports/dialect.ts';
+import type { ModelHandle } from '../ports/model.ts';
+import { currentCalls, type RunState } from './state.ts';
+
+/** Results of the latest turns stay, because the model is using them. */
+const defaults = { startAt: 0.8, keptTurns: 2 };
+/** Pruning continues down to this share of the size at which it starts. */
+const shrinkTo = 0.75;
+const minResultLength = 500;
+
+type PruneOptions = Pick<ModelHandle, 'contextWindow' | 'maxOutputTokens'> & { limits?: ContextLimits };
+
+/** The calls whose results to remove, oldest first, until the request is well below the window; none while there is room. */
+export function selectCallsToPrune(
+  state: RunState,
+  requestBytes: number,
+  { contextWindow, maxOutputTokens, limits = {} }: PruneOptions,
+): CallRef[] {
+  const window = Math.min(contextWindow ?? Number.POSITIVE_INFINITY, limits.maxTokens ?? Number.POSITIVE_INFINITY);
+  if (window === Number.POSITIVE_INFINITY) return [];
+  const startAt = limits.startAt ?? defaults.startAt;
+  const room = Math.min(window * startAt, (contextWindow ?? Number.POSITIVE_INFINITY) - (maxOutputTokens ?? 0));
+  // The provider's count of the last request is more exact than a third of the bytes.
+  const { lastInput } = state.conversation;
+  const added = currentCalls(state).reduce((sum, call) => sum + (call.finished?.output.length ?? 0), 0);
+  const tokens = lastInput === null ? requestBytes / 3 : lastInput + added / 3;
+  if (tokens <= room) return [];
+  let excess = tokens - window * startAt * shrinkTo;
+  const selected: CallRef[] = [];
+  for (const { turn, index, finished } of findCandidates(state, limits.keptTurns)) {
+    if (excess <= 0) break;
+    selected.push({ index, turn });
+    excess -= (finished?.output.length ?? 0) / 3;
+  }
+  return selected;
+}
+
+/** Every call whose result could be removed, for a provider that refuses the request as too long. */
+export function prunableCalls(state: RunState): CallRef[] {
+  return findCandidates(state).map(({ turn, index }) => ({ index, turn }));
+}
+
+function findCandidates({ conversation, guards }: RunState, keptTurns = defaults.keptTurns) {
+  return conversation.calls.filter(
+    (call) => !call.pruned && call.turn <= guards.turns - keptTurns && (call.finished?.output.length ?? 0) > minResultLength,
+  );
+}

@@ -1,0 +1,94 @@
+// What a process has: everything that its runs share. One record, built once by `createRuntime` and passed as it is.
+import type { Ruleset } from '../contract/grant.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
+import type { CallRef } from '../conversation/tool-calls.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { ModelCaller, Models } from '../ports/model.ts';
+import type { ResultCheck, SchemaCompiler } from '../ports/schema.ts';
+import type { Redact } from '../ports/secrets.ts';
+import type { Owner, Store } from '../ports/store.ts';
+import type { ToolExecutor } from '../ports/tool-executor.ts';
+import type { ToolSource } from '../ports/tool-source.ts';
+import type { Deadlines } from '../scheduling/deadlines.ts';
+import type { Lanes } from '../scheduling/lanes.ts';
+import type { Scheduler } from '../scheduling/scheduler.ts';
+import type { DialectDeps, LoadDialect } from './dialect-services.ts';
+import type { Journal } from './journal.ts';
+import type { Run } from './run.ts';
+
+/** What the owner of this process decided for all runs. */
+export interface Settings {
+  workspace: string;
+  model: string | null;
+  limits: LimitsGiven;
+  /** For roots: the owner's ruleset, then those that only narrow it. The owner's allows the given delegation tools. */
+  rulesets(delegationTools: readonly string[]): Ruleset[];
+}
+
+/** Approvals. Without them every `ask` is a deny. */
+export interface Questions {
+  /** Whether anybody can answer for this tree now. */
+  attended(rootId: string): boolean;
+  /** How long a question stays open; ten minutes by default. */
+  timeoutMs?: number | undefined;
+}
+
+/** What a runtime is made of. */
+export interface RuntimeOptions extends DialectDeps {
+  store: Store;
+  ids: Ids;
+  settings: Settings;
+  toolSource?: ToolSource | undefined;
+  models: Models;
+  callModel: ModelCaller;
+  compileSchema: SchemaCompiler;
+  redact: Redact;
+  questions?: Questions | undefined;
+  /** Finds a tool executor by name; null if there is none. `inline` must exist. */
+  executorNamed(name: string): ToolExecutor | null;
+  /** The executor of every run; otherwise delegated runs use their dialect's and roots `inline`. */
+  host?: string | undefined;
+  /** Runs that may work at the same time in this process. */
+  slots?: number;
+  maxQueued?: number;
+}
+
+/** How a brief is started. */
+export interface StartOptions {
+  /** The run that delegates; null for a root. */
+  parent?: Run | null;
+  /** The parent's tool call, and the index of the brief among those of the call. */
+  call?: (CallRef & { n: number }) | null;
+  /** A further check of a submitted result, after its schema. */
+  check?: ResultCheck | undefined;
+  /** The dialect of a new tree; the default one if absent. Children have their parent's. */
+  dialect?: string | undefined;
+}
+
+export interface Services
+  extends Pick<
+    RuntimeOptions,
+    | 'store'
+    | 'clock'
+    | 'ids'
+    | 'settings'
+    | 'toolSource'
+    | 'models'
+    | 'callModel'
+    | 'compileSchema'
+    | 'redact'
+    | 'questions'
+    | 'executorNamed'
+    | 'host'
+  > {
+  owner: Owner;
+  journal: Journal;
+  deadlines: Deadlines;
+  scheduler: Scheduler;
+  lanes: Lanes;
+  /** Live runs of this process by id. */
+  runs: Map<string, Run>;
+  dialect: LoadDialect;
+  /** Admits a brief and starts its run. Rejects with the refusal. */
+  startRun(input: unknown, options?: StartOptions): Promise<Run>;
+}
