@@ -21,7 +21,7 @@ copyFileSync(createRequire(import.meta.url).resolve('tree-sitter-bash/tree-sitte
 const stages = [
   ['process', ['src/main/child.ts']],
   ['command', ['src/cli/program.ts']],
-  ['run', ['src/cli/commands/run.ts', 'src/main/config.ts', 'src/main/compose.ts', 'src/sandboxes/bubblewrap.ts']],
+  ['run', ['src/main/config.ts', 'src/main/compose.ts', 'src/sandboxes/bubblewrap.ts']],
 ];
 
 /** Modules of the command line by the stage that first needs them. `cli.ts` itself, which is all that `--version` needs, is in none. */

@@ -3,8 +3,8 @@ import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { chooseAgents } from '../agents/choose.ts';
 import { loadAgents, type ParserDeps } from '../agents/files.ts';
+import { parseDuration } from '../cli/args/flag-values.ts';
 import type { AgentsFound, Settings } from '../cli/settings.ts';
-import { durationMs } from '../cli/values.ts';
 import type { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
@@ -14,7 +14,7 @@ import { type FoundFile, type FoundFiles, findAgentFiles } from './config/agent-
 import type { Env } from './config/places.ts';
 import type { Trust } from './trust.ts';
 
-const parserDeps: ParserDeps = { checkRule: parseRule, durationMs };
+const parserDeps: ParserDeps = { checkRule: parseRule, durationMs: parseDuration };
 
 export interface AgentGround {
   workspace: string;

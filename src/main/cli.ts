@@ -42,7 +42,7 @@ async function background(io: Io): Promise<number> {
   try {
     return await (await import('./detach.ts')).serveDetached(io);
   } catch (error) {
-    return (await import('../cli/errors.ts')).report(error, io);
+    return (await import('../cli/errors.ts')).reportError(error, io);
   }
 }
 

@@ -27,9 +27,9 @@ import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
 import { openNotes } from '../stores/notes-sqlite.ts';
 import { openSqliteStore } from '../stores/sqlite/create.ts';
 import { systemClock, systemIds } from '../system/clock.ts';
-import { createGuard } from '../system/guard.ts';
+import { createProcessGuard } from '../system/process-guard.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
-import { builtInTools, directories, type SearchBackend } from '../tools/index.ts';
+import { builtInTools, type SearchBackend, workspaceReader } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createMcp } from '../tools/mcp/index.ts';
 import { catalogOf } from './agents.ts';
@@ -56,7 +56,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
   const store = armed && crash ? armed.addStoreCrashPoints(opened, crash) : opened;
   const catalog = catalogOf(settings);
   const known = catalogForDialect(dialect, catalog);
-  const guard = createGuard();
+  const guard = createProcessGuard();
   const notes = once(() => openNotes({ path, durability }));
 
   async function runtime(): Promise<Runtime> {
@@ -83,7 +83,7 @@ export async function openApi(settings: Settings, { drive, dialect: dialectName,
       dialectNamed: (name) => findDialect(name, settings),
       executorNamed: createExecutors(guard, crash),
       host,
-      workspaces: directories,
+      workspaces: workspaceReader,
       memories: lazyNotes(notes).memories,
       models: withPrices(createModels({ providers: providers(settings) }), settings.prices),
       settings: {

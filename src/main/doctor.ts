@@ -3,7 +3,7 @@
 import type { Check } from '../cli/io.ts';
 import type { Settings, SettingsFlags } from '../cli/settings.ts';
 import { isRetinueError } from '../contract/error.ts';
-import { findSandbox } from '../sandboxes/find.ts';
+import { findSandbox } from '../sandboxes/find-sandbox.ts';
 import { getSqliteVersion, probeDatabase } from '../stores/sqlite/probe.ts';
 import { directory } from './config/files.ts';
 import { database, loadSettings, type Surroundings } from './config.ts';

@@ -1,6 +1,7 @@
 // What an agent would get, by the very admission that a run goes through; no run is made and no model is looked up.
-import { checkRefused } from '../cli/agent-notices.ts';
+
 import type { Explanation, ToolVerdict } from '../cli/explanation.ts';
+import { assertAgentAccepted } from '../cli/session/agent-notices.ts';
 import type { Settings } from '../cli/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
@@ -9,7 +10,7 @@ import { admitBrief } from '../kernel/admission.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
-import { namedOf, serversOf } from '../tools/mcp/servers.ts';
+import { findToolPatterns, selectServers } from '../tools/mcp/select-servers.ts';
 import { catalogOf } from './agents.ts';
 
 export interface ExplainGround {
@@ -65,7 +66,7 @@ export async function grantOf(
   name: string,
   given: ExplainGround,
 ): Promise<{ agent: Agent; grant: Grant; tools: ReadonlyMap<string, AnyTool> }> {
-  checkRefused(settings.agents(), name);
+  assertAgentAccepted(settings.agents(), name);
   const catalog = catalogOf(settings);
   // Admission looks at their names alone.
   const tools = new Map([...given.tools, ...given.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
@@ -83,10 +84,10 @@ export async function grantOf(
 
 /** Servers are not asked: what an agent names of their tools stands for what they have. */
 function serverVerdicts(agent: Agent, settings: Settings, verdict: (tool: string) => ToolVerdict): ToolVerdict[] {
-  const { servers, missing } = serversOf(agent, settings.mcpServers);
+  const { servers, missing } = selectServers(agent, settings.mcpServers);
   const names = [...new Set([...Object.keys(settings.mcpServers), ...Object.keys(servers)])];
   const known = names.flatMap((name) => {
-    const named = Object.hasOwn(servers, name) ? namedOf(agent, name) : [];
+    const named = Object.hasOwn(servers, name) ? findToolPatterns(agent, name) : [];
     return (named.length === 0 ? [`mcp__${name}__*`] : named).map(verdict);
   });
   return [...known, ...missing.map((name) => denied(`mcp__${name}__*`, 'there is no such server'))];

@@ -6,14 +6,14 @@ import { inlineExecutor } from '../hosts/inline.ts';
 import { createProcessExecutor } from '../hosts/process.ts';
 import type { Crash } from '../ports/crash.ts';
 import type { ToolExecutor } from '../ports/tool-executor.ts';
-import type { Guard } from '../system/guard.ts';
+import type { ProcessGuard } from '../system/process-guard.ts';
 import { childWord } from './child-word.ts';
 
 export const hostNames = ['inline', 'process'] as const;
 export type HostName = (typeof hostNames)[number];
 
 /** Finds tool executors by the names that facts record. */
-export function createExecutors(guard: Guard, crash?: Crash): (name: string) => ToolExecutor | null {
+export function createExecutors(guard: ProcessGuard, crash?: Crash): (name: string) => ToolExecutor | null {
   const command = [process.execPath, join(packageRoot(), 'bin', 'retinue.js'), childWord];
   const executors: Record<HostName, ToolExecutor> = {
     inline: inlineExecutor,

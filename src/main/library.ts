@@ -28,9 +28,9 @@ import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { systemClock, systemIds } from '../system/clock.ts';
-import { createGuard } from '../system/guard.ts';
-import { type AiTool, fromAiTool } from '../tools/ai-sdk.ts';
-import { builtInTools, directories } from '../tools/index.ts';
+import { createProcessGuard } from '../system/process-guard.ts';
+import { type AiTool, aiToolToTool } from '../tools/ai-sdk.ts';
+import { builtInTools, workspaceReader } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createMcp } from '../tools/mcp/index.ts';
 import { createExecutors, type HostName } from './hosts.ts';
@@ -115,7 +115,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
   const { dialect = native } = options;
   const store = options.store ?? createMemoryStore();
   const notes = createMemoryNotes();
-  const guard = createGuard();
+  const guard = createProcessGuard();
   const servers = serversOf(options.mcpServers ?? {});
   const catalog = createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]);
   const api = createApi({ store, clock: systemClock, ids: systemIds, catalog, dialect, runtime });
@@ -126,7 +126,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
   if (taken !== undefined) throw new RetinueError('usage', `a tool cannot be called \`${taken}\`: in rules that is what a shell may reach`);
 
   async function runtime() {
-    const own = await Promise.all(Object.entries(options.tools ?? {}).map(([name, tool]) => fromAiTool(name, tool, compileSchema)));
+    const own = await Promise.all(Object.entries(options.tools ?? {}).map(([name, tool]) => aiToolToTool(name, tool, compileSchema)));
     const { models, model } = libraryModels(options.model);
     const workspace = options.workspace ?? process.cwd();
     const shell = await shellGround(options.sandbox ?? 'auto', { workspace, db: null, env: process.env });
@@ -142,7 +142,7 @@ export function createRetinue(options: RetinueOptions): Retinue {
       dialect,
       executorNamed: createExecutors(guard),
       host: options.host,
-      workspaces: directories,
+      workspaces: workspaceReader,
       memories: notes.memories,
       callModel: createModelCaller(systemClock),
       compileSchema,

@@ -3,7 +3,7 @@ import type { SandboxMode } from '../cli/settings.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
 import { parseRule } from '../rules/policy.ts';
-import { findSandbox } from '../sandboxes/find.ts';
+import { findSandbox } from '../sandboxes/find-sandbox.ts';
 import type { Env } from './config/places.ts';
 
 export interface ShellGround {

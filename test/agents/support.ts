@@ -1,9 +1,9 @@
 import { type AgentFile, type LoadedAgents, loadAgents, type ParserDeps } from '../../src/agents/files.ts';
-import { durationMs } from '../../src/cli/values.ts';
+import { parseDuration } from '../../src/cli/args/flag-values.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import { parseRule } from '../../src/rules/policy.ts';
 
-const deps: ParserDeps = { checkRule: parseRule, durationMs };
+const deps: ParserDeps = { checkRule: parseRule, durationMs: parseDuration };
 
 export function load(...files: AgentFile[]): LoadedAgents {
   return loadAgents(files, deps);

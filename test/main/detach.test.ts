@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Unopened } from '../../src/cli/errors.ts';
+import { DatabaseOpenError } from '../../src/cli/errors.ts';
 import { detach } from '../../src/main/detach.ts';
 import { createPlace, type TestPlace } from './place.ts';
 
@@ -64,7 +64,7 @@ describe('a background process', () => {
     using place = createPlace();
     const error = { code: 'unknown_agent', message: 'no such agent', retryable: false };
     await expect(ask(place, answer({ error, unopened: false }))).rejects.toMatchObject({ code: 'unknown_agent', message: 'no such agent' });
-    await expect(ask(place, answer({ error: { ...error, code: 'store_io' }, unopened: true }))).rejects.toBeInstanceOf(Unopened);
+    await expect(ask(place, answer({ error: { ...error, code: 'store_io' }, unopened: true }))).rejects.toBeInstanceOf(DatabaseOpenError);
     expect(logs(place)).toEqual([]);
   });
 

@@ -165,7 +165,7 @@ describe('doctor', () => {
     expect(found['mcp odd']).toEqual(['warning', expect.stringMatching(/^answers; 7 tools\n8 tools left out/)]);
     expect(found['mcp bad']).toEqual(['warning', expect.stringMatching(/^cannot be used\nit ended with exit code 1/)]);
     expect(found['mcp unset']).toEqual(['warning', expect.stringContaining('the variable NOT_SET')]);
-    expect(found['mcp own (a)']).toEqual(['warning', expect.stringContaining('there is no program no-such-program')]);
+    expect(found['mcp own (a)']).toEqual(['warning', expect.stringContaining('the program no-such-program')]);
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 });

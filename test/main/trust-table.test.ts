@@ -68,7 +68,7 @@ const config: [what: string, value: object, own?: object][] = [
 ];
 
 describe('the configuration of a workspace', () => {
-  it.each(config)('%s', (_, value, own = {}) => {
+  it.each(config)('%s has no effect without trust', (_, value, own = {}) => {
     using place = createPlace();
     place.write('own/config.json', own);
     const before = inForce(place.settings());
@@ -94,7 +94,7 @@ const agents: [what: string, lines: string][] = [
 ];
 
 describe('an agent of a workspace', () => {
-  it.each(agents)('%s', (_, lines) => {
+  it.each(agents)('%s has no effect until the agent is trusted', (_, lines) => {
     using place = createPlace();
     const before = inForce(place.settings());
     const path = place.write('work/.claude/agents/explore.md', agentText('explore', lines));

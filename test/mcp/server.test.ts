@@ -105,8 +105,8 @@ describe('a refusal', () => {
       [['--timeout', 'soon'], /--timeout/],
       [['--max-concurrent', '0'], /--max-concurrent/],
       [['-C', join(folder.folder, 'gone')], /unknown directory/],
-      [['--yes'], /--yes belongs to/],
-      [['serve'], /unknown word `serve`/],
+      [['--yes'], /--yes is a flag of `retinue mcp install/],
+      [['serve'], /unknown argument `serve`/],
     ] as const) {
       const { code, out, err } = await place.run('mcp', ...args);
       expect([code, out, err]).toEqual([2, '', expect.stringMatching(expected)]);

@@ -68,10 +68,12 @@ async function createSetup(
   return { place, provider, marker, close };
 }
 
-async function readViews(place: Place): Promise<string[]> {
-  const all: View[] = JSON.parse((await place.run('ps', '--all', '--json')).out);
-  return all.map(({ kind, status }) => `${kind} ${status}`);
+async function listRuns(place: Place): Promise<View[]> {
+  return JSON.parse((await place.run('ps', '--all', '--json')).out);
 }
+
+const summarize = (runs: View[]): string[] => runs.map(({ kind, status }) => `${kind} ${status}`);
+const readViews = async (place: Place): Promise<string[]> => summarize(await listRuns(place));
 
 const ways: [what: string, go: (child: ChildProcess) => void][] = [
   ['its input ends', (child) => void child.stdin?.end()],
@@ -113,9 +115,9 @@ describe.runIf(linux)('the server', () => {
     // The exit code would be 1 if it took longer than 5 s.
     expect(await left).toBe(0);
     expect(findCommands(marker)).toEqual([]);
-    expect(await readViews(place)).toEqual(['agent cancelled', 'client completed']);
-    const [{ runId }] = JSON.parse((await place.run('ps', '--all', '--json')).out) as [View];
-    expect(JSON.parse((await place.run('show', runId, '--json')).out).outcome.terminated).toBe('client_gone');
+    const runs = await listRuns(place);
+    expect(summarize(runs)).toEqual(['agent cancelled', 'client completed']);
+    expect(JSON.parse((await place.run('show', runs[0]?.runId ?? '', '--json')).out).outcome.terminated).toBe('client_gone');
     await close();
   });
 

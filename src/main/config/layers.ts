@@ -1,5 +1,5 @@
+import { hideUrlCredentials, serverToPublicJson } from '../../cli/output/hide-credentials.ts';
 import type { Settings, Sourced } from '../../cli/settings.ts';
-import { bareAddress, shownServer } from '../../cli/shown-server.ts';
 import type { Json } from '../../contract/json.ts';
 import { defaultLimits, type LimitName } from '../../contract/limits.ts';
 import type { Config } from './schema.ts';
@@ -46,7 +46,7 @@ export function sourcesOf(settings: Omit<Settings, 'sources'>, layers: Layer[]):
     { key: 'model', value: settings.model?.value ?? null, from: settings.model?.from ?? 'not set' },
     ...Object.entries(settings.providers).map(([name, { kind, baseURL, apiKeyEnv }]) => ({
       key: `providers.${name}`,
-      value: defined({ kind, baseURL: baseURL === undefined ? undefined : bareAddress(baseURL), apiKeyEnv }) as Json,
+      value: defined({ kind, baseURL: baseURL === undefined ? undefined : hideUrlCredentials(baseURL), apiKeyEnv }) as Json,
       from: holder((c) => c.providers?.[name]),
     })),
     ...(Object.keys(defaultLimits) as LimitName[]).map(limit),
@@ -64,7 +64,7 @@ export function sourcesOf(settings: Omit<Settings, 'sources'>, layers: Layer[]):
     })),
     ...Object.entries(settings.mcpServers).map(([name, server]) => ({
       key: `mcpServers.${name}`,
-      value: shownServer(server),
+      value: serverToPublicJson(server),
       from: holder((c) => c.mcpServers?.[name]),
     })),
     ...Object.entries(settings.dialects).flatMap(([dialect, section]) =>
