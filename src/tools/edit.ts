@@ -47,10 +47,10 @@ export const edit: Tool<Input> = {
   taint: ['untrusted-file'],
   bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
-  async execute(input, { workspace, signal, memo }) {
+  async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
     if (input.old === input.new) return failure('old and new are the same text; nothing was changed');
-    const opened = await openWriteTarget(workspace, input.path, { create: false });
+    const opened = await openWriteTarget(workspace, input.path, { create: false, confirm: confirmTarget });
     if (!opened.ok) return failure(opened.reason);
     const { target } = opened;
     await using _ = target.dir.handle;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { locatePath, openDirectory } from './files/confine.ts';
-import { pathSubjects } from './files/path-subjects.ts';
+import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
 import { failure } from './refusal.ts';
 import { FirstSorted } from './search/first-sorted.ts';
@@ -45,7 +45,7 @@ export const glob: Tool<Input> = {
     const plan = planGlob(input.pattern, input.path ?? '.');
     return pathSubjects(plan.ok ? plan.start : (input.path ?? '.'), workspace);
   },
-  async execute(input, { workspace, signal }) {
+  async execute(input, { workspace, signal, confirmTarget }) {
     signal.throwIfAborted();
     const plan = planGlob(input.pattern, input.path ?? '.');
     if (!plan.ok) return failure(plan.reason);
@@ -54,6 +54,7 @@ export const glob: Tool<Input> = {
     const opened = await openDirectory(located.root, located.path, { create: false });
     if (!opened.ok) return plan.named ? noMatchResult(input.pattern) : failure(opened.reason);
     await using _ = opened.dir.handle;
+    await confirmTarget(openedSubjects(plan.start, workspace, located.path));
     const files = new FirstSorted<string>(shownFiles, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
     const prefix = located.path === '' ? '' : `${located.path}/`;
     const onOutput = createNulSplitter((name) => {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { locatePath, type OpenDirectory, openDirectory, openFile, splitParent } from './files/confine.ts';
-import { pathSubjects } from './files/path-subjects.ts';
+import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
 import { isBinary, readStart } from './files/read-file.ts';
 import { failure, type Refusal, refuse } from './refusal.ts';
@@ -48,13 +48,15 @@ export const grep: Tool<Input> = {
   maxOutputBytes: 65_536,
   taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path ?? '.', workspace),
-  async execute(input, { workspace, signal }) {
+  async execute(input, { workspace, signal, confirmTarget }) {
     signal.throwIfAborted();
     if ([input.pattern, input.glob ?? ''].some((text) => text.includes('\0')))
       return failure('pattern and glob must not contain NUL characters');
     const start = await openSearchStart(workspace, input.path ?? '.');
     if (!start.ok) return failure(start.reason);
     await using _ = start.dir.handle;
+    const opened = [start.path, start.name].filter((part) => part).join('/');
+    await confirmTarget(openedSubjects(input.path ?? '.', workspace, opened));
     const found = new FirstSorted<Match>(shownLines, (a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line));
     const prefix = start.path === '' ? '' : `${start.path}/`;
     const onOutput = createMatchParser((match) => {

@@ -4,7 +4,7 @@ import { lstat, opendir, readlink } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Tool } from '../ports/tool.ts';
 import { entryPath, locatePath, type OpenDirectory, openDirectory } from './files/confine.ts';
-import { pathSubjects } from './files/path-subjects.ts';
+import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { displayPath, isClosed } from './files/paths.ts';
 import { describeKind, errorCode, explainFileError, failure } from './refusal.ts';
 import { escapeControls } from './text.ts';
@@ -32,13 +32,14 @@ export const list: Tool<Input> = {
   taint: ['untrusted-file'],
   bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
-  async execute(input, { workspace, signal }) {
+  async execute(input, { workspace, signal, confirmTarget }) {
     signal.throwIfAborted();
     const located = await locatePath(workspace, input.path);
     if (!located.ok) return failure(located.reason);
     const opened = await openDirectory(located.root, located.path, { create: false });
     if (!opened.ok) return failure(opened.reason);
     await using _ = opened.dir.handle;
+    await confirmTarget(openedSubjects(input.path, workspace, located.path));
     try {
       const entries = await readNames(opened.dir, signal);
       const first = entries.names.slice(0, shownEntries);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { openFile } from './files/confine.ts';
 import { hashFile, rememberVersion } from './files/file-version.ts';
-import { pathSubjects } from './files/path-subjects.ts';
+import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { type LinesRead, readLines } from './files/read-lines.ts';
 import { failure } from './refusal.ts';
 import { formatCount } from './text.ts';
@@ -34,11 +34,12 @@ export const read: Tool<Input> = {
   taint: ['untrusted-file'],
   bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
-  async execute(input, { workspace, signal, memo }) {
+  async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
     const opened = await openFile(workspace, input.path);
     if (!opened.ok) return failure(opened.reason);
     await using file = opened.file;
+    await confirmTarget(openedSubjects(input.path, workspace, opened.path));
     const wanted = { offset: input.offset ?? 1, limit: input.limit ?? defaultLimit, bytes: textBytes, scan: scanBytes, lineChars };
     const version = await hashFile(file);
     const taken = await readLines(file, wanted, signal);

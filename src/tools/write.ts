@@ -33,9 +33,9 @@ export const write: Tool<Input> = {
   maxOutputBytes: 8192,
   bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
-  async execute(input, { workspace, signal, memo }) {
+  async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
-    const opened = await openWriteTarget(workspace, input.path, { create: true });
+    const opened = await openWriteTarget(workspace, input.path, { create: true, confirm: confirmTarget });
     if (!opened.ok) return failure(opened.reason);
     const { target } = opened;
     await using _ = target.dir.handle;

@@ -6,14 +6,17 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
+import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
+import { loadDialect } from '../../src/config/dialect.ts';
+import { explainAgent } from '../../src/config/explain-agent.ts';
+import { explainCall } from '../../src/config/explain-call.ts';
+import { createExplainDeps } from '../../src/config/explain-deps.ts';
+import { readNamedFile, toWorkspacePath } from '../../src/config/files.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
-import { explain, openApi, openMemories, policy } from '../../src/main/compose.ts';
-import { inWorkspace, readNamed } from '../../src/main/config/files.ts';
-import { loadSettings } from '../../src/main/config.ts';
-import { dialectOf } from '../../src/main/dialect.ts';
-import { openOutput, readLines } from '../../src/main/lines.ts';
-import { adopt, assertMadeHere } from '../../src/main/origin.ts';
-import { addTrust, listTrust, revokeTrust } from '../../src/main/trust.ts';
+import { openOutput, readLines } from '../../src/main/line-files.ts';
+import { openApi, openMemories } from '../../src/main/open-api.ts';
 
 /** `exitNow` ends a process at once: nothing after it runs. */
 export class ExitNow extends Error {
@@ -94,10 +97,12 @@ export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, confi
   if (config) write('retinue.config.json', config);
   for (const [path, content] of Object.entries(files)) write(path, content);
   const parts = realParts(folder, env);
+  setEnvironment(env);
 
   function start(argv: string[], more: Partial<Io> = {}): Started {
     const io = createTestIo({ ...parts, ...more });
-    const code = withEnvironment(env, () => program(argv, io));
+    setEnvironment(env);
+    const code = program(argv, io);
     const result = code.then((ended) => ({ code: ended, stdout: io.stdout, stderr: io.stderr }));
     result.catch(() => {});
     return { io, code, result };
@@ -117,27 +122,34 @@ export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, confi
     json: async (...argv) => JSON.parse((await run([...argv, '--json'])).stdout),
     facts,
     untilFact: async (type) => expect.poll(async () => (await facts()).map((fact) => fact.type), { timeout: 10_000 }).toContain(type),
-    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+    [Symbol.dispose]() {
+      setEnvironment(Object.fromEntries(before));
+      rmSync(root, { recursive: true, force: true });
+    },
   };
 }
 
-/** The composition root reads a few variables from the process. */
-async function withEnvironment<T>(env: Record<string, string>, work: () => Promise<T>): Promise<T> {
-  Object.assign(process.env, { HOME: env.HOME });
-  for (const name of ['XDG_CONFIG_HOME', 'XDG_STATE_HOME']) delete process.env[name];
-  return work();
+const ownVariables = ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME'];
+const before = new Map(ownVariables.map((name) => [name, process.env[name]]));
+
+/** The composition root reads these from the process, which other test files share: they are restored when a `Cli` is disposed. */
+function setEnvironment(env: Record<string, string | undefined>): void {
+  for (const name of ownVariables) {
+    if (env[name] === undefined) delete process.env[name];
+    else process.env[name] = env[name];
+  }
 }
 
 function realParts(cwd: string, env: Record<string, string>): RealParts {
   return {
     settings: async (flags) => loadSettings(flags, { cwd, env }),
     open: openApi,
-    dialect: dialectOf,
-    explain,
-    policy,
+    dialect: loadDialect,
+    explain: async (settings, name) => explainAgent(settings, name, await createExplainDeps(settings, env)),
+    policy: async (settings, question) => explainCall(settings, question, await createExplainDeps(settings, env)),
     memories: openMemories,
-    readFile: async (path) => readNamed(cwd, path, 1_048_576),
-    findFile: async (workspace, path) => inWorkspace(workspace, cwd, path),
+    readFile: async (path) => readNamedFile(cwd, path, 1_048_576),
+    findFile: async (workspace, path) => toWorkspacePath(workspace, cwd, path),
     async *lines(path) {
       yield* readLines(cwd, path);
     },
@@ -147,7 +159,7 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       add: async (items) => addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => revokeTrust(env, workspace),
     },
-    origin: { assert: async ({ db }) => assertMadeHere(env, db.path), adopt: async ({ db }) => adopt(env, db.path) },
+    origin: { assert: async ({ db }) => assertOwnDatabase(env, db.path), adopt: async ({ db }) => adoptDatabase(env, db.path) },
   };
 }
 
@@ -173,7 +185,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     exitNow(code) {
       throw new ExitNow(code);
     },
-    every(_, run) {
+    repeat(_, run) {
       timers.add(run);
       return () => void timers.delete(run);
     },

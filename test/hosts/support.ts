@@ -30,7 +30,7 @@ export function processWorld({ host = {}, narrowing = [], ...options }: ProcessW
     ...options,
     tools: own,
     rulesets: [{ ...builtIn, rules }, ...narrowing],
-    executor: createProcessExecutor({ command: realCommand, env: process.env, marks: guard.marks, ...host }),
+    executor: options.executor ?? createProcessExecutor({ command: realCommand, env: process.env, marks: guard.marks, ...host }),
   });
 }
 

@@ -16,6 +16,12 @@ export function pathSubjects(path: string, workspace: string): string[] {
   return asked === target ? [displayPath(asked)] : [displayPath(asked), displayPath(target)];
 }
 
+/** What rules match for a path once it is open: the path that was asked for and the real path that was opened. */
+export function openedSubjects(asked: string, workspace: string, opened: string): string[] {
+  const plain = pathInside([resolveExisting(workspace), workspace], asked) ?? asked;
+  return [...new Set([displayPath(plain), displayPath(opened)])];
+}
+
 /** The real path. Names at the end that do not exist or cannot be read are kept. */
 function resolveExisting(path: string): string {
   try {

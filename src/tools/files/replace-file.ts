@@ -13,6 +13,7 @@ import { entryPath, isAliasOf, locatePath, type OpenDirectory, openDirectory, sp
 import { createDiff } from './diff.ts';
 import { hashContent, hashFile, lastSeenVersion, maxHashedBytes } from './file-version.ts';
 import { findGitControlledPaths } from './git-controlled-paths.ts';
+import { openedSubjects } from './path-subjects.ts';
 import { displayPath, isProtected, isUnder, pathInside, protectedAliases } from './paths.ts';
 import { readWhole } from './read-file.ts';
 
@@ -32,11 +33,14 @@ export interface CurrentFile {
 
 export const staleMessage = 'changed since you read it; read it again';
 
-/** With `create`, missing directories are created. */
+/**
+ * With `create`, missing directories are created. `confirm` judges the real path before anything is created; the path is then opened from the
+ * workspace's descriptor without following links, so that it is the path that was judged.
+ */
 export async function openWriteTarget(
   workspace: string,
   asked: string,
-  options: { create: boolean },
+  options: { create: boolean; confirm(subjects: string[]): Promise<void> },
 ): Promise<{ ok: true; target: WriteTarget } | Refusal> {
   const located = await locatePath(workspace, asked);
   if (!located.ok) return located;
@@ -45,6 +49,7 @@ export async function openWriteTarget(
   if (isProtected(plain) || isProtected(path) || (await isProtectedTarget(root, path))) {
     return refuse(`${displayPath(plain)} is protected: tools do not write settings, hooks and agents that the user's programs obey`);
   }
+  await options.confirm(openedSubjects(asked, workspace, path));
   const { parent, name } = splitParent(path);
   if (name === null) return refuse(`${displayPath(path)} is a directory`);
   const opened = await openDirectory(root, parent, options);
