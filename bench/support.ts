@@ -6,10 +6,10 @@ import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provide
 import { z } from 'zod';
 import { builtInAgents } from '../src/agents/built-in.ts';
 import { createCatalog } from '../src/agents/catalog.ts';
+import { createRedact } from '../src/config/secrets.ts';
 import { native } from '../src/dialects/native.ts';
 import { inlineExecutor } from '../src/hosts/inline.ts';
 import { createRuntime, type Runtime } from '../src/kernel/runtime.ts';
-import { createRedact } from '../src/main/secrets.ts';
 import { createModelCaller } from '../src/models/call.ts';
 import type { Models } from '../src/ports/model.ts';
 import type { Store } from '../src/ports/store.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/cli/explanation.ts';
+import type { Explanation } from '../../src/config/explanation.ts';
 import type { Grant } from '../../src/contract/grant.ts';
 import { createPlace, type Place } from './support-process.ts';
 

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { agentKeys } from '../../src/agents/keys.ts';
 import { commonFlags, jsonFlag } from '../../src/cli/command.ts';
 import { commands } from '../../src/cli/commands.ts';
+import { keysAt } from '../../src/config/schema.ts';
 import { defaultLimits } from '../../src/contract/limits.ts';
-import { keysAt } from '../../src/main/config/schema.ts';
 
 const page = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
 const common = [...commonFlags, jsonFlag].map((flag) => flag.name);

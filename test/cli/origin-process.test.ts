@@ -42,7 +42,7 @@ describe('a database from another machine', () => {
     await killed(place, '--allow', 'bash:touch made', '--allow', 'network');
     expect(await database(place)).toMatchObject({ state: 'ok' });
     cloned(place);
-    expect(await database(place)).toMatchObject({ state: 'warning', found: expect.stringContaining('not made here') });
+    expect(await database(place)).toMatchObject({ state: 'warning', found: expect.stringContaining('you did not create it') });
     const before = (await place.run('logs', 'last', '--json')).out;
     for (const words of [[], ['last'], ['--json']]) {
       const refused = await place.run('resume', ...words);

@@ -231,8 +231,11 @@ it('demo runs on the given model, and says what the machine has and what to try 
   using cli = createCli({ runs: [{ steps: [{ expect: { prompt: 'Survey this folder' }, text: 'surveyed' }] }] });
   const demo = {
     ...{ about: 'a demonstration', task: 'Survey this folder', workspace: cli.folder, model: 'script/script.json', db: null },
-    command: 'npx retinue',
-    found: async () => ({ here: ['ANTHROPIC_API_KEY is set: anthropic/x'], next: 'npx retinue run --model anthropic/x "explain"' }),
+    program: 'npx retinue',
+    inspectMachine: async () => ({
+      here: ['ANTHROPIC_API_KEY is set: anthropic/x'],
+      next: 'npx retinue run --model anthropic/x "explain"',
+    }),
   };
   const { code, stdout, stderr } = await cli.run(['demo'], { demo: async () => demo });
   expect([code, stdout]).toEqual([0, 'surveyed\n']);

@@ -1,7 +1,7 @@
 // Commands about the setup: agents, trust, memory, doctor.
 import { describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/cli/explanation.ts';
 import type { Check } from '../../src/cli/io.ts';
+import type { Explanation } from '../../src/config/explanation.ts';
 import { createCli } from './support.ts';
 
 const agentFile = (name: string, more = '') => `---\nname: ${name}\ndescription: reads much\n${more}---\nYou review.\nWell.\n`;

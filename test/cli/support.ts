@@ -6,14 +6,17 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
+import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
+import { loadDialect } from '../../src/config/dialect.ts';
+import { explainAgent } from '../../src/config/explain-agent.ts';
+import { explainCall } from '../../src/config/explain-call.ts';
+import { createExplainDeps } from '../../src/config/explain-deps.ts';
+import { readNamedFile, toWorkspacePath } from '../../src/config/files.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
-import { explain, openApi, openMemories, policy } from '../../src/main/compose.ts';
-import { inWorkspace, readNamed } from '../../src/main/config/files.ts';
-import { loadSettings } from '../../src/main/config.ts';
-import { dialectOf } from '../../src/main/dialect.ts';
-import { openOutput, readLines } from '../../src/main/lines.ts';
-import { adopt, assertMadeHere } from '../../src/main/origin.ts';
-import { addTrust, listTrust, revokeTrust } from '../../src/main/trust.ts';
+import { openOutput, readLines } from '../../src/main/line-files.ts';
+import { openApi, openMemories } from '../../src/main/open-api.ts';
 
 /** `exitNow` ends a process at once: nothing after it runs. */
 export class ExitNow extends Error {
@@ -141,12 +144,12 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
   return {
     settings: async (flags) => loadSettings(flags, { cwd, env }),
     open: openApi,
-    dialect: dialectOf,
-    explain,
-    policy,
+    dialect: loadDialect,
+    explain: async (settings, name) => explainAgent(settings, name, await createExplainDeps(settings, env)),
+    policy: async (settings, question) => explainCall(settings, question, await createExplainDeps(settings, env)),
     memories: openMemories,
-    readFile: async (path) => readNamed(cwd, path, 1_048_576),
-    findFile: async (workspace, path) => inWorkspace(workspace, cwd, path),
+    readFile: async (path) => readNamedFile(cwd, path, 1_048_576),
+    findFile: async (workspace, path) => toWorkspacePath(workspace, cwd, path),
     async *lines(path) {
       yield* readLines(cwd, path);
     },
@@ -156,7 +159,7 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       add: async (items) => addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => revokeTrust(env, workspace),
     },
-    origin: { assert: async ({ db }) => assertMadeHere(env, db.path), adopt: async ({ db }) => adopt(env, db.path) },
+    origin: { assert: async ({ db }) => assertOwnDatabase(env, db.path), adopt: async ({ db }) => adoptDatabase(env, db.path) },
   };
 }
 
@@ -182,7 +185,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     exitNow(code) {
       throw new ExitNow(code);
     },
-    every(_, run) {
+    repeat(_, run) {
       timers.add(run);
       return () => void timers.delete(run);
     },

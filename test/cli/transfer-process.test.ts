@@ -117,7 +117,7 @@ describe('export and import', () => {
     writeFileSync(file(place), 'mine');
     expect(await place.run('export', 'last', '-o', file(place))).toMatchObject({
       code: 2,
-      err: expect.stringContaining('is there already'),
+      err: expect.stringContaining('already exists'),
     });
     expect(readFileSync(file(place), 'utf8')).toBe('mine');
     expect(await place.run('import', 'run.jsno')).toMatchObject({ code: 2, err: expect.stringContaining('did you mean `run.jsonl`') });
@@ -127,7 +127,7 @@ describe('export and import', () => {
       err: expect.stringMatching(/cannot be imported: line 1: .*nothing was written/),
     });
     writeFileSync(file(place), Buffer.from([0x7b, 0xff, 0xfe]));
-    expect(await place.run('import', file(place))).toMatchObject({ code: 2, err: expect.stringContaining('line 1 is no UTF-8 text') });
+    expect(await place.run('import', file(place))).toMatchObject({ code: 2, err: expect.stringContaining('line 1 is not UTF-8 text') });
     expect(existsSync(join(place.folder, 'gone.jsonl'))).toBe(false);
     expect(await place.run('export', 'ffff', '-o', 'gone.jsonl')).toMatchObject({ code: 1 });
     expect(existsSync(join(place.folder, 'gone.jsonl'))).toBe(false);

@@ -1,9 +1,10 @@
 // Flags of a command as the settings that they override.
+
+import { type SettingsFlags, sandboxModes } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { LimitsGiven } from '../../contract/limits.ts';
 import { unknownNameMessage } from '../../text/suggest.ts';
 import type { Io, OpenOptions } from '../io.ts';
-import { type SettingsFlags, sandboxModes } from '../settings.ts';
 import { parseDurationFlag, parseIntegerFlag, parseUsdFlag } from './flag-values.ts';
 import type { Args } from './parse-args.ts';
 

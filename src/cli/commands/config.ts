@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/settings.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -5,7 +6,6 @@ import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
 import { formatTable, paint } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
-import type { Settings } from '../settings.ts';
 
 export const configCommand: Command = {
   name: 'config',

@@ -70,11 +70,11 @@ async function runCrashDemo(io: Io, json: boolean): Promise<number> {
 }
 
 async function nextSteps(demo: Demo, db: string): Promise<string> {
-  const { here, next } = await demo.found();
+  const { here, next } = await demo.inspectMachine();
   const dbFlag = demo.db === null ? '' : ` --db ${quoteForShell(demo.db)}`;
-  const looks = ['ps --all', 'logs last --tree', 'show last'].map((command) => `  ${demo.command} ${command}${dbFlag}`);
+  const looks = ['ps --all', 'logs last --tree', 'show last'].map((command) => `  ${demo.program} ${command}${dbFlag}`);
   const found = here.length === 0 ? ['  no API key in the environment, and no Ollama server'] : here.map((line) => `  ${line}`);
-  const command = next ?? `ANTHROPIC_API_KEY=… ${demo.command} run --model anthropic/claude-sonnet-5 "explain this repository"`;
+  const command = next ?? `ANTHROPIC_API_KEY=… ${demo.program} run --model anthropic/claude-sonnet-5 "explain this repository"`;
   return [
     '',
     `Everything that happened is recorded in ${db}. To look at it:`,

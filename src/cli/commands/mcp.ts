@@ -1,10 +1,11 @@
+import { type McpClient, mcpClients } from '../../config/mcp-install/clients.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { unknownNameMessage } from '../../text/suggest.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, sandboxFlag, yesFlag } from '../command.ts';
-import { type Io, type McpClient, mcpClients } from '../io.ts';
+import type { Io } from '../io.ts';
 import { confirm } from '../session/confirm.ts';
 import { loadSettings } from '../session/open-api.ts';
 
@@ -80,7 +81,7 @@ async function serve(args: Args, io: Io): Promise<number> {
       fixed: flags.workspace !== undefined,
       limits: flags.limits,
       stop: stop.signal,
-      leaving: () => void cleanups.push(io.every(forcedExitMs, () => io.exitNow(1))),
+      leaving: () => void cleanups.push(io.repeat(forcedExitMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
         const settings = await loadSettings(quietIo, {
           flags: workspace === null ? flags : { ...flags, workspace },

@@ -1,9 +1,9 @@
+import type { PolicyVerdict } from '../../config/explanation.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
-import type { PolicyVerdict } from '../explanation.ts';
 import type { Io } from '../io.ts';
 import { paint, type Style } from '../output/format.ts';
 import { printJson } from '../output/json.ts';

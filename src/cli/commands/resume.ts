@@ -1,4 +1,5 @@
 import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
+import type { Settings } from '../../config/settings.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
@@ -13,7 +14,6 @@ import { createProgress, type Progress } from '../progress/progress.ts';
 import { withApi } from '../session/open-api.ts';
 import { createQuestionPrompt } from '../session/question-prompt.ts';
 import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode } from '../session/stop-signals.ts';
-import type { Settings } from '../settings.ts';
 
 export const resumeCommand: Command = {
   name: 'resume',

@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
@@ -9,7 +10,6 @@ import { printJson } from '../output/json.ts';
 import { loadSettings, withApi } from '../session/open-api.ts';
 import { reportInterruptedRuns } from '../session/orphan-watch.ts';
 import { runToEnd } from '../session/run-to-end.ts';
-import type { Settings } from '../settings.ts';
 
 export const runFlags: Flag[] = [
   { name: 'agent', value: 'NAME', help: 'the agent to run (default: general; see `retinue agents`)' },

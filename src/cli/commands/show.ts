@@ -1,4 +1,5 @@
 import type { RunDetail } from '../../api/api.ts';
+import { describeServer } from '../../config/displayed-server.ts';
 import type { Grant } from '../../contract/grant.ts';
 import { formatRule } from '../../rules/policy.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
@@ -8,7 +9,6 @@ import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
 import { describeLimits, describeOutcome } from '../output/describe-fact.ts';
 import { formatCost, formatCount, formatStatus, paint, statusStyle, totalTokens } from '../output/format.ts';
-import { serverToPublicJson } from '../output/hide-credentials.ts';
 import { printJson, runDetailToJson } from '../output/json.ts';
 import { formatRuns } from '../output/run-table.ts';
 import { cutToWidth, padToWidth } from '../output/width.ts';
@@ -84,7 +84,7 @@ function describeRules({ rulesets }: Grant): string {
 
 function describeServers(servers: RunDetail['servers']): string {
   return Object.entries(servers)
-    .map(([name, server]) => sanitizeLine(`${name}: ${JSON.stringify(serverToPublicJson(server))}`))
+    .map(([name, server]) => sanitizeLine(`${name}: ${JSON.stringify(describeServer(server))}`))
     .join('\n');
 }
 

@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
@@ -5,7 +6,6 @@ import { type Command, commonFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
-import type { Settings } from '../settings.ts';
 import { runFlags } from './run.ts';
 
 const sharedFlags = ['agent', 'model', 'context', 'allow', 'deny', 'sandbox', 'max-turns', 'timeout', 'budget-usd', 'budget-tokens'];

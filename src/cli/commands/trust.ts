@@ -1,3 +1,4 @@
+import type { Settings, TrustItem } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
@@ -7,7 +8,6 @@ import type { Io } from '../io.ts';
 import { formatTable, paint } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
 import { confirm } from '../session/confirm.ts';
-import type { Settings, TrustItem } from '../settings.ts';
 
 export const trustCommand: Command = {
   name: 'trust',

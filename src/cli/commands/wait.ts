@@ -75,7 +75,7 @@ async function waitForRuns(
     if (stop.signal.aborted) io.exitNow(130);
     end('interrupt');
   });
-  const stopTimer = timeoutMs === null ? () => {} : io.every(timeoutMs, () => end('timeout'));
+  const stopTimer = timeoutMs === null ? () => {} : io.repeat(timeoutMs, () => end('timeout'));
   const stopWatch = watchForOrphans(io, api, { ids, any, onOrphan: () => end('orphaned') });
   try {
     const outcomes = await api.wait(ids, { any, signal: stop.signal });

@@ -1,6 +1,7 @@
 // The text of `retinue agents explain`: what an agent gets, and where each setting comes from.
+
+import type { Explanation, ToolVerdict } from '../../config/explanation.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
-import type { Explanation, ToolVerdict } from '../explanation.ts';
 import type { Io } from '../io.ts';
 import { paint, type Style } from './format.ts';
 import { padToWidth, textWidth } from './width.ts';

@@ -43,7 +43,7 @@ function createLiveDisplay(io: Io): Progress {
     const rows = isEnding ? maxFinalRows : Math.max(1, io.rows() - 1);
     lines.update(renderTree(state, { columns: Math.max(1, io.columns() - 1), rows, now: io.now(), colour: io.colour.err }));
   };
-  const stopRepainting = io.every(repaintMs, repaint);
+  const stopRepainting = io.repeat(repaintMs, repaint);
   return {
     handleEvent(event) {
       applyEvent(state, event);

@@ -1,9 +1,9 @@
 // Opens the API for the duration of one command.
 import type { Api } from '../../api/api.ts';
+import type { Settings, SettingsFlags } from '../../config/settings.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { DatabaseOpenError } from '../errors.ts';
 import type { Io, OpenOptions } from '../io.ts';
-import type { Settings, SettingsFlags } from '../settings.ts';
 import { agentNotices } from './agent-notices.ts';
 
 export interface SessionOptions extends Omit<OpenOptions, 'dialect'> {

@@ -25,7 +25,7 @@ export function watchForOrphans(io: Io, api: Api, watched: { ids: string[]; any:
       isChecking = false;
     }
   };
-  const stopTimer = io.every(checkMs, () => void check());
+  const stopTimer = io.repeat(checkMs, () => void check());
   const stop = () => {
     isOver = true;
     stopTimer();

@@ -34,7 +34,7 @@ export function handleStops(io: Io, progress: Progress, onStop: (why: Stop) => v
     }
     requested = why;
     if (why === 'interrupt') progress.print('retinue: cancelling; press Ctrl-C again to exit at once\n');
-    if (why === 'terminate') stopTimer = io.every(forcedExitMs, () => io.exitNow(stopExitCode(why)));
+    if (why === 'terminate') stopTimer = io.repeat(forcedExitMs, () => io.exitNow(stopExitCode(why)));
     onStop(why);
   });
   return {
