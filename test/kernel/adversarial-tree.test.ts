@@ -267,7 +267,7 @@ describe('a wide tree', () => {
 });
 
 describe('a long tree', () => {
-  it('of a thousand children one after another leaves no listener and little memory', { timeout: 30_000 }, async () => {
+  it('of a thousand children one after another leaves no listener and little memory', async () => {
     setFlagsFromString('--expose-gc');
     const gc = runInNewContext('gc') as () => void;
     const signals: AbortSignal[] = [];
