@@ -18,7 +18,7 @@ const cases: [what: string, args: unknown, problem: string | RegExp][] = [
     { tasks: [{ task: 'x' }, { task: 'y', agnt: 'z' }] },
     'tasks[1].agnt: there is no such parameter; did you mean `agent`?',
   ],
-  ['one like no other', { tasks: [{ task: 'x' }], zzzzzz: 1 }, 'zzzzzz: there is no such parameter; there are: tasks, mode, target, count'],
+  ['one like no other', { tasks: [{ task: 'x' }], zzzzzz: 1 }, 'zzzzzz: there is no such parameter; available: tasks, mode, target, count'],
   ['a wrong type', { tasks: 'x' }, /^tasks: .*expected array, received string$/],
   ['null', { tasks: null }, /^tasks: .*expected array, received null$/],
   ['a wrong value', { tasks: [{ task: 'x' }], mode: 'some' }, /^mode: .*"all"\|"any"/],

@@ -26,11 +26,11 @@ describe('reading rules', () => {
     ['', 'it is empty'],
     ['deny', 'it names no tool'],
     ['deny :x', 'it names no tool'],
-    ['allow bash git log *', 'as in `allow bash:git log *`'],
-    ['allow bash\ndeny write', 'set off by a colon'],
-    ['allow b*sh', '`*` may only stand at the end'],
-    ['allow b?', '`*` may only stand at the end'],
-    ['allow **', '`*` may only stand at the end'],
+    ['allow bash git log *', 'before it: `allow bash:git log *`'],
+    ['allow bash\ndeny write', 'needs a colon before it'],
+    ['allow b*sh', '`*` only at its end'],
+    ['allow b?', '`*` only at its end'],
+    ['allow **', '`*` only at its end'],
     ['deny bash:', 'nothing follows the colon'],
     [`deny bash:${'x'.repeat(1_001)}`, 'longer than 1000 characters'],
   ])('%j is refused with a reason', (text, reason) => {
@@ -171,9 +171,9 @@ describe('suggestions', () => {
 
   test('the sentence', () => {
     expect(unknownNameMessage('agent', 'explor', ['explore', 'plan'])).toBe(
-      'unknown agent `explor`; did you mean `explore`? (there are: explore, plan)',
+      'unknown agent `explor`; did you mean `explore`? (available: explore, plan)',
     );
-    expect(unknownNameMessage('tool', 'zzz', [])).toBe('unknown tool `zzz` (there are: none)');
+    expect(unknownNameMessage('tool', 'zzz', [])).toBe('unknown tool `zzz` (available: none)');
     const many = Array.from({ length: 15 }, (_, index) => `name${index}`);
     expect(unknownNameMessage('agent', 'other', many)).toContain('name11 and 3 more)');
     expect(unknownNameMessage('agent', 'x'.repeat(1e6), many).length).toBeLessThan(400);

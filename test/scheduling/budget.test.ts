@@ -213,8 +213,8 @@ describe('budget, by example', () => {
       const budget = createBudget({ maxTokens: 100, maxCostUsd: 1 });
       (await granted(budget, { tokens: 50, costUsd: 0.5 }))({ tokens: nonsense, costUsd: nonsense });
       expect(budget.spent()).toEqual({ tokens: 50, costUsd: 0.5 });
-      await expect(budget.reserve(tokens(nonsense), options())).rejects.toThrow('no amount');
-      expect(() => budget.charge(usd(nonsense))).toThrow('no amount');
+      await expect(budget.reserve(tokens(nonsense), options())).rejects.toThrow('not a valid amount');
+      expect(() => budget.charge(usd(nonsense))).toThrow('not a valid amount');
     }
     const budget = createBudget({ maxTokens: Number.NaN, maxCostUsd: null });
     expect(await budget.reserve(tokens(1), options())).toEqual({ ok: false, cause: 'max_tokens' });
