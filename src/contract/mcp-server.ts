@@ -54,7 +54,7 @@ export const McpServer = z
     if (command !== undefined && type !== undefined && type !== 'stdio') addIssue('must be `stdio` for a `command`', ['type']);
     if (url !== undefined && type === 'stdio') addIssue('must be `http` or `sse` for a `url`', ['type']);
     const [kind, excluded] = command === undefined ? ['url', localKeys] : ['command', remoteKeys];
-    for (const key of excluded) if (server[key as 'args'] !== undefined) addIssue(`cannot be combined with \`${kind}\``, [key]);
+    for (const key of excluded) if (server[key as 'args'] !== undefined) addIssue(`must not be combined with \`${kind}\``, [key]);
     if (url !== undefined && !isHttpUrl(url)) addIssue('must be an http or https address', ['url']);
   });
 export type McpServer = z.infer<typeof McpServer>;

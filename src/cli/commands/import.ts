@@ -1,4 +1,4 @@
-import type { ImportResult } from '../../records/transfer.ts';
+import type { ImportResult } from '../../records/import-tree.ts';
 import type { Args } from '../flags.ts';
 import { plural, shortId } from '../format.ts';
 import type { Io } from '../io.ts';
