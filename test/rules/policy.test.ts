@@ -7,7 +7,7 @@ import { nearestName, unknownNameMessage } from '../../src/text/suggest.ts';
 const set = (kind: Ruleset['kind'], owner: string, ...rules: string[]): Ruleset => ({ kind, owner, rules: rules.map(parseRule) });
 const call = (tool: string, ...subjects: string[]) => ({ tool, subjects });
 
-describe('reading rules', () => {
+describe('parsing rules', () => {
   test.each([
     ['deny bash', { action: 'deny', tool: 'bash', pattern: null }],
     ['  allow   bash:git log *  ', { action: 'allow', tool: 'bash', pattern: 'git log *' }],
@@ -71,7 +71,7 @@ describe('matching', () => {
 describe('deciding', () => {
   const owner = set('owner', 'built-in', 'allow read', 'ask bash', 'allow bash:git *', 'deny bash:git push *');
 
-  test('invariant 1: last match wins in a ruleset; the strictest of all holds', () => {
+  test('invariant 1: the last match wins in a ruleset, and the strictest ruleset wins', () => {
     expect(decideCall([owner], call('bash', 'ls'))).toEqual({ action: 'ask', rule: 'ask bash', owner: 'built-in' });
     expect(decideCall([owner], call('bash', 'git log'))).toEqual({ action: 'allow', rule: 'allow bash:git *', owner: 'built-in' });
     expect(decideCall([owner], call('bash', 'git push -f'))).toMatchObject({ action: 'deny', rule: 'deny bash:git push *' });
@@ -81,7 +81,7 @@ describe('deciding', () => {
     expect(decideCall([owner, agent], call('read', 'a'))).toMatchObject({ action: 'allow', rule: 'allow read' });
   });
 
-  test('invariant 1: of equal answers the first ruleset is named', () => {
+  test('invariant 1: of equally strict answers the first is named', () => {
     const first = set('narrowing', 'first', 'deny read');
     const second = set('narrowing', 'second', 'deny *');
     expect(decideCall([owner, first, second], call('read', 'a')).owner).toBe('first');
@@ -89,7 +89,7 @@ describe('deciding', () => {
     expect(decideCall([first, owner], call('write', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
   });
 
-  test('invariant 3: every owner must allow; silence and absence are deny', () => {
+  test('invariant 3: every owner ruleset must allow; no match and no ruleset mean deny', () => {
     expect(decideCall([owner], call('write', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
     expect(decideCall([], call('read', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
     expect(decideCall([set('narrowing', 'agent', 'allow *')], call('read', 'a')).action).toBe('deny');
@@ -97,14 +97,14 @@ describe('deciding', () => {
     expect(decideCall([owner, set('owner', 'host', 'allow *')], call('read', 'a')).action).toBe('allow');
   });
 
-  test('invariant 4: all subjects count; a pattern says nothing about a call without subjects', () => {
+  test('invariant 4: all subjects count; a pattern does not match a call without subjects', () => {
     expect(decideCall([owner], call('bash', 'git log', 'git push', 'ls')).action).toBe('deny');
     expect(decideCall([owner], call('bash', 'git log', 'ls')).action).toBe('ask');
     expect(decideCall([owner], call('bash', 'git log', 'git diff')).action).toBe('allow');
     expect(decideCall([set('owner', 'o', 'allow read:*')], call('read')).action).toBe('deny');
   });
 
-  test('the built-in rules: reading, writing and delegating allowed, a shell asked about, the rest denied', () => {
+  test('the built-in rules allow reading, writing and delegating, ask for a shell, and deny the rest', () => {
     const rules = [builtInRuleset(['delegate'], ['searchDocs'])];
     const action = (tool: string) => decideCall(rules, call(tool, 'x')).action;
     for (const tool of [
@@ -142,7 +142,7 @@ describe('lists of tools', () => {
     expect(toolRuleset('agent', ['read'], ['bash'])?.rules.map(formatRule)).toEqual(['deny *', 'allow read', 'deny bash']);
   });
 
-  test('invariant 5: a tool with some call left stays', () => {
+  test('invariant 5: a tool with any allowed call is offered', () => {
     const tools = ['read', 'write', 'bash'];
     expect(offeredTools([owner, set('narrowing', 'a', 'deny bash', 'allow bash:git *')], tools)).toEqual(tools);
     expect(offeredTools([owner, set('narrowing', 'a', 'deny bash:rm *')], tools)).toEqual(tools);
@@ -169,7 +169,7 @@ describe('suggestions', () => {
     expect(nearestName(word, agents)).toBe(expected);
   });
 
-  test('the sentence', () => {
+  test('the message for an unknown name', () => {
     expect(unknownNameMessage('agent', 'explor', ['explore', 'plan'])).toBe(
       'unknown agent `explor`; did you mean `explore`? (available: explore, plan)',
     );
