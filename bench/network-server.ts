@@ -1,5 +1,5 @@
-// The provider of the network benchmark, in a process of its own: every call takes 200 ms. The parent delegates to as many children as its
-// task says; each child makes three tool calls, one a turn, and ends.
+// The provider of the network benchmark, in a separate process. Every call takes 200 ms. The parent delegates to as many children as its task
+// says; each child makes three tool calls, one per turn, and ends.
 import { startProviderServer } from '../src/testing/provider-server.ts';
 
 const delayMs = 200;

@@ -1,23 +1,23 @@
-// From `delegate` to the first model request of a child in a process of its own, and what a replay and a resume cost.
+// The time from `delegate` to the first model request of a child in a separate process, and the speed of replay.
 import { resolve } from 'node:path';
 import { createProcessExecutor } from '../src/hosts/process.ts';
 import { loadPinned } from '../src/kernel/history.ts';
 import { replayRun } from '../src/records/replay.ts';
-import { createGuard } from '../src/system/guard.ts';
+import { createProcessGuard } from '../src/system/process-guard.ts';
 import { withRuntime } from './support.ts';
 
-/** Each in milliseconds, one after the other. */
-export async function processStarts(rounds: number): Promise<number[]> {
+/** Milliseconds of each start, one after the other. */
+export async function measureProcessStarts(rounds: number): Promise<number[]> {
   const command = [process.execPath, resolve(import.meta.dirname, '../bin/retinue.js'), '--child-run'];
-  const executor = createProcessExecutor({ command, env: process.env, marks: createGuard().marks });
+  const executor = createProcessExecutor({ command, env: process.env, marks: createProcessGuard().marks });
   return withRuntime(
     'sqlite',
     async (runtime) => {
       const times: number[] = [];
       const client = await runtime.client();
       for (let round = 0; round < rounds; round++) {
-        const began = performance.now();
-        const asked = new Promise<void>((done) => {
+        const start = performance.now();
+        const firstRequest = new Promise<void>((done) => {
           const end = runtime.listen((event) => {
             if (event.type !== 'model.asked') return;
             end();
@@ -25,8 +25,8 @@ export async function processStarts(rounds: number): Promise<number[]> {
           });
         });
         const run = await client.delegate({ task: 'say done', agent: 'explore' });
-        await asked;
-        times.push(performance.now() - began);
+        await firstRequest;
+        times.push(performance.now() - start);
         await run.outcome;
       }
       await client.close();
@@ -36,8 +36,8 @@ export async function processStarts(rounds: number): Promise<number[]> {
   );
 }
 
-/** Facts replayed in a second, over the journals of 200 runs. */
-export async function factsPerSecond(): Promise<number> {
+/** Facts replayed per second, over the journals of 200 runs. */
+export async function measureReplay(): Promise<number> {
   return withRuntime('memory', async (runtime, store) => {
     const client = await runtime.client();
     for (let n = 0; n < 200; n++) await (await client.delegate({ task: `say done ${n}`, agent: 'explore' })).outcome;
@@ -51,13 +51,13 @@ export async function factsPerSecond(): Promise<number> {
       }),
     );
     let facts = 0;
-    const began = performance.now();
+    const start = performance.now();
     for (let round = 0; round < 20; round++)
       for (const journal of journals) {
         const { difference } = replayRun(journal.facts, journal.pinned);
         if (difference) throw new Error(JSON.stringify(difference));
         facts += journal.facts.length;
       }
-    return facts / ((performance.now() - began) / 1000);
+    return facts / ((performance.now() - start) / 1000);
   });
 }

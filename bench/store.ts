@@ -1,4 +1,4 @@
-// How many facts a second the stores take: batches of 100 units with 7 facts and a row each, one batch after another.
+// Facts per second that the stores accept: batches of 100 units with 7 facts and a row each, one batch after another.
 // `node bench/store.ts [batches]`
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ let count = 0;
 
 const nextId = () => createHash('sha256').update(String(++count)).digest('hex').slice(0, 16);
 
-function unit(rootId: string, runId: string): TreeAppend {
+function createUnit(rootId: string, runId: string): TreeAppend {
   const hash = createHash('sha256').update(runId).digest('hex');
   const facts: WrittenFact[] = [];
   for (let seq = 1; seq <= 7; seq++) facts.push({ runId, seq, at, v: 1, type: 'message.received', data, hash, text });
@@ -36,7 +36,7 @@ async function measure(name: string, store: Store, root: 'one' | 'each'): Promis
   const work = Array.from({ length: batches }, () =>
     Array.from({ length: perBatch }, () => {
       const runId = nextId();
-      return unit(root === 'one' ? shared : runId, runId);
+      return createUnit(root === 'one' ? shared : runId, runId);
     }),
   );
   const times: number[] = [];
@@ -54,7 +54,7 @@ async function measure(name: string, store: Store, root: 'one' | 'each'): Promis
   times.sort((a, b) => a - b);
   const quantile = (q: number) => (times[Math.min(times.length - 1, Math.floor(times.length * q))] as number).toFixed(1);
   const rate = Math.round((batches * perBatch * 7 * 1000) / ms).toLocaleString('en');
-  const spread = `p50 ${quantile(0.5)} p99 ${quantile(0.99)} max ${quantile(1)} ms a batch, close ${closed.toFixed(0)} ms`;
+  const spread = `p50 ${quantile(0.5)} p99 ${quantile(0.99)} max ${quantile(1)} ms per batch, close ${closed.toFixed(0)} ms`;
   console.log(`${name.padEnd(34)} ${rate.padStart(10)} facts/s   ${spread}`);
 }
 

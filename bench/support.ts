@@ -1,4 +1,4 @@
-// A runtime for measuring: the real kernel and stores, a model in the same process that answers at once.
+// A runtime for benchmarks: the real kernel and stores, with a model in the same process that answers at once.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provide
 import { z } from 'zod';
 import { builtInAgents } from '../src/agents/built-in.ts';
 import { createCatalog } from '../src/agents/catalog.ts';
+import { createRedact } from '../src/config/secrets.ts';
 import { native } from '../src/dialects/native.ts';
 import { inlineExecutor } from '../src/hosts/inline.ts';
 import { createRuntime, type Runtime } from '../src/kernel/runtime.ts';
-import { createRedact } from '../src/main/secrets.ts';
 import { createModelCaller } from '../src/models/call.ts';
 import type { Models } from '../src/ports/model.ts';
 import type { Store } from '../src/ports/store.ts';
@@ -20,7 +20,7 @@ import { createMemoryStore } from '../src/stores/memory.ts';
 import { createMemoryNotes } from '../src/stores/notes-memory.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
 import { systemClock, systemIds } from '../src/system/clock.ts';
-import { directories, tools } from '../src/tools/index.ts';
+import { workspaceReader, workspaceTools } from '../src/tools/index.ts';
 import { compileSchema } from '../src/tools/json-schema.ts';
 
 const parts: LanguageModelV4StreamPart[] = [
@@ -44,10 +44,10 @@ const model: LanguageModelV4 = {
   doStream: async () => ({ stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV4StreamPart> }),
 };
 
-/** A tool that costs nothing, so that what is measured is the runtime. */
+/** A tool that costs nothing, so that only the runtime is measured. */
 const echo: AnyTool = {
   name: 'echo',
-  description: 'Says what it was told',
+  description: 'Returns its input',
   input: z.strictObject({ n: z.number() }),
   readOnly: true,
   idempotent: true,
@@ -60,7 +60,7 @@ const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, m
 export async function withRuntime<T>(
   kind: 'memory' | 'sqlite',
   use: (runtime: Runtime, store: Store) => Promise<T>,
-  given: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
+  options: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const store = kind === 'memory' ? createMemoryStore() : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal' });
@@ -69,20 +69,20 @@ export async function withRuntime<T>(
     clock: systemClock,
     ids: systemIds,
     catalog: createCatalog(builtInAgents.map((agent) => ({ ...agent, tools: [...(agent.tools ?? []), 'echo'] }))),
-    tools: [...tools, echo],
+    tools: [...workspaceTools, echo],
     dialect: native,
-    executorNamed: () => given.executor ?? inlineExecutor,
-    host: given.executor?.name,
-    workspaces: directories,
+    executorNamed: () => options.executor ?? inlineExecutor,
+    host: options.executor?.name,
+    workspaces: workspaceReader,
     memories: createMemoryNotes().memories,
     callModel: createModelCaller(systemClock),
     compileSchema,
     redact: createRedact({}),
-    models: given.models ?? { resolve: async () => handle },
-    ...(given.slots === undefined ? {} : { slots: given.slots }),
+    models: options.models ?? { resolve: async () => handle },
+    ...(options.slots === undefined ? {} : { slots: options.slots }),
     settings: {
       workspace: folder,
-      model: given.model ?? 'bench/bench',
+      model: options.model ?? 'bench/bench',
       limits: {},
       rulesets: (delegationTools) => [builtInRuleset(delegationTools, ['echo'])],
     },

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// The door of the command line: checks Node's version before anything that an old one could not parse, then loads the bundle.
+// Starts the command line: checks Node's version before loading code that an old version could not parse.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
-    `retinue needs Node 24 or later; this is ${process.version}. From a clone, \`npx retinue\` brings the right one along.\n`,
+    `retinue needs Node 24 or later; this is ${process.version}. In a clone, run it with \`npx retinue\`, which uses the Node of the package.\n`,
   );
   process.exitCode = 2;
 } else {

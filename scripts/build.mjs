@@ -1,5 +1,5 @@
-// Builds dist/: the bundle of the command line and of the library's doors, and their types. Code that only some commands need becomes a
-// chunk of its own. `--no-types` leaves the types out (tests of the command line do not need them).
+// Builds dist/: the command line, the library's entry points, the demos and the types. Code that only some commands need becomes a separate
+// chunk. `--no-types` skips the types.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,38 +7,37 @@ import { resolve } from 'node:path';
 import { build } from 'rolldown';
 
 rmSync('dist', { recursive: true, force: true });
-// The packages of ripgrep and of tree-sitter find their files relative to themselves. A program and the library must share one copy of zod; the command line starts
-// faster with its own.
-const apart = ['@vscode/ripgrep', 'web-tree-sitter'];
-// The grammar is the one file that is needed of its package, which would build a native module where it is installed.
+// These packages find their files relative to themselves, so they cannot be bundled.
+const unbundled = ['@vscode/ripgrep', 'web-tree-sitter'];
+// Only the grammar file of this package is needed; as a dependency it would build a native module at installation.
 mkdirSync('dist');
 copyFileSync(createRequire(import.meta.url).resolve('tree-sitter-bash/tree-sitter-bash.wasm'), 'dist/tree-sitter-bash.wasm');
 
 /*
- * Node takes about half a millisecond for each file that it loads, so what is always loaded together stands in one file: what every run's
- * process needs, what every command needs, and what `run` needs, each without what stands in those before it.
+ * Node takes about half a millisecond per file, so modules that are always loaded together go into one chunk: first what the process of a
+ * run needs, then what every command needs, then what `run` needs. Each stage leaves out what an earlier one has.
  */
 const stages = [
   ['process', ['src/main/child.ts']],
-  ['command', ['src/cli/program.ts']],
-  ['run', ['src/cli/commands/run.ts', 'src/main/config.ts', 'src/main/compose.ts', 'src/sandboxes/bubblewrap.ts']],
+  ['command', ['src/cli/program.ts', 'src/main/process-io.ts']],
+  ['run', ['src/cli/commands/run.ts', 'src/config/load.ts', 'src/main/open-api.ts', 'src/sandboxes/bubblewrap.ts']],
 ];
 
-/** Modules of the command line by the stage that first needs them. `cli.ts` itself, which is all that `--version` needs, is in none. */
+/** Maps each module of the command line to the stage that first needs it. `cli.ts`, which is all that `--version` needs, has none. */
 function stageFinder() {
   const stageOf = new Map();
   return {
     name: 'stages',
     stageOf,
     buildEnd() {
-      const take = (id, stage) => {
+      const assign = (id, stage) => {
         const info = stageOf.has(id) ? null : this.getModuleInfo(id);
         if (!info || info.isExternal) return;
         stageOf.set(id, stage);
-        for (const next of info.importedIds) take(next, stage);
+        for (const next of info.importedIds) assign(next, stage);
       };
-      take(resolve('src/main/cli.ts'), null);
-      for (const [stage, entries] of stages) for (const entry of entries) take(resolve(entry), stage);
+      assign(resolve('src/main/cli.ts'), null);
+      for (const [stage, entries] of stages) for (const entry of entries) assign(resolve(entry), stage);
     },
   };
 }
@@ -60,7 +59,7 @@ await Promise.all([
   build({
     ...shared,
     input: { cli: 'src/main/cli.ts' },
-    external: apart,
+    external: unbundled,
     plugins: [finder],
     preserveEntrySignatures: 'allow-extension',
     output: {
@@ -80,8 +79,20 @@ await Promise.all([
       testing: 'src/main/testing.ts',
       dialects: 'src/main/dialects.ts',
     },
-    external: [...apart, 'zod', '@ai-sdk/provider'],
+    // A program and the library must share one copy of these.
+    external: [...unbundled, 'zod', '@ai-sdk/provider'],
     output: { ...output, chunkFileNames: 'library/[name]-[hash].js' },
+  }),
+  build({
+    ...shared,
+    input: {
+      'demo/runs': 'examples/demo/runs.ts',
+      'demo/rights': 'examples/demo/rights.ts',
+      'demo/crash': 'examples/demo/crash.ts',
+    },
+    // The demos are examples: they use the package by its name, like any other program.
+    external: [/^retinue\//],
+    output,
   }),
 ]);
 if (!process.argv.includes('--no-types')) execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });

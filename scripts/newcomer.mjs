@@ -1,5 +1,5 @@
-// The path of a newcomer, by script: `npm run newcomer`. A fresh clone of what is committed, the README's first command, then the program
-// by hand. Prints each step and stops at the first that does not do what the README says.
+// `npm run newcomer`: follows the README in a fresh clone of the committed state. Prints each step and stops at the first that does not do
+// what the README says.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const source = execFileSync('git', ['rev-parse', '--show-toplevel'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'retinue-newcomer-'));
 const clone = join(folder, 'clone');
-// As a newcomer has it: nothing of this project's own node_modules on the path.
+// A newcomer has none of this project's node_modules on the path.
 const path = (process.env.PATH ?? '')
   .split(':')
   .filter((part) => !part.includes('node_modules'))

@@ -23,6 +23,7 @@ const ranks: Record<string, number> = {
   testing: 4.5,
   config: 5,
   api: 5,
+  doctor: 5.5,
   library: 6,
   cli: 6,
   tui: 6,
@@ -69,6 +70,13 @@ describe('layers', () => {
       }
     }
     expect(wrong).toEqual([]);
+  });
+
+  it('imports testing/ only from the entry point that publishes it', () => {
+    const importers = files.filter(
+      (name) => folderOf(name) !== 'testing' && importsOf(name).some((target) => folderOf(target) === 'testing'),
+    );
+    expect(importers).toEqual(['main/testing.ts']);
   });
 
   it('has no import cycles', () => {

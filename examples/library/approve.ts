@@ -1,4 +1,4 @@
-// A rule asks, and the program answers; a message takes a right away from a run that is under way.
+// A rule asks for approval, and the program answers.
 import { tool } from 'ai';
 import { createRetinue } from 'retinue';
 import { scriptedModel } from 'retinue/testing';

@@ -1,4 +1,4 @@
-// Delegation inside an agent one already has: the tools of a scope in the AI SDK's ToolLoopAgent. Nothing outlives the scope.
+// Delegation for your own agent: the tools of a scope in the AI SDK's ToolLoopAgent. Nothing outlives the scope.
 import { ToolLoopAgent } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { createRetinue } from 'retinue';

@@ -1,4 +1,4 @@
-// Many briefs at once: settled, in the order given. One that fails does not touch the others.
+// Many briefs at once. Results are settled, in the order of the briefs; a failure does not affect the others.
 import { createRetinue } from 'retinue';
 import { scriptedModel } from 'retinue/testing';
 

@@ -1,4 +1,4 @@
-// Tools of one's own, steering and stopping, and a database that other processes can look into.
+// Your own tools, and a database that other processes can read.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

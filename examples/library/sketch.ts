@@ -1,4 +1,4 @@
-// The sketch of the README: its lines between the marks stand there word for word, and this program runs them.
+// The sketch of the README: the lines between the marks appear there word for word.
 import { type Tool, ToolLoopAgent } from 'ai';
 import { scriptedModel } from 'retinue/testing';
 import { z } from 'zod';

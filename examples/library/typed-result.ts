@@ -1,4 +1,4 @@
-// A result with a type: the schema is checked while the child works, so that it can repair what is wrong.
+// A typed result: the schema is checked while the agent works, so that it can repair a wrong result.
 import { createRetinue } from 'retinue';
 import { scriptedModel } from 'retinue/testing';
 import { z } from 'zod';

@@ -1,11 +1,12 @@
+// Agents by name, checked once at start.
 import { z } from 'zod';
 import { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Catalog } from '../ports/catalog.ts';
 
 /**
- * Throws RetinueError `invalid_config` for a definition that is malformed and for a name that is taken, naming the sources.
- * Tools that a definition names need not exist: a run is offered those that do.
+ * Throws RetinueError `invalid_config` for a malformed definition and for a duplicate name, with the sources. The tools of a definition need not
+ * exist: a run gets those that do.
  */
 export function createCatalog(agents: Agent[]): Catalog {
   const byName = new Map<string, Agent>();

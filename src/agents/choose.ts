@@ -1,65 +1,65 @@
-// Which definition of a name counts: built-in < the user's < the workspace's. A workspace is not trusted: until it is, its
-// agents are additions that can only narrow.
+// Chooses between definitions of the same name: the user's replace built-in ones, the workspace's replace both. A workspace that is not trusted
+// can only add agents, and without anything that widens rights.
 import type { Agent } from '../contract/agent.ts';
 import { defaultLimits, type LimitName, type LimitsGiven } from '../contract/limits.ts';
 
-export interface AgentPlaces {
+export interface AgentSources {
   builtIn: Agent[];
   user: Agent[];
   workspace: Agent[];
-  /** Limits that hold without an agent. */
+  /** The limits that apply without an agent. */
   limits: LimitsGiven;
   isTrusted(agent: Agent): boolean;
 }
 
-/** What of an agent of the workspace counts only with trust. */
+/** What an agent of the workspace gets only if the user trusts it. */
 export interface Widening {
   agent: Agent;
   gives: { what: string; why: string }[];
   trusted: boolean;
 }
 
-export interface Chosen {
-  /** Those of the built-in list first, in its order, then the others by name. */
+export interface ChosenAgents {
+  /** Built-in names first, in their order, then the others by name. */
   agents: Agent[];
   widenings: Widening[];
 }
 
-export function chooseAgents(places: AgentPlaces): Chosen {
+export function chooseAgents(sources: AgentSources): ChosenAgents {
   const byName = new Map<string, Agent>();
-  for (const agent of [...places.builtIn, ...sorted(places.user)]) byName.set(agent.name, agent);
+  for (const agent of [...sources.builtIn, ...sortByName(sources.user)]) byName.set(agent.name, agent);
   const widenings: Widening[] = [];
-  for (const agent of sorted(places.workspace)) {
+  for (const agent of sortByName(sources.workspace)) {
     const taken = byName.get(agent.name);
-    const { narrowed, gives } = narrow(agent, places.limits);
-    if (taken) gives.unshift({ what: `replaces the agent ${agent.name}`, why: `the one of ${taken.source} holds` });
-    const trusted = places.isTrusted(agent);
+    const { narrowed, gives } = narrowAgent(agent, sources.limits);
+    if (taken) gives.unshift({ what: `replaces the agent ${agent.name}`, why: `the one from ${taken.source} is used instead` });
+    const trusted = sources.isTrusted(agent);
     if (gives.length > 0) widenings.push({ agent, gives, trusted });
-    if (trusted) byName.set(agent.name, inWorkspace(agent));
+    if (trusted) byName.set(agent.name, placeServersInWorkspace(agent));
     else if (!taken) byName.set(agent.name, narrowed);
   }
   return { agents: [...byName.values()], widenings };
 }
 
-function narrow(agent: Agent, limits: LimitsGiven): { narrowed: Agent; gives: Widening['gives'] } {
+function narrowAgent(agent: Agent, limits: LimitsGiven): { narrowed: Agent; gives: Widening['gives'] } {
   const gives: Widening['gives'] = [];
   const { model, limits: own, mcpServers, ...rest } = agent;
   const kept: LimitsGiven = {};
   for (const [name, value] of Object.entries(own ?? {}) as [LimitName, number][]) {
-    const holds = limits[name] ?? defaultLimits[name];
-    if (value <= holds) kept[name] = value;
-    else gives.push({ what: `limits.${name} = ${value}`, why: `${holds} holds` });
+    const current = limits[name] ?? defaultLimits[name];
+    if (value <= current) kept[name] = value;
+    else gives.push({ what: `limits.${name} = ${value}`, why: `the limit is ${current}` });
   }
   const names = [model ?? []].flat().filter((name) => {
     if (!name.includes('://')) return true;
-    gives.push({ what: `model = ${name}`, why: 'it holds an address' });
+    gives.push({ what: `model = ${name}`, why: 'it contains an address' });
     return false;
   });
   const servers = mcpServers?.filter((server) => {
     if (typeof server === 'string') return true;
     for (const [name, definition] of Object.entries(server)) {
-      const why = definition.url === undefined ? 'it runs a command' : 'it holds an address';
-      gives.push({ what: `mcpServers.${name} = ${shown(definition)}`, why: `${why}, so the agent goes without it` });
+      const why = definition.url === undefined ? 'it runs a command' : 'it contains an address';
+      gives.push({ what: `mcpServers.${name} = ${describeServer(definition)}`, why: `${why}, so the agent does not get it` });
     }
     return false;
   });
@@ -72,22 +72,22 @@ function narrow(agent: Agent, limits: LimitsGiven): { narrowed: Agent; gives: Wi
   return { narrowed, gives };
 }
 
-/** All of it, for the eyes of the one who is asked to trust it; passwords in addresses are none of it. */
-function shown(definition: object): string {
+/** The whole definition, for the user who decides whether to trust it; passwords in addresses are hidden. */
+function describeServer(definition: object): string {
   return JSON.stringify(definition).replace(/(?<=:\/\/)[^/@"\s]*@/g, '…@');
 }
 
-/** Servers that a trusted workspace brings along start in it. */
-function inWorkspace(agent: Agent): Agent {
+/** The servers of a trusted workspace's agent start in that workspace. */
+function placeServersInWorkspace(agent: Agent): Agent {
   if (agent.mcpServers === undefined) return agent;
-  const placed = agent.mcpServers.map((server) =>
+  const servers = agent.mcpServers.map((server) =>
     typeof server === 'string'
       ? server
       : Object.fromEntries(Object.entries(server).map(([name, each]) => [name, each.command === undefined ? each : { cwd: '.', ...each }])),
   );
-  return { ...agent, mcpServers: placed };
+  return { ...agent, mcpServers: servers };
 }
 
-function sorted(agents: Agent[]): Agent[] {
+function sortByName(agents: Agent[]): Agent[] {
   return agents.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,37 +1,50 @@
-// One agent file: front matter becomes a definition, the text below it the prompt.
+// Parses one agent file: the front matter becomes the definition, the text below it the prompt.
 import type { Agent } from '../contract/agent.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
-import { type Field, flag, limitsOf, listOf, modelOf, nameOf, oneLine, optional, planOnly, type Reading, rulesOf, text } from './fields.ts';
-import { type Entry, problemAt, readFrontMatter } from './front-matter.ts';
+import {
+  type Field,
+  optionalKey,
+  type ParserDeps,
+  parseFlag,
+  parseLimits,
+  parseModel,
+  parseName,
+  parseNames,
+  parsePermissionMode,
+  parseRules,
+  parseText,
+  toOneLine,
+} from './fields.ts';
+import { createProblem, type Entry, parseFrontMatter } from './front-matter.ts';
 import { judgeKey } from './keys.ts';
-import { serversOf, unnamed } from './servers.ts';
-import { readTools } from './tools.ts';
+import { findUnusableServers, parseServers } from './mcp-servers.ts';
+import { parseTools } from './tool-lists.ts';
 
 export interface AgentFile {
-  /** As it is shown. */
+  /** The path as messages show it. */
   path: string;
   text: string;
 }
 
-export interface ReadAgent {
-  /** Null where the file is none of an agent. */
+export interface ParsedAgent {
+  /** Null if the file defines no agent. */
   agent: Agent | null;
   warnings: string[];
 }
 
-/** Throws `invalid_config` with every problem of the file on a line of its own. */
-export function readAgent(file: AgentFile, reading: Reading): ReadAgent {
-  const head = readFrontMatter(file.path, file.text);
-  if (head === null) return { agent: null, warnings: ['no front matter, so it is not taken for an agent'] };
+/** Throws `invalid_config` with one line for each problem of the file. */
+export function parseAgent(file: AgentFile, deps: ParserDeps): ParsedAgent {
+  const head = parseFrontMatter(file.path, file.text);
+  if (head === null) return { agent: null, warnings: ['it has no front matter, so it is ignored'] };
   const problems: string[] = [];
   const warnings: string[] = [];
   const fields = new Map<string, Entry>();
-  const wrong = (line: number, message: string) => void problems.push(problemAt(file.path, line, message).message);
+  const addProblem = (line: number, message: string) => void problems.push(createProblem(file.path, line, message).message);
   for (const entry of head.entries) {
-    const verdict = judgeKey(entry.key, reading.nearest);
-    if (verdict.kind === 'counts') fields.set(entry.key, entry);
-    else if (verdict.kind === 'error') wrong(entry.line, verdict.message);
+    const verdict = judgeKey(entry.key);
+    if (verdict.kind === 'known') fields.set(entry.key, entry);
+    else if (verdict.kind === 'error') addProblem(entry.line, verdict.message);
     else warnings.push(`line ${entry.line}: ${verdict.message}`);
   }
   const field = <T>(key: string, read: (value: Json) => T): T | undefined => {
@@ -41,26 +54,26 @@ export function readAgent(file: AgentFile, reading: Reading): ReadAgent {
       return read(entry.value);
     } catch (error) {
       if (!isRetinueError(error)) throw error;
-      wrong(entry.line, error.message);
+      addProblem(entry.line, error.message);
       return undefined;
     }
   };
-  const tools = toolLists(field, reading);
-  for (const { key, message } of tools.problems) wrong(fields.get(key)?.line ?? 1, message);
-  field('tools', () => rulesOf(tools.before, reading));
-  field('disallowedTools', () => rulesOf(tools.after, reading));
-  if (!fields.has('name')) wrong(1, '`name` is missing');
-  if (!fields.has('description')) warnings.push('`description` is missing: whoever delegates cannot tell what the agent is for');
-  if (head.body === '') wrong(1, 'there is no prompt: it stands below the front matter');
-  const rules = [...tools.before, ...(field('rules', (value) => rulesOf(value, reading)) ?? []), ...tools.after];
-  const limits = limitsOf(field, reading);
-  const model = field('model', (value) => modelOf(value, warnings));
-  const servers = field('mcpServers', (value) => serversOf(value, reading));
-  for (const name of unnamed(servers ?? [], tools.tools))
-    warnings.push(`\`mcpServers\` has ${name}, but \`tools\` names none of its tools, so it gets none; add \`mcp__${name}__*\``);
+  const tools = parseToolFields(field);
+  for (const { key, message } of tools.problems) addProblem(fields.get(key)?.line ?? 1, message);
+  field('tools', () => parseRules(tools.before, deps));
+  field('disallowedTools', () => parseRules(tools.after, deps));
+  if (!fields.has('name')) addProblem(1, '`name` is missing');
+  if (!fields.has('description')) warnings.push('`description` is missing, so other agents cannot tell what this one is for');
+  if (head.body === '') addProblem(1, 'there is no prompt; write it below the front matter');
+  const rules = [...tools.before, ...(field('rules', (value) => parseRules(value, deps)) ?? []), ...tools.after];
+  const limits = parseLimits(field, deps);
+  const model = field('model', (value) => parseModel(value, warnings));
+  const servers = field('mcpServers', parseServers);
+  for (const name of findUnusableServers(servers ?? [], tools.tools))
+    warnings.push(`\`mcpServers\` has ${name}, but \`tools\` lists none of its tools, so the agent gets none; add \`mcp__${name}__*\``);
   const agent: Agent = {
-    name: field('name', nameOf) ?? 'unnamed',
-    description: field('description', (value) => oneLine(text(value, 'description'))) ?? '',
+    name: field('name', parseName) ?? 'unnamed',
+    description: field('description', (value) => toOneLine(parseText(value, 'description'))) ?? '',
     prompt: head.body.toWellFormed(),
     source: file.path,
     ...(tools.tools === undefined ? {} : { tools: tools.tools }),
@@ -68,18 +81,18 @@ export function readAgent(file: AgentFile, reading: Reading): ReadAgent {
     ...(model === undefined ? {} : { model }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(rules.length === 0 ? {} : { rules }),
-    ...optional('mcpServers', servers),
-    ...optional(
+    ...optionalKey('mcpServers', servers),
+    ...optionalKey(
       'workspaceRules',
-      field('workspaceRules', (value) => flag(value, 'workspaceRules')),
+      field('workspaceRules', (value) => parseFlag(value, 'workspaceRules')),
     ),
   };
   if (problems.length > 0) throw new RetinueError('invalid_config', problems.join('\n'));
   return { agent, warnings: [...warnings, ...tools.warnings] };
 }
 
-function toolLists(field: Field, { nearest }: Reading) {
-  const tools = field('tools', (value) => listOf(value, 'tools'));
-  const disallowedTools = field('disallowedTools', (value) => listOf(value, 'disallowedTools')) ?? [];
-  return readTools({ tools, disallowedTools, planOnly: field('permissionMode', planOnly) ?? false, nearest });
+function parseToolFields(field: Field) {
+  const tools = field('tools', (value) => parseNames(value, 'tools'));
+  const disallowedTools = field('disallowedTools', (value) => parseNames(value, 'disallowedTools')) ?? [];
+  return parseTools({ tools, disallowedTools, planOnly: field('permissionMode', parsePermissionMode) ?? false });
 }

@@ -1,4 +1,4 @@
-// The head of a Markdown file: YAML between two lines of dashes. Strict: no aliases, no tags, no key twice, a cap on its size.
+// Parses the front matter of a Markdown file: YAML between two lines of dashes. It is strict: no aliases, no tags, no duplicate keys, a size limit.
 import { createRequire } from 'node:module';
 import type { LineCounter, ParsedNode } from 'yaml';
 import { RetinueError } from '../contract/error.ts';
@@ -9,7 +9,7 @@ export const maxHeadBytes = 65_536;
 export interface Entry {
   key: string;
   value: Json;
-  /** Counted from 1 in the whole file. */
+  /** The line in the file, counted from 1. */
   line: number;
 }
 
@@ -18,52 +18,52 @@ export interface FrontMatter {
   body: string;
 }
 
-/** Null where the file has no front matter at all. Throws `invalid_config` that names file and line. */
-export function readFrontMatter(file: string, text: string): FrontMatter | null {
+/** Null if the file has no front matter. Throws `invalid_config` with file and line. */
+export function parseFrontMatter(file: string, text: string): FrontMatter | null {
   const parts = /^\ufeff?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)??---[ \t]*(?:\r?\n([\s\S]*))?$/.exec(text);
   if (parts === null) {
     if (!/^\ufeff?---[ \t]*\r?\n/.test(text)) return null;
-    throw problemAt(file, 1, 'the front matter has no end: a line of three dashes is missing');
+    throw createProblem(file, 1, 'the front matter does not end; add a line with three dashes');
   }
   const [, head = '', body = ''] = parts;
-  if (Buffer.byteLength(head) > maxHeadBytes) throw problemAt(file, 1, `front matter of more than ${maxHeadBytes} bytes is refused`);
+  if (Buffer.byteLength(head) > maxHeadBytes) throw createProblem(file, 1, `the front matter is larger than ${maxHeadBytes} bytes`);
   try {
-    return { entries: parse(file, head), body: body.trim() };
+    return { entries: parseEntries(file, head), body: body.trim() };
   } catch (error) {
-    const quoted = withQuotedDescription(head);
+    const quoted = quoteDescription(head);
     if (quoted === null) throw error;
     try {
-      return { entries: parse(file, quoted), body: body.trim() };
+      return { entries: parseEntries(file, quoted), body: body.trim() };
     } catch {
-      throw error;
+      throw error; // The error about the original text has the right position.
     }
   }
 }
 
-export function problemAt(file: string, line: number, message: string): RetinueError {
+export function createProblem(file: string, line: number, message: string): RetinueError {
   return new RetinueError('invalid_config', `${file}:${line}: ${message}`);
 }
 
-/** Descriptions in the wild are sentences with colons in them, which YAML does not take unquoted. They touch no rights. */
-function withQuotedDescription(head: string): string | null {
-  const plain = /^description:[ \t]+(?!["'|>[{&*!])(.*?)\r?$/m;
-  if (!plain.test(head)) return null;
-  return head.replace(plain, (_, text: string) => `description: ${JSON.stringify(text.replaceAll('\\n', '\n'))}`);
+/** Many descriptions contain colons, which YAML rejects without quotes. Quoting them affects no rights. */
+function quoteDescription(head: string): string | null {
+  const unquoted = /^description:[ \t]+(?!["'|>[{&*!])(.*?)\r?$/m;
+  if (!unquoted.test(head)) return null;
+  return head.replace(unquoted, (_, text: string) => `description: ${JSON.stringify(text.replaceAll('\\n', '\n'))}`);
 }
 
-function parse(file: string, head: string): Entry[] {
-  const { parseDocument, LineCounter, isMap, isScalar, visit } = yaml();
+function parseEntries(file: string, head: string): Entry[] {
+  const { parseDocument, LineCounter, isMap, isScalar, visit } = loadYaml();
   const lines = new LineCounter();
-  const at = (offset: number, message: string) => problemAt(file, lineOf(lines, offset), message);
+  const at = (offset: number, message: string) => createProblem(file, lineInFile(lines, offset), message);
   let tree: ReturnType<typeof parseDocument<ParsedNode>>;
   try {
     tree = parseDocument(head, { lineCounter: lines, prettyErrors: false, schema: 'core', merge: false, resolveKnownTags: false });
   } catch (error) {
-    // Brackets nested deeper than the parser's own calls may go.
-    throw problemAt(file, 1, `not YAML: ${(error as Error).message}`);
+    // The parser throws if brackets are nested too deeply for its recursion.
+    throw createProblem(file, 1, `invalid YAML: ${(error as Error).message}`);
   }
-  const [wrong] = [...tree.errors, ...tree.warnings];
-  if (wrong) throw at(wrong.pos[0], `not YAML: ${wrong.message}`);
+  const [problem] = [...tree.errors, ...tree.warnings];
+  if (problem) throw at(problem.pos[0], `invalid YAML: ${problem.message}`);
   visit(tree, {
     Alias(_, node) {
       throw at(node.range?.[0] ?? 0, 'aliases are not allowed');
@@ -71,19 +71,19 @@ function parse(file: string, head: string): Entry[] {
   });
   const { contents } = tree;
   if (contents === null) return [];
-  if (!isMap(contents)) throw at(contents.range[0], 'the front matter must be keys with values');
+  if (!isMap(contents)) throw at(contents.range[0], 'the front matter must consist of keys and values');
   return contents.items.map(({ key, value }) => {
-    if (!isScalar(key) || typeof key.value !== 'string') throw at((key as ParsedNode).range[0], 'a key must be a word');
-    return { key: key.value, value: (value?.toJS(tree, { maxAliasCount: 0 }) ?? null) as Json, line: lineOf(lines, key.range[0]) };
+    if (!isScalar(key) || typeof key.value !== 'string') throw at((key as ParsedNode).range[0], 'a key must be a plain word');
+    return { key: key.value, value: (value?.toJS(tree, { maxAliasCount: 0 }) ?? null) as Json, line: lineInFile(lines, key.range[0]) };
   });
 }
 
-/** One more than in the head alone: a line of dashes stands before it. */
-function lineOf(lines: LineCounter, offset: number): number {
+/** One more than in the front matter, because of the line of dashes before it. */
+function lineInFile(lines: LineCounter, offset: number): number {
   return lines.linePos(offset).line + 1;
 }
 
-// Loaded only where there is a file to read: most commands need none.
-function yaml(): typeof import('yaml') {
+/** Loaded on demand, because most commands parse no agent file. */
+function loadYaml(): typeof import('yaml') {
   return createRequire(import.meta.url)('yaml');
 }

@@ -1,35 +1,36 @@
-// The keys of an agent file: those that count, those of the Claude Code format that cannot count here, and what an unknown one means.
+// The keys of an agent file: those that have an effect, those of the Claude Code format that are refused or ignored, and how to treat unknown ones.
+import { clipName, nearestName } from '../text/suggest.ts';
 
-/** What counts. The first line is of the Claude Code format. */
-export const keys = [
+/** Keys with an effect. The first line is from the Claude Code format. */
+export const agentKeys = [
   ...['name', 'description', 'tools', 'disallowedTools', 'model', 'maxTurns', 'permissionMode', 'mcpServers', 'color'],
   ...['timeout', 'limits', 'rules', 'workspaceRules'],
 ];
 
-/** Keys that say something about rights which cannot be kept here: to pass over them would give the agent more than its author meant. */
-const refused: Record<string, string> = {
-  hooks: 'an agent may run no commands of its own outside its tools',
-  env: 'an agent may set no variables',
-  isolation: 'a run works in the workspace itself, so its author would take it for safer than it is',
-  allowedTools: 'write `tools`',
-  'allowed-tools': 'write `tools`',
-  permissions: 'write `rules`, for example `rules: ["deny bash"]`',
-  sandbox: 'that is set in the configuration, not by an agent',
-  '<<': 'keys are not merged; write them out',
+/** Keys about rights that Retinue cannot enforce: ignoring them would give the agent more than its author intended. */
+const refusedKeys: Record<string, string> = {
+  hooks: 'an agent cannot run commands outside its tools',
+  env: 'an agent cannot set environment variables',
+  isolation: 'a run works in the workspace itself, so it would be less isolated than the key says',
+  allowedTools: 'use `tools`',
+  'allowed-tools': 'use `tools`',
+  permissions: 'use `rules`, for example `rules: ["deny bash"]`',
+  sandbox: 'the configuration sets it, not an agent',
+  '<<': 'merging is not supported; write the keys out',
 };
 
-/** Known, harmless and without effect. */
-const unused: Record<string, string> = {
-  skills: 'skills are not there',
-  memory: 'give it the tool `memory` instead',
-  background: 'whoever delegates decides what runs in the background',
-  effort: 'the model’s own setting holds',
+/** Known keys without an effect, which are harmless. */
+const unusedKeys: Record<string, string> = {
+  skills: 'Retinue has no skills',
+  memory: 'use the tool `memory` instead',
+  background: 'the run that delegates decides what runs in the background',
+  effort: 'the model’s own setting is used',
   initialPrompt: 'the task is the first message',
 };
 
-/** What says in a key that it is about what an agent may do or use: parts of words that mean little else, and whole words. */
-const stems = /tool|permi|allow|denied|forbid|sandbox|hook|mcp|credential|secret|apikey|isolat|approv|bypass|timeout/i;
-const words = new Set(
+/** Parts of words, and whole words, that show that a key is about rights. */
+const rightsStems = /tool|permi|allow|denied|forbid|sandbox|hook|mcp|credential|secret|apikey|isolat|approv|bypass|timeout/i;
+const rightsWords = new Set(
   [
     'deny block blocked right rights rule rules server servers env environment key keys trust trusted network internet bash shell command',
     'commands exec execute access grant grants write writes writable readonly limit limits budget max min turn turns depth token tokens cost',
@@ -37,32 +38,27 @@ const words = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-function aboutRights(key: string): boolean {
+function isAboutRights(key: string): boolean {
   const parts = key.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).map((part) => part.toLowerCase());
-  return stems.test(key) || parts.some((part) => words.has(part)) || /^read.?only$/i.test(key);
+  return rightsStems.test(key) || parts.some((part) => rightsWords.has(part)) || /^read.?only$/i.test(key);
 }
 
-export type KeyVerdict = { kind: 'counts' } | { kind: 'error' | 'warning'; message: string };
+export type KeyVerdict = { kind: 'known' } | { kind: 'error' | 'warning'; message: string };
 
-/** What an agent file's key means. `nearest` finds the likeliest of the right keys. */
-export function judgeKey(key: string, nearest: (word: string, candidates: readonly string[]) => string | null): KeyVerdict {
-  if (keys.includes(key)) return { kind: 'counts' };
-  const why = own(refused, key);
+export function judgeKey(key: string): KeyVerdict {
+  if (agentKeys.includes(key)) return { kind: 'known' };
+  const why = lookUp(refusedKeys, key);
   if (why !== undefined) return { kind: 'error', message: `\`${key}\` is refused: ${why}` };
-  const idle = own(unused, key);
-  if (idle !== undefined) return { kind: 'warning', message: `\`${key}\` has no effect: ${idle}` };
-  const near = nearest(key, keys);
+  const unused = lookUp(unusedKeys, key);
+  if (unused !== undefined) return { kind: 'warning', message: `\`${key}\` has no effect: ${unused}` };
+  const near = nearestName(key, agentKeys);
   const hint = near === null ? '' : `; did you mean \`${near}\`?`;
-  const touches = aboutRights(key) || (near !== null && aboutRights(near));
-  if (touches)
-    return { kind: 'error', message: `unknown key \`${clip(key)}\`${hint} (it seems to be about rights, so it is not passed over)` };
-  return { kind: 'warning', message: `unknown key \`${clip(key)}\`${hint}; it has no effect` };
+  const affectsRights = isAboutRights(key) || (near !== null && isAboutRights(near));
+  if (affectsRights)
+    return { kind: 'error', message: `unknown key \`${clipName(key)}\`${hint} (it seems to be about rights, so it is not ignored)` };
+  return { kind: 'warning', message: `unknown key \`${clipName(key)}\`${hint}; it has no effect` };
 }
 
-function own(table: Record<string, string>, key: string): string | undefined {
+function lookUp(table: Record<string, string>, key: string): string | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
-}
-
-function clip(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -1,27 +1,37 @@
+// The outside world as the command line sees it. `main/process-io.ts` implements it on the process, tests implement it in memory.
 import type { Api } from '../api/api.ts';
+import type { PolicyQuestion } from '../config/explain-call.ts';
+import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
+import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/install.ts';
+import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import type { Check } from '../doctor/check.ts';
+import type { MachineSummary } from '../doctor/machine.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
-import type { Explanation, PolicyVerdict } from './explanation.ts';
-import type { Settings, SettingsFlags, TrustItem } from './settings.ts';
 
-/** `interrupt`: Ctrl-C. `terminate`: the process is to leave (SIGTERM, the terminal is gone). `closed`: nobody reads standard output any more. */
+export type { McpClient } from '../config/mcp-install/clients.ts';
+export type { McpInstallation } from '../config/mcp-install/install.ts';
+export type { Check } from '../doctor/check.ts';
+
+/** `interrupt`: Ctrl-C. `terminate`: SIGTERM, or the terminal was closed. `closed`: standard output has no reader any more. */
 export type Stop = 'interrupt' | 'terminate' | 'closed';
 
-/** A demonstration: what it shows and runs on. `db` is null where the workspace's own database serves. */
+/** A demo that is one run. */
 export interface Demo {
   about: string;
   task: string;
   workspace: string;
   model: string;
+  /** Null: the database of the workspace. */
   db: string | null;
-  /** How the reader calls this program, for the hints at the end. */
-  command: string;
-  /** What the machine has to go on with, and the command for the first of it. */
-  found(): Promise<{ here: string[]; next: string | null }>;
+  /** How the user calls this program, for the hints at the end. */
+  program: string;
+  /** What the machine offers for a real run. */
+  inspectMachine(): Promise<MachineSummary>;
 }
 
-/** A demonstration of rights and limits: a ground that was made for it, and what is started on it, one after the other. */
+/** A demo of rights and limits: a prepared workspace and the briefs that run in it, one after the other. */
 export interface RightsDemo extends Pick<Demo, 'about' | 'workspace' | 'model'> {
   db: string;
   rules: string[];
@@ -29,31 +39,22 @@ export interface RightsDemo extends Pick<Demo, 'about' | 'workspace' | 'model'> 
   briefs: { task: string; agent: string }[];
 }
 
-/** What was counted of a tree that was killed in the middle and gone on with. */
+/** Counts of a tree that was killed halfway and resumed. */
 export interface CrashDemo {
   db: string;
   runs: number;
   openAtKill: number;
   completed: number;
-  /** `asked`: by the model's own record. `repeated`: asked again although the answer was in the journal. */
+  /** `asked`: requests that the model received. `repeated`: requests made again although their answer was in the log. */
   model: { asked: number; answered: number; openAtKill: number; repeated: number };
-  /** `repeated`: took effect more than once. */
+  /** `repeated`: calls that took effect more than once. */
   tools: { finished: number; unknown: number; repeated: number };
   facts: number;
-  /** What of the journal does not hold. */
+  /** Violated invariants of the log. */
   faults: string[];
 }
 
-/** One thing that `doctor` looked at. `broken`: nothing works until it is put right. */
-export interface Check {
-  name: string;
-  state: 'ok' | 'warning' | 'broken';
-  found: string;
-  /** What to do; null where nothing is to be done. */
-  advice: string | null;
-}
-
-/** A run for a process of its own. */
+/** A run for a background process. */
 export interface DetachRequest {
   flags: SettingsFlags;
   brief: unknown;
@@ -62,84 +63,57 @@ export interface DetachRequest {
 
 export interface Detached {
   runId: string;
-  /** Where the process writes what it would have shown. */
+  /** File with the output of the process. */
   log: string;
 }
 
-/** The user's list of trusted files. Calls reject with `invalid_config` or `usage` where it cannot be read or written. */
+/** The user's list of trusted files. Calls reject with `invalid_config` or `usage` if it cannot be read or written. */
 export interface TrustBook {
   list(): Promise<{ path: string; at: string; state: 'trusted' | 'changed' | 'gone' }[]>;
   add(items: Pick<TrustItem, 'path' | 'hash'>[]): Promise<void>;
-  /** The files of the workspace that were trusted. */
+  /** Returns the files of the workspace that were trusted. */
   revoke(workspace: string): Promise<string[]>;
 }
 
-/** `dialect`: the contract of the delegation tools; the native one where it is absent. */
 export interface OpenOptions {
+  /** The command may start runs, or end runs that no process drives. Without it the command only reads. */
   drive: boolean;
+  /** The command certainly starts a run, so preparations for it may begin at once. */
+  startsRuns?: boolean | undefined;
+  /** Name of the dialect. Default: native. */
   dialect?: string | undefined;
-  /** Where runs execute; the dialect's place for delegated ones where it is absent. */
-  host?: 'inline' | 'process' | undefined;
-  /** How long a question of a run waits for somebody's word, in milliseconds; absent: nobody is asked, and what asks is denied. */
+  /** Where runs execute. Default: here, and delegated runs where the dialect says. */
+  host?: HostName | undefined;
+  /** How long a call that needs approval waits for an answer. Absent: such calls are denied. */
   askMs?: number | undefined;
-  /** Its runs are gone on with though it was not made here. */
+  /** Allows resuming runs of a database that the user did not create here. */
   adopted?: boolean | undefined;
 }
 
-/** What a client is served with, over standard input and output. */
+/** What the MCP server needs to serve one client on the standard streams. */
 export interface McpService {
-  /** The contract as the configuration of the current folder has it. */
+  /** The dialect as configured for the current folder. */
   dialect: Dialect;
-  /** Whether the workspace was given by hand: then the client's does not count. */
+  /** Whether the workspace was given as a flag; the client's workspace is ignored then. */
   fixed: boolean;
-  /** For what the client delegates. */
+  /** Limits for what the client delegates. */
   limits: LimitsGiven;
-  /** The API on the client's workspace; null where it names none. Without `drive` only to look. `asks`: somebody answers where rules ask. */
+  /** Opens the API for the client's workspace; null if it names none. `asks`: the client can answer calls that need approval. */
   open(workspace: string | null, options: { drive: boolean; asks: boolean }): Promise<Api>;
-  /** Ends it before the client does. */
+  /** Ends the service before the client does. */
   stop: AbortSignal;
-  /** The end has begun, for whatever reason. Called once. */
+  /** Called once, when the service begins to end for any reason. */
   leaving(): void;
 }
 
-export const mcpClients = ['claude-code', 'codex', 'cursor', 'vscode', 'zed', 'opencode'] as const;
-export type McpClient = (typeof mcpClients)[number];
-
-/** A client's configuration with our server in it. */
-export interface McpInstallation {
-  client: McpClient;
-  /** The file, as a person names it, and whether it is there. */
-  file: string;
-  exists: boolean;
-  /** What is added, as it would stand in a file of its own. */
-  snippet: string;
-  /** Keys of our entry that go, because they are for another transport. */
-  removed: string[];
-  /** Whether the file has all of it already. */
-  same: boolean;
-  /** What it was made from, and what is to be written. */
-  before: string;
-  after: string;
-}
-
-export interface McpInstallRequest {
-  client: McpClient;
-  /** Flags for the server. */
-  flags: string[];
-  /** Into the project's own file: that of the workspace. */
-  project: boolean;
-  workspace: string | undefined;
-}
-
-/** Where many lines go: a file, or standard output. Written piece by piece, as fast as it takes them. */
+/** Where many lines go: a file or standard output. `write` waits until the text is taken. */
 export interface Output {
   write(text: string): Promise<void>;
   end(): Promise<void>;
-  /** Instead of `end`: a file that is not whole does not stay. */
+  /** Instead of `end`: deletes the incomplete file. */
   drop(): Promise<void>;
 }
 
-/** The world as the command line sees it. `main/` makes it from the process, tests make it from memory. */
 export interface Io {
   version: string;
   out(text: string): void;
@@ -147,66 +121,66 @@ export interface Io {
   outTTY: boolean;
   errTTY: boolean;
   colour: { out: boolean; err: boolean };
-  /** Size of the terminal; some default where there is none. */
+  /** Size of the terminal, or a default. */
   columns(): number;
   rows(): number;
-  /** Rejects with `usage` when there is more than a brief can hold. */
+  /** Rejects with `usage` if there is more than a brief can contain. */
   readStdin(): Promise<string>;
-  /** Text of a file named on the command line. Rejects with `usage`, naming the file and the nearest there is. */
+  /** Text of a file named on the command line. Rejects with `usage`, with the nearest existing name. */
   readFile(path: string): Promise<string>;
   /** Lines of a file named on the command line, or of standard input for `-`, bounded in length. Rejects with `usage`. */
   lines(path: string): AsyncIterable<string>;
-  /** A new file, or standard output for null. Rejects with `usage` where the file is there already. */
+  /** A new file, or standard output for null. Rejects with `usage` if the file exists. */
   output(path: string | null): Promise<Output>;
-  /** The path of a file for a brief, as seen from the workspace. Rejects like `readFile`. */
+  /** The path of a file for a brief, relative to the workspace if possible. Rejects like `readFile`. */
   findFile(workspace: string, path: string): Promise<string>;
-  /** While a handler is registered, the process is not ended by Ctrl-C. The returned function takes it away again. */
+  /** While a handler is registered, Ctrl-C does not end the process. Returns a function that removes the handler. */
   onInterrupt(handler: (why: Stop) => void): () => void;
   exitNow(code: number): never;
   now(): number;
-  every(ms: number, run: () => void): () => void;
+  /** Calls `run` every `ms` milliseconds until the returned function is called. */
+  repeat(ms: number, run: () => void): () => void;
   settings(flags: SettingsFlags): Promise<Settings>;
-  /** `drive`: the command may start runs here, or end those that nobody drives. Without it the command only reads. */
   open(settings: Settings, options: OpenOptions): Promise<Api>;
-  /** The contract of that name, as the settings shape it. Rejects with `unknown_dialect`. */
+  /** Rejects with `unknown_dialect`. */
   dialect(name: string | undefined, settings: Settings): Promise<Dialect>;
-  /** Resolves when the client is gone and everything is closed. */
+  /** Resolves when the client has disconnected and everything is closed. */
   serveMcp(service: McpService): Promise<void>;
   mcpInstall: {
-    /** Rejects with `invalid_config` where the file cannot be understood, and so cannot be changed safely. */
+    /** Rejects with `invalid_config` if the file cannot be parsed and so cannot be changed safely. */
     plan(request: McpInstallRequest): Promise<McpInstallation>;
-    /** The path of the file as it was before; null where there was none. Rejects with `usage` where it has changed since the plan. */
+    /** Returns the path of the backup; null if there was no file. Rejects with `usage` if the file has changed since the plan. */
     apply(installation: McpInstallation): Promise<string | null>;
   };
-  /** Rejects with `usage` for a name that there is none of. */
+  /** Rejects with `usage` for an unknown name. */
   demo(name: string): Promise<Demo>;
-  /** Makes the ground in a temporary folder. */
+  /** Prepares a temporary folder. */
   rightsDemo(name: 'hostile' | 'runaway'): Promise<RightsDemo>;
-  /** Kills real processes of this program; `say` is told how it goes. */
-  crashDemo(say: (text: string) => void): Promise<CrashDemo>;
+  /** Starts and kills real processes of this program; `report` gets a line at each stage. */
+  crashDemo(report: (line: string) => void): Promise<CrashDemo>;
   /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */
   explain(settings: Settings, name: string): Promise<Explanation>;
   /** How a call would be decided. Rejects with `unknown_agent`, `unknown_tool` or `invalid_config`. */
-  policy(settings: Settings, question: { call: string; agent: string }): Promise<PolicyVerdict>;
-  /** `drive`: the command may write. Without it there need be no database. */
+  policy(settings: Settings, question: PolicyQuestion): Promise<PolicyVerdict>;
+  /** `drive`: the command may write. Without it no database is created. */
   memories(settings: Settings, options: { drive: boolean }): Promise<Memories & { close(): Promise<void> }>;
   trust: TrustBook;
-  /** Databases that this user has made here; others may have come with a folder. */
+  /** Whether the user created the database on this machine; others may have come with a folder. */
   origin: {
-    /** Rejects with `usage` where it was not made here. */
+    /** Rejects with `usage` if not. */
     assert(settings: Settings): Promise<void>;
-    /** Takes it for one's own from now on. Rejects with `usage` where that cannot be kept. */
+    /** Records it as the user's from now on. Rejects with `usage` if the record cannot be written. */
     adopt(settings: Settings): Promise<void>;
   };
-  /** Looks at the ground; what is wrong with it is an answer, not an error. */
+  /** A failed check is a result, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;
-  /** Whether somebody sits at a terminal who can be asked. */
+  /** Whether a user at a terminal can be asked. */
   interactive: boolean;
   /**
-   * A line from the terminal; null where nobody sits at one, or the signal fires first. Ctrl-C counts as a signal to the process. What was typed before
-   * the question could be read is no part of it, and one question is shown at a time.
+   * A line from the terminal; null if there is no terminal, or if the signal aborts first. Ctrl-C is passed on as a signal to the process.
+   * Keys typed before the question could be read are ignored. One question is shown at a time.
    */
   ask(question: string, options?: { signal: AbortSignal }): Promise<string | null>;
-  /** Resolves when the run is created. Rejects with its refusal, and with `crashed` where the process came to nothing. */
+  /** Resolves when the run is created. Rejects if the brief is refused, and with `crashed` if the process did not start it. */
   detach(request: DetachRequest, settings: Settings): Promise<Detached>;
 }

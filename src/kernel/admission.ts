@@ -32,9 +32,12 @@ export interface Admission {
   blobs: StoredBlob[];
 }
 
+/** What admission needs to know about the dialect. */
+export type AdmissionDialect = Pick<DialectServices, 'name' | 'setup' | 'catalog' | 'tools' | 'delegationTools'>;
+
 export interface AdmissionRequest {
   runId: string;
-  dialect: DialectServices;
+  dialect: AdmissionDialect;
   parent: Run | null;
   /** The parent's tool call that delegates; null for roots and for calls of a client. */
   call: CallRef | null;
@@ -95,7 +98,7 @@ export interface ClientOptions {
 }
 
 /** Admits a client: a root without a model, for somebody who delegates from outside. It has only the limits that were set for it. */
-export function admitClient(runId: string, options: ClientOptions, dialect: DialectServices, { settings }: AdmissionDeps): Admission {
+export function admitClient(runId: string, options: ClientOptions, dialect: AdmissionDialect, { settings }: AdmissionDeps): Admission {
   const { maxDepth, maxConcurrent } = settings.limits;
   const limits = clientLimits([
     { from: 'dialect', limits: dialect.setup.limits ?? {} },
@@ -126,7 +129,7 @@ export function admitClient(runId: string, options: ClientOptions, dialect: Dial
 /** Admits a recorded run again, with the rights and limits of its facts. Rejects if its model is not available. */
 export async function readmitRun(
   state: RunState,
-  dialect: DialectServices,
+  dialect: AdmissionDialect,
   deps: AdmissionDeps & Pick<Services, 'store'>,
 ): Promise<Admission> {
   const created = state.created.data;
@@ -214,7 +217,7 @@ function noModelError(): RetinueError {
 }
 
 /** The tools of the process and those that the agent gets from tool sources such as MCP servers. */
-async function collectTools(brief: Brief, agent: Agent, { tools }: DialectServices, { toolSource }: AdmissionDeps) {
+async function collectTools(brief: Brief, agent: Agent, { tools }: AdmissionDialect, { toolSource }: AdmissionDeps) {
   const sourced = (await toolSource?.tools(agent, brief.tools?.allow)) ?? { tools: [], absent: [], notices: [] };
   if (sourced.tools.length === 0) return { ...sourced, tools };
   // A tool that exists already keeps its name.
@@ -232,7 +235,7 @@ function checkToolNames(brief: Brief, known: string[], absent: string[]): void {
 }
 
 /** What agent and brief take away, each as a ruleset of its own. */
-function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: DialectServices): Ruleset[] {
+function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: AdmissionDialect): Ruleset[] {
   const own = agent.tools === undefined ? undefined : [...agent.tools, ...delegationTools];
   const servers = agent.mcpServers?.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server)));
   const sets: (Ruleset | null)[] = [
@@ -251,7 +254,7 @@ function rulesToRuleset(owner: string, rules: string[] | undefined): Ruleset | n
 }
 
 interface OfferOptions {
-  dialect: DialectServices;
+  dialect: AdmissionDialect;
   tools: ReadonlyMap<string, AnyTool>;
   depth: number;
   limits: EffectiveLimits;

@@ -1,5 +1,5 @@
-// A run in a process of its own, which ends with the run. The brief goes over a pipe, never on a command line that others can read;
-// what became of it comes back over another one.
+// `run --detach`: a run in a background process that ends with the run. The brief goes through a pipe, never on the command line, where
+// other users could read it; the result of starting comes back through a second pipe.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -17,59 +17,59 @@ import {
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { Unopened } from '../cli/errors.ts';
+import { DatabaseOpenError } from '../cli/errors.ts';
 import type { Detached, DetachRequest, Io } from '../cli/io.ts';
 import { ErrorInfo, isRetinueError, RetinueError } from '../contract/error.ts';
 import { RunId } from '../contract/ids.ts';
-import { detachedWord } from './detached-word.ts';
+import { detachedRunArgument } from './internal-arguments.ts';
 
-/** The store itself gives up after 30 s. */
-const defaultStartMs = 60_000;
+/** Longer than the 30 s after which the store gives up. */
+const defaultStartTimeoutMs = 60_000;
 const reportFd = 3;
 
-/** `unopened`: the ground was wrong, not the brief. */
+/** `unopened`: the database could not be opened, as opposed to a refused brief. */
 const Report = z.union([z.strictObject({ runId: RunId }), z.strictObject({ error: ErrorInfo, unopened: z.boolean() })]);
 type Report = z.infer<typeof Report>;
 
-export interface Place {
+export interface DetachOptions {
   /** The file that starts this program. */
   program: string;
   workspace: string;
   onInterrupt: Io['onInterrupt'];
-  /** How long the run may take to be there. */
-  startMs?: number;
+  /** How long the background process may take to create the run. */
+  startTimeoutMs?: number;
 }
 
-export async function detach(request: DetachRequest, place: Place): Promise<Detached> {
-  const { program, workspace, onInterrupt } = place;
-  const folder = logFolder(workspace);
-  const draft = join(folder, `${randomBytes(8).toString('hex')}.starting.log`);
+export async function detach(request: DetachRequest, options: DetachOptions): Promise<Detached> {
+  const { program, workspace, onInterrupt } = options;
+  const draft = join(createLogFolder(workspace), `${randomBytes(8).toString('hex')}.starting.log`);
   const log = openSync(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
   let child: ChildProcess;
   try {
     const stdio = ['pipe', log, log, 'pipe'] as const;
-    child = spawn(process.execPath, [program, detachedWord], { detached: true, stdio: [...stdio], env: process.env });
+    child = spawn(process.execPath, [program, detachedRunArgument], { detached: true, stdio: [...stdio], env: process.env });
   } finally {
     closeSync(log);
   }
-  // Whoever interrupts before the run is there wants none.
+  // An interrupt before the run is created cancels the start.
   const release = onInterrupt(() => {
     stop(child);
     process.exit(130);
   });
   try {
-    hand(child.stdin as Writable, request);
-    const report = await reported(child, place.startMs ?? defaultStartMs);
-    if (report === null) throw new RetinueError('crashed', `the background process came to nothing; it wrote to ${draft}:\n${tail(draft)}`);
+    sendRequest(child.stdin as Writable, request);
+    const report = await readReport(child, options.startTimeoutMs ?? defaultStartTimeoutMs);
+    if (report === null)
+      throw new RetinueError('crashed', `the background process did not start the run; its output is in ${draft}:\n${tailOf(draft)}`);
     if ('error' in report) {
       rmSync(draft, { force: true });
       const { code, message, retryable } = report.error;
       const error = new RetinueError(code, message, { retryable });
-      throw report.unopened ? new Unopened(error) : error;
+      throw report.unopened ? new DatabaseOpenError(error) : error;
     }
-    const named = logFile(workspace, report.runId);
-    renameSync(draft, named);
-    return { runId: report.runId, log: named };
+    const file = logFile(workspace, report.runId);
+    renameSync(draft, file);
+    return { runId: report.runId, log: file };
   } catch (error) {
     stop(child);
     throw error;
@@ -80,50 +80,50 @@ export async function detach(request: DetachRequest, place: Place): Promise<Deta
   }
 }
 
-/** Where the process of a detached run writes what it would have shown. */
+/** The output of a detached run's process. */
 export function logFile(workspace: string, runId: string): string {
   return join(workspace, '.retinue', 'logs', `${runId}.log`);
 }
 
-/** What the background process does: reads the request, drives the run, says what became of it. */
+/** The background process: reads the request, reports whether the run was created, and drives it to its end. */
 export async function serveDetached(io: Io): Promise<number> {
-  const { runDetached } = await import('../cli/commands/detached.ts');
+  const { runDetached } = await import('../cli/session/run-detached.ts');
   const answer = createWriteStream('', { fd: reportFd });
-  // Whoever asked may be gone; the run goes on.
+  // The process that asked may have exited; the run continues.
   answer.on('error', () => {});
-  const say = (report: Report) => void answer.end(JSON.stringify(report));
+  const send = (report: Report) => void answer.end(JSON.stringify(report));
   try {
     const request = JSON.parse(await readAll(process.stdin)) as DetachRequest;
-    return await runDetached(io, request, (runId) => say({ runId }));
+    return await runDetached(io, request, (runId) => send({ runId }));
   } catch (error) {
-    const cause = error instanceof Unopened ? error.cause : error;
+    const cause = error instanceof DatabaseOpenError ? error.cause : error;
     const info = isRetinueError(cause) ? cause.info : new RetinueError('internal', String((cause as Error)?.stack ?? cause)).info;
-    say({ error: info, unopened: error instanceof Unopened });
+    send({ error: info, unopened: error instanceof DatabaseOpenError });
     throw error;
   }
 }
 
-/** Without a cap: it comes from this program itself, and a brief may be larger in JSON than it was. */
+/** Has no size limit: the input comes from this program, and a brief grows when it is written as JSON. */
 async function readAll(input: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of input) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function hand(stdin: Writable, request: DetachRequest): void {
-  // A process that died early is noticed by its silence.
+function sendRequest(stdin: Writable, request: DetachRequest): void {
+  // If the process died early, the missing report shows it.
   stdin.on('error', () => {});
   stdin.end(JSON.stringify(request));
 }
 
-/** Null where the process ended, or said nothing in time. */
-function reported(child: ChildProcess, startMs: number): Promise<Report | null> {
+/** Null if the process ended, or did not report in time. */
+function readReport(child: ChildProcess, timeoutMs: number): Promise<Report | null> {
   return new Promise((resolve) => {
     let text = '';
-    const timer = setTimeout(() => resolve(null), startMs);
+    const timer = setTimeout(() => resolve(null), timeoutMs);
     const end = () => {
       clearTimeout(timer);
-      resolve(parsed(text));
+      resolve(parseReport(text));
     };
     child.on('error', end);
     (child.stdio[reportFd] as Readable)
@@ -136,16 +136,16 @@ function reported(child: ChildProcess, startMs: number): Promise<Report | null> 
   });
 }
 
-/** The process leads a group of its own. */
+/** Signals the whole process group, which the child leads. */
 function stop({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGTERM');
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }
 
-function parsed(text: string): Report | null {
+function parseReport(text: string): Report | null {
   try {
     return Report.parse(JSON.parse(text));
   } catch {
@@ -153,24 +153,24 @@ function parsed(text: string): Report | null {
   }
 }
 
-/** With a .gitignore of its own: what runs say is nobody's to commit. The state folder gets one where it is new, as from the store. */
-function logFolder(workspace: string): string {
+/** New folders get a .gitignore, because the output of runs should not be committed. */
+function createLogFolder(workspace: string): string {
   const state = join(workspace, '.retinue');
   const folder = join(state, 'logs');
   try {
-    for (const each of [state, folder]) {
-      if (existsSync(each)) continue;
-      mkdirSync(each);
-      writeFileSync(join(each, '.gitignore'), '*\n');
+    for (const path of [state, folder]) {
+      if (existsSync(path)) continue;
+      mkdirSync(path);
+      writeFileSync(join(path, '.gitignore'), '*\n');
     }
   } catch (error) {
-    // Another one may have been faster.
-    if (!existsSync(folder)) throw new RetinueError('usage', `${folder} cannot be made: ${(error as Error).message}`, { cause: error });
+    // Another process may have created it first.
+    if (!existsSync(folder)) throw new RetinueError('usage', `${folder} cannot be created: ${(error as Error).message}`, { cause: error });
   }
   return folder;
 }
 
-function tail(file: string): string {
+function tailOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').slice(-2000).trim();
   } catch {

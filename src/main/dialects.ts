@@ -1,4 +1,4 @@
-// The door `retinue/dialects`: the contracts of other designs, a way to define one's own, and what goes with them.
+// The entry point `retinue/dialects`: delegation tools of other designs, and the means to define your own.
 import type { Delta } from '../contract/delta.ts';
 import type { Fact } from '../contract/fact.ts';
 import { subSessionEvents as eventsOf, type SubSessionEvent } from '../dialects/openfork/events.ts';
@@ -40,7 +40,7 @@ export type {
   ResultPart,
 } from '../ports/dialect.ts';
 
-/** OpenFork's events of a run and its tree: `subSessionEvents(run.events({ tree: true }))`. Progress is gathered for 16 ms. */
+/** OpenFork's events of a run and its tree: `subSessionEvents(run.events({ tree: true }))`. Progress is collected for 16 ms at a time. */
 export function subSessionEvents(
   events: AsyncIterable<Fact | Delta>,
   { clock = systemClock }: { clock?: Pick<Clock, 'at' | 'monotonic'> } = {},

@@ -1,4 +1,4 @@
-// The package's door for programs.
+// The package's main entry point, `retinue`.
 export type { Api, LiveEvent, Question, RunDetail, RunView } from '../api/api.ts';
 export type { EventOptions } from '../api/events.ts';
 export type { Agent } from '../contract/agent.ts';
@@ -9,17 +9,9 @@ export { type ErrorCode, type ErrorInfo, isRetinueError, RetinueError } from '..
 export type { Fact, FactType, StoredFact } from '../contract/fact.ts';
 export { defaultLimits, type Limits, type LimitsGiven } from '../contract/limits.ts';
 export type { Outcome } from '../contract/outcome.ts';
+export type { AnyModel } from '../library/models.ts';
+export type { StandardSchema } from '../library/result.ts';
+export type { BriefFor, Delegating, OutcomeOf, Retinue, RetinueOptions, Run, Scope } from '../library/types.ts';
 export type { Store } from '../ports/store.ts';
 export { createMemoryStore } from '../stores/memory.ts';
-export {
-  type BriefFor,
-  createRetinue,
-  type Delegating,
-  type OutcomeOf,
-  type Retinue,
-  type RetinueOptions,
-  type Run,
-  type Scope,
-} from './library.ts';
-export type { AnyModel } from './library-models.ts';
-export type { StandardSchema } from './library-result.ts';
+export { createRetinue } from './library.ts';

@@ -1,17 +1,17 @@
-// The MCP server on this process's streams.
+// The MCP server on the standard streams of this process.
 import { statSync } from 'node:fs';
-import { clean } from '../cli/clean.ts';
 import type { Io, McpService } from '../cli/io.ts';
 import { serveStreams } from '../mcp/serve.ts';
+import { sanitizeText } from '../text/terminal.ts';
 
-export async function serveMcp(service: McpService, { version, every, err }: Pick<Io, 'version' | 'every' | 'err'>): Promise<void> {
+export async function serveMcp(service: McpService, { version, repeat, err }: Pick<Io, 'version' | 'repeat' | 'err'>): Promise<void> {
   const { stdin: input, stdout: output } = process;
-  const log = (line: string) => err(`retinue: ${clean(line)}\n`);
-  if (input.isTTY) log('this speaks MCP and waits for a client; `retinue mcp install CLIENT` tells yours to start it. Ctrl-D ends it.');
+  const log = (line: string) => err(`retinue: ${sanitizeText(line)}\n`);
+  if (input.isTTY) log('this is an MCP server waiting for a client. `retinue mcp install CLIENT` adds it to your client; Ctrl-D ends it.');
   try {
-    await serveStreams({ input, output }, { ...service, version, every, log, isFolder });
+    await serveStreams({ input, output }, { ...service, version, every: repeat, log, isFolder });
   } finally {
-    // A client that is still there would keep the process waiting for its next word.
+    // An open standard input would keep the process alive.
     input.destroy();
   }
 }

@@ -1,4 +1,4 @@
-// The door `retinue/testing`: the fakes that Retinue's own tests use.
+// The entry point `retinue/testing`: the fakes that Retinue's own tests use. No other production file imports `testing/`.
 import type { Provider } from '../models/models.ts';
 import { createScriptModels } from '../models/script.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -17,8 +17,8 @@ export {
 } from '../testing/provider-server.ts';
 
 /**
- * A strict scripted model: answers from a script (docs/scripted-models.md), fails on a call that the script does not foresee, and fails a run
- * that ends with steps left over. Give it to `createRetinue` as `model`.
+ * A strict scripted model for `createRetinue`'s `model`. It answers from a script (docs/scripted-models.md). It fails a call that the script
+ * does not expect, and a run that ends before its steps are used up.
  */
 export function scriptedModel(script: object, { clock = systemClock }: { clock?: Clock } = {}): Provider {
   const text = JSON.stringify(script);

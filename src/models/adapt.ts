@@ -1,7 +1,7 @@
-// Models that are given to the library: any of the AI SDK's interfaces from V2 to V4, as the V4 that our loop drives.
+// Adapts model objects of the AI SDK's interfaces V2 and V3 to V4, the one that the kernel uses.
 //
-// What older interfaces cannot say falls away: parts and options that V4 added. What they say differently is said anew: usage as plain
-// numbers, the finish as a word, files without their wrapping. Nothing that was given is changed.
+// Parts and options that only V4 has are dropped. Usage, finish reasons and files are converted. The original model and its inputs are not
+// modified.
 import type {
   LanguageModelV2,
   LanguageModelV3,
@@ -10,37 +10,39 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { RetinueError } from '../contract/error.ts';
-import { contentOf, finishOf, type OldAnswer, type OldPart, partOf, usageOf } from './adapt/answer.ts';
-import { promptFor } from './adapt/prompt.ts';
+import { convertContent, convertFinish, convertPart, convertUsage, type OldAnswer, type OldPart } from './adapt/answer.ts';
+import { convertPrompt } from './adapt/prompt.ts';
 
-/** The same model as V4. RetinueError `unknown_model` for what is no model of the AI SDK. */
+/** Throws RetinueError `unknown_model` if the value is no model of the AI SDK. */
 export function adaptModel(model: unknown): LanguageModelV4 {
-  const version = versionOf(model);
-  return version === 'v4' ? (model as LanguageModelV4) : fromOlder(model as Older, version);
+  const version = findVersion(model);
+  return version === 'v4' ? (model as LanguageModelV4) : adaptOlderModel(model as OlderModel, version);
 }
 
-function versionOf(model: unknown): 'v2' | 'v3' | 'v4' {
-  if (typeof model !== 'object' || model === null) throw refused(`it is ${model === null ? 'null' : `a ${typeof model}`}`);
+function findVersion(model: unknown): 'v2' | 'v3' | 'v4' {
+  if (typeof model !== 'object' || model === null) throw createModelError(`it is ${model === null ? 'null' : `a ${typeof model}`}`);
   const { specificationVersion, doStream, modelId } = model as Partial<LanguageModelV4>;
-  if (typeof doStream !== 'function' || typeof modelId !== 'string') throw refused('it has no doStream and modelId');
+  if (typeof doStream !== 'function' || typeof modelId !== 'string') throw createModelError('it has no doStream or no modelId');
   if (specificationVersion === 'v4' || specificationVersion === 'v3' || specificationVersion === 'v2') return specificationVersion;
-  throw refused(`its specificationVersion is ${JSON.stringify(specificationVersion) ?? 'missing'}, and only v2, v3 and v4 are known`);
+  throw createModelError(
+    `its specificationVersion is ${JSON.stringify(specificationVersion) ?? 'missing'}, and only v2, v3 and v4 are known`,
+  );
 }
 
-function refused(why: string): RetinueError {
+function createModelError(why: string): RetinueError {
   return new RetinueError('unknown_model', `this is no language model of the AI SDK: ${why}`);
 }
 
-type Older = Pick<LanguageModelV2 | LanguageModelV3, 'provider' | 'modelId' | 'supportedUrls'> & {
+type OlderModel = Pick<LanguageModelV2 | LanguageModelV3, 'provider' | 'modelId' | 'supportedUrls'> & {
   doGenerate(options: unknown): PromiseLike<OldAnswer>;
   doStream(options: unknown): PromiseLike<{ stream: ReadableStream<OldPart> }>;
 };
 
-function fromOlder(model: Older, version: 'v2' | 'v3'): LanguageModelV4 {
-  const down = ({ reasoning: _, ...options }: LanguageModelV4CallOptions) => ({
+function adaptOlderModel(model: OlderModel, version: 'v2' | 'v3'): LanguageModelV4 {
+  const toOlderOptions = ({ reasoning: _, ...options }: LanguageModelV4CallOptions) => ({
     ...options,
-    prompt: promptFor(version, options.prompt),
-    ...(options.tools && { tools: options.tools.map((tool) => toolFor(version, tool)) }),
+    prompt: convertPrompt(version, options.prompt),
+    ...(options.tools && { tools: options.tools.map((tool) => convertTool(version, tool)) }),
   });
   return {
     specificationVersion: 'v4',
@@ -48,21 +50,26 @@ function fromOlder(model: Older, version: 'v2' | 'v3'): LanguageModelV4 {
     modelId: model.modelId,
     supportedUrls: model.supportedUrls,
     async doGenerate(options) {
-      const { content, finishReason, usage } = await model.doGenerate(down(options));
-      return { content: content.map(contentOf), finishReason: finishOf(finishReason, usage), usage: usageOf(usage), warnings: [] };
+      const { content, finishReason, usage } = await model.doGenerate(toOlderOptions(options));
+      return {
+        content: content.map(convertContent),
+        finishReason: convertFinish(finishReason, usage),
+        usage: convertUsage(usage),
+        warnings: [],
+      };
     },
     async doStream(options) {
-      const { stream } = await model.doStream(down(options));
-      const each = new TransformStream<OldPart, LanguageModelV4StreamPart>({
-        transform: (part, controller) => controller.enqueue(partOf(part)),
+      const { stream } = await model.doStream(toOlderOptions(options));
+      const converter = new TransformStream<OldPart, LanguageModelV4StreamPart>({
+        transform: (part, controller) => controller.enqueue(convertPart(part)),
       });
-      return { stream: stream.pipeThrough(each) };
+      return { stream: stream.pipeThrough(converter) };
     },
   };
 }
 
 type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
 
-function toolFor(version: 'v2' | 'v3', tool: Tool): unknown {
+function convertTool(version: 'v2' | 'v3', tool: Tool): unknown {
   return version === 'v2' && tool.type === 'provider' ? { ...tool, type: 'provider-defined' } : tool;
 }

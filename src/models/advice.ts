@@ -1,73 +1,73 @@
-// What to say when no model is configured: the shortest ways to one that work on this machine. Names of variables, never their values.
-import { ollamaAddress } from './providers/address.ts';
+// What a user can do if no model is configured: the models that this machine can already use. Messages contain names of variables, never values.
+import { ollamaBaseUrl } from './providers/base-url.ts';
 
 const probeMs = 300;
 const maxAnswerBytes = 1024 * 1024;
 
-/** A model of each provider that is neither the dearest nor the weakest; only advice, nothing falls back to it. */
-export const advised = {
+/** A mid-range model of each provider. These are suggestions only; nothing falls back to them. */
+export const recommendedModels = {
   anthropic: 'anthropic/claude-sonnet-5',
   openai: 'openai/gpt-5.5',
   google: 'google/gemini-3.5-flash',
   ollama: 'ollama/qwen3',
 } as const;
 
-const keys: [variable: string, model: string][] = [
-  ['ANTHROPIC_API_KEY', advised.anthropic],
-  ['OPENAI_API_KEY', advised.openai],
-  ['GOOGLE_GENERATIVE_AI_API_KEY', advised.google],
+const keyVariables: [variable: string, model: string][] = [
+  ['ANTHROPIC_API_KEY', recommendedModels.anthropic],
+  ['OPENAI_API_KEY', recommendedModels.openai],
+  ['GOOGLE_GENERATIVE_AI_API_KEY', recommendedModels.google],
 ];
 
-/** Names under which Google's key goes elsewhere. */
-const aliases = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
+/** Other names that are in use for Google's key. */
+const googleKeyAliases = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
 
 export interface AdviceOptions {
   env: Readonly<Record<string, string | undefined>>;
-  /** Asked whether Ollama answers; it has 300 ms. */
+  /** Used to find out whether Ollama runs; it has 300 ms. */
   probe: typeof globalThis.fetch;
 }
 
-/** One way to a model, and why it is there. */
-export interface Way {
-  because: string;
+/** A model that can be used, and why. */
+export interface ModelOption {
+  reason: string;
   command: string;
   /** For RETINUE_MODEL. */
   model: string;
 }
 
-/** The ways that work here; the first is the shortest. */
-export async function modelWays({ env, probe }: AdviceOptions): Promise<Way[]> {
-  return [...waysByKey(env), ...(await waysByOllama(env, probe))];
+/** The simplest option comes first. */
+export async function findModelOptions({ env, probe }: AdviceOptions): Promise<ModelOption[]> {
+  return [...optionsByKey(env), ...(await optionsByOllama(env, probe))];
 }
 
-export async function modelAdvice(options: AdviceOptions): Promise<string> {
-  const found = await modelWays(options);
-  return found.length === 0 ? nothingFound() : whatWorks(found);
+export async function describeModelOptions(options: AdviceOptions): Promise<string> {
+  const found = await findModelOptions(options);
+  return found.length === 0 ? formatNoOptions() : formatOptions(found);
 }
 
-function whatWorks(ways: Way[]): string {
-  const width = Math.max(...ways.map((way) => way.because.length));
+function formatOptions(options: ModelOption[]): string {
+  const width = Math.max(...options.map(({ reason }) => reason.length));
   return [
-    'no model is configured. What works here:',
+    'no model is configured. You can use:',
     '',
-    ...ways.map(({ because, command }) => `  ${because.padEnd(width)}   ${command}`),
+    ...options.map(({ reason, command }) => `  ${reason.padEnd(width)}   ${command}`),
     '',
-    `To keep one: export RETINUE_MODEL=${ways[0]?.model}, or "model": "${ways[0]?.model}" in retinue.config.json.`,
+    `To make it the default: export RETINUE_MODEL=${options[0]?.model}, or "model": "${options[0]?.model}" in retinue.config.json.`,
   ].join('\n');
 }
 
-function nothingFound(): string {
+function formatNoOptions(): string {
   return [
-    'no model is configured, and there is nothing here to make one of: no key of a provider in the environment, no Ollama that answers.',
+    'no model is configured, and no API key or local Ollama server was found.',
     '',
-    `  with a key       export ANTHROPIC_API_KEY=…   ${run(advised.anthropic)}`,
-    `                   or OPENAI_API_KEY with ${advised.openai}, GOOGLE_GENERATIVE_AI_API_KEY with ${advised.google}`,
-    `  on this machine  ollama pull qwen3            ${run(advised.ollama)}`,
-    `  without either   ${run('offline/surveyor')}   (rules, no language model)`,
+    `  with an API key  export ANTHROPIC_API_KEY=…   ${runCommand(recommendedModels.anthropic)}`,
+    `                   or OPENAI_API_KEY with ${recommendedModels.openai}, GOOGLE_GENERATIVE_AI_API_KEY with ${recommendedModels.google}`,
+    `  on this machine  ollama pull qwen3            ${runCommand(recommendedModels.ollama)}`,
+    `  without a model  ${runCommand('offline/surveyor')}   (fixed rules, no language model)`,
   ].join('\n');
 }
 
-function run(model: string): string {
+function runCommand(model: string): string {
   return `retinue run --model ${model} "…"`;
 }
 
@@ -75,41 +75,48 @@ function isSet(env: AdviceOptions['env'], variable: string): boolean {
   return (env[variable] ?? '').trim() !== '';
 }
 
-function waysByKey(env: AdviceOptions['env']): Way[] {
-  const ways = keys
+function optionsByKey(env: AdviceOptions['env']): ModelOption[] {
+  const options = keyVariables
     .filter(([variable]) => isSet(env, variable))
-    .map(([variable, model]): Way => ({ because: `${variable} is set`, command: run(model), model }));
-  const alias = isSet(env, 'GOOGLE_GENERATIVE_AI_API_KEY') ? undefined : aliases.find((variable) => isSet(env, variable));
+    .map(([variable, model]): ModelOption => ({ reason: `${variable} is set`, command: runCommand(model), model }));
+  const alias = isSet(env, 'GOOGLE_GENERATIVE_AI_API_KEY') ? undefined : googleKeyAliases.find((variable) => isSet(env, variable));
   if (alias !== undefined) {
-    const command = `GOOGLE_GENERATIVE_AI_API_KEY="$${alias}" ${run(advised.google)}`;
-    ways.push({ because: `${alias} is set`, command, model: advised.google });
+    const command = `GOOGLE_GENERATIVE_AI_API_KEY="$${alias}" ${runCommand(recommendedModels.google)}`;
+    options.push({ reason: `${alias} is set`, command, model: recommendedModels.google });
   }
   if (isSet(env, 'RETINUE_BASE_URL')) {
     const model = 'openai-compatible/NAME';
-    ways.push({ because: 'RETINUE_BASE_URL is set', command: run(model), model });
+    options.push({ reason: 'RETINUE_BASE_URL is set', command: runCommand(model), model });
   }
-  return ways;
+  return options;
 }
 
-async function waysByOllama(env: AdviceOptions['env'], probe: AdviceOptions['probe']): Promise<Way[]> {
-  const models = await ollamaModels(env, probe).catch(() => null);
+async function optionsByOllama(env: AdviceOptions['env'], probe: AdviceOptions['probe']): Promise<ModelOption[]> {
+  // No answer means that Ollama does not run here, which is no error.
+  const models = await listOllamaModels(env, probe).catch(() => null);
   if (models === null) return [];
   const [name] = models;
-  if (name !== undefined) return [{ because: 'Ollama answers', command: run(`ollama/${name}`), model: `ollama/${name}` }];
-  return [{ because: 'Ollama answers', command: `ollama pull qwen3 && ${run(advised.ollama)}`, model: advised.ollama }];
+  if (name !== undefined) return [{ reason: 'Ollama is running', command: runCommand(`ollama/${name}`), model: `ollama/${name}` }];
+  return [
+    {
+      reason: 'Ollama is running',
+      command: `ollama pull qwen3 && ${runCommand(recommendedModels.ollama)}`,
+      model: recommendedModels.ollama,
+    },
+  ];
 }
 
-/** Rejects where nobody answers in time. A name goes into a command line, so only what needs no quoting counts. */
-async function ollamaModels(env: AdviceOptions['env'], probe: AdviceOptions['probe']): Promise<string[]> {
-  const address = ollamaAddress(isSet(env, 'OLLAMA_HOST') ? env.OLLAMA_HOST : undefined);
+/** Rejects if Ollama does not answer in time. Names end up in a command line, so those that need quoting are left out. */
+async function listOllamaModels(env: AdviceOptions['env'], probe: AdviceOptions['probe']): Promise<string[]> {
+  const address = ollamaBaseUrl(isSet(env, 'OLLAMA_HOST') ? env.OLLAMA_HOST : undefined);
   const signal = AbortSignal.timeout(probeMs);
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
-  const asked = probe(`${address}/api/tags`, { signal, redirect: 'error' }).then(async (response) => {
-    if (!response.ok || Number(response.headers.get('content-length') ?? 0) > maxAnswerBytes) throw new Error('this is no Ollama');
+  const answer = probe(`${address}/api/tags`, { signal, redirect: 'error' }).then(async (response) => {
+    if (!response.ok || Number(response.headers.get('content-length') ?? 0) > maxAnswerBytes) throw new Error('not an Ollama server');
     return (await response.json()) as { models: { name: string }[] };
   });
-  const { models } = await Promise.race([asked, late]);
+  const { models } = await Promise.race([answer, timeout]);
   return models.map(({ name }) => name).filter((name) => /^[\w.:/-]{1,100}$/.test(name) && !/embed/.test(name));
 }

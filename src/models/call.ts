@@ -1,20 +1,20 @@
-// One call of a model: streams, watches for silence, and collects the answer. It never rejects; trying again is the caller's.
+// Makes one streaming model call: watches for silence and collects the answer. It never rejects, and it never retries: the caller does.
 //
-// M1. Only a whole tool call of a finished answer counts; a half-streamed one is never seen by anybody.
-// M2. Silence is measured in events of the model, not in bytes: pings do not count.
-// M3. The call ends when its signal fires, whether the model listens to it or not.
-// M4. An answer is over with its `finish`: what comes after it adds nothing, and what goes wrong after it takes nothing away.
+// M1. Only complete tool calls of a finished answer leave this file.
+// M2. Silence is measured in model events, not in bytes: pings do not count.
+// M3. The call ends when its signal fires, even if the model ignores the signal.
+// M4. `finish` ends an answer: later parts are ignored, and later errors do not spoil it.
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ModelAnswer, ModelCall, ModelCaller, ModelCallResult, ModelFailure } from '../ports/model.ts';
-import { classify, failure } from './failure.ts';
+import { createFailure, errorToFailure } from './failure.ts';
 import { openStream } from './providers/guard.ts';
 
-/** More than this many tool calls of one answer are dropped, and the model is told. */
+/** Further tool calls of one answer are dropped, and the model is informed. */
 export const maxCallsPerAnswer = 64;
-/** An answer larger than this is a failure: nothing that a model says in earnest is. */
+/** Larger answers are failures. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
 export function createModelCaller(clock: Clock): ModelCaller {
@@ -32,31 +32,31 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
   let guardError = (thrown: unknown) => thrown;
   try {
     const opened = await untilAborted(openStream(call.model, { ...call.options, abortSignal: stop.signal }), stop.signal);
-    guardError = opened.error;
+    guardError = opened.guardError;
     await opened.read((raw) => {
-      const part = opened.part(raw);
+      const part = opened.guardPart(raw);
       watchdog.event(part);
       collector.take(part);
     });
     streaming = false;
     const answer = collector.answer();
     if (answer) return { ok: true, answer };
-    throw stop.signal.aborted ? stop.signal.reason : failure('provider', 'the answer broke off before its end', true);
+    throw stop.signal.aborted ? stop.signal.reason : createFailure('provider', 'the answer broke off before its end', true);
   } catch (thrown) {
     const answer = collector.answer();
     if (answer) return { ok: true, answer };
     const aborted = call.signal.aborted;
-    const told = isFailure(thrown) ? thrown : classify(guardError(thrown), (date) => dateToDelay(date, clock.now()));
-    return { ok: false, failure: told, text: collector.text(), usage: collector.usage(), aborted };
+    const failed = isFailure(thrown) ? thrown : errorToFailure(guardError(thrown), (date) => dateToDelay(date, clock.now()));
+    return { ok: false, failure: failed, text: collector.text(), usage: collector.usage(), aborted };
   } finally {
     watchdog.end();
     call.signal.removeEventListener('abort', onAbort);
-    if (streaming && !stop.signal.aborted) stop.abort(over); // lets go of a model that has not come to its end
+    if (streaming && !stop.signal.aborted) stop.abort(callEnded); // releases a model that is still streaming
   }
 }
 
-/** Given as a reason, because making the default one costs a stack trace. */
-const over = { reason: 'the call is over' };
+/** An explicit reason, because the default one costs a stack trace. */
+const callEnded = { reason: 'the call is over' };
 
 function isFailure(value: unknown): value is ModelFailure {
   return typeof value === 'object' && value !== null && 'limited' in value && 'error' in value;
@@ -67,7 +67,7 @@ function dateToDelay(date: string, now: number): number | null {
   return Number.isFinite(at) ? Math.max(0, at - now) : null;
 }
 
-/** The promise, or the reason of the signal as soon as it fires. */
+/** Settles like the promise, but rejects with the signal's reason as soon as that fires. */
 function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -77,26 +77,26 @@ function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<
   });
 }
 
-const silent = new Set<LanguageModelV4StreamPart['type']>(['stream-start', 'ping', 'raw']);
+const uncountedParts = new Set<LanguageModelV4StreamPart['type']>(['stream-start', 'ping', 'raw']);
 
-/** Aborts the call when no event comes for too long. One timer that looks again, rather than one per event. */
+/** Aborts the call after too long a silence. One timer is re-armed, instead of one per event. */
 function watchSilence(call: ModelCall, stop: AbortController, clock: Clock) {
   let last = clock.monotonic();
   let limit = call.firstByteMs;
-  let begun = false;
+  let hasBegun = false;
   let cancel = arm();
   function arm(): () => void {
     return clock.at(last + limit, () => {
       if (clock.monotonic() < last + limit) cancel = arm();
-      else stop.abort(failure('provider_timeout', `the provider sent nothing for ${limit} ms`, true));
+      else stop.abort(createFailure('provider_timeout', `the provider sent nothing for ${limit} ms`, true));
     });
   }
   return {
     event(part: LanguageModelV4StreamPart): void {
-      if (silent.has(part.type)) return;
+      if (uncountedParts.has(part.type)) return;
       last = clock.monotonic();
-      if (begun) return;
-      begun = true;
+      if (hasBegun) return;
+      hasBegun = true;
       call.onFirst();
       limit = call.idleMs;
       cancel();
@@ -109,15 +109,15 @@ function watchSilence(call: ModelCall, stop: AbortController, clock: Clock) {
 function createCollector(call: ModelCall) {
   const open = new Map<string, Extract<ContentPart, { type: 'text' | 'reasoning' }>>();
   const content: ContentPart[] = [];
-  /** How much of a call's input came in pieces: it is not counted again when the whole comes. */
+  /** Characters of a call's input that were streamed: they are not counted again with the complete call. */
   const streamed = new Map<string, number>();
   let finish: { reason: ModelAnswer['finish']; usage: LanguageModelV4Usage } | null = null;
   let calls = 0;
   let bytes = 0;
 
-  function grow(more: number): void {
+  function addBytes(more: number): void {
     bytes += more;
-    if (bytes > maxAnswerBytes) throw failure('provider', `the answer is larger than ${maxAnswerBytes} bytes`, false);
+    if (bytes > maxAnswerBytes) throw createFailure('provider', `the answer is larger than ${maxAnswerBytes} bytes`, false);
   }
   function begin(id: string, type: 'text' | 'reasoning', meta: unknown): void {
     const part = withMeta({ text: '', type }, meta);
@@ -128,7 +128,7 @@ function createCollector(call: ModelCall) {
     const key = `${type} ${id}`;
     if (!open.has(key)) begin(id, type, undefined);
     const target = open.get(key) as Extract<ContentPart, { type: 'text' | 'reasoning' }>;
-    grow(part.delta.length);
+    addBytes(part.delta.length);
     target.text += part.delta;
     if (part.providerMetadata) target.meta = part.providerMetadata as JsonObject;
     if (part.delta !== '') call.onDelta(type, part.delta);
@@ -153,12 +153,12 @@ function createCollector(call: ModelCall) {
         break;
       case 'tool-input-delta':
         streamed.set(part.id, (streamed.get(part.id) ?? 0) + part.delta.length);
-        grow(part.delta.length);
+        addBytes(part.delta.length);
         break;
       case 'tool-call':
         if (part.providerExecuted) break;
-        grow(Math.max(0, part.input.length - (streamed.get(part.toolCallId) ?? 0)));
-        if (++calls <= maxCallsPerAnswer) content.push(toolCall(part));
+        addBytes(Math.max(0, part.input.length - (streamed.get(part.toolCallId) ?? 0)));
+        if (++calls <= maxCallsPerAnswer) content.push(toToolCallPart(part));
         break;
       case 'finish':
         finish = { reason: part.finishReason.unified, usage: part.usage };
@@ -173,38 +173,38 @@ function createCollector(call: ModelCall) {
       if (!finish) add(part);
     },
     text: () => content.flatMap((part) => (part.type === 'text' ? [part.text.toWellFormed()] : [])).join(''),
-    /** A call that broke off after something had come is not free: what it took is estimated. */
-    usage: () => (finish || bytes > 0 ? usageOf(finish?.usage, call.requestBytes, bytes) : null),
+    /** Estimated for a call that broke off after some output: it is not free. */
+    usage: () => (finish || bytes > 0 ? toUsage(finish?.usage, call.requestBytes, bytes) : null),
     answer(): ModelAnswer | null {
       if (!finish || finish.reason === 'error' || finish.reason === 'interrupted') return null;
       for (const part of content) if (part.type !== 'tool-call') part.text = part.text.toWellFormed();
-      // An empty text may still carry a signature that the provider wants back.
+      // An empty text may carry a signature that the provider expects back.
       const kept = content.filter((part) => part.type !== 'text' || part.text !== '' || part.meta !== undefined);
-      // The limit on the answer may have come before the arguments did: such a call looks whole and is not (M1).
-      if (finish.reason === 'length' && isWithoutArguments(kept.at(-1))) kept.pop();
+      // The output limit may have cut the arguments off: such a call looks complete, but is not (M1).
+      if (finish.reason === 'length' && hasNoArguments(kept.at(-1))) kept.pop();
       return {
         content: kept,
         finish: finish.reason,
-        usage: usageOf(finish.usage, call.requestBytes, bytes),
+        usage: toUsage(finish.usage, call.requestBytes, bytes),
         dropped: Math.max(0, calls - maxCallsPerAnswer),
       };
     },
   };
 }
 
-function isWithoutArguments(part: ContentPart | undefined): boolean {
+function hasNoArguments(part: ContentPart | undefined): boolean {
   return part?.type === 'tool-call' && /^\s*(\{\s*\})?\s*$/.test(part.input);
 }
 
-function toolCall({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall): ContentPart {
+function toToolCallPart({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall): ContentPart {
   const [callId, tool] = [toolCallId.toWellFormed(), toolName.toWellFormed()];
   return withMeta({ callId, input: wellFormedJson(input), tool, type: 'tool-call' as const }, providerMetadata);
 }
 
-// Escapes in JSON text, a pair of surrogates being one. The group is half a pair.
+// Escapes in JSON text, a surrogate pair counting as one. The group matches half a pair.
 const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)/g;
 
-/** Well-formed also once it is parsed: half a character may stand in it as an escape. */
+/** Well-formed after parsing, too: half a surrogate pair may be written as an escape. */
 function wellFormedJson(text: string): string {
   const plain = text.toWellFormed();
   return /\\u[dD]/.test(plain) ? plain.replace(escapes, (whole, half) => (half === undefined ? whole : '\\ufffd')) : plain;
@@ -214,19 +214,19 @@ function withMeta<T extends ContentPart>(part: T, meta: unknown): T {
   return meta === undefined ? part : { ...part, meta: meta as JsonObject };
 }
 
-/** Token counts; whatever is missing, negative or no number is estimated at a third of the bytes. */
-export function usageOf(usage: LanguageModelV4Usage | undefined, inputBytes: number, outputBytes: number): Usage {
-  const input = count(usage?.inputTokens?.total);
-  const output = count(usage?.outputTokens?.total);
+/** Missing, negative or non-numeric counts are estimated as one token for three bytes. */
+export function toUsage(usage: LanguageModelV4Usage | undefined, inputBytes: number, outputBytes: number): Usage {
+  const input = toCount(usage?.inputTokens?.total);
+  const output = toCount(usage?.outputTokens?.total);
   return {
-    cached: count(usage?.inputTokens?.cacheRead) ?? 0,
+    cached: toCount(usage?.inputTokens?.cacheRead) ?? 0,
     estimated: input === null || output === null,
     input: input ?? Math.ceil(inputBytes / 3),
     output: output ?? Math.ceil(outputBytes / 3),
-    reasoning: count(usage?.outputTokens?.reasoning) ?? 0,
+    reasoning: toCount(usage?.outputTokens?.reasoning) ?? 0,
   };
 }
 
-function count(value: unknown): number | null {
+function toCount(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.round(value) : null;
 }

@@ -1,27 +1,32 @@
+// Models by name, whatever provides them: network providers (providers.ts), scripts (script.ts) or rules (offline.ts). This folder contains
+// everything that knows how to reach a model, and call.ts, which makes a call. Retries, budgets and queues belong to the kernel.
 import { RetinueError } from '../contract/error.ts';
 import type { ModelHandle, ModelRequester, Models } from '../ports/model.ts';
 
-/** Finds the model of one provider: `rest` is its name without the provider's. */
-export type Provider = (rest: string, user: ModelRequester) => Promise<ModelHandle>;
+/** Finds a model of one provider. `rest` is the model name without the provider. */
+export type Provider = (rest: string, run: ModelRequester) => Promise<ModelHandle>;
 
-/** Models by name: what stands before the first `/` chooses the provider. */
+/** The part of a name before the first `/` selects the provider. */
 export function createModels({ providers }: { providers: Record<string, Provider> }): Models {
   return {
-    async resolve(name, user) {
+    async resolve(name, run) {
       const [, kind = name, rest = ''] = /^([^/]+)\/(.+)$/.exec(name) ?? [];
       const provider = Object.hasOwn(providers, kind) ? providers[kind] : undefined;
-      if (provider !== undefined && rest !== '') return provider(rest, user);
+      if (provider !== undefined && rest !== '') return provider(rest, run);
       const known = Object.keys(providers).map((provider) => `${provider}/…`);
-      const fault = provider === undefined ? `there is no provider ${JSON.stringify(kind)}` : 'it names no model';
-      const guess = guesses.find(([pattern, kind]) => pattern.test(name) && Object.hasOwn(providers, kind));
+      const problem = provider === undefined ? `there is no provider ${JSON.stringify(kind)}` : 'the name of the model is missing';
+      const guess = providerGuesses.find(([pattern, kind]) => pattern.test(name) && Object.hasOwn(providers, kind));
       if (guess) throw new RetinueError('unknown_model', `unknown model ${JSON.stringify(name)}: did you mean ${guess[1]}/${name}?`);
-      throw new RetinueError('unknown_model', `unknown model ${JSON.stringify(name)}: ${fault}; there are ${known.join(', ') || 'none'}`);
+      throw new RetinueError(
+        'unknown_model',
+        `unknown model ${JSON.stringify(name)}: ${problem} (available: ${known.join(', ') || 'none'})`,
+      );
     },
   };
 }
 
-/** Names that are often given without their provider. */
-const guesses: [RegExp, string][] = [
+/** Model names that are often written without their provider. */
+const providerGuesses: [RegExp, string][] = [
   [/^claude-[\w.-]+$/, 'anthropic'],
   [/^(gpt-|o\d)[\w.-]*$/, 'openai'],
   [/^gemini-[\w.-]+$/, 'google'],

@@ -1,7 +1,8 @@
+// Prices that the user or a script sets. known.ts looks up the prices of everything else.
 import type { Usage } from '../contract/content.ts';
 import type { Models } from '../ports/model.ts';
 
-/** USD for a million tokens. Cached input costs as other input where nothing is said of it, and reasoning as other output. */
+/** USD per million tokens. Without `cached` and `reasoning`, those tokens cost as much as other input and output. */
 export interface Price {
   input: number;
   output: number;
@@ -9,22 +10,22 @@ export interface Price {
   reasoning?: number | undefined;
 }
 
-export function priceOf(price: Price): (usage: Usage) => number {
+export function createPriceFunction(price: Price): (usage: Usage) => number {
   return (usage) => {
-    const fresh = Math.max(0, usage.input - usage.cached);
-    const said = Math.max(0, usage.output - usage.reasoning);
-    const input = fresh * price.input + usage.cached * (price.cached ?? price.input);
-    return (input + said * price.output + usage.reasoning * (price.reasoning ?? price.output)) / 1_000_000;
+    const uncached = Math.max(0, usage.input - usage.cached);
+    const text = Math.max(0, usage.output - usage.reasoning);
+    const input = uncached * price.input + usage.cached * (price.cached ?? price.input);
+    return (input + text * price.output + usage.reasoning * (price.reasoning ?? price.output)) / 1_000_000;
   };
 }
 
-/** Prices set by hand hold before any that a model brings along. */
+/** Prices by model id; they replace the ones that the models have themselves. */
 export function withPrices(models: Models, prices: Record<string, Price>): Models {
   return {
-    async resolve(name, user) {
-      const handle = await models.resolve(name, user);
-      const own = Object.hasOwn(prices, handle.id) ? prices[handle.id] : undefined;
-      return own ? { ...handle, price: priceOf(own) } : handle;
+    async resolve(name, run) {
+      const handle = await models.resolve(name, run);
+      const price = Object.hasOwn(prices, handle.id) ? prices[handle.id] : undefined;
+      return price ? { ...handle, price: createPriceFunction(price) } : handle;
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Agent } from '../../src/contract/agent.ts';
 const made = (name: string, source: string): Agent => ({ name, description: 'd', prompt: 'p', source });
 
 describe('the built-in agents', () => {
-  test('are five, and each may use what it is for', () => {
+  test('are five, each with the tools it needs', () => {
     const tools = Object.fromEntries(
       createCatalog(builtInAgents)
         .list()
@@ -21,7 +21,7 @@ describe('the built-in agents', () => {
     });
   });
 
-  test.each(builtInAgents)('$name has a one-line description and a prompt of its own', ({ description, prompt }) => {
+  test.each(builtInAgents)('$name has a one-line description and its own prompt', ({ description, prompt }) => {
     expect(description).toMatch(/^[^\n]{40,200}\.$/);
     expect(prompt.split('\n').length).toBeGreaterThanOrEqual(5);
     expect(prompt.split('\n').length).toBeLessThanOrEqual(15);
@@ -29,7 +29,7 @@ describe('the built-in agents', () => {
 });
 
 describe('createCatalog', () => {
-  test('finds by name and keeps the order', () => {
+  test('finds agents by name and keeps their order', () => {
     const catalog = createCatalog([made('b', 'x'), made('a', 'x'), made('team/a', 'x')]);
     expect(catalog.get('a')?.name).toBe('a');
     expect(catalog.get('c')).toBeNull();
@@ -37,13 +37,13 @@ describe('createCatalog', () => {
     expect(catalog.list().map((agent) => agent.name)).toEqual(['b', 'a', 'team/a']);
   });
 
-  test('a name that is taken: both sources are named', () => {
+  test('a duplicate name: the error names both sources', () => {
     expect(() => createCatalog([made('a', 'built-in'), made('a', '.retinue/agents/a.md')])).toThrow(
       expect.objectContaining({ code: 'invalid_config', message: 'the agent a is defined twice: in built-in and in .retinue/agents/a.md' }),
     );
   });
 
-  test('a malformed definition: its source is named', () => {
+  test('a malformed definition: the error names its source', () => {
     expect(() => createCatalog([made('Bad Name', 'agents.md')])).toThrow(
       expect.objectContaining({ code: 'invalid_config', message: expect.stringContaining('Bad Name (agents.md)') }),
     );

@@ -22,7 +22,7 @@ describe('an agent file', () => {
     expect(createCatalog(agents).get('code-reviewer')?.tools).toBeUndefined();
   });
 
-  test('has all our keys', () => {
+  test('supports all keys', () => {
     const agent = agentOf(
       [
         'tools: [Read, Bash]',
@@ -46,20 +46,20 @@ describe('an agent file', () => {
     });
   });
 
-  test('without front matter is no agent, and says so', () => {
+  test('without front matter is ignored with a warning', () => {
     const { agents, refused, warnings } = load({ path: 'README.md', text: '# Our agents\n' });
     expect([agents, refused]).toEqual([[], []]);
-    expect(warnings).toEqual([{ source: 'README.md', message: 'no front matter, so it is not taken for an agent' }]);
+    expect(warnings).toEqual([{ source: 'README.md', message: 'it has no front matter, so it is ignored' }]);
   });
 
-  test('takes a description as people write it', () => {
+  test('accepts an unquoted description with colons', () => {
     const { agents } = one('name: a\ndescription: Use this. Examples:\\n\\n<example>Context: "x": y # z</example>');
     expect(agents[0]?.description).toBe('Use this. Examples: <example>Context: "x": y # z</example>');
     expect(agentOf(`color: "${'x'.repeat(10)}"`).description).toBe('d');
     expect(one(`name: a\ndescription: ${'word '.repeat(500)}`).agents[0]?.description).toHaveLength(1_000);
   });
 
-  test('the same name twice names both files, and neither counts', () => {
+  test('the same name twice: the error names both files, and neither is used', () => {
     const text = '---\nname: a\ndescription: d\n---\nx';
     const { agents, refused } = load({ path: '.retinue/agents/a.md', text }, { path: '.claude/agents/b.md', text });
     expect(agents).toEqual([]);
@@ -111,7 +111,7 @@ describe('tools', () => {
     if (written.startsWith('tools')) expect(agent.tools).toContain('bash');
   });
 
-  test('what is disallowed stays so', () => {
+  test('disallowed tools', () => {
     expect(agentOf('disallowedTools: Write, Edit').disallowedTools).toEqual(['write', 'edit']);
     expect(agentOf('disallowedTools: [Task]').disallowedTools).toEqual(noDelegation);
     expect(agentOf('disallowedTools: ["*"]').disallowedTools).toEqual(['*']);
@@ -135,9 +135,9 @@ describe('the model', () => {
   });
 });
 
-describe('an error says where, what and why', () => {
+describe('an error says where and why', () => {
   const table: [lines: string, said: string | RegExp][] = [
-    ['hooks: {}', 'a.md:4: `hooks` is refused: an agent may run no commands of its own outside its tools'],
+    ['hooks: {}', 'a.md:4: `hooks` is refused: an agent cannot run commands outside its tools'],
     ['mcpServers: 3', '`mcpServers` must be a list of names'],
     ['mcpServers: [[x]]', '`mcpServers` must be a list of names'],
     ['mcpServers: [GitHub]', '`mcpServers`: `GitHub` must be the name of a server'],
@@ -153,9 +153,9 @@ describe('an error says where, what and why', () => {
     ['mcpServers: [{ x: { command: a, timeout: 0 } }]', '`mcpServers.x.timeout` must be a number of seconds above 0'],
     ['env: { A: b }', '`env` is refused'],
     ['isolation: worktree', '`isolation` is refused'],
-    ['allowedTools: Read', '`allowedTools` is refused: write `tools`'],
-    ['allowed-tools: Read', 'write `tools`'],
-    ['permissions: { allow: [] }', 'write `rules`'],
+    ['allowedTools: Read', '`allowedTools` is refused: use `tools`'],
+    ['allowed-tools: Read', 'use `tools`'],
+    ['permissions: { allow: [] }', 'use `rules`'],
     ['permissionMode: bypassPermissions', '`permissionMode: bypassPermissions` is refused: an agent can only narrow rights'],
     ['permissionMode: acceptEdits', 'is refused'],
     ['permissionMode: [plan]', 'is refused'],
@@ -171,25 +171,25 @@ describe('an error says where, what and why', () => {
     ['dissallowedtools: x', 'did you mean `disallowedTools`?'],
     ['mode: yolo', '`mode`'],
     ['api-key: x', '`api-key`'],
-    ['<<: { tools: [] }', '`<<` is refused: keys are not merged'],
-    ['color: red\ntools:', 'a.md:5: `tools` must be names, as `Read, Grep` or as a list; `[]` means none'],
-    ['tools: 3', '`tools` must be names'],
-    ['tools: [1]', '`tools` must be names'],
-    ['tools: Read(src/**)', '`tools`: `Read(src/**)` is refused: only Bash takes a pattern here'],
-    ['tools: Agent(worker)', 'which agents may be delegated to cannot be limited'],
-    ['tools: Read Write', '`tools`: `Read Write` is no tool'],
-    ['color: red\ndisallowedTools: Bsah', 'a.md:5: `disallowedTools`: no tool has the name `Bsah`; did you mean `bash`?'],
+    ['<<: { tools: [] }', '`<<` is refused: merging is not supported'],
+    ['color: red\ntools:', 'a.md:5: `tools` must be a list of names, such as `Read, Grep`; `[]` means none'],
+    ['tools: 3', '`tools` must be a list of names'],
+    ['tools: [1]', '`tools` must be a list of names'],
+    ['tools: Read(src/**)', '`tools`: `Read(src/**)` is refused: only Bash accepts a pattern here'],
+    ['tools: Agent(worker)', 'delegation cannot be limited to some agents'],
+    ['tools: Read Write', '`tools`: `Read Write` is not a tool name'],
+    ['color: red\ndisallowedTools: Bsah', 'a.md:5: `disallowedTools`: there is no tool `Bsah`; did you mean `bash`?'],
     ['model: 3', '`model` must be `provider/model`'],
     ['model: []', '`model` must be'],
-    ['maxTurns: 0', '`maxTurns` is wrong'],
-    ['maxTurns: 501', '`maxTurns` is wrong'],
-    ['maxTurns: many', '`maxTurns` is wrong'],
-    ['timeout: 0', '`timeout` must be a time such as `90s`'],
-    ['timeout: soon', '`timeout` must be a time'],
-    ['timeout: 2147483648ms', '`timeout` must be a time'],
+    ['maxTurns: 0', '`maxTurns` is invalid'],
+    ['maxTurns: 501', '`maxTurns` is invalid'],
+    ['maxTurns: many', '`maxTurns` is invalid'],
+    ['timeout: 0', '`timeout` must be a duration such as `90s`'],
+    ['timeout: soon', '`timeout` must be a duration'],
+    ['timeout: 2147483648ms', '`timeout` must be a duration'],
     ['limits: { maxTurn: 3 }', 'unknown key `limits.maxTurn`; did you mean `limits.maxTurns`?'],
-    ['limits: { maxCostUsd: -1 }', '`limits.maxCostUsd` is wrong'],
-    ['limits: 3', '`limits` is wrong'],
+    ['limits: { maxCostUsd: -1 }', '`limits.maxCostUsd` is invalid'],
+    ['limits: 3', '`limits` is invalid'],
     ['rules: deny bash', '`rules` must be a list'],
     ['rules: ["denny bash"]', /rule `denny bash`.*did you mean `deny`/],
     ['workspaceRules: 1', '`workspaceRules` must be true or false'],
@@ -206,24 +206,24 @@ describe('an error says where, what and why', () => {
 
   const names: [lines: string, said: string][] = [
     ['description: d', 'a.md:1: `name` is missing'],
-    ['name: Code Reviewer\ndescription: d', 'a.md:2: `name` must be of lower-case letters, digits, - and _; write `code-reviewer`'],
-    ['name: ""\ndescription: d', '`name` must be a text'],
-    ['name: dex/explorer\ndescription: d', 'names that begin with dex/ belong to the dialect'],
-    ['name: a\ndescription: []', '`description` must be a text'],
+    ['name: Code Reviewer\ndescription: d', 'a.md:2: `name` may contain only lower-case letters, digits, - and _; write `code-reviewer`'],
+    ['name: ""\ndescription: d', '`name` must be a non-empty text'],
+    ['name: dex/explorer\ndescription: d', 'names that begin with dex/ are reserved for the dialect dex'],
+    ['name: a\ndescription: []', '`description` must be a non-empty text'],
   ];
   test.each(names)('%j', (lines, said) => {
     expect(one(lines).refused[0]?.problems.join('\n')).toContain(said);
   });
 
-  test('all of a file at once, under the name it would have', () => {
+  test('reports all problems of a file at once, under the name it would have', () => {
     const { refused } = one('name: x\ndescription: d\nhooks: {}\ntools: 3', 'dir/y.md');
     expect(refused).toEqual([{ name: 'x', source: 'dir/y.md', problems: [expect.any(String), expect.any(String)] }]);
     expect(one('hooks: {}', 'dir/y.md').refused[0]?.name).toBe('y');
   });
 
-  test('a prompt that is missing', () => {
+  test('a missing prompt', () => {
     expect(load({ path: 'a.md', text: '---\nname: a\ndescription: d\n---\n \n' }).refused[0]?.problems).toEqual([
-      'a.md:1: there is no prompt: it stands below the front matter',
+      'a.md:1: there is no prompt; write it below the front matter',
     ]);
   });
 });
@@ -242,16 +242,16 @@ describe('a warning', () => {
     ['memory: project', '`memory` has no effect'],
     ['background: true', '`background` has no effect'],
     ['effort: high', '`effort` has no effect'],
-    ['tools: [Raed]', '`tools`: no tool has the name `Raed`; did you mean `read`?'],
-    ['tools: [NotebookEdit]', '`tools`: there is no NotebookEdit here'],
-    ['disallowedTools: [searchDocs]', '`disallowedTools`: no tool has the name `searchDocs`'],
+    ['tools: [Raed]', '`tools`: there is no tool `Raed`; did you mean `read`?'],
+    ['tools: [NotebookEdit]', '`tools`: Retinue has no tool NotebookEdit'],
+    ['disallowedTools: [searchDocs]', '`disallowedTools`: there is no tool `searchDocs`'],
   ];
   test.each(table)('%s', (lines, said) => {
     expect(problemsOf(lines)).toEqual([]);
     expect(warningsOf(lines).join('\n')).toContain(said);
   });
 
-  test('where the description is missing', () => {
+  test('for a missing description', () => {
     expect(one('name: a').warnings[0]?.message).toContain('`description` is missing');
     expect(one('name: a').agents[0]?.description).toBe('');
   });

@@ -1,13 +1,12 @@
-import { type AgentFile, type LoadedAgents, loadAgents, type Reading } from '../../src/agents/files.ts';
-import { durationMs } from '../../src/cli/values.ts';
+import { type AgentFile, type LoadedAgents, loadAgents, type ParserDeps } from '../../src/agents/files.ts';
+import { parseDuration } from '../../src/cli/args/flag-values.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import { parseRule } from '../../src/rules/policy.ts';
-import { nearestName } from '../../src/text/suggest.ts';
 
-export const reading: Reading = { nearest: nearestName, checkRule: parseRule, durationMs };
+const deps: ParserDeps = { checkRule: parseRule, durationMs: parseDuration };
 
 export function load(...files: AgentFile[]): LoadedAgents {
-  return loadAgents(files, reading);
+  return loadAgents(files, deps);
 }
 
 /** One file with these lines as its front matter. */

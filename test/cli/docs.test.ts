@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { keys } from '../../src/agents/keys.ts';
-import { ground, json } from '../../src/cli/command.ts';
+import { agentKeys } from '../../src/agents/keys.ts';
+import { commonFlags, jsonFlag } from '../../src/cli/command.ts';
 import { commands } from '../../src/cli/commands.ts';
+import { keysAt } from '../../src/config/schema.ts';
 import { defaultLimits } from '../../src/contract/limits.ts';
-import { keysAt } from '../../src/main/config/schema.ts';
 
 const page = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
-const common = [...ground, json].map((flag) => flag.name);
+const common = [...commonFlags, jsonFlag].map((flag) => flag.name);
 
 describe('docs/command-line.md', () => {
   const text = page('command-line.md');
@@ -35,5 +35,5 @@ it('docs/configuration.md has every key, and the limits with their defaults', ()
 
 it('docs/agents.md has every key', () => {
   const text = page('agents.md');
-  expect(keys.filter((key) => !text.includes(`| \`${key}\` |`))).toEqual([]);
+  expect(agentKeys.filter((key) => !text.includes(`| \`${key}\` |`))).toEqual([]);
 });

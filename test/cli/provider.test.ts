@@ -80,6 +80,6 @@ describe('a run with a provider', () => {
     writeFileSync(join(place.folder, 'main.py'), 'import os\n# TODO: more\n');
     const run = await place.run('run', 'survey');
     expect(run.code).toBe(0);
-    expect(run.out).toMatch(/Python[\s\S]*not by a language model/);
+    expect(run.out).toMatch(/Python[\s\S]*not a language model/);
   });
 });

@@ -1,4 +1,4 @@
-// Every example is a program that runs as it stands, against the package as it is built.
+// Every example runs unchanged against the built package.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -17,11 +17,11 @@ const printed: Record<string, string> = {
 };
 
 describe('the examples of the library', () => {
-  it('are all here', () => {
+  it('are all listed here', () => {
     expect(readdirSync(folder).sort()).toEqual(Object.keys(printed).sort());
   });
 
-  it.each(['README.md', 'docs/library.md'])('are where the programs of %s come from, word for word', (page) => {
+  it.each(['README.md', 'docs/library.md'])('contain the programs of %s word for word', (page) => {
     const root = resolve(folder, '../..');
     const programs = readdirSync(folder).map((name) => readFileSync(resolve(folder, name), 'utf8'));
     const blocks = [...readFileSync(resolve(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code as string);
@@ -33,11 +33,11 @@ describe('the examples of the library', () => {
       ).toBe(true);
   });
 
-  it('compile against the types that the package ships', async () => {
+  it('compile against the published types', async () => {
     await promisify(execFile)('npx', ['tsc', '--noEmit', '-p', resolve(folder, '../tsconfig.json')], { cwd: resolve(folder, '../..') });
   }, 60_000);
 
-  it.each(Object.entries(printed))('%s prints what it says', async (name, expected) => {
+  it.each(Object.entries(printed))('%s prints the expected text', async (name, expected) => {
     const { stdout } = await promisify(execFile)(process.execPath, [resolve(folder, name)], { cwd: folder });
     expect(stdout).toBe(expected);
   });

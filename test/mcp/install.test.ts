@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { mcpClients } from '../../src/cli/io.ts';
+import { mcpClients } from '../../src/config/mcp-install/clients.ts';
 import { createPlace, type Place } from '../cli/support-process.ts';
 import { bin } from './support.ts';
 
@@ -163,17 +163,17 @@ describe('a file that is there', () => {
   });
 
   const broken: [what: string, client: keyof typeof files, text: string, why: RegExp][] = [
-    ['is not JSON', 'cursor', '{"mcpServers": {', /line 1 of it is not JSON/],
-    ['is no object', 'cursor', '[]', /no JSON object/],
-    ['has something else in the place', 'cursor', '{"mcpServers": []}', /`mcpServers` in it is no object/],
-    ['has something else as our entry', 'cursor', '{"mcpServers": {"retinue": "x"}}', /`mcpServers.retinue` in it is no object/],
+    ['is not JSON', 'cursor', '{"mcpServers": {', /line 1 is not JSON/],
+    ['is no object', 'cursor', '[]', /not a JSON object/],
+    ['has something else in the place', 'cursor', '{"mcpServers": []}', /`mcpServers` is not an object/],
+    ['has something else as our entry', 'cursor', '{"mcpServers": {"retinue": "x"}}', /`mcpServers.retinue` is not an object/],
     ['has a key twice', 'cursor', '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}', /without changing something else/],
     ['is not UTF-8', 'cursor', 'latin', /not UTF-8/],
-    ['has a string without an end', 'codex', 'a = "x\n', /line 1 of it is not understood/],
-    ['has the server inline', 'codex', 'mcp_servers = { retinue = { command = "x" } }\n', /in a form that is not changed/],
-    ['has the server in a list', 'codex', '[[mcp_servers.retinue]]\ncommand = "x"\n', /`\[\[mcp_servers\.retinue\]\]`, a list of tables/],
-    ['has servers in a list', 'codex', '[[mcp_servers]]\nname = "x"\n', /`\[\[mcp_servers\]\]`, a list of tables/],
-    ['has the server with dots', 'codex', 'mcp_servers.retinue.command = "x"\n', /in a form that is not changed/],
+    ['has a string without an end', 'codex', 'a = "x\n', /line 1 is not valid TOML/],
+    ['has the server inline', 'codex', 'mcp_servers = { retinue = { command = "x" } }\n', /in a form that cannot be edited/],
+    ['has the server in a list', 'codex', '[[mcp_servers.retinue]]\ncommand = "x"\n', /`mcp_servers\.retinue` must be one table/],
+    ['has servers in a list', 'codex', '[[mcp_servers]]\nname = "x"\n', /`mcp_servers` must be one table/],
+    ['has the server with dots', 'codex', 'mcp_servers.retinue.command = "x"\n', /in a form that cannot be edited/],
   ];
   it.each(broken)('that %s (%#) is left alone', async (_, client, text, why) => {
     using at = place();
@@ -258,9 +258,9 @@ describe('TOML', () => {
     const args = server.args.map((each) => JSON.stringify(each)).join(', ');
     expect(readFileSync(file, 'utf8')).toBe(
       [
-        '[mcp_servers.retinue]',
+        '[mcp_servers.retinue] # mine',
         `command = ${JSON.stringify(server.command)}`,
-        `args = [${args}] # mine`,
+        `args = [${args}]`,
         'enabled = true',
         '',
         '# about the next one',

@@ -1,9 +1,9 @@
-// Models of the AI SDK's older interfaces, as the library may be given them.
+// Model objects of the AI SDK's older interfaces.
 import type { LanguageModelV2, LanguageModelV2StreamPart, LanguageModelV3StreamPart, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import { describe, expect, test } from 'vitest';
 import { adaptModel } from '../../src/models/adapt.ts';
-import { givenModel } from '../../src/models/given.ts';
+import { modelObjectToHandle } from '../../src/models/model-object.ts';
 import { createWorld } from '../support/world.ts';
 import { answer, ask, callsOf, textOf } from './providers-support.ts';
 
@@ -54,12 +54,12 @@ const v3 = (finishReason: { unified: 'other' | 'tool-calls'; raw: string | undef
   return new MockLanguageModelV3({ doStream: async () => streamOf([...(content as LanguageModelV3StreamPart[]), finish]) });
 };
 
-const handleOf = async (model: unknown) => ({ ...(await givenModel(model)), maxOutputTokens: 100 });
+const handleOf = async (model: unknown) => ({ ...(await modelObjectToHandle(model)), maxOutputTokens: 100 });
 
 test.each([
   ['V2', () => new MockLanguageModelV2()],
   ['V3', () => v3({ unified: 'tool-calls', raw: 'tool_use' })],
-])('a %s model answers as any other', async (_, make) => {
+])('a %s model answers like any other', async (_, make) => {
   const said = await answer(await handleOf(make()));
   expect(textOf(said.content)).toBe('I look.');
   expect(callsOf(said.content)).toEqual([{ tool: 'look', input: { path: 'a' }, id: 'c' }]);
@@ -67,12 +67,12 @@ test.each([
   expect(said).toMatchObject({ finish: 'tool-calls', usage: { input: 11, output: 5, cached: 4, reasoning: 2, estimated: false } });
 });
 
-test('a V4 model is taken as it is', () => {
+test('a V4 model is used unchanged', () => {
   const model = new MockLanguageModelV4();
   expect(adaptModel(model)).toBe(model);
 });
 
-test('not streamed: finish, usage and files in the newer form', async () => {
+test('not streamed: finish, usage and files are converted', async () => {
   const result = await adaptModel(new MockLanguageModelV2()).doGenerate({ prompt: [] });
   expect(result).toMatchObject({
     content: [
@@ -84,7 +84,7 @@ test('not streamed: finish, usage and files in the newer form', async () => {
   });
 });
 
-describe('a stream that broke off, which older interfaces do not tell', () => {
+describe('a stream that broke off, which older interfaces do not report', () => {
   const none = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };
   test.each([
     ['V2 without reason and usage', new MockLanguageModelV2({ finishReason: 'unknown', usage: none }), false],
@@ -100,7 +100,7 @@ describe('a stream that broke off, which older interfaces do not tell', () => {
   });
 });
 
-test('what a model is asked, in the words of its interface', async () => {
+test('the request is converted to the interface of the model', async () => {
   const prompt: LanguageModelV4Prompt = [
     { role: 'system', content: 'rules' },
     {
@@ -186,11 +186,11 @@ test.each([
   ['an object', { provider: 'x' }],
   ['a model of an interface to come', { specificationVersion: 'v9', modelId: 'x', doStream: () => {} }],
   ['a model of the first interface', { modelId: 'x', doStream: () => {} }],
-])('%s is no model', (_, given) => {
+])('rejects %s', (_, given) => {
   expect(() => adaptModel(given)).toThrow(expect.objectContaining({ code: 'unknown_model' }));
 });
 
-test('an error of a given model says what went wrong and not what was asked', async () => {
+test('an error of a model object contains the message, but not the request', async () => {
   const thrown = Object.assign(new Error('slow down'), {
     statusCode: 429,
     responseHeaders: { 'retry-after-ms': '70', cookie: 'c' },
@@ -212,8 +212,8 @@ test('an error of a given model says what went wrong and not what was asked', as
   expect(Object.keys(seen).sort()).toEqual(['name', 'responseHeaders', 'statusCode']);
 });
 
-test('a given model in a whole run', async () => {
-  const handle = await givenModel(new MockLanguageModelV2({ finishReason: 'stop', usage }));
+test('a whole run with a model object', async () => {
+  const handle = await modelObjectToHandle(new MockLanguageModelV2({ finishReason: 'stop', usage }));
   expect(handle).toMatchObject({ id: 'mock/two', lane: 'mock', price: null, maxOutputTokens: null });
   await using world = await createWorld({ options: { models: { resolve: async () => handle } } });
   const outcome = await (await world.runtime.start({ task: 'work', agent: 'explore', limits: { maxTurns: 1 } })).outcome;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundedFetch } from '../../src/models/providers/bounded-fetch.ts';
+import { createBoundedFetch } from '../../src/models/providers/bounded-fetch.ts';
 
 const bounds = { lineBytes: 10, answerBytes: 30, errorBytes: 5 };
 
@@ -19,7 +19,7 @@ function fetching(chunks: string[], init: ResponseInit = {}) {
     },
     { highWaterMark: 0 },
   );
-  const fetch = boundedFetch(async () => new Response(body, init), bounds);
+  const fetch = createBoundedFetch(async () => new Response(body, init), bounds);
   return { read: async () => (await fetch('http://x/')).text(), cancelled: () => cancelled };
 }
 
@@ -37,7 +37,7 @@ test.each<[string, string[], RegExp]>([
   ['a line over chunks', ['a\n01234', '56789', 'x', 'never read'], /a line of the answer/],
   ['a line that ends at last', ['01234', '567890\n', 'never read'], /a line of the answer/],
   ['too many lines', ['123456789\n', '123456789\n', '123456789\n', 'x'], /the answer is larger than 30 bytes/],
-])('refuses %s', async (_, chunks, message) => {
+])('rejects %s', async (_, chunks, message) => {
   const { read } = fetching(chunks);
   await expect(read()).rejects.toMatchObject({ code: 'provider', retryable: false, message: expect.stringMatching(message) });
 });
@@ -48,12 +48,12 @@ test('stops reading at the limit', async () => {
   expect(endless.cancelled()).toBe(true);
 });
 
-test('an error may say little', async () => {
+test('error bodies have a lower limit', async () => {
   await expect(fetching(['0123', '45'], { status: 500 }).read()).rejects.toThrow('larger than 5 bytes');
   expect(await fetching(['0123'], { status: 500 }).read()).toBe('0123');
 });
 
-test('a web page is no provider', async () => {
+test('a web page is rejected', async () => {
   const page = fetching(['<html>'], { headers: { 'content-type': 'text/html; charset=utf-8' } });
   await expect(page.read()).rejects.toMatchObject({ code: 'provider', retryable: false, message: expect.stringContaining('web page') });
   expect(page.cancelled()).toBe(true);

@@ -1,4 +1,4 @@
-// Whole runs over the network: what a provider said goes back to it as it came, and what it counted is counted.
+// Whole runs over the network: a provider gets its own output back unchanged, and its usage is counted.
 import { describe, expect, test } from 'vitest';
 import type { ProviderStep } from '../../src/testing/provider-server.ts';
 import { createWorld } from '../support/world.ts';
@@ -34,7 +34,7 @@ test.each(all)('$provider: a run of two turns', async ({ model }) => {
   expect(JSON.stringify(world.facts)).not.toContain(key);
 });
 
-test('Anthropic gets its thinking back with the signature, before the call that it led to', async () => {
+test('Anthropic gets its thinking back with the signature, before the tool call', async () => {
   const { body } = await play(names.anthropic);
   expect(body.messages[1]).toEqual({
     role: 'assistant',
@@ -46,7 +46,7 @@ test('Anthropic gets its thinking back with the signature, before the call that 
   });
 });
 
-test('Anthropic gets back what only it can read', async () => {
+test('Anthropic gets redacted thinking back', async () => {
   const { body } = await play(names.anthropic, {}, [
     { redacted: 'b3BhcXVl', calls: [{ tool: 'list', args: { path: '.' } }] },
     { text: 'Done.' },
@@ -116,7 +116,7 @@ test('reasoning without a text keeps its signature', async () => {
 });
 
 describe('cost', () => {
-  test('Anthropic: what is not read from the cache is written into it', async () => {
+  test('Anthropic: input that is not read from the cache counts as written to it', async () => {
     const { outcome } = await play(names.anthropic);
     const first = 100 * 3 + 20 * 15;
     const second = 1500 * 0.3 + 500 * 3.75 + 10 * 15;
@@ -128,13 +128,13 @@ describe('cost', () => {
     expect(outcome.costUsd).toBeCloseTo(((100 + 500) * 1.25 + 1500 * 0.125 + 30 * 10) / 1e6, 9);
   });
 
-  test('unknown stays unknown, and a limit on it is refused', async () => {
+  test('an unknown price stays unknown, and a cost limit is refused', async () => {
     expect((await play(names.ollama)).outcome.costUsd).toBeNull();
     await expect(play(names.ollama, { limits: { maxCostUsd: 1 } })).rejects.toMatchObject({ code: 'price_unknown' });
   });
 });
 
-test('siblings share one provider, and the failure of one is its own', async () => {
+test('siblings share a provider, and one that fails does not affect the other', async () => {
   const answer = ({ body }: { body: unknown }): ProviderStep => {
     const said = JSON.stringify(body);
     if (said.includes('tool_result')) return { text: 'All are back.' };

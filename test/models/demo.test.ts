@@ -4,14 +4,14 @@ import { parseScript } from '../../src/models/script/format.ts';
 
 const script = parseScript('fan-out.json', readFileSync('examples/demo/fan-out.json', 'utf8'));
 
-test('the demonstration touches only what is there', () => {
+test('the demonstration uses only files that exist', () => {
   const calls = script.runs.flatMap((run) => run.steps.flatMap((step) => step.calls ?? []));
   const paths = calls.flatMap((call) => (call.args as { path?: string }).path ?? []);
   expect(paths.length).toBeGreaterThan(8);
   expect(paths.filter((path) => !existsSync(path))).toEqual([]);
 });
 
-test('each child has steps of its own, and one is slower than the others', () => {
+test('each child has its own steps, and one is slower than the others', () => {
   const [root, ...children] = script.runs;
   const delegated = root?.steps[0]?.calls?.[0]?.args as { tasks: { label: string }[] } | undefined;
   expect(delegated?.tasks.map((task) => task.label)).toEqual(children.map((child) => child.when?.label));
@@ -19,7 +19,7 @@ test('each child has steps of its own, and one is slower than the others', () =>
   expect(times[0]).toBeGreaterThan(2 * (times[1] ?? 0));
 });
 
-test('every example of the document is a script', () => {
+test('every example in the documentation is a valid script', () => {
   const examples = readFileSync('docs/scripted-models.md', 'utf8').matchAll(/```json\n(.*?)```/gs);
   expect(Array.from(examples, ([, text]) => parseScript('doc', text ?? '').runs.length)).toEqual([1, 1, 2]);
 });

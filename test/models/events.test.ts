@@ -10,7 +10,7 @@ function read(chunks: Iterable<Uint8Array | string>, bounds = defaultBounds): st
   return events;
 }
 
-/** The bytes in pieces, cut at these places. */
+/** The bytes, split at these positions. */
 function cut(bytes: Buffer, at: number[]): Buffer[] {
   const places = [0, ...at.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
@@ -18,7 +18,7 @@ function cut(bytes: Buffer, at: number[]): Buffer[] {
 
 const data = fc.string({ unit: 'grapheme', maxLength: 30 }).map((text) => text.replace(/[\r\n]/g, ' '));
 
-test('events come whole, however lines end and packets are cut', () => {
+test('events are complete, however lines end and packets are split', () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(data, { minLength: 1, maxLength: 3 }), { maxLength: 5 }),
@@ -45,19 +45,19 @@ test.each<[string, string, string[]]>([
   expect(read([text])).toEqual(events);
 });
 
-test('bytes that are no characters become one', () => {
+test('invalid bytes become a replacement character', () => {
   expect(read([Buffer.concat([Buffer.from('data: a'), Buffer.from([0xff]), Buffer.from('b\n\n')])])).toEqual(['a\ufffdb']);
 });
 
-describe('bounds', () => {
+describe('limits', () => {
   const bounds = { lineBytes: 10, answerBytes: 30, errorBytes: 5 };
 
-  test('hold for bytes, not for characters', () => {
+  test('count bytes, not characters', () => {
     expect(() => read(['data: é'.padEnd(9, 'x'), '\n'], bounds)).not.toThrow();
     expect(() => read(['data: é'.padEnd(10, 'x')], bounds)).toThrow('a line of the answer is larger than 10 bytes');
   });
 
-  test('throw at the same byte however it is cut', () => {
+  test('throw at the same byte, however the text is split', () => {
     const exceeds = (chunks: Buffer[]) => {
       const check = createBoundCheck(10, 30);
       try {

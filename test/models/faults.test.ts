@@ -1,4 +1,4 @@
-// What providers do wrong, one call at a time: each fault is a failure with a code, or an answer that is whole.
+// Faults of providers in single calls: each gives a failure with a code, or a complete answer.
 import { describe, expect, test } from 'vitest';
 import type { Fault, ProviderStep } from '../../src/testing/provider-server.ts';
 import { all, answer, ask, callsOf, ground, key, textOf } from './providers-support.ts';
@@ -16,7 +16,7 @@ async function failed(model: string, step: ProviderStep, limits: { firstByteMs?:
 }
 
 describe.each(all)('$provider', ({ model, provider }) => {
-  test.each([401, 403])('status %i: no retry, and the key is nowhere', async (status) => {
+  test.each([401, 403])('status %i: no retry, and no trace of the key', async (status) => {
     const { error, failure } = await failed(model, { fault: { kind: 'status', status, message: `the key ${key} is wrong` } });
     expect(error).toMatchObject({ code: 'auth', retryable: false });
     expect(failure.limited).toBe(false);
@@ -24,7 +24,7 @@ describe.each(all)('$provider', ({ model, provider }) => {
     expect(error.message.includes(key)).toBe(provider === 'ollama'); // which has no key to know
   });
 
-  test.each([429, 529, 503])('status %i: the lane backs off for as long as the provider says', async (status) => {
+  test.each([429, 529, 503])('status %i: the lane backs off as long as the provider says', async (status) => {
     const exact = await failed(model, { fault: { kind: 'status', status, retryAfterMs: 120, retryAfter: 9 } });
     expect(exact.failure).toMatchObject({ error: { code: 'rate_limited', retryable: true }, limited: true, retryAfterMs: 120 });
     const seconds = await failed(model, { fault: { kind: 'status', status, retryAfter: 2 } });
@@ -35,13 +35,13 @@ describe.each(all)('$provider', ({ model, provider }) => {
     expect((await failed(model, { fault: { kind: 'status', status } })).failure.retryAfterMs).toBeNull();
   });
 
-  test.each([500, 502, 504, 408])('status %i may pass', async (status) => {
+  test.each([500, 502, 504, 408])('status %i is retryable', async (status) => {
     const { error, failure } = await failed(model, { fault: { kind: 'status', status } });
     expect(error).toMatchObject({ code: 'provider', retryable: true });
     expect(failure.limited).toBe(false);
   });
 
-  test('status 404 says what to look at', async () => {
+  test('status 404 says what to check', async () => {
     const { error } = await failed(model, { fault: { kind: 'status', status: 404, message: 'no such model' } });
     expect(error).toMatchObject({ code: 'bad_request', retryable: false, message: expect.stringMatching(/^no such model \(.+\)$/) });
   });
@@ -63,14 +63,14 @@ describe.each(all)('$provider', ({ model, provider }) => {
     ['a connection that is reset at once', { kind: 'reset' }],
     ['a connection that is reset in the middle', { kind: 'reset', when: 'middle' }],
     ['half a stream', { kind: 'half' }],
-    ['an event that is no JSON', { kind: 'malformed-event' }],
-  ])('%s may pass, and no half call is seen', async (_, fault) => {
+    ['an event that is not JSON', { kind: 'malformed-event' }],
+  ])('%s is retryable, and no incomplete tool call is visible', async (_, fault) => {
     const { error, text } = await failed(model, { ...content, fault });
     expect(error).toMatchObject({ code: 'provider', retryable: true });
     expect(content.text?.startsWith(text)).toBe(true);
   });
 
-  test('half a call is never seen, even without a word before it', async () => {
+  test('an incomplete tool call is never visible, even without text before it', async () => {
     const { error, usage } = await failed(model, { calls: content.calls ?? [], chunkSize: 2, fault: { kind: 'half' } });
     expect(error).toMatchObject({ code: 'provider', retryable: true });
     expect(usage?.estimated).toBe(true);
@@ -85,7 +85,7 @@ describe.each(all)('$provider', ({ model, provider }) => {
     expect(failure.limited).toBe(true);
   });
 
-  test('pings alone are silence, before the first event', async () => {
+  test('pings before the first event count as silence', async () => {
     const { error, server } = await failed(model, { fault: { kind: 'ping-only' } }, { firstByteMs: 150 });
     expect(error).toMatchObject({ code: 'provider_timeout', retryable: true });
     await expect.poll(() => server.requests[0]?.aborted).toBe(true); // the connection is let go
@@ -104,13 +104,13 @@ describe.each(all)('$provider', ({ model, provider }) => {
     await expect.poll(() => server.requests[0]?.aborted).toBe(true);
   });
 
-  test('a slow stream that goes on is no silence', async () => {
+  test('a slow stream is no silence', async () => {
     const { handle } = await ground([{ text: 'abcdefgh', chunkSize: 1, chunkDelayMs: 40 }]);
     const { content: said } = await answer(await handle(model), { limits: { firstByteMs: 250, idleMs: 250 } });
     expect(textOf(said)).toBe('abcdefgh');
   });
 
-  test('characters that are cut over packets come whole', async () => {
+  test('characters that are split over packets stay whole', async () => {
     const text = 'é 你好 😀 ∑';
     const { handle } = await ground([{ text, calls: [{ tool: 'look', args: { path: '你/😀' } }], fault: { kind: 'split-utf8' } }]);
     const { content: said } = await answer(await handle(model));
@@ -118,7 +118,7 @@ describe.each(all)('$provider', ({ model, provider }) => {
     expect(callsOf(said)[0]?.input).toEqual({ path: '你/😀' });
   });
 
-  test('half a surrogate pair becomes a character', async () => {
+  test('half a surrogate pair becomes a replacement character', async () => {
     const { handle } = await ground([
       { text: 'x', reasoning: 'y', calls: [{ tool: 'look', args: { path: 'p' } }], fault: { kind: 'lone-surrogate' } },
     ]);
@@ -128,20 +128,20 @@ describe.each(all)('$provider', ({ model, provider }) => {
     expect(JSON.stringify(said)).toBe(JSON.stringify(said).toWellFormed());
   });
 
-  test.each<Fault['kind']>(['no-usage', 'negative-usage'])('%s is estimated, never nothing', async (kind) => {
+  test.each<Fault['kind']>(['no-usage', 'negative-usage'])('%s: usage is estimated, never zero', async (kind) => {
     const { handle } = await ground([{ text: 'a text of some length', fault: { kind } as Fault }]);
     const { usage } = await answer(await handle(model));
     expect(usage).toEqual({ input: 100, output: 7, cached: 0, reasoning: 0, estimated: true });
   });
 
-  test('a redirect is not followed, since the key would go along', async () => {
+  test('a redirect is not followed, because it would send the key along', async () => {
     const other = await ground([{ text: 'elsewhere' }]);
     const { error } = await failed(model, { fault: { kind: 'redirect', to: `${other.server.url}/v1/messages` } });
     expect(error).toMatchObject({ code: 'provider', retryable: false, message: expect.stringContaining(other.server.url) });
     expect(other.server.requests).toEqual([]);
   });
 
-  test('a call that is aborted ends with its signal and lets the connection go', async () => {
+  test('an aborted call ends at once and closes its connection', async () => {
     const { handle, server } = await ground([{ ...content, fault: { kind: 'stall' } }]);
     const controller = new AbortController();
     const asking = ask(await handle(model), { signal: controller.signal });
@@ -152,20 +152,20 @@ describe.each(all)('$provider', ({ model, provider }) => {
   });
 });
 
-test('Google says 400 to a key that it does not know', async () => {
+test('Google answers 400 to an unknown key', async () => {
   const message = 'API key not valid. Please pass a valid API key.';
   const { error } = await failed('google/gemini-2.5-flash', { fault: { kind: 'status', status: 400, message } });
   expect(error).toEqual({ code: 'auth', message: `${message} (check GOOGLE_GENERATIVE_AI_API_KEY)`, retryable: false });
 });
 
-test('a quota that is used up is not waited for', async () => {
+test('a used-up quota is not retried', async () => {
   const message = 'You exceeded your current quota, please check your plan and billing details.';
   const { error, failure } = await failed('openai/gpt-5', { fault: { kind: 'status', status: 429, message } });
   expect(error).toMatchObject({ code: 'rate_limited', retryable: false });
   expect(failure.limited).toBe(false);
 });
 
-test('nobody listens at the address', async () => {
+test('no server at the address', async () => {
   const { handle, server } = await ground([]);
   const resolved = await handle('ollama/qwen3');
   await server.close();

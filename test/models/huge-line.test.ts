@@ -1,4 +1,4 @@
-// A provider that never ends a line: typed failure, bounded memory, connection closed.
+// A provider that never ends a line: typed failure, bounded memory, closed connection.
 import { expect, test } from 'vitest';
 import { all, ask, ground } from './providers-support.ts';
 

@@ -1,4 +1,4 @@
-// Surveys through the whole runtime: real kernel, real tools, real files; only the clock of the machine is not looked at.
+// Surveys through the whole runtime: real kernel, real tools, real files.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
@@ -8,7 +8,7 @@ import type { Outcome } from '../../src/contract/outcome.ts';
 import { native } from '../../src/dialects/native.ts';
 import { createModels } from '../../src/models/models.ts';
 import { readConversation } from '../../src/models/offline/conversation.ts';
-import { nextStep } from '../../src/models/offline/step.ts';
+import { nextStep } from '../../src/models/offline/next-step.ts';
 import { createOfflineModels } from '../../src/models/offline.ts';
 import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createWorld } from '../support/world.ts';
@@ -74,12 +74,12 @@ export async function survey(given: SurveyOptions): Promise<Survey> {
   };
 }
 
-/** The section of a report under a heading; '' where there is none. */
+/** The section of a report under a heading; empty if it has none. */
 export function section(report: string, title: string): string {
   return new RegExp(`^## ${title}\\n\\n([\\s\\S]*?)(?=\\n\\n## |\\n\\n---\\n)`, 'm').exec(report)?.[1] ?? '';
 }
 
-/** Drives the rules alone, each call answered by `answer`, to their answer. */
+/** Runs the rules without the runtime: `answer` gives the result of each call. */
 export function converse(
   task: string,
   offered: string[],
@@ -96,7 +96,7 @@ export function converse(
   for (let turns = 1; ; turns++) {
     const { text, calls } = nextStep(readConversation(options));
     if (calls.length === 0) return { text, turns, calls: made, most };
-    if (turns > 20) throw new Error('it never ends');
+    if (turns > 20) throw new Error('the survey did not end');
     made.push(...calls);
     most = Math.max(most, calls.length);
     const ids = calls.map((_, index) => `survey_${turns}_${index + 1}`);

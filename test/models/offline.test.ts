@@ -3,25 +3,25 @@ import { createWorld } from '../support/world.ts';
 import { expectedReport, fixture, models, section, survey } from './offline-support.ts';
 import { ask, userOf } from './support.ts';
 
-/** What no survey enters: put there when the test runs, because git ignores it. */
-const leftOut = { 'node_modules/zod/index.js': 'export {}; // TODO nothing', 'dist/index.js': 'x', '.hidden/a.py': 'import os' };
+/** Skipped by every survey. Written when the test runs, because git ignores it. */
+const skipped = { 'node_modules/zod/index.js': 'export {}; // TODO nothing', 'dist/index.js': 'x', '.hidden/a.py': 'import os' };
 
 describe('the fixture', () => {
   test('the report, byte for byte', async () => {
-    const { outcome, report } = await survey({ from: fixture, files: leftOut });
+    const { outcome, report } = await survey({ from: fixture, files: skipped });
     expect(outcome).toMatchObject({ status: 'completed', error: null, costUsd: 0 });
     expect(report).toBe(expectedReport());
   });
 
   test('without delegation the same report', async () => {
-    const { outcome, report, children } = await survey({ from: fixture, files: leftOut, limits: { maxDepth: 0 } });
+    const { outcome, report, children } = await survey({ from: fixture, files: skipped, limits: { maxDepth: 0 } });
     expect(children).toEqual([]);
     expect(outcome.turns).toBeLessThanOrEqual(6);
     expect(report).toBe(expectedReport());
   });
 
-  test('one explorer for each folder, each with glob, grep and read of its own', async () => {
-    const { outcome, children, calls, facts } = await survey({ from: fixture, files: leftOut });
+  test('delegates one explorer for each folder, each with its own tool calls', async () => {
+    const { outcome, children, calls, facts } = await survey({ from: fixture, files: skipped });
     const labels = ['analysis', 'docs', 'files at the top', 'native', 'server', 'src', 'test', 'web'];
     expect(children.map((child) => child.label).sort()).toEqual(labels);
     for (const child of children) {
@@ -29,17 +29,15 @@ describe('the fixture', () => {
       expect(child.turns).toBeLessThanOrEqual(6);
       const tools = new Set(calls(child.runId).map((call) => call.tool));
       expect([...tools]).toEqual(expect.arrayContaining(['list', 'glob', 'grep']));
-      if (child.label !== 'docs') expect(tools).toContain('read');
+      if (child.label === 'src' || child.label === 'web') expect(tools).toContain('read');
     }
-    // On a busy machine a search may be made twice.
-    const own = new Set(calls(outcome.runId).map((call) => `${call.tool} ${JSON.stringify(call.arguments)}`));
-    expect(Array.from(own, (call) => call.split(' ')[0])).toEqual(['list', 'glob', 'delegate', ...Array(5).fill('read')]);
+    expect(calls(outcome.runId).map((call) => call.tool)).toEqual(['list', 'delegate', 'read']);
     expect(outcome.turns).toBeLessThanOrEqual(6);
     const failed = facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status !== 'ok');
     expect(failed).toEqual([]);
   });
 
-  test('children are there at the same time', async () => {
+  test('children run at the same time', async () => {
     const { facts, children } = await survey({ from: fixture });
     const last = facts.findLastIndex((fact) => fact.type === 'child.created');
     const first = facts.findIndex((fact) => fact.type === 'run.ended');
@@ -47,13 +45,13 @@ describe('the fixture', () => {
     expect(last).toBeLessThan(first);
   });
 
-  test('files are named by nobody but their tools', async () => {
+  test('knows files only from its tools', async () => {
     const { outcome, calls } = await survey({ from: fixture });
     expect(calls(outcome.runId)[0]).toMatchObject({ tool: 'list', arguments: { path: '.' }, decision: { action: 'allow' } });
   });
 });
 
-describe('what is asked', () => {
+describe('the request', () => {
   test.each(['Survey this repository', 'Give me an overview', 'explain this project', 'What is in this folder?'])('%s', async (task) => {
     const { report } = await survey({ files: { 'a/b.ts': '' }, task });
     expect(report).not.toContain('You asked');
@@ -67,58 +65,60 @@ describe('what is asked', () => {
     const { report, outcome } = await survey({ files: { 'a/b.ts': '' }, task });
     expect(outcome.status).toBe('completed');
     const line = report.split('\n').find((each) => each.startsWith('> You asked: `'));
-    expect(line).toMatch(/`\. Surveying is all that offline\/surveyor can do, so this is a survey\.$/);
+    expect(line).toMatch(/`\. offline\/surveyor can only survey a workspace, so this is a survey\.$/);
     expect(line?.match(/`/g)).toHaveLength(2);
     expect(line?.length).toBeLessThan(300);
   });
 
-  test('a follow-up gets the survey again and is told why', async () => {
+  test('a follow-up gets the survey again, with the reason', async () => {
     await using world = await createWorld({ options: { models: models() } });
     const first = await (await world.runtime.start({ task: 'Survey this', model: 'offline/surveyor' })).outcome;
     const next = await world.runtime.start({ task: 'And who wrote it?', model: 'offline/surveyor', continues: first.runId });
     const { summary, turns } = await next.outcome;
     expect(turns).toBe(1);
     expect(summary).toContain(
-      '> You asked: `And who wrote it?`. Surveying is all that offline/surveyor can do, so this is the survey again.',
+      '> You asked: `And who wrote it?`. offline/surveyor can only survey a workspace, so this is the survey again.',
     );
   });
 
   test('it says what it is, first and last', async () => {
     const { facts, report } = await survey({ files: { 'a/b.ts': '' } });
     const said = facts.find((fact) => fact.type === 'model.answered');
-    expect(said?.data).toMatchObject({ content: [{ type: 'text', text: expect.stringContaining('no language model') }, {}, {}] });
-    expect(report).toMatch(/made by rules \(offline\/surveyor\), not by a language model.*--model PROVIDER\/MODEL/s);
+    expect(said?.data).toMatchObject({ content: [{ type: 'text', text: expect.stringContaining('no language model') }, {}] });
+    expect(report).toMatch(/Rules made this report \(offline\/surveyor\), not a language model.*--model PROVIDER\/MODEL/s);
   });
 });
 
 describe('limits', () => {
-  test('a turn limit: what is known by then', async () => {
+  test('a turn limit: the report has what is known by then', async () => {
     const { outcome, report } = await survey({ from: fixture, limits: { maxTurns: 1 } });
     expect(outcome).toMatchObject({ status: 'exhausted', terminated: 'max_turns' });
-    expect(section(report, 'Layout')).toContain('`src/`: could not be looked at');
-    expect(section(report, 'Not seen')).toMatch(/of grep|of glob/);
+    expect(section(report, 'Layout')).toContain('`src/`: could not be listed');
+    expect(section(report, 'Not covered')).toMatch(/glob: not called/);
   });
 
-  test('children that are cut short are read as far as they go', async () => {
-    const whole = await survey({ from: fixture, files: leftOut });
-    const { outcome, report, children } = await survey({ from: fixture, files: leftOut, limits: { maxOutputBytes: 900 } });
-    expect(outcome.status).toBe('completed');
+  test('children whose messages are cut: the root surveys the folders itself', async () => {
+    const { report, outcome, children } = await survey({ from: fixture, files: skipped, limits: { maxOutputBytes: 64 } });
     expect(children.some((child) => child.truncated !== null)).toBe(true);
-    expect(section(report, 'Languages')).toBe(section(whole.report, 'Languages'));
-  });
-
-  test('messages of which nothing is left: it looks for itself', async () => {
-    const { report, outcome } = await survey({ from: fixture, files: leftOut, limits: { maxOutputBytes: 64 } });
     expect(outcome.turns).toBe(6);
     expect(section(report, 'Languages')).toBe(section(expectedReport(), 'Languages'));
-    expect(section(report, 'Not seen')).toMatch(/`analysis, docs, .*, web, files at the top: it gave no survey`/);
   });
 
-  test('no further runs: it looks for itself', async () => {
-    const { report, children } = await survey({ from: fixture, files: leftOut, limits: { maxRuns: 1 } });
+  test('one child whose message is cut: its folder is reported as not surveyed', async () => {
+    const { report, children } = await survey({
+      files: { 'a/x.ts': '', ...Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`b/${'n'.repeat(150)}${i}.ts`, '// TODO x'])) },
+      limits: { maxOutputBytes: 2000 },
+    });
+    expect(children.map((child) => child.truncated === null).sort()).toEqual([false, true]);
+    expect(section(report, 'Layout')).toBe('- `a/`: 1 file, TypeScript, 0 B\n- `b/`: not surveyed');
+    expect(section(report, 'Not covered')).toContain('1 folder not surveyed: `b`');
+  });
+
+  test('no further runs: the root surveys the folders itself', async () => {
+    const { report, children } = await survey({ from: fixture, files: skipped, limits: { maxRuns: 1 } });
     expect(children).toEqual([]);
     expect(section(report, 'Tests')).toBe(section(expectedReport(), 'Tests'));
-    expect(section(report, 'Not seen')).toContain('refused (max_runs: ');
+    expect(section(report, 'Not covered')).toContain('refused] max_runs: ');
   });
 
   test('a token limit', async () => {
@@ -127,7 +127,7 @@ describe('limits', () => {
     expect(outcome.summary).not.toBe('');
   });
 
-  test('a form of the result cannot be filled in', async () => {
+  test('a result schema cannot be satisfied', async () => {
     const schema = { type: 'object', required: ['answer'], properties: { answer: { type: 'number' } } };
     const { outcome } = await survey({ files: { 'a/b.ts': '' }, brief: { result: { schema } } });
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'result_invalid' } });
@@ -152,14 +152,14 @@ describe('the name', () => {
     expect(content).toMatchObject([{ type: 'text', text: expect.stringContaining('# Survey of this workspace') }]);
   });
 
-  test.each(['offline/other', 'offline/surveyor/x', 'offline/Surveyor'])('%s is none', async (name) => {
+  test.each(['offline/other', 'offline/surveyor/x', 'offline/Surveyor'])('%s is no model', async (name) => {
     await expect(models().resolve(name, userOf())).rejects.toMatchObject({
       code: 'unknown_model',
-      message: `unknown model "${name}": the only one without network is offline/surveyor`,
+      message: `unknown model "${name}": the only offline model is offline/surveyor`,
     });
   });
 
-  test('nobody gets it without naming it', async () => {
+  test('is never used without being named', async () => {
     await using world = await createWorld({ options: { models: models() } });
     const settings = { workspace: world.workspace, model: null, limits: {}, rulesets: () => [] };
     await using unset = await createWorld({ options: { models: models(), settings } });

@@ -1,4 +1,4 @@
-// The server itself, where no provider package stands between.
+// The test server itself, without a provider package.
 import { expect, onTestFinished, test } from 'vitest';
 import { type ProviderServerOptions, startProviderServer } from '../../src/testing/provider-server.ts';
 
@@ -10,7 +10,7 @@ async function start(options: ProviderServerOptions) {
   return { server, post };
 }
 
-test('keeps what was asked, and knows a provider by its path', async () => {
+test('records requests and recognises a provider by its path', async () => {
   const { server, post } = await start({ answer: ({ provider, model }) => ({ text: `${provider} ${model}` }) });
   const texts: string[] = [];
   for (const path of ['/v1/messages', '/v1/responses', '/v1/chat/completions', '/v1beta/models/m:generateContent']) {
@@ -26,14 +26,14 @@ test('keeps what was asked, and knows a provider by its path', async () => {
   expect(texts.map((text, index) => text.includes(`${server.requests[index]?.provider} m`))).toEqual([true, true, true, true]);
 });
 
-test('a call past the end of the list is refused for good', async () => {
+test('a call beyond the list of answers fails without a retry', async () => {
   const { post } = await start({ answer: [{ text: 'one' }] });
   expect((await post('/v1/messages', {})).status).toBe(200);
   const second = await post('/v1/messages', {});
   expect([second.status, await second.text()]).toEqual([400, expect.stringContaining('no step for call 2')]);
 });
 
-test('lists its models as Ollama and as OpenAI do, and nothing else', async () => {
+test('lists its models in the formats of Ollama and OpenAI', async () => {
   const { server } = await start({ answer: [], models: ['a', 'b'] });
   const get = async (path: string) => (await fetch(`${server.url}${path}`)).json();
   expect(await get('/api/tags')).toEqual({ models: ['a', 'b'].map((name) => ({ name, model: name })) });
@@ -41,7 +41,7 @@ test('lists its models as Ollama and as OpenAI do, and nothing else', async () =
   expect((await fetch(`${server.url}/`)).status).toBe(404);
 });
 
-test('what is no JSON, and a scenario that throws, are answers, too', async () => {
+test('answers requests that are not JSON, and scenarios that throw', async () => {
   const { server, post } = await start({
     answer: () => {
       throw new Error('the scenario is at its end');
@@ -51,7 +51,7 @@ test('what is no JSON, and a scenario that throws, are answers, too', async () =
   expect(await (await post('/v1/messages', {})).text()).toContain('the scenario is at its end');
 });
 
-test('close cuts what is still open', async () => {
+test('close ends open connections', async () => {
   const { server, post } = await start({ answer: [{ fault: { kind: 'ping-only' } }, { fault: { kind: 'no-first-byte' } }] });
   const pings = await post('/v1/messages', { stream: true });
   const nothing = post('/v1/messages', { stream: true }).catch(() => 'cut');

@@ -1,8 +1,8 @@
-// Variables, addresses and configured names: what a provider is connected with.
+// Variables, addresses and configured names of providers.
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { createModels } from '../../src/models/models.ts';
-import { baseAddress, ollamaAddress } from '../../src/models/providers/address.ts';
+import { normaliseBaseUrl, ollamaBaseUrl } from '../../src/models/providers/base-url.ts';
 import { createProviders, type ProviderSettings } from '../../src/models/providers.ts';
 import { answer, ask, envOf, ground, key, names, textOf } from './providers-support.ts';
 import { userOf } from './support.ts';
@@ -22,16 +22,16 @@ describe('addresses', () => {
     ['https://generativelanguage.googleapis.com/v1beta/openai', 'https://generativelanguage.googleapis.com/v1beta/openai'],
     ['https://host/vendor', 'https://host/vendor/v1'],
   ])('%s', (given, wanted) => {
-    expect(baseAddress(given, 'v1', 'X')).toBe(wanted);
+    expect(normaliseBaseUrl(given, 'v1', 'X')).toBe(wanted);
   });
 
   test.each(['localhost:1234', 'ftp://x', 'nonsense', 'https://user:secret@host/v1', 'https://host/v1?key=secret'])(
     '%s is refused by the name of its variable',
     (given) => {
-      expect(() => baseAddress(given, 'v1', 'OPENAI_BASE_URL')).toThrow(
+      expect(() => normaliseBaseUrl(given, 'v1', 'OPENAI_BASE_URL')).toThrow(
         expect.objectContaining({ code: 'unknown_model', message: expect.stringContaining('OPENAI_BASE_URL') }),
       );
-      expect(() => baseAddress(given, 'v1', 'OPENAI_BASE_URL')).toThrow(
+      expect(() => normaliseBaseUrl(given, 'v1', 'OPENAI_BASE_URL')).toThrow(
         expect.objectContaining({ message: expect.not.stringContaining('secret') }),
       );
     },
@@ -47,20 +47,20 @@ describe('addresses', () => {
     ['https://box/ollama/', 'https://box/ollama'],
     ['[::]:11434', 'http://[::1]:11434'],
   ])('OLLAMA_HOST=%s', (given, wanted) => {
-    expect(ollamaAddress(given)).toBe(wanted);
+    expect(ollamaBaseUrl(given)).toBe(wanted);
   });
 });
 
 test.each([
   ['claude-sonnet-5', 'did you mean anthropic/claude-sonnet-5?'],
   ['gpt-5', 'did you mean openai/gpt-5?'],
-  ['nonsense', 'there are anthropic/…, openai/…'],
+  ['nonsense', '(available: anthropic/…, openai/…'],
   ['anthropic/', 'there is no provider'],
 ])('the name %s', async (name, message) => {
   await expect(resolve(name, {})).rejects.toMatchObject({ code: 'unknown_model', message: expect.stringContaining(message) });
 });
 
-describe('what is missing', () => {
+describe('missing settings', () => {
   test.each([
     ['anthropic/x', {}, 'ANTHROPIC_API_KEY'],
     ['openai/x', { OPENAI_API_KEY: '' }, 'OPENAI_API_KEY'],
@@ -68,7 +68,7 @@ describe('what is missing', () => {
     ['openai-compatible/x', { RETINUE_API_KEY: key }, 'RETINUE_BASE_URL'],
     ['work/x', { ANTHROPIC_API_KEY: key }, 'WORK_KEY'],
     ['lab/x', {}, 'providers.lab.baseURL'],
-  ])('%s with %o names %s', async (name, env, variable) => {
+  ])('%s with %o: the error names %s', async (name, env, variable) => {
     const providers: Record<string, ProviderSettings> = {
       work: { kind: 'anthropic', apiKeyEnv: 'WORK_KEY' },
       lab: { kind: 'openai-compatible' },
@@ -79,13 +79,13 @@ describe('what is missing', () => {
     });
   });
 
-  test('a key that no header can carry is refused without being shown', async () => {
+  test('a key that is invalid in a header is rejected without being shown', async () => {
     const refused = resolve('openai/x', { OPENAI_API_KEY: 'sk-one\nsk-two' });
     await expect(refused).rejects.toMatchObject({ code: 'unknown_model', message: expect.stringContaining('OPENAI_API_KEY') });
     await expect(refused).rejects.toMatchObject({ message: expect.not.stringContaining('sk-one') });
   });
 
-  test('a key is found when it is set later', async () => {
+  test('a key that is set later is found', async () => {
     const env: Record<string, string> = {};
     const models = createModels({ providers: createProviders({ env }) });
     await expect(models.resolve('openai/gpt-5', userOf())).rejects.toMatchObject({ code: 'unknown_model' });
@@ -94,7 +94,7 @@ describe('what is missing', () => {
   });
 });
 
-test.each(['', '/', '/v1', '/v1/'])('every provider takes its base address with %o at the end', async (end) => {
+test.each(['', '/', '/v1', '/v1/'])('every provider accepts a base address with %o at the end', async (end) => {
   const { server } = await ground(() => ({ text: 'here' }));
   const models = createModels({
     providers: createProviders({ env: envOf(`${server.url}${end}`), providers: { google: { kind: 'google', baseURL: server.url } } }),
@@ -110,7 +110,7 @@ test.each(['', '/', '/v1', '/v1/'])('every provider takes its base address with 
 });
 
 describe('configured names', () => {
-  test('have an address, a key and a lane of their own', async () => {
+  test('have their own address, key and lane', async () => {
     const { server } = await ground([{ text: 'x' }, { text: 'y' }]);
     const providers: Record<string, ProviderSettings> = {
       work: { kind: 'anthropic', baseURL: server.url, apiKeyEnv: 'WORK_KEY' },
@@ -127,7 +127,7 @@ describe('configured names', () => {
     ]);
   });
 
-  test('a key under any name is kept out of errors', async () => {
+  test('a key in any variable is kept out of errors', async () => {
     const secret = 'a-credential-of-somebody';
     const { server } = await ground([{ fault: { kind: 'status', status: 400, message: `bad ${secret}` } }]);
     const providers: Record<string, ProviderSettings> = { work: { kind: 'openai', baseURL: server.url, apiKeyEnv: 'WORK_LOGIN' } };
@@ -135,7 +135,7 @@ describe('configured names', () => {
     expect(result).toMatchObject({ ok: false, failure: { error: { message: 'bad [secret WORK_LOGIN]' } } });
   });
 
-  test('a variable beats the file for the name it belongs to', async () => {
+  test('a variable overrides the configuration for its own provider', async () => {
     const { server } = await ground([{ text: 'x' }]);
     const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url };
     await answer(await resolve('openai/gpt-5', env, { openai: { kind: 'openai', baseURL: 'http://127.0.0.1:1' } }));
@@ -143,7 +143,7 @@ describe('configured names', () => {
   });
 });
 
-test('one handle, and so one instance, for all who ask', async () => {
+test('all runs share one handle, and so one provider instance', async () => {
   const { models } = await ground([]);
   const [one, two] = await Promise.all([
     models.resolve(names.openai, userOf({ runId: '1' })),
@@ -152,7 +152,7 @@ test('one handle, and so one instance, for all who ask', async () => {
   expect(one).toBe(two);
 });
 
-test('only what is given counts, not the environment of the process, and a package is loaded when it is first needed', () => {
+test('uses only the variables that are passed in, and loads packages on demand', () => {
   const script = `
     import { registerHooks } from 'node:module';
     const loaded = [];

@@ -1,4 +1,4 @@
-// A provider server with the five providers connected to it, and one call through the caller that the kernel uses.
+// A provider server with the five providers connected to it, and single calls through the kernel's model caller.
 import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
 import { onTestFinished } from 'vitest';
 import type { ContentPart } from '../../src/contract/content.ts';
@@ -13,7 +13,7 @@ import { userOf } from './support.ts';
 
 export const key = 'key-for-tests-0123456789';
 
-/** A model of each provider; the data has a price for those of the first three. */
+/** A model of each provider; those of the first three have a known price. */
 export const names = {
   anthropic: 'anthropic/claude-sonnet-4-5',
   openai: 'openai/gpt-5',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { all, answer, ask, callsOf, ground, key, textOf } from './providers-support.ts';
 
 describe.each(all)('$provider', ({ provider, model }) => {
-  test('text, in pieces, with its usage', async () => {
+  test('streamed text, with usage', async () => {
     const text = 'Hello there, 你好, and 😀 to all of you.';
     const { handle } = await ground([{ text, chunkSize: 5, usage: { input: 120, output: 30, cached: 100, reasoning: 0 } }]);
     const { result, deltas } = await ask(await handle(model));
@@ -36,7 +36,7 @@ describe.each(all)('$provider', ({ provider, model }) => {
     ]);
   });
 
-  test('the key goes into the headers and nowhere else', async () => {
+  test('the key appears in the headers and nowhere else', async () => {
     const { handle, server } = await ground([{ text: 'x' }]);
     await answer(await handle(model));
     const [request] = server.requests;
@@ -46,7 +46,7 @@ describe.each(all)('$provider', ({ provider, model }) => {
     expect(JSON.stringify(request?.body)).not.toContain(key);
   });
 
-  test('one request for one call, with a limit on the answer', async () => {
+  test('one call makes one request, with an output limit', async () => {
     const { handle, server } = await ground([{ text: 'x' }]);
     const { maxOutputTokens } = await handle(model);
     expect(maxOutputTokens).toBeGreaterThanOrEqual(8192);
@@ -55,12 +55,12 @@ describe.each(all)('$provider', ({ provider, model }) => {
     expect(JSON.stringify(server.requests[0]?.body)).toContain(String(maxOutputTokens));
   });
 
-  test.each(['length', 'content-filter'] as const)('an answer that ended by %s says so', async (finish) => {
+  test.each(['length', 'content-filter'] as const)('an answer that ended with %s says so', async (finish) => {
     const { handle } = await ground([{ text: 'half of it', finish }]);
     expect((await answer(await handle(model))).finish).toBe(finish);
   });
 
-  test('not streamed, too', async () => {
+  test('without streaming', async () => {
     const { handle } = await ground([{ text: 'whole', calls: [{ tool: 'look', args: { path: 'p' } }], usage: { input: 9, output: 4 } }]);
     const { model: language } = await handle(model);
     const result = await language.doGenerate({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'go' }] }] });

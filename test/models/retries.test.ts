@@ -1,4 +1,4 @@
-// Faults over whole runs, with the retries of the kernel. The clock runs a hundred times as fast, the server does not.
+// Faults in whole runs, with the kernel's retries. The clock is a hundred times faster than real time; the server is not.
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
@@ -47,7 +47,7 @@ test.each<Fault>([
   { kind: 'ping-only' },
   { kind: 'no-first-byte' },
   { kind: 'stall' },
-])('$kind $status $when: tried again, and then it goes on', async (fault) => {
+])('$kind $status $when: is retried, and the run continues', async (fault) => {
   const { outcome, world, server } = await play([{ text: 'never to be kept', fault }, { text: 'nor this', fault }, done], { limits });
   expect(outcome).toMatchObject({ status: 'completed', summary: 'Done.', turns: 1 });
   expect(server.requests).toHaveLength(3);
@@ -62,20 +62,20 @@ test.each<[number, string]>([
   [429, 'rate_limited'],
   [529, 'rate_limited'],
   [502, 'provider'],
-])('%i for ever: six attempts and a typed failure', async (status, code) => {
+])('%i forever: six attempts and a typed failure', async (status, code) => {
   const { outcome, server } = await play(() => ({ fault: { kind: 'status', status, retryAfterMs: 100 } }));
   expect(outcome).toMatchObject({ status: 'failed', error: { code, retryable: true } });
   expect(server.requests).toHaveLength(6);
 });
 
-test('silence for ever is a typed failure, too', async () => {
+test('silence forever: a typed failure', async () => {
   const { outcome, server } = await play(() => ({ fault: { kind: 'no-first-byte' } }), { limits: { firstByteMs: 3000 } });
   expect(outcome).toMatchObject({ status: 'failed', error: { code: 'provider_timeout', retryable: true } });
   expect(server.requests).toHaveLength(6);
 });
 
 describe('the deadline', () => {
-  test('a Retry-After past it is not waited for', async () => {
+  test('a Retry-After beyond it is not waited for', async () => {
     const { outcome, server } = await play([{ fault: { kind: 'status', status: 429, retryAfter: 3600 } }], {
       limits: { timeoutMs: 60_000 },
     });
@@ -95,7 +95,7 @@ describe('the deadline', () => {
   });
 });
 
-test.each([401, 403])('%i: one request, and no fact and no outcome has the key', async (status) => {
+test.each([401, 403])('%i: one request, and no fact or outcome contains the key', async (status) => {
   const { outcome, world, server } = await play([{ fault: { kind: 'status', status, message: `${key} is not known here` } }]);
   expect(outcome).toMatchObject({ status: 'failed', error: { code: 'auth', retryable: false } });
   expect(outcome.error?.message).toBe('[secret ANTHROPIC_API_KEY] is not known here (check ANTHROPIC_API_KEY)');
@@ -103,7 +103,7 @@ test.each([401, 403])('%i: one request, and no fact and no outcome has the key',
   expect(JSON.stringify([world.facts, outcome])).not.toContain(key);
 });
 
-describe('a tool call that did not come whole', () => {
+describe('an incomplete tool call', () => {
   function counting() {
     const done: unknown[] = [];
     const act: AnyTool = {
@@ -123,7 +123,7 @@ describe('a tool call that did not come whole', () => {
   }
   const calls = [{ tool: 'act', args: { path: 'a/path/that/comes/in/several/pieces' } }];
 
-  test.each(Object.entries(names))('%s: half a stream of it is not executed', async (_, model) => {
+  test.each(Object.entries(names))('%s: a call that was cut off in the stream is not executed', async (_, model) => {
     const { done: made, world } = counting();
     const given: ProviderStep[] = [{ calls, fault: { kind: 'half' } }, { calls, fault: { kind: 'reset', when: 'middle' } }, done];
     const { outcome, world: seen } = await play(given, { model, agent: 'actor' }, world);
@@ -132,7 +132,7 @@ describe('a tool call that did not come whole', () => {
     expect(factsOf(seen, 'tool.asked')).toEqual([]);
   });
 
-  test.each(Object.entries(names))('%s: one whose arguments were cut by the length of the answer is not executed', async (_, model) => {
+  test.each(Object.entries(names))('%s: a call whose arguments were cut by the output limit is not executed', async (_, model) => {
     const { done: made, world } = counting();
     const given: ProviderStep[] = [
       { text: 'I act.', calls: [{ tool: 'act', raw: '{"path": "a' }], finish: 'length' },
@@ -149,7 +149,7 @@ describe('a conversation that is too long', () => {
   const files = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, `${name.repeat(40)}\n`.repeat(100)]));
   const tooLong: Fault = { kind: 'status', status: 400, message: 'prompt is too long: 208310 tokens > 200000 maximum' };
 
-  test('is pruned, and the same request is never sent again', async () => {
+  test('is pruned, and the same request is not sent again', async () => {
     const reads = Object.keys(files).map((path): ProviderStep => ({ calls: [{ tool: 'read', args: { path } }] }));
     const { server, models } = await ground([...reads, { fault: tooLong }, done]);
     await using world = await createWorld({ files, options: { models } });
@@ -161,7 +161,7 @@ describe('a conversation that is too long', () => {
     expect(factsOf(world, 'context.pruned')).toHaveLength(1);
   });
 
-  test('ends the run when nothing can be left out', async () => {
+  test('ends the run if nothing can be removed', async () => {
     const { outcome, server } = await play(() => ({ fault: tooLong }));
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'context_length', retryable: false } });
     expect(server.requests).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('a conversation that is too long', () => {
 
 describe('siblings', () => {
   const tasks = (...models: string[]) => models.map((model, index) => ({ task: `task ${index}`, agent: 'explore', model }));
-  /** The parent delegates and then is done; what its children get, `child` says. */
+  /** The parent delegates and then ends; `child` gives the answers for its children. */
   const parentAnd =
     (delegated: object[], child: (request: ProviderRequest) => ProviderStep): Scenario =>
     (request) => {
@@ -181,7 +181,7 @@ describe('siblings', () => {
     };
   const parent = { task: 'the parent', agent: 'general' };
 
-  test('of another provider do not notice one that is limited for ever', async () => {
+  test('of another provider are not affected by one that is rate-limited forever', async () => {
     const { outcome, world } = await play(
       parentAnd(tasks(names.openai, names.google, names.google), ({ provider }) =>
         provider === 'openai' ? { fault: { kind: 'status', status: 429 } } : { text: 'fine' },
@@ -195,7 +195,7 @@ describe('siblings', () => {
     expect(ended.slice(0, 2).every((child) => child.turns === 1)).toBe(true);
   });
 
-  test('of the same provider wait for its back-off and then all go on', async () => {
+  test('of the same provider wait for its back-off and then all continue', async () => {
     let refusals = 0;
     const { world } = await play(
       parentAnd(tasks(...Array<string>(6).fill(names.google)), () =>
@@ -212,7 +212,7 @@ describe('siblings', () => {
     { kind: 'huge-line' },
     { kind: 'ping-only' },
     { kind: 'status', status: 401 },
-  ])('of one that meets $kind are unaffected', async (fault) => {
+  ])('are not affected by one that meets $kind', async (fault) => {
     const { world } = await play(
       parentAnd(tasks(names.google, names.google), ({ body }) =>
         JSON.stringify(body).includes('task 0') ? { text: 'x', fault } : { text: 'fine' },

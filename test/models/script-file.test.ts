@@ -15,11 +15,11 @@ test.each([
   { script: { runs: [{ steps: [{}, { txet: 'x' }] }] }, message: /^\/w\/s\.json: runs\[0\]\.steps\[1\]: .*txet/ },
   {
     script: steps({ calls: [{ tool: 'x', args: {}, raw: '' }] }),
-    message: /: runs\[0\]\.steps\[0\]\.calls\[0\]: has `args` or `raw`, not both$/,
+    message: /: runs\[0\]\.steps\[0\]\.calls\[0\]: must have `args` or `raw`, not both$/,
   },
   { script: steps({ delayMs: 2 ** 31 }), message: /^\/w\/s\.json: runs\[0\]\.steps\[0\]\.delayMs: / },
   { script: { runs: [{ times: 0, steps: [] }] }, message: /^\/w\/s\.json: runs\[0\]\.times: / },
-])('a file that is no script: $message', async ({ script, message }) => {
+])('rejects a file that is no script: $message', async ({ script, message }) => {
   const thrown = await models(script)().catch((error) => error);
   expect(thrown).toMatchObject({ code: 'invalid_config', message: expect.stringMatching(message) });
   expect(thrown.message).not.toContain('secret');
@@ -46,12 +46,12 @@ test.each([
   { name: 'script/none.json', message: /^the script .*\/none\.json cannot be read: it does not exist$/ },
   { name: 'script/.', message: /it is not a file$/ },
   { name: 'script//dev/zero', message: /it is not a file$/ },
-  { name: 'scrpit/x', message: 'unknown model "scrpit/x": there is no provider "scrpit"; there are script/…' },
-  { name: 'script', message: 'unknown model "script": it names no model; there are script/…' },
+  { name: 'scrpit/x', message: /^unknown model "scrpit\/x": there is no provider "scrpit" \(available: script\/…\)$/ },
+  { name: 'script', message: /^unknown model "script": the name of the model is missing \(available: script\/…\)$/ },
   { name: 'script/', message: /there is no provider/ },
   { name: 'toString/x', message: /there is no provider "toString"/ },
   { name: '', message: /there is no provider ""/ },
-])('$name is no model', async ({ name, message }) => {
+])('rejects the name $name', async ({ name, message }) => {
   const found = createModels({ providers: { script: createScriptModels({ clock: createHandClock() }) } });
   await expect(found.resolve(name, userOf({ workspace: makeFolder() }))).rejects.toMatchObject({
     code: 'unknown_model',
@@ -59,7 +59,7 @@ test.each([
   });
 });
 
-test('a file that failed is read again', async () => {
+test('reads a file again after a failure', async () => {
   const texts = ['broken', JSON.stringify(steps({ text: 'mended' }))];
   const provider = createScriptModels({ clock: createHandClock(), readFile: async () => texts.shift() ?? '' });
   await expect(provider('s.json', userOf())).rejects.toThrow('not valid JSON');

@@ -5,8 +5,8 @@ import { ask, models, prompt, root, say, steps } from './support.ts';
 const child = (last: string, given = {}) => ({ runId: `00000000000000c${last}`, rootId: root, agent: 'explore', ...given });
 const tools = (...names: string[]) => names.map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' as const } }));
 
-describe('which steps a run gets', () => {
-  test('the first entry that is for it and not used up, at its first call', async () => {
+describe('the steps of a run', () => {
+  test('a run takes the first entry that matches and is not used up, at its first call', async () => {
     const resolve = models({
       runs: [
         { when: { agent: 'general' }, steps: [{ text: 'root' }] },
@@ -30,7 +30,7 @@ describe('which steps a run gets', () => {
     expect(said).toEqual(['by task', 'by label', 'twice', 'twice', 'any', 'any']);
   });
 
-  test('each tree begins anew', async () => {
+  test('each tree starts the script again', async () => {
     const resolve = models(steps({ text: 'hello' }));
     expect(await say(await resolve())).toBe('hello');
     expect(await say(await resolve({ runId: '00000000000000bb', rootId: '00000000000000bb' }))).toBe('hello');
@@ -42,7 +42,7 @@ describe('which steps a run gets', () => {
     expect(handle.finished?.(root)).toBeNull();
   });
 
-  test('a run that an earlier process began goes on where it was', async () => {
+  test('a run that an earlier process began continues where it was', async () => {
     const list = [{ error: { status: 500, message: 'x' } }, { text: 'one' }, { text: '' }, { text: 'two' }, { text: 'three' }];
     const handle = await models({ runs: [{ steps: list }, { when: { agent: 'explore' }, steps: [{}] }] })();
     expect(await say(handle, { prompt: prompt('the task', 'one', 'go on', 'two', 'go on') })).toBe('three');
@@ -51,13 +51,13 @@ describe('which steps a run gets', () => {
 
   test.each([
     ['is its first message', 't'],
-    ['stands in its first message', '# Task\n\nt\n\n# Context\n\nnone'],
+    ['is part of its first message', '# Task\n\nt\n\n# Context\n\nnone'],
   ])('a run whose task %s goes on where it was, although the task occurs later too', async (_, first) => {
     const handle = await models(steps({ text: 'one' }, { text: 'two' }, { text: 'three' }))({ task: 't' });
     expect(await say(handle, { prompt: prompt(first, 'one', 'what next?', 'two', 'to the end') })).toBe('three');
   });
 
-  test('a run that goes on with another conversation begins at its first step', async () => {
+  test('a run that continues another conversation begins at its first step', async () => {
     const handle = await models(steps({ text: 'first' }))({ task: 'and now?' });
     expect(await say(handle, { prompt: prompt('earlier', 'answer', 'and now?') })).toBe('first');
   });
@@ -68,7 +68,10 @@ describe('strictness', () => {
 
   test('no entry for the run', async () => {
     const handle = await models({ runs: [{ when: { agent: 'explore' }, steps: [{}] }] })();
-    await expect(ask(handle)).rejects.toMatchObject({ ...failing, message: expect.stringContaining('no entry of `runs` is for this run') });
+    await expect(ask(handle)).rejects.toMatchObject({
+      ...failing,
+      message: expect.stringContaining('no entry of `runs` matches this run'),
+    });
   });
 
   test('an entry that is used up', async () => {
@@ -77,21 +80,21 @@ describe('strictness', () => {
     await expect(ask(await resolve(child('2')))).rejects.toMatchObject(failing);
   });
 
-  test('a call too many says what it was told', async () => {
+  test('a call without a step shows its input', async () => {
     const handle = await models(steps({ text: 'x' }))({ label: 'mine' });
     await ask(handle);
     await expect(ask(handle, { prompt: prompt('the task', 'x', 'one more') })).rejects.toMatchObject({
       ...failing,
-      message: `/w/s.json: run ${root} (agent general, label "mine", task "the task"): call 2 has no step; it was told "one more"`,
+      message: `/w/s.json: run ${root} (agent general, label "mine", task "the task"): call 2 has no step; its input was "one more"`,
     });
   });
 
   test.each([
     { expected: { prompt: 'result of b' }, fails: null },
     { expected: { prompt: 'result of a' }, fails: null },
-    { expected: { prompt: 'the task' }, fails: 'step 1 expects "the task", but it was told "result of a\\nresult of b"' },
+    { expected: { prompt: 'the task' }, fails: 'step 1 expects "the task", but the input was "result of a\\nresult of b"' },
     { expected: { tools: ['read', 'list'] }, fails: null },
-    { expected: { tools: ['bash', 'read', 'write'] }, fails: 'step 1 expects the tools bash, write; offered are read, list' },
+    { expected: { tools: ['bash', 'read', 'write'] }, fails: 'step 1 expects the tools bash, write; the call offers read, list' },
   ])('expect $expected', async ({ expected, fails }) => {
     const handle = await models(steps({ expect: expected, text: 'ok' }))({ task: 'other' });
     const said: LanguageModelV4Prompt = [
@@ -113,13 +116,13 @@ describe('strictness', () => {
     else await expect(asking).rejects.toMatchObject({ ...failing, message: expect.stringContaining(fails) });
   });
 
-  test('steps left over', async () => {
+  test('unused steps', async () => {
     const handle = await models(steps({ text: 'a' }, { text: 'b' }))();
     await ask(handle);
-    expect(handle.finished?.(root)).toMatchObject({ ...failing, message: expect.stringContaining('1 of 2 steps left over') });
+    expect(handle.finished?.(root)).toMatchObject({ ...failing, message: expect.stringContaining('1 of 2 steps unused') });
   });
 
-  test('entries left over are the root’s to tell', async () => {
+  test('the root reports unused entries', async () => {
     const resolve = models({
       runs: [
         { when: { agent: 'general' }, steps: [{}] },
@@ -134,7 +137,7 @@ describe('strictness', () => {
     expect(parent.finished?.(root)).toMatchObject({ ...failing, message: expect.stringContaining('runs[2] was used 1 times of 2') });
   });
 
-  test('a run that never asked has nothing left over', async () => {
+  test('a run that made no call has no unused steps', async () => {
     expect((await models(steps({}))()).finished?.(root)).toBeNull();
   });
 });
@@ -147,7 +150,7 @@ describe('{{run:N}}', () => {
     `[run ${ids[0]} · running] [run ${ids[1]} · queued] [run ${ids[0]} · done] run 12 xrun 3333333333333333`,
   );
 
-  test('stands for a run that the conversation names, anywhere in texts', async () => {
+  test('is replaced by the id of a run that the conversation mentions, in strings at any depth', async () => {
     const calls = [{ tool: 'delegate_wait', args: { ids: ['{{run:2}}', 'x{{run:1}}'], deep: { n: 1, text: '{{run:1}}' } } }];
     const handle = await models(steps({ text: 'go' }, { text: '{{run:1}}', calls }))();
     const { content } = await handle.model.doGenerate({ prompt: told });
@@ -157,11 +160,11 @@ describe('{{run:N}}', () => {
     ]);
   });
 
-  test('fails where there is none', async () => {
+  test('fails if the conversation does not mention that run', async () => {
     const handle = await models(steps({ text: 'go' }, { text: '{{run:3}}' }))();
     await expect(ask(handle, { prompt: told })).rejects.toMatchObject({
       code: 'script',
-      message: '/w/s.json: {{run:3}} stands for no run; the conversation names 2',
+      message: '/w/s.json: {{run:3}} does not exist; the conversation mentions 2 runs so far',
     });
   });
 });

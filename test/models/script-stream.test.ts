@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { ask, models, prompt, steps } from './support.ts';
 
-test('the parts of an answer, as a provider sends them', async () => {
+test('streams the parts that a provider would send', async () => {
   const step = {
     reasoning: 'hm',
     text: 'héllo',
@@ -46,13 +46,13 @@ test('doGenerate gives the same content', async () => {
   expect(result.finishReason.unified).toBe('length');
 });
 
-test('pieces halve no character', async () => {
+test('chunks split no character', async () => {
   const handle = await models(steps({ text: 'a😀b😀', chunkSize: 1 }))();
   const deltas = (await ask(handle)).flatMap((part) => (part.type === 'text-delta' ? [part.delta] : []));
   expect(deltas).toEqual(['a', '😀', 'b', '😀']);
 });
 
-test('usage: estimated where it is left out, missing where it is null', async () => {
+test('usage is estimated if it is omitted, and missing if it is null', async () => {
   const handle = await models(steps({ text: 'x' }, { text: 'x', usage: null }, {}))();
   const usageOf = async (asked: string) => {
     const last = (await ask(handle, { prompt: prompt(asked) })).at(-1);
@@ -64,7 +64,7 @@ test('usage: estimated where it is left out, missing where it is null', async ()
   expect(await usageOf('')).toEqual([bytes(prompt('')), 0]);
 });
 
-test('price, window and limits come from the file', async () => {
+test('price, context window and output limit come from the file', async () => {
   const model = { contextWindow: 1000, maxOutputTokens: 50, price: { input: 3, output: 15, cached: 0.3 } };
   const handle = await models({ model, runs: [{ steps: [] }] })();
   expect(handle).toMatchObject({ id: 'script/s.json', contextWindow: 1000, maxOutputTokens: 50 });
@@ -88,13 +88,13 @@ test.each([
   }
 });
 
-test('an error after some text comes inside the stream', async () => {
+test('an error after text is sent inside the stream', async () => {
   const handle = await models(steps({ text: 'half', error: { status: 529, message: 'overloaded' } }))();
   const parts = await ask(handle);
   expect(parts.map((part) => part.type)).toEqual(['stream-start', 'text-start', 'text-delta', 'text-end', 'error']);
 });
 
-test('delayMs goes by the given clock', async () => {
+test('delayMs uses the clock that is passed in', async () => {
   const clock = createHandClock();
   const handle = await models(steps({ text: 'late', delayMs: 60_000 }), clock)();
   let done = false;
@@ -108,7 +108,7 @@ test('delayMs goes by the given clock', async () => {
   expect(clock.pending()).toBe(0);
 });
 
-test('a delay ends with its signal and leaves no timer', async () => {
+test('an abort ends a delay and leaves no timer', async () => {
   const clock = createHandClock();
   const handle = await models(steps({ text: 'late', delayMs: 60_000 }), clock)();
   const controller = new AbortController();
@@ -119,13 +119,13 @@ test('a delay ends with its signal and leaves no timer', async () => {
   expect(clock.pending()).toBe(0);
 });
 
-test('a call that was given up before it began uses no step', async () => {
+test('a call that was aborted before it began uses no step', async () => {
   const handle = await models(steps({ text: 'one' }))();
   await expect(ask(handle, { abortSignal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
   expect((await ask(handle)).at(-1)?.type).toBe('finish');
 });
 
-test('hang at the start: no answer until the signal fires', async () => {
+test('hang at the start: no answer until the call is aborted', async () => {
   const handle = await models(steps({ hang: 'start' }, { hang: 'start' }))();
   for (const call of [handle.model.doStream, handle.model.doGenerate]) {
     const controller = new AbortController();
@@ -137,7 +137,7 @@ test('hang at the start: no answer until the signal fires', async () => {
   }
 });
 
-test('hang in the middle: some text, then nothing until the signal fires', async () => {
+test('hang in the middle: some text, then nothing until the call is aborted', async () => {
   const handle = await models(steps({ text: '123456789', chunkSize: 1, hang: 'middle' }))();
   const controller = new AbortController();
   const { stream } = await handle.model.doStream({ prompt: prompt('the task'), abortSignal: controller.signal });
@@ -151,7 +151,7 @@ test('hang in the middle: some text, then nothing until the signal fires', async
   await expect(reading).rejects.toThrow('enough');
 });
 
-test('a reader that goes away ends a stream that hangs', async () => {
+test('cancelling the reader ends a stream that hangs', async () => {
   const handle = await models(steps({ text: '123', hang: 'middle' }))();
   const { stream } = await handle.model.doStream({ prompt: prompt('the task') });
   const reader = stream.getReader();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
+import { createRedact } from '../../src/config/secrets.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
@@ -12,7 +13,6 @@ import type { LimitsGiven } from '../../src/contract/limits.ts';
 import { native } from '../../src/dialects/native.ts';
 import { inlineExecutor } from '../../src/hosts/inline.ts';
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/kernel/runtime.ts';
-import { createRedact } from '../../src/main/secrets.ts';
 import { createModelCaller } from '../../src/models/call.ts';
 import { createModels } from '../../src/models/models.ts';
 import { createScriptModels } from '../../src/models/script.ts';
@@ -28,7 +28,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { checkInvariants, type InvariantOptions } from '../../src/testing/invariants.ts';
-import { tools as builtInTools, directories } from '../../src/tools/index.ts';
+import { workspaceTools as builtInTools, workspaceReader } from '../../src/tools/index.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
 
 export interface WorldOptions {
@@ -102,7 +102,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     dialect: native,
     executorNamed: (name) => (name === given.executor?.name ? given.executor : name === 'inline' ? inlineExecutor : null),
     host: given.executor?.name,
-    workspaces: given.clock ? memoryFiles(given.files ?? {}) : directories,
+    workspaces: given.clock ? memoryFiles(given.files ?? {}) : workspaceReader,
     memories: given.memories ?? createMemoryNotes().memories,
     callModel: createModelCaller(clock),
     compileSchema,

@@ -11,7 +11,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { outputOf } from '../support/output.ts';
 
-const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
+const bin = resolve(import.meta.dirname, 'retinue.ts');
 
 export interface Exit {
   code: number | null;

@@ -1,4 +1,4 @@
-// What an older model answers, as V4 says it.
+// What an older model answers, converted to V4.
 import type {
   LanguageModelV2Content,
   LanguageModelV2FinishReason,
@@ -23,8 +23,8 @@ export interface OldAnswer {
 type OldUsage = LanguageModelV2Usage | LanguageModelV3Usage | undefined;
 type OldFinish = LanguageModelV2FinishReason | LanguageModelV3FinishReason;
 
-export function usageOf(usage: OldUsage): LanguageModelV4Usage {
-  if (isSplit(usage)) return usage;
+export function convertUsage(usage: OldUsage): LanguageModelV4Usage {
+  if (isSplitUsage(usage)) return usage;
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage ?? {};
   return {
     inputTokens: { total: inputTokens, noCache: undefined, cacheRead: cachedInputTokens, cacheWrite: undefined },
@@ -32,29 +32,29 @@ export function usageOf(usage: OldUsage): LanguageModelV4Usage {
   };
 }
 
-function isSplit(usage: OldUsage): usage is LanguageModelV3Usage {
+function isSplitUsage(usage: OldUsage): usage is LanguageModelV3Usage {
   return typeof usage?.inputTokens === 'object' && typeof usage.outputTokens === 'object';
 }
 
 /**
- * V2 and V3 have no word for a stream that broke off: it ends as if nothing had happened, only that no reason and no usage was sent. With
- * usage the end was there, and the reason is merely one that the provider package does not know.
+ * V2 and V3 have no finish reason for a stream that broke off: it just ends without a reason and without usage. If usage was sent, the stream
+ * did end, and the package merely does not know the reason.
  */
-export function finishOf(finish: OldFinish, usage: OldUsage): LanguageModelV4FinishReason {
+export function convertFinish(finish: OldFinish, usage: OldUsage): LanguageModelV4FinishReason {
   const { unified, raw } = typeof finish === 'object' ? finish : { unified: finish, raw: undefined };
-  const unsaid = raw === undefined && (unified === 'unknown' || (unified === 'other' && typeof finish === 'object'));
-  if (unsaid && !Number.isFinite(usageOf(usage).outputTokens.total)) return { unified: 'interrupted', raw };
+  const isUnknown = raw === undefined && (unified === 'unknown' || (unified === 'other' && typeof finish === 'object'));
+  if (isUnknown && !Number.isFinite(convertUsage(usage).outputTokens.total)) return { unified: 'interrupted', raw };
   return { unified: unified === 'unknown' ? 'other' : unified, raw };
 }
 
-export function contentOf(content: OldAnswer['content'][number]): LanguageModelV4Content {
+export function convertContent(content: OldAnswer['content'][number]): LanguageModelV4Content {
   if (content.type === 'file') return { ...content, data: { type: 'data', data: content.data } };
   return content as LanguageModelV4Content;
 }
 
-export function partOf(part: OldPart): LanguageModelV4StreamPart {
+export function convertPart(part: OldPart): LanguageModelV4StreamPart {
   if (part.type === 'file') return { ...part, data: { type: 'data', data: part.data } };
   if (part.type === 'stream-start') return { type: 'stream-start', warnings: [] };
   if (part.type !== 'finish') return part as LanguageModelV4StreamPart;
-  return { ...part, finishReason: finishOf(part.finishReason, part.usage), usage: usageOf(part.usage) };
+  return { ...part, finishReason: convertFinish(part.finishReason, part.usage), usage: convertUsage(part.usage) };
 }

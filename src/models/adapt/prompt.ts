@@ -1,4 +1,4 @@
-// A V4 prompt for a model that knows only V2 or V3.
+// Converts a V4 prompt for models that implement only V2 or V3.
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultOutput, SharedV4FileData } from '@ai-sdk/provider';
 import { RetinueError } from '../../contract/error.ts';
 
@@ -6,13 +6,15 @@ type Version = 'v2' | 'v3';
 type Part = Exclude<LanguageModelV4Message, { role: 'system' }>['content'][number];
 type Item = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number];
 
-export function promptFor(version: Version, prompt: LanguageModelV4Prompt): unknown[] {
+export function convertPrompt(version: Version, prompt: LanguageModelV4Prompt): unknown[] {
   return prompt.map((message) =>
-    message.role === 'system' ? message : { ...message, content: (message.content as Part[]).flatMap((part) => partFor(version, part)) },
+    message.role === 'system'
+      ? message
+      : { ...message, content: (message.content as Part[]).flatMap((part) => convertPart(version, part)) },
   );
 }
 
-function partFor(version: Version, part: Part): unknown[] {
+function convertPart(version: Version, part: Part): unknown[] {
   switch (part.type) {
     case 'custom':
     case 'reasoning-file':
@@ -20,28 +22,28 @@ function partFor(version: Version, part: Part): unknown[] {
     case 'tool-approval-response':
       return version === 'v2' ? [] : [part];
     case 'file':
-      return [{ ...part, data: dataFor(part.data) }];
+      return [{ ...part, data: convertData(part.data) }];
     case 'tool-result':
-      return [{ ...part, output: outputFor(version, part.output) }];
+      return [{ ...part, output: convertOutput(version, part.output) }];
     default:
       return [part];
   }
 }
 
-function dataFor(data: SharedV4FileData): unknown {
+function convertData(data: SharedV4FileData): unknown {
   if (data.type === 'data') return data.data;
   if (data.type === 'url') return data.url;
   if (data.type === 'text') return new TextEncoder().encode(data.text);
-  throw new RetinueError('bad_request', 'this model cannot be given a file that only its provider has');
+  throw new RetinueError('bad_request', 'this model does not support files that are stored with the provider');
 }
 
-function outputFor(version: Version, output: LanguageModelV4ToolResultOutput): unknown {
+function convertOutput(version: Version, output: LanguageModelV4ToolResultOutput): unknown {
   if (output.type === 'execution-denied' && version === 'v2') return { type: 'error-text', value: output.reason ?? 'the call was denied' };
   if (output.type !== 'content') return output;
-  return { ...output, value: output.value.flatMap((item) => itemFor(version, item)) };
+  return { ...output, value: output.value.flatMap((item) => convertItem(version, item)) };
 }
 
-function itemFor(version: Version, item: Item): unknown[] {
+function convertItem(version: Version, item: Item): unknown[] {
   if (item.type === 'text') return [item];
   if (item.type === 'custom') return version === 'v2' ? [] : [item];
   const { data, type: _, ...rest } = item;

@@ -1,82 +1,86 @@
-import { parseCutJson } from './cut-json.ts';
-import { type FolderData, SurveyData } from './data.ts';
-import { maxMessageBytes } from './limits.ts';
-import { code, counted, number, prose, size, some } from './text.ts';
+// What a surveyor hands to its parent: a summary for people, then the survey as a JSON block for the parent's rules. The parent treats it as
+// untrusted data: a block that does not fit the schema counts as no survey.
+import { z } from 'zod';
+import type { Result } from './conversation.ts';
+import { formatCount, formatSize, toCode } from './format.ts';
 
-/** What a child hands to its parent: a few lines for people, then the survey as JSON for the parent's rules. */
+const count = z.int().min(0);
+const name = z.string().max(4096);
 
-const opening = '```json\n';
-const closing = '\n```';
+const FolderSurvey = z.object({
+  /** `.` stands for the files at the top of the workspace. */
+  folder: name,
+  files: count,
+  bytes: count,
+  languages: z.array(z.object({ name, files: count, bytes: count })),
+  about: z.string().max(1000),
+  testFiles: count,
+  testCases: count,
+  todoCount: count,
+  todos: z.array(z.object({ path: name, line: count, text: z.string().max(1000) })),
+  largest: z.array(z.object({ path: name, bytes: count })),
+  /** Those with the most files. */
+  subfolders: z.array(z.object({ name, files: count })),
+  /** What was not seen completely. */
+  incomplete: z.array(z.enum(['files', 'sizes', 'lines', 'lists'])),
+});
+export type FolderSurvey = z.infer<typeof FolderSurvey>;
 
-/** Lists get shorter until the message fits, so that it is hardly ever cut from outside. */
-export function messageOf(survey: SurveyData): string {
-  for (let share = 1; share > 0.01; share /= 2) {
-    const message = `${survey.folders.map((folder) => textOf(folder, share)).join('\n')}\n\n${blockOf(shortened(survey, share))}`;
-    if (Buffer.byteLength(message) <= maxMessageBytes) return message;
+const Survey = z.object({ folders: z.array(FolderSurvey), problems: z.array(z.string().max(1000)) });
+export type Survey = z.infer<typeof Survey>;
+
+/** Below the 16,384 bytes of a child's message that enter its parent's conversation by default. */
+const maxMessageBytes = 14_000;
+/** Items of a list that are sent: as many as the report shows. */
+const maxItems = 10;
+const blockStart = '```json\n';
+const blockEnd = '\n```';
+
+/** Lists get shorter until the message fits; counts stay. */
+export function surveyToMessage({ folders, problems }: Survey): string {
+  const lists = [maxItems, 5, 2, 0].map((items) => ({
+    folders: folders.map((folder) => shorten(folder, items)),
+    problems: problems.slice(0, items),
+  }));
+  const messages = lists.map((survey) => `${survey.folders.map(summarise).join('\n')}\n\n${blockStart}${toSafeJson(survey)}${blockEnd}`);
+  return messages.find((message) => Buffer.byteLength(message) <= maxMessageBytes) ?? (messages.at(-1) as string);
+}
+
+/** Escaped, so that nothing in a name can end the block, be taken for the runtime's fence, or be removed as invisible. */
+function toSafeJson(survey: Survey): string {
+  return JSON.stringify(survey).replace(/[<`\u007f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function shorten(folder: FolderSurvey, items: number): FolderSurvey {
+  const first = <T>(list: T[]): T[] => list.slice(0, items);
+  const incomplete = items < maxItems ? [...folder.incomplete, 'lists' as const] : folder.incomplete;
+  return { ...folder, todos: first(folder.todos), largest: first(folder.largest), subfolders: first(folder.subfolders), incomplete };
+}
+
+function summarise({ folder, files, bytes, testCases, todoCount, incomplete }: FolderSurvey): string {
+  const title = folder === '.' ? 'Files at the top' : toCode(`${folder}/`);
+  const counts = [formatCount(files, 'file'), formatSize(bytes), formatCount(testCases, 'test case'), formatCount(todoCount, 'TODO')];
+  return `${title}: ${counts.join(', ')}${incomplete.length === 0 ? '' : ` (incomplete: ${incomplete.join(', ')})`}.`;
+}
+
+/** Null if the message contains no valid survey. */
+export function parseMessage(message: string): Survey | null {
+  const [json = ''] = message.slice(message.lastIndexOf(blockStart)).slice(blockStart.length).split(blockEnd);
+  try {
+    return Survey.safeParse(JSON.parse(json)).data ?? null;
+  } catch {
+    return null; // Cut, or not JSON: the report names the folders that no survey covers.
   }
-  return blockOf(shortened(survey, 0));
 }
 
-function blockOf(survey: SurveyData): string {
-  // As escapes, which JSON allows, nothing in it can be a fence or be taken away as invisible: names come back as they are.
-  const json = JSON.stringify(survey).replace(/[<`\u007f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  return `${opening}${json}${closing}`;
-}
+const fences = /^<run-output run="[0-9a-f]{16}">\n([\s\S]*?)\n<\/run-output>$/gm;
 
-/** The survey in a message, also in one that was cut; null where there is none. */
-export function surveyIn(message: string): SurveyData | null {
-  const start = message.lastIndexOf(opening);
-  if (start === -1) return null;
-  const rest = message.slice(start + opening.length);
-  const end = rest.indexOf('\n```');
-  return SurveyData.safeParse(parseCutJson(end === -1 ? rest : rest.slice(0, end))).data ?? null;
-}
-
-function shortened({ survey, folders, problems }: SurveyData, share: number): SurveyData {
-  const keep = <T>(list: T[], most: number): T[] => list.slice(0, Math.floor(most * share));
+/** The surveys in the result of `delegate`, and what the runtime says about children that did not complete. */
+export function parseDelegation({ text }: Result): { surveys: Survey[]; problems: string[] } {
+  const messages = Array.from(text.matchAll(fences), ([, message]) => message ?? '');
+  const others = text.replace(fences, '').split('\n');
   return {
-    survey,
-    folders: folders.map((folder) => ({
-      ...folder,
-      languages: folder.languages.slice(0, Math.max(4, Math.floor(20 * share))),
-      tests: { ...folder.tests, imports: keep(folder.tests.imports, 30) },
-      todos: { ...folder.todos, first: keep(folder.todos.first, 10) },
-      entries: keep(folder.entries, 12),
-      largest: keep(folder.largest, 10),
-      importedFiles: keep(folder.importedFiles, 40),
-      importedPackages: keep(folder.importedPackages, 30),
-      parts: keep(folder.parts, 16),
-      manifests: keep(folder.manifests, 6),
-    })),
-    problems: keep(problems, 8),
+    surveys: messages.flatMap((message) => parseMessage(message) ?? []),
+    problems: others.filter((line) => line !== '' && !/^\[run [0-9a-f]{16} · completed · /.test(line)),
   };
-}
-
-function textOf(data: FolderData, share: number): string {
-  const name = data.folder === null ? 'Files at the top' : code(`${data.folder}/`);
-  const languages = some(
-    data.languages.map(([language, files]) => `${language} ${number(files)}`),
-    4,
-  );
-  const about = data.about === '' ? '' : ` “${prose(data.about, 160)}”`;
-  const lines = [`${name}: ${counted(data.files, 'file')} (${languages || 'no known language'}), ${size(data.bytes)}.${about}`];
-  const add = (title: string, items: string[]): void => {
-    if (items.length > 0 && share > 0.2) lines.push(`- ${title}: ${some(items, 3)}`);
-  };
-  add(
-    'entry points',
-    data.entries.map(({ path }) => code(path)),
-  );
-  if (data.tests.files > 0) lines.push(`- ${counted(data.tests.files, 'test file')} with ${counted(data.tests.cases, 'test case')}`);
-  if (data.todos.count > 0) lines.push(`- ${counted(data.todos.count, 'mark')} (TODO and the like)`);
-  add(
-    'largest',
-    data.largest.map(({ path, bytes }) => `${code(path)} ${size(bytes)}`),
-  );
-  add(
-    'most imported',
-    [...data.importedFiles, ...data.importedPackages].map(([target, count]) => `${code(target)} ${count}×`),
-  );
-  if (data.cut.length > 0) lines.push(`- not complete: ${data.cut.join(', ')}`);
-  return lines.join('\n');
 }

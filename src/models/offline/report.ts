@@ -1,109 +1,155 @@
-import { readmeOf } from './about.ts';
-import type { SurveyData } from './data.ts';
-import { join, type Overview } from './join.ts';
-import type { ReadManifest } from './manifests.ts';
-import { layout } from './report/layout.ts';
-import { dependencies, entryPoints, imported, largest, tests, todos } from './report/sections.ts';
-import { worthALook } from './report/worth-a-look.ts';
-import { code, counted, number, percent, prose, size } from './text.ts';
-import type { Top } from './workspace.ts';
+// The report of a survey, in Markdown. Equal evidence gives equal bytes: no times, no ids, every list in a fixed order.
+import { introduceReadme, isCodeLanguage } from './files.ts';
+import { compareNames, formatCount, formatNumber, formatSize, joinTexts, toCode, toProse } from './format.ts';
+import type { FolderSurvey } from './message.ts';
 
-export interface ReportGround {
-  asked: { task: string; further: string | null };
+/** What is at the top of the workspace. */
+export interface Top {
+  folders: string[];
+  skipped: string[];
+  files: string[];
+  /** Names that a survey does not follow: links, devices, names that cannot be opened. */
+  links: number;
+  complete: boolean;
+}
+
+export interface Evidence {
+  task: string;
+  followUp: string | null;
   top: Top;
-  surveys: SurveyData[];
-  manifests: ReadManifest[];
+  folders: FolderSurvey[];
   /** The first lines of the README at the top. */
   readme: string[];
   problems: string[];
 }
 
-const maxProblems = 12;
+const maxShown = 10;
+const maxFolders = 40;
 
-/** The report, in Markdown. The same ground gives the same bytes: no times, no ids, every list in one order. */
-export function reportOf(ground: ReportGround): string {
-  const overview = join(ground.surveys, ground.manifests);
-  const { title, text } = readmeOf(ground.readme);
-  const project = ground.manifests.find(({ name, path }) => name !== '' && !path.includes('/'));
+export function writeReport(evidence: Evidence): string {
+  // Each folder once and no others, whatever children claim.
+  const byName = new Map(evidence.folders.map((folder) => [folder.folder, folder]));
+  const folders = [...evidence.top.folders, '.'].flatMap((name) => byName.get(name) ?? []);
+  const { title, text } = introduceReadme(evidence.readme);
   const sections: [title: string, lines: string[]][] = [
-    ['What this is', whatItIs(text, project, overview)],
-    ['Languages', languages(overview)],
-    ['Layout', layout(overview, ground.top)],
-    ['Entry points', entryPoints(overview, ground.manifests)],
-    ['Dependencies', dependencies(ground.manifests)],
-    ['Tests', tests(overview, ground.manifests)],
-    ['TODOs', todos(overview)],
-    ['Largest files', largest(overview)],
-    ['Most imported', imported(overview)],
-    ['Worth a look', worthALook(overview, ground)],
-    ['Not seen', notSeen(overview, ground)],
+    ['What this is', [...(text === '' ? [] : [`> ${text}`, '']), describeTotals(folders)]],
+    ['Languages', describeLanguages(folders)],
+    ['Layout', describeLayout(byName, evidence.top)],
+    ['Tests', [describeTests(folders)]],
+    ['TODOs', describeTodos(folders)],
+    ['Largest files', describeLargest(folders)],
+    ['Not covered', describeGaps(folders, evidence)],
   ];
   const shown = sections.filter(([, lines]) => lines.length > 0).map(([name, lines]) => `## ${name}\n\n${lines.join('\n')}`);
-  const name = project === undefined ? '' : prose(project.name, 80);
-  return [`# Survey of ${title || name || 'this workspace'}`, ...remark(ground.asked), ...shown, footer].join('\n\n');
+  return [`# Survey of ${title || 'this workspace'}`, ...describeRequest(evidence), ...shown, footer].join('\n\n');
 }
 
 const footer = `---
 
-This report was made by rules (offline/surveyor), not by a language model: it counts and quotes, and understands nothing. For answers,
-name a model: \`retinue run --model PROVIDER/MODEL "…"\`, or \`model\` in retinue.config.json.`;
+Rules made this report (offline/surveyor), not a language model: it counts and quotes, and understands nothing. For answers, choose a model:
+\`retinue run --model PROVIDER/MODEL "…"\`, or \`model\` in retinue.config.json.`;
 
-const surveying = /\b(survey|overview|describe|explain|summari[sz]e|explore|tour|report|map|inspect|look (around|at)|what is (this|in))\b/i;
+const surveyWords =
+  /\b(survey|overview|describe|explain|summari[sz]e|explore|tour|report|map|inspect|look (around|at)|what is (this|in))\b/i;
 
-/** Whoever asks for something else is told what he gets. */
-function remark({ task, further }: ReportGround['asked']): string[] {
-  const asked = further ?? (surveying.test(task.slice(0, 2000)) ? null : task);
-  if (asked === null) return [];
+/** Says so if a survey is not what the user asked for. */
+function describeRequest({ task, followUp }: Evidence): string[] {
+  const request = followUp ?? (surveyWords.test(task.slice(0, 2000)) ? null : task);
+  if (request === null) return [];
+  const what = followUp === null ? 'a survey' : 'the survey again';
+  return [`> You asked: ${toCode(request, 160)}. offline/surveyor can only survey a workspace, so this is ${what}.`];
+}
+
+function sum<T>(items: T[], value: (item: T) => number): number {
+  return items.reduce((total, item) => total + value(item), 0);
+}
+
+function describeTotals(folders: FolderSurvey[]): string {
+  const code = totalLanguages(folders).filter(({ name }) => isCodeLanguage(name));
+  const files = sum(folders, (folder) => folder.files);
+  const codeFiles = sum(code, (language) => language.files);
+  const mostly = code[0] === undefined ? '' : `, mostly ${code[0].name}`;
+  const size = formatSize(sum(folders, (folder) => folder.bytes));
+  return `${formatCount(files, 'file')}, ${formatCount(codeFiles, 'file')} of code${mostly}; ${size}.`;
+}
+
+function totalLanguages(folders: FolderSurvey[]): FolderSurvey['languages'] {
+  const all = folders.flatMap(({ languages }) => languages);
+  const groups = [...Map.groupBy(all, ({ name }) => toProse(name, 40))];
+  const totals = groups.map(([name, each]) => ({ name, files: sum(each, ({ files }) => files), bytes: sum(each, ({ bytes }) => bytes) }));
+  return totals.sort((a, b) => b.files - a.files || compareNames(a.name, b.name));
+}
+
+function describeLanguages(folders: FolderSurvey[]): string[] {
+  const all = totalLanguages(folders);
+  const code = all.filter(({ name }) => isCodeLanguage(name));
+  const others = all.filter(({ name }) => !isCodeLanguage(name)).map(({ name, files }) => `${name} ${formatNumber(files)}`);
+  const rows = code.map(({ name, files, bytes }) => `| ${name} | ${formatNumber(files)} | ${formatSize(bytes)} |`);
+  const table = rows.length === 0 ? ['No code was found.'] : ['| language | files | size |', '|---|---:|---:|', ...rows];
+  return others.length === 0 ? table : [...table, '', `Other files: ${others.join(', ')}.`];
+}
+
+function describeLayout(surveyed: Map<string, FolderSurvey>, top: Top): string[] {
+  const lines = top.folders.map((name) => `- ${toCode(`${name}/`)}: ${describeFolder(surveyed.get(name))}`);
+  const more = [
+    ['at the top', top.files.map((name) => toCode(name))],
+    ['skipped', top.skipped.map((name) => toCode(`${name}/`))],
+  ] as const;
   return [
-    `> You asked: ${code(asked, 160)}. Surveying is all that offline/surveyor can do, so this is ${further === null ? 'a survey' : 'the survey again'}.`,
+    ...limitLines(lines, maxFolders),
+    ...more.flatMap(([title, names]) => (names.length === 0 ? [] : [`- ${title}: ${joinTexts(names, 12)}`])),
   ];
 }
 
-function whatItIs(text: string, project: ReadManifest | undefined, overview: Overview): string[] {
-  const lines = text === '' ? [] : [`> ${text}`, ''];
-  const about = project === undefined ? '' : prose(project.about, 300);
-  if (project !== undefined) {
-    lines.push(`${code(project.name)} (${project.kind}, ${code(project.path)})${about === '' ? '.' : `: ${about.replace(/\.?$/, '.')}`}`);
-  }
-  const [main] = overview.languages.filter(({ isCode }) => isCode);
-  const mostly = main === undefined ? '' : `, mostly ${prose(main.name, 40)}`;
-  lines.push(`${counted(overview.files, 'file')}, ${counted(overview.codeFiles, 'file')} of code${mostly}; ${sizes(overview)}.`);
-  return lines;
+function describeFolder(folder: FolderSurvey | undefined): string {
+  if (folder === undefined) return 'not surveyed';
+  if (folder.files === 0) return folder.incomplete.includes('files') ? 'could not be listed' : 'empty';
+  const languages = folder.languages.map(({ name }) => toProse(name, 40));
+  const facts = [formatCount(folder.files, 'file'), joinTexts(languages, 3), formatSize(folder.bytes)].filter((fact) => fact !== '');
+  const about = folder.about === '' ? '' : `. “${toProse(folder.about, 160)}”`;
+  const subfolders = folder.subfolders.slice(0, 8).map(({ name, files }) => `${toCode(name)} ${formatNumber(files)}`);
+  return `${facts.join(', ')}${about}${subfolders.length === 0 ? '' : `. Largest subfolders: ${subfolders.join(', ')}`}`;
 }
 
-function sizes({ bytes, sized, files }: Overview): string {
-  return sized < files ? `the ${counted(sized, 'file')} whose size is known have ${size(bytes)}` : size(bytes);
+function describeTests(folders: FolderSurvey[]): string {
+  const files = sum(folders, ({ testFiles }) => testFiles);
+  const cases = sum(folders, ({ testCases }) => testCases);
+  return cases === 0 ? 'No tests were found.' : `${formatCount(cases, 'test case')} in ${formatCount(files, 'file')}.`;
 }
 
-function languages({ languages: all, codeFiles }: Overview): string[] {
-  const code = all.filter(({ isCode }) => isCode);
-  const rest = all.filter(({ isCode }) => !isCode).map(({ name, files }) => `${prose(name, 40)} ${number(files)}`);
-  const rows = code.map(
-    ({ name, files, bytes }) => `| ${prose(name, 40)} | ${number(files)} | ${percent(files, codeFiles)} | ${size(bytes)} |`,
-  );
-  const table = rows.length === 0 ? ['No code was found.'] : ['| language | files | share | size |', '|---|---:|---:|---:|', ...rows];
-  return rest.length === 0 ? table : [...table, '', `Besides: ${rest.join(', ')}.`];
+function describeTodos(folders: FolderSurvey[]): string[] {
+  const count = sum(folders, ({ todoCount }) => todoCount);
+  if (count === 0) return ['None were found.'];
+  const all = folders.flatMap(({ todos }) => todos).sort((a, b) => compareNames(a.path, b.path) || a.line - b.line);
+  const shown = all.slice(0, maxShown).map(({ path, line, text }) => `- ${toCode(`${path}:${line}`)} ${toCode(text, 120)}`);
+  return [`${formatCount(count, 'TODO')}${count > shown.length ? `. The first ${shown.length}` : ''}:`, '', ...shown];
 }
 
-const cutWords: [key: string, words: string][] = [
+function describeLargest(folders: FolderSurvey[]): string[] {
+  const all = folders.flatMap(({ largest }) => largest).sort((a, b) => b.bytes - a.bytes || compareNames(a.path, b.path));
+  return all.slice(0, maxShown).map(({ path, bytes }, index) => `${index + 1}. ${toCode(path)}: ${formatSize(bytes)}`);
+}
+
+const gaps: [key: FolderSurvey['incomplete'][number], text: string][] = [
   ['files', 'not all files were listed, so counts are lower bounds'],
-  ['sizes', 'not all sizes are known'],
-  ['imports', 'imports were counted in a part of the files'],
-  ['todos', 'TODOs were counted in a part of the files'],
-  ['tests', 'test cases were counted in a part of the files'],
-  ['starts', 'entry points were looked for in a part of the files'],
+  ['sizes', 'not all files have a known size, so sizes are lower bounds'],
+  ['lines', 'not all lines were searched for TODOs and tests'],
+  ['lists', 'the TODOs and the largest files were shortened, so lists may miss some'],
 ];
 
-function notSeen({ cut, folders }: Overview, { top, problems }: ReportGround): string[] {
-  const lines = cutWords.flatMap(([key, words]) => {
-    if (!cut.has(key)) return [];
-    const where = folders.filter((data) => data.cut.includes(key)).map(({ folder }) => (folder === null ? 'the top' : code(folder)));
-    return [`- ${words} (${where.slice(0, 8).join(', ')}${where.length > 8 ? ', …' : ''})`];
+function describeGaps(folders: FolderSurvey[], { top, problems }: Evidence): string[] {
+  const lines = gaps.flatMap(([key, text]) => {
+    const where = folders.filter(({ incomplete }) => incomplete.includes(key)).map(({ folder }) => toCode(folder));
+    return where.length === 0 ? [] : [`- ${text} (${joinTexts(where, 8)})`];
   });
-  if (top.problem !== null) lines.push(`- the workspace could not be listed: ${code(top.problem)}`);
-  if (top.cut) lines.push('- the list of the workspace was cut');
-  if (top.others > 0) lines.push(`- ${counted(top.others, 'name')} at the top not followed: links, or not to be opened`);
-  const told = [...new Set(problems)];
-  lines.push(...told.slice(0, maxProblems).map((problem) => `- ${code(problem, 300)}`));
-  return told.length > maxProblems ? [...lines, `- and ${told.length - maxProblems} more`] : lines;
+  const left = top.folders.filter((name) => folders.every(({ folder }) => folder !== name)).map((name) => toCode(name));
+  if (left.length > 0) lines.push(`- ${formatCount(left.length, 'folder')} not surveyed: ${joinTexts(left, 8)}`);
+  if (!top.complete) lines.push('- the workspace could not be listed completely');
+  if (top.links > 0) lines.push(`- ${formatCount(top.links, 'name')} at the top not followed: links, or names that cannot be opened`);
+  const others = [...new Set(problems)].map((problem) => `- ${toCode(problem, 300)}`);
+  return [...lines, ...limitLines(others, 12)];
+}
+
+function limitLines(lines: string[], max: number): string[] {
+  return lines.length <= max ? lines : [...lines.slice(0, max), `- and ${formatNumber(lines.length - max)} more`];
 }

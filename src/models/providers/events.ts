@@ -1,8 +1,8 @@
-// Server-sent events out of bytes: the `data` of each event, whole. Names, ids and comments are read over.
+// Parses server-sent events: gives the `data` of each complete event. Names, ids and comments are ignored.
 //
-// E1. No line and no answer is kept past its bounds, however it is cut into chunks.
-// E2. Characters that are cut over chunks come whole; bytes that are none become U+FFFD.
-// E3. An event counts with the empty line after it: one that breaks off is none.
+// E1. No line and no answer is kept beyond its limit, however it is split into chunks.
+// E2. A character that is split over chunks stays one; invalid bytes become U+FFFD.
+// E3. An event is complete with the empty line after it; one that breaks off is dropped.
 import { StringDecoder } from 'node:string_decoder';
 import { type Bounds, createBoundCheck } from './bounds.ts';
 
@@ -10,20 +10,20 @@ export interface EventReader {
   push(chunk: Buffer): void;
 }
 
-export function createEventReader(bounds: Bounds, event: (data: string) => void): EventReader {
+export function createEventReader(bounds: Bounds, onEvent: (data: string) => void): EventReader {
   const check = createBoundCheck(bounds.lineBytes, bounds.answerBytes);
   const decoder = new StringDecoder('utf8');
-  let begun = false;
+  let hasBegun = false;
   let afterReturn = false;
-  /** The line that has not ended yet. */
+  /** The beginning of a line that is not complete yet. */
   let rest = '';
   let data: string | null = null;
 
-  function line(text: string): void {
+  function takeLine(text: string): void {
     if (text === '') {
       const whole = data;
       data = null;
-      if (whole !== null) event(whole);
+      if (whole !== null) onEvent(whole);
     } else if (text.startsWith('data:')) {
       const value = text.slice(text.charCodeAt(5) === space ? 6 : 5);
       data = data === null ? value : `${data}\n${value}`;
@@ -32,8 +32,8 @@ export function createEventReader(bounds: Bounds, event: (data: string) => void)
     }
   }
 
-  /** Line ends as line feeds alone; a pair may be cut over chunks. */
-  function withLineFeeds(text: string): string {
+  /** Converts line ends to line feeds; a CR LF pair may be split over chunks. */
+  function normaliseLineEnds(text: string): string {
     const from = afterReturn && text.startsWith('\n') ? text.slice(1) : text;
     if (text !== '') afterReturn = text.endsWith('\r');
     return from.includes('\r') ? from.replace(/\r\n?/g, '\n') : from;
@@ -42,18 +42,18 @@ export function createEventReader(bounds: Bounds, event: (data: string) => void)
   return {
     push(chunk) {
       check(chunk);
-      let text = withLineFeeds(decoder.write(chunk));
-      if (!begun && text !== '') {
-        begun = true;
+      let text = normaliseLineEnds(decoder.write(chunk));
+      if (!hasBegun && text !== '') {
+        hasBegun = true;
         if (text.startsWith('\ufeff')) text = text.slice(1);
       }
       let from = 0;
-      // Only what is new is searched, so that a long line is not searched again with each chunk of it.
+      // Only new text is searched, so that a long line is not searched again with each of its chunks.
       for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
         const found = rest === '' ? text.slice(from, end) : rest + text.slice(from, end);
         rest = '';
         from = end + 1;
-        line(found);
+        takeLine(found);
       }
       rest = rest === '' ? text.slice(from) : rest + text.slice(from);
     },

@@ -1,15 +1,15 @@
-// The kinds of provider there are: their variables, their addresses, and what speaks their wire format: decoders of our own, the AI SDK's
-// package, or both. A package is loaded when it is first needed.
+// The kinds of providers: their variables, their addresses, and how to connect them: through our own wire format code, the AI SDK's package,
+// or both. Packages are loaded on demand.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Fetch } from './bounded-fetch.ts';
 import type { Bounds } from './bounds.ts';
-import { withCacheMarkers } from './cache.ts';
-import { decodeChat } from './chat/decode.ts';
-import { encodeChat } from './chat/encode.ts';
-import { decodeMessages } from './messages/decode.ts';
+import { withCacheMarkers } from './cache-markers.ts';
+import { createChatDecoder } from './chat/decode.ts';
+import { createChatEncoder } from './chat/encode.ts';
+import { createMessagesDecoder } from './messages/decode.ts';
 import { encodeMessages } from './messages/encode.ts';
-import { type Connected, connectOwn, type Format } from './own.ts';
-import { openByStream } from './source.ts';
+import { openModelStream } from './part-source.ts';
+import { type ConnectedModel, connectWire, type WireFormat } from './wire-model.ts';
 
 export type ProviderKind = 'anthropic' | 'openai' | 'google' | 'ollama' | 'openai-compatible';
 
@@ -17,79 +17,83 @@ export interface Connection {
   baseURL: string;
   apiKey: string | undefined;
   fetch: Fetch;
-  /** The packages alone: whoever brings a `fetch` wants every request to go through it. */
-  packages: boolean;
+  /** Use packages only: a caller who passes a `fetch` wants every request to use it. */
+  packagesOnly: boolean;
   bounds: Bounds;
 }
 
-export interface Kind {
-  /** The variable that conventionally holds the key; null where none is needed. */
+export interface ProviderDefinition {
+  /** The usual variable for the key; null if no key is needed. */
   keyVariable: string | null;
   keyRequired: boolean;
   baseVariable: string | null;
-  /** Null: an address must be given. */
+  /** Null if the user must set an address. */
   defaultBase: string | null;
   version: string;
-  connect(connection: Connection): Promise<(modelId: string) => Connected>;
+  connect(connection: Connection): Promise<(modelId: string) => ConnectedModel>;
   prepare?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
 }
 
 /**
- * Parts of a conversation carry the provider's metadata under this name, whichever configured name they came through. Not
- * `openaiCompatible`: what stands under that is written into the messages as fields of their own, which strict servers refuse.
+ * The key of provider metadata in conversations, for all providers of this kind. Not `openaiCompatible`, because the package writes metadata
+ * under that key into the messages, and strict servers reject it.
  */
-const compatible = 'compatible';
+const compatibleName = 'compatible';
 
-const chat = (): Format => ({
+const createChatFormat = (): WireFormat => ({
   path: '/chat/completions',
   headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  encode: encodeChat(compatible),
-  decoder: decodeChat(compatible),
+  encode: createChatEncoder(compatibleName),
+  createDecoder: createChatDecoder(compatibleName),
 });
 
-const messages = (): Format => ({
+const createMessagesFormat = (): WireFormat => ({
   path: '/messages',
   headers: (apiKey = '') => ({ 'anthropic-version': '2023-06-01', 'x-api-key': apiKey }),
   encode: encodeMessages,
-  decoder: decodeMessages,
+  createDecoder: createMessagesDecoder,
 });
 
-async function compatiblePackage({ baseURL, apiKey, fetch }: Connection): Promise<PackageModels> {
+async function loadCompatiblePackage({ baseURL, apiKey, fetch }: Connection): Promise<PackageModels> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-  return createOpenAICompatible({ name: compatible, baseURL, fetch, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) });
+  return createOpenAICompatible({ name: compatibleName, baseURL, fetch, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) });
 }
 
-async function anthropicPackage({ baseURL, apiKey = '', fetch }: Connection): Promise<PackageModels> {
+async function loadAnthropicPackage({ baseURL, apiKey = '', fetch }: Connection): Promise<PackageModels> {
   const { createAnthropic } = await import('@ai-sdk/anthropic');
   return createAnthropic({ baseURL, apiKey, fetch });
 }
 
 type PackageModels = (modelId: string) => LanguageModelV4;
 
-/** Our own decoder with the package behind it, or the package alone. */
-function connectWith(format: () => Format, provider: string, load: (connection: Connection) => Promise<PackageModels>): Kind['connect'] {
+/** Our own wire format code with the package as fallback, or the package alone. */
+function connectWireOrPackage(
+  format: () => WireFormat,
+  provider: string,
+  load: (connection: Connection) => Promise<PackageModels>,
+): ProviderDefinition['connect'] {
   return async (connection) => {
-    if (connection.packages) return byPackage(await load(connection));
-    const behind = async (modelId: string) => (await load(connection))(modelId);
-    return connectOwn(format(), { ...connection, provider, behind });
+    if (connection.packagesOnly) return connectPackage(await load(connection));
+    const loadPackageModel = async (modelId: string) => (await load(connection))(modelId);
+    return connectWire(format(), { ...connection, provider, loadPackageModel });
   };
 }
 
-function byPackage(models: PackageModels): (modelId: string) => Connected {
+function connectPackage(models: PackageModels): (modelId: string) => ConnectedModel {
   return (modelId) => {
     const model = models(modelId);
-    return { model, open: openByStream(model) };
+    return { model, open: openModelStream(model) };
   };
 }
 
-export const kinds: Record<ProviderKind, Kind> = {
+export const providerKinds: Record<ProviderKind, ProviderDefinition> = {
   anthropic: {
     keyVariable: 'ANTHROPIC_API_KEY',
     keyRequired: true,
     baseVariable: 'ANTHROPIC_BASE_URL',
     defaultBase: 'https://api.anthropic.com/v1',
     version: 'v1',
-    connect: connectWith(messages, 'anthropic.messages', anthropicPackage),
+    connect: connectWireOrPackage(createMessagesFormat, 'anthropic.messages', loadAnthropicPackage),
     prepare: withCacheMarkers,
   },
   openai: {
@@ -100,7 +104,7 @@ export const kinds: Record<ProviderKind, Kind> = {
     version: 'v1',
     async connect({ baseURL, apiKey = '', fetch }) {
       const { createOpenAI } = await import('@ai-sdk/openai');
-      return byPackage(createOpenAI({ baseURL, apiKey, fetch }));
+      return connectPackage(createOpenAI({ baseURL, apiKey, fetch }));
     },
     prepare: withoutStore,
   },
@@ -112,7 +116,7 @@ export const kinds: Record<ProviderKind, Kind> = {
     version: 'v1beta',
     async connect({ baseURL, apiKey = '', fetch }) {
       const { createGoogle } = await import('@ai-sdk/google');
-      return byPackage(createGoogle({ baseURL, apiKey, fetch }));
+      return connectPackage(createGoogle({ baseURL, apiKey, fetch }));
     },
   },
   ollama: {
@@ -121,7 +125,7 @@ export const kinds: Record<ProviderKind, Kind> = {
     baseVariable: 'OLLAMA_HOST',
     defaultBase: null,
     version: 'v1',
-    connect: connectWith(chat, `${compatible}.chat`, compatiblePackage),
+    connect: connectWireOrPackage(createChatFormat, `${compatibleName}.chat`, loadCompatiblePackage),
   },
   'openai-compatible': {
     keyVariable: 'RETINUE_API_KEY',
@@ -129,13 +133,13 @@ export const kinds: Record<ProviderKind, Kind> = {
     baseVariable: 'RETINUE_BASE_URL',
     defaultBase: null,
     version: 'v1',
-    connect: connectWith(chat, `${compatible}.chat`, compatiblePackage),
+    connect: connectWireOrPackage(createChatFormat, `${compatibleName}.chat`, loadCompatiblePackage),
   },
 };
 
 /**
- * OpenAI keeps nothing of a run: reasoning goes back encrypted, as the journal has it, instead of as references to what OpenAI stored.
- * References expire, and a run must go on from its facts alone.
+ * OpenAI stores nothing: reasoning is sent back encrypted, as it was recorded, instead of as references. References expire, but a run must be
+ * able to continue from its facts alone.
  */
 function withoutStore(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   const { openai, ...others } = options.providerOptions ?? {};

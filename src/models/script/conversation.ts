@@ -1,63 +1,38 @@
-import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
+// What a script can see of the call that it answers.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ModelRequester } from '../../ports/model.ts';
-
-/** What a script can see of the call that it answers. */
+import { messageText } from '../prompt-text.ts';
 
 type Prompt = LanguageModelV4CallOptions['prompt'];
 
-/** The text that came in since the model last spoke. */
-export function lastHeard(prompt: Prompt): string {
-  const spoken = prompt.findLastIndex((message) => message.role === 'assistant');
-  const heard = prompt.slice(spoken + 1).filter((message) => message.role === 'user' || message.role === 'tool');
-  return heard.map(textOf).join('\n');
+/** The user messages and tool results since the model's last answer. */
+export function latestInput(prompt: Prompt): string {
+  const lastAnswer = prompt.findLastIndex((message) => message.role === 'assistant');
+  const input = prompt.slice(lastAnswer + 1).filter((message) => message.role === 'user' || message.role === 'tool');
+  return input.map(messageText).join('\n');
 }
 
-/** How many answers of this run are in the prompt. A run that goes on with another's conversation has that one's answers before its own. */
-export function answersOf(prompt: Prompt, user: ModelRequester): number {
-  const own = prompt.slice(firstOf(prompt, user.task) + 1);
+/** How many answers of this run are in the prompt. Answers of a conversation that the run continues do not count. */
+export function countAnswers(prompt: Prompt, run: ModelRequester): number {
+  const own = prompt.slice(findFirstMessage(prompt, run.task) + 1);
   return own.filter((message) => message.role === 'assistant' && message.content.length > 0).length;
 }
 
-/** The run's own first message is its task, or has it among other things; a short task may well occur in what was said later. */
-function firstOf(prompt: Prompt, task: string): number {
-  const exact = prompt.findLastIndex((message) => message.role === 'user' && textOf(message) === task);
-  return exact >= 0 ? exact : prompt.findIndex((message) => message.role === 'user' && textOf(message).includes(task));
+/** The run's first message is its task or contains it. An exact match goes first: a short task may occur in later messages. */
+function findFirstMessage(prompt: Prompt, task: string): number {
+  const exact = prompt.findLastIndex((message) => message.role === 'user' && messageText(message) === task);
+  return exact >= 0 ? exact : prompt.findIndex((message) => message.role === 'user' && messageText(message).includes(task));
 }
 
-/** Ids of runs that the conversation names (`run ` and 16 hex digits), each once, in the order of their first mention. */
-export function runIds(prompt: Prompt): string[] {
+/** Ids of the runs that the conversation mentions (`run ` and 16 hex digits), each once, in order of first mention. */
+export function findRunIds(prompt: Prompt): string[] {
   const text = prompt
     .filter((message) => message.role !== 'system')
-    .map(textOf)
+    .map(messageText)
     .join('\n');
   return [...new Set(Array.from(text.matchAll(/\brun ([0-9a-f]{16})\b/g), (match) => match[1] ?? ''))];
 }
 
-export function offered(options: LanguageModelV4CallOptions): string[] {
+export function toolNames(options: LanguageModelV4CallOptions): string[] {
   return (options.tools ?? []).map((tool) => tool.name);
-}
-
-function textOf(message: LanguageModelV4Message): string {
-  if (message.role === 'system') return message.content;
-  const texts: string[] = [];
-  for (const part of message.content) {
-    if (part.type === 'text' || part.type === 'reasoning') texts.push(part.text);
-    else if (part.type === 'tool-result') texts.push(outputText(part.output));
-  }
-  return texts.join('\n');
-}
-
-function outputText(output: LanguageModelV4ToolResultOutput): string {
-  switch (output.type) {
-    case 'text':
-    case 'error-text':
-      return output.value;
-    case 'json':
-    case 'error-json':
-      return JSON.stringify(output.value);
-    case 'execution-denied':
-      return output.reason ?? '';
-    case 'content':
-      return output.value.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
-  }
 }

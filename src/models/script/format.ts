@@ -1,16 +1,15 @@
+// The format of a script file. docs/scripted-models.md explains each key; unknown keys are errors.
 import { z } from 'zod';
 import { RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
 import { maxMs } from '../../contract/limits.ts';
-
-/** The form of a script; docs/scripted-models.md says what each key does. Unknown keys are errors. */
 
 const tokens = z.int().min(0);
 const usd = z.number().min(0);
 
 const Call = z
   .strictObject({ tool: z.string().min(1), args: z.custom<Json>().optional(), raw: z.string().optional(), id: z.string().optional() })
-  .refine((call) => call.args === undefined || call.raw === undefined, 'has `args` or `raw`, not both');
+  .refine((call) => call.args === undefined || call.raw === undefined, 'must have `args` or `raw`, not both');
 
 const Step = z.strictObject({
   expect: z.strictObject({ prompt: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
@@ -48,17 +47,17 @@ const Script = z.strictObject({
 });
 export type Script = z.infer<typeof Script>;
 
-/** Throws RetinueError `invalid_config` that names the file and each wrong place. No text of the file is shown: it may be any file. */
+/** Throws RetinueError `invalid_config` with every problem and its position. It quotes nothing of the file, which may be any file. */
 export function parseScript(file: string, text: string): Script {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
-    const place = /\(line \d+ column \d+\)/.exec(String(error))?.[0];
-    throw new RetinueError('invalid_config', `${file} is not valid JSON${place === undefined ? '' : ` ${place}`}`);
+    const position = /\(line \d+ column \d+\)/.exec(String(error))?.[0];
+    throw new RetinueError('invalid_config', `${file} is not valid JSON${position === undefined ? '' : ` ${position}`}`);
   }
   const parsed = Script.safeParse(value);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `${z.core.toDotPath(issue.path) || 'script'}: ${issue.message}`);
-  throw new RetinueError('invalid_config', `${file}: ${faults.join('; ')}`);
+  const problems = parsed.error.issues.map((issue) => `${z.core.toDotPath(issue.path) || 'script'}: ${issue.message}`);
+  throw new RetinueError('invalid_config', `${file}: ${problems.join('; ')}`);
 }

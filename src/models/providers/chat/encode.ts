@@ -1,10 +1,10 @@
-// The body of a Chat Completions request, as @ai-sdk/openai-compatible writes it.
+// Encodes Chat Completions requests as @ai-sdk/openai-compatible would.
 //
-// A conversation only grows, and its messages are the same objects from one request to the next: each is written once.
+// A conversation only grows, and its messages stay the same objects from one request to the next, so each is encoded once.
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider';
-import { isPlain, type Tools } from '../plain.ts';
+import { hasOnlyCoreOptions, type Tools } from '../core-options.ts';
 
-export function encodeChat(metadataKey: string) {
+export function createChatEncoder(metadataKey: string) {
   const messages = new WeakMap<LanguageModelV4Message, string>();
   const toolLists = new WeakMap<NonNullable<Tools>, string | null>();
 
@@ -17,7 +17,7 @@ export function encodeChat(metadataKey: string) {
   }
 
   return (modelId: string, options: LanguageModelV4CallOptions): string | null => {
-    if (!isPlain(options)) return null;
+    if (!hasOnlyCoreOptions(options)) return null;
     const { prompt, maxOutputTokens, tools, toolChoice } = options;
     const list: string[] = [];
     for (const message of prompt) {
@@ -36,7 +36,7 @@ export function encodeChat(metadataKey: string) {
       const text = toolsText(tools);
       if (text === null) return null;
       body += `,"tools":${text}`;
-      if (toolChoice) body += `,"tool_choice":${JSON.stringify(choiceOf(toolChoice))}`;
+      if (toolChoice) body += `,"tool_choice":${JSON.stringify(encodeChoice(toolChoice))}`;
     }
     return `${body},"stream":true,"stream_options":{"include_usage":true}}`;
   };
@@ -51,18 +51,18 @@ function encodeTools(tools: NonNullable<Tools>): string | null {
   return JSON.stringify(list);
 }
 
-function choiceOf(choice: NonNullable<LanguageModelV4CallOptions['toolChoice']>): unknown {
+function encodeChoice(choice: NonNullable<LanguageModelV4CallOptions['toolChoice']>): unknown {
   return choice.type === 'tool' ? { type: 'function', function: { name: choice.toolName } } : choice.type;
 }
 
-/** What stands under this name is written into messages as fields of their own: the package does that. */
-function hasFields(part: { providerOptions?: SharedV4ProviderOptions | undefined }): boolean {
+/** Metadata under this key becomes extra fields of a message, which only the package supports. */
+function hasExtraFields(part: { providerOptions?: SharedV4ProviderOptions | undefined }): boolean {
   return part.providerOptions?.openaiCompatible !== undefined;
 }
 
-/** Several messages with commas between them, or none: each tool result is one. */
+/** May give several messages, separated by commas, or none: each tool result is a message. Null if only the package supports it. */
 function encodeMessage(message: LanguageModelV4Message, metadataKey: string): string | null {
-  if (hasFields(message)) return null;
+  if (hasExtraFields(message)) return null;
   switch (message.role) {
     case 'system':
       return JSON.stringify({ role: 'system', content: message.content });
@@ -80,7 +80,7 @@ type ContentOf<R extends LanguageModelV4Message['role']> = Extract<LanguageModel
 function encodeUser(content: ContentOf<'user'>): string | null {
   const parts: { type: 'text'; text: string }[] = [];
   for (const part of content) {
-    if (part.type !== 'text' || hasFields(part)) return null;
+    if (part.type !== 'text' || hasExtraFields(part)) return null;
     parts.push({ type: 'text', text: part.text });
   }
   const [first] = parts;
@@ -92,7 +92,7 @@ function encodeAssistant(content: ContentOf<'assistant'>, metadataKey: string): 
   let reasoning = '';
   const calls: object[] = [];
   for (const part of content) {
-    if (hasFields(part)) return null;
+    if (hasExtraFields(part)) return null;
     if (part.type === 'text') text += part.text;
     else if (part.type === 'reasoning') reasoning += part.text;
     else if (part.type === 'tool-call') {
@@ -118,7 +118,7 @@ function encodeAssistant(content: ContentOf<'assistant'>, metadataKey: string): 
 function encodeResults(content: ContentOf<'tool'>): string | null {
   const results: string[] = [];
   for (const part of content) {
-    if (part.type !== 'tool-result' || hasFields(part)) return null;
+    if (part.type !== 'tool-result' || hasExtraFields(part)) return null;
     const { output } = part;
     if (output.type !== 'text' && output.type !== 'error-text') return null;
     results.push(JSON.stringify({ role: 'tool', tool_call_id: part.toolCallId, content: output.value }));

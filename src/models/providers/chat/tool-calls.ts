@@ -1,11 +1,11 @@
-// Tool calls out of their pieces. Servers differ in how a piece names its call: most by index, some by id, some not at all, and some use
-// the same index or id for several calls. What belongs where is decided as the AI SDK's `StreamingToolCallTracker` decides it; a piece
-// that could belong to more than one call is dropped.
+// Assembles tool calls from their streamed pieces. Servers differ in how a piece identifies its call: most use an index, some an id, some neither,
+// and some use one index or id for several calls. Pieces are assigned as the AI SDK's `StreamingToolCallTracker` does it; a piece that could
+// belong to several calls is dropped.
 //
-// No call is whole before the stream is: `end` gives them out.
+// No call is complete before the stream ends: `end` sends them.
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { misshapen, optionalText } from '../shape.ts';
+import { createFormatError, requireOptionalText } from '../event-fields.ts';
 
 export interface CallDelta {
   index: number | null;
@@ -24,23 +24,23 @@ interface Call {
   brackets: Brackets;
 }
 
-/** More calls than this are no answer: each piece is compared with those that share its index or id. */
+/** More calls are an error, because each piece is compared with the calls that share its index or id. */
 const maxCalls = 1000;
 
-/** Pieces of a call whose name has not come. */
+/** The pieces of a call whose name has not arrived yet. */
 type Nameless = Pick<CallDelta, 'id' | 'signature'> & { text: string };
 
 export function createCallTracker(take: (part: LanguageModelV4StreamPart) => void, metadataKey: string) {
   const calls: Call[] = [];
-  const used = new Set<string>();
-  const index = { ids: new Map<string, Call[]>(), places: new Map<number, Call[]>(), all: calls };
+  const usedIds = new Set<string>();
+  const index = { byId: new Map<string, Call[]>(), byIndex: new Map<number, Call[]>(), all: calls };
   const nameless = new Map<number, Nameless>();
   const named = new Set<number>();
 
-  function hear(delta: CallDelta): void {
+  function add(delta: CallDelta): void {
     const at = delta.index;
     if (at === null || named.has(at)) {
-      place(delta);
+      assign(delta);
       return;
     }
     const before = nameless.get(at);
@@ -55,28 +55,28 @@ export function createCallTracker(take: (part: LanguageModelV4StreamPart) => voi
     }
     nameless.delete(at);
     named.add(at);
-    place({ ...delta, ...whole });
+    assign({ ...delta, ...whole });
   }
 
-  function place(given: CallDelta): void {
-    const delta = { ...given, id: filled(given.id), name: filled(given.name) };
-    const found = callOf(delta, index);
-    if (found === 'unclear') return;
-    if (found === 'new' && given.name !== null && delta.name === null) return; // a blank name begins nothing
+  function assign(given: CallDelta): void {
+    const delta = { ...given, id: nonBlank(given.id), name: nonBlank(given.name) };
+    const found = findCall(delta, index);
+    if (found === 'ambiguous') return;
+    if (found === 'new' && given.name !== null && delta.name === null) return; // a blank name begins no call
     const call = found === 'new' ? begin(delta) : found;
     if (found !== 'new' && delta.text !== null) {
       call.text += delta.text;
       take({ type: 'tool-input-delta', id: call.id, delta: delta.text });
     }
-    if (delta.id !== null) note(index.ids, delta.id, call);
-    if (delta.index !== null) note(index.places, delta.index, call);
+    if (delta.id !== null) addCall(index.byId, delta.id, call);
+    if (delta.index !== null) addCall(index.byIndex, delta.index, call);
   }
 
   function begin({ id, index: at, name, text, signature }: CallDelta): Call {
-    if (name === null) throw misshapen('a tool call without a name');
-    if (calls.length === maxCalls) throw misshapen(`more than ${maxCalls} tool calls`);
-    const own = id !== null && !used.has(id) ? id : randomUUID();
-    used.add(own);
+    if (name === null) throw createFormatError('a tool call without a name');
+    if (calls.length === maxCalls) throw createFormatError(`more than ${maxCalls} tool calls`);
+    const own = id !== null && !usedIds.has(id) ? id : randomUUID();
+    usedIds.add(own);
     const call: Call = { id: own, index: at, name, text: text ?? '', signature, brackets: { at: 0, stack: '', mode: 'before' } };
     calls.push(call);
     take({ type: 'tool-input-start', id: own, toolName: name });
@@ -85,9 +85,9 @@ export function createCallTracker(take: (part: LanguageModelV4StreamPart) => voi
   }
 
   return {
-    hear,
+    add,
     end(): void {
-      for (const [at, rest] of nameless) place({ index: at, id: rest.id, name: null, text: rest.text, signature: null });
+      for (const [at, rest] of nameless) assign({ index: at, id: rest.id, name: null, text: rest.text, signature: null });
       const inOrder = calls.every((call) => call.index !== null) ? calls.toSorted((a, b) => Number(a.index) - Number(b.index)) : calls;
       for (const { id, name, text, signature } of inOrder) {
         take({ type: 'tool-input-end', id });
@@ -98,80 +98,80 @@ export function createCallTracker(take: (part: LanguageModelV4StreamPart) => voi
   };
 }
 
-function filled(value: string | null): string | null {
+function nonBlank(value: string | null): string | null {
   return value === null || value.trim() === '' ? null : value;
 }
 
-interface Index {
-  ids: Map<string, Call[]>;
-  places: Map<number, Call[]>;
+interface CallIndex {
+  byId: Map<string, Call[]>;
+  byIndex: Map<number, Call[]>;
   all: Call[];
 }
 
-function note<K>(map: Map<K, Call[]>, key: K, call: Call): void {
+function addCall<K>(map: Map<K, Call[]>, key: K, call: Call): void {
   const known = map.get(key);
   if (known === undefined) map.set(key, [call]);
   else if (!known.includes(call)) known.push(call);
 }
 
-/** The call that a piece belongs to. Ids and indices that contradict each other make it a new call with a name, and unclear without. */
-function callOf({ id, index, name, text }: CallDelta, known: Index): Call | 'new' | 'unclear' {
-  const starts = name !== null && /^\s*[{[]/.test(text ?? '');
-  const there = (index === null ? undefined : known.places.get(index)) ?? [];
+/** The call that a piece belongs to. If id and index contradict each other, a piece with a name is a new call, and one without is ambiguous. */
+function findCall({ id, index, name, text }: CallDelta, known: CallIndex): Call | 'new' | 'ambiguous' {
+  const isStart = name !== null && /^\s*[{[]/.test(text ?? '');
+  const there = (index === null ? undefined : known.byIndex.get(index)) ?? [];
   const here = name === null ? there : there.filter((call) => call.name === name);
   if (id === null) {
-    if (there.length > 0) return choose(here, starts);
-    return name === null ? choose(known.all, false) : 'new';
+    if (there.length > 0) return chooseCall(here, isStart);
+    return name === null ? chooseCall(known.all, false) : 'new';
   }
-  const same = known.ids.get(id);
+  const same = known.byId.get(id);
   if (same === undefined) {
-    if (here.length === 0 || starts) return 'new';
-    return choose(here, name !== null && (text ?? '').trim() === '');
+    if (here.length === 0 || isStart) return 'new';
+    return chooseCall(here, name !== null && (text ?? '').trim() === '');
   }
-  if (index === null) return name === null ? choose(same, false) : choose(withName(same, name), starts);
+  if (index === null) return name === null ? chooseCall(same, false) : chooseCall(filterByName(same, name), isStart);
   const both =
     here.length === 0
       ? 'new'
-      : choose(
+      : chooseCall(
           here.filter((call) => same.includes(call)),
-          starts,
+          isStart,
         );
   if (both !== 'new') return both;
   if (name !== null) return 'new';
-  return there.length > 0 ? 'unclear' : choose(same, false);
+  return there.length > 0 ? 'ambiguous' : chooseCall(same, false);
 }
 
-function withName(calls: Call[], name: string): Call[] {
+function filterByName(calls: Call[], name: string): Call[] {
   return calls.filter((call) => call.name === name);
 }
 
-/** The only one, unless a new call seems to start; then the only one whose arguments are not whole yet. */
-function choose(calls: Call[], starts: boolean): Call | 'new' | 'unclear' {
+/** The only call; if a new call seems to start, the only one whose arguments are incomplete. */
+function chooseCall(calls: Call[], isStart: boolean): Call | 'new' | 'ambiguous' {
   const [only] = calls;
   if (only === undefined) return 'new';
-  if (!starts && calls.length === 1) return only;
-  const unfinished = calls.filter((call) => !isWhole(call));
+  if (!isStart && calls.length === 1) return only;
+  const unfinished = calls.filter((call) => !isComplete(call));
   const [first] = unfinished;
   if (first !== undefined && unfinished.length === 1) return first;
-  return unfinished.length > 1 || !starts ? 'unclear' : 'new';
+  return unfinished.length > 1 || !isStart ? 'ambiguous' : 'new';
 }
 
-/** How far the arguments of a call were looked at, and what was open there. */
+/** How far the arguments of a call were scanned, and which brackets are open there. */
 interface Brackets {
   at: number;
   stack: string;
-  mode: 'before' | 'inside' | 'string' | 'escape' | 'whole' | 'other';
+  mode: 'before' | 'inside' | 'string' | 'escape' | 'closed' | 'other';
 }
 
-/** Whether an object or a list has been closed. By its brackets alone: what parses now may still be the beginning of something longer. */
-function isWhole({ text, brackets }: Call): boolean {
-  for (; brackets.at < text.length && brackets.mode !== 'whole' && brackets.mode !== 'other'; brackets.at++) {
-    step(brackets, text[brackets.at] as string);
+/** Whether the arguments are a closed object or list, judged by brackets only: text that parses may still be the beginning of something longer. */
+function isComplete({ text, brackets }: Call): boolean {
+  for (; brackets.at < text.length && brackets.mode !== 'closed' && brackets.mode !== 'other'; brackets.at++) {
+    advanceBrackets(brackets, text[brackets.at] as string);
   }
-  return brackets.mode === 'whole';
+  return brackets.mode === 'closed';
 }
 
-function step(brackets: Brackets, character: string): void {
+function advanceBrackets(brackets: Brackets, character: string): void {
   if (brackets.mode === 'escape') brackets.mode = 'string';
   else if (brackets.mode === 'string') {
     if (character === '"') brackets.mode = 'inside';
@@ -184,15 +184,15 @@ function step(brackets: Brackets, character: string): void {
   } else if (character === '"') brackets.mode = 'string';
   else if (character === '}' || character === ']') {
     if (brackets.stack.at(-1) !== (character === '}' ? '{' : '[')) brackets.mode = 'other';
-    else if (brackets.stack.length === 1) brackets.mode = 'whole';
+    else if (brackets.stack.length === 1) brackets.mode = 'closed';
     else brackets.stack = brackets.stack.slice(0, -1);
   }
 }
 
-export function callDeltasOf(given: unknown): CallDelta[] {
+export function parseCallDeltas(given: unknown): CallDelta[] {
   if (given === null || given === undefined) return [];
-  if (!Array.isArray(given)) throw misshapen('tool calls');
-  return given.map(callDelta);
+  if (!Array.isArray(given)) throw createFormatError('tool calls');
+  return given.map(parseCallDelta);
 }
 
 interface WireCall {
@@ -202,16 +202,16 @@ interface WireCall {
   extra_content?: { google?: { thought_signature?: unknown } | null } | null;
 }
 
-function callDelta(given: WireCall | null): CallDelta {
+function parseCallDelta(given: WireCall | null): CallDelta {
   const called = given?.function;
-  if (!given || typeof called !== 'object' || called === null) throw misshapen('a tool call');
+  if (!given || typeof called !== 'object' || called === null) throw createFormatError('a tool call');
   const { index = null } = given;
-  if (index !== null && typeof index !== 'number') throw misshapen('the index of a tool call');
+  if (index !== null && typeof index !== 'number') throw createFormatError('the index of a tool call');
   return {
     index,
-    id: optionalText(given.id),
-    name: optionalText(called.name),
-    text: optionalText(called.arguments),
-    signature: optionalText(given.extra_content?.google?.thought_signature),
+    id: requireOptionalText(given.id),
+    name: requireOptionalText(called.name),
+    text: requireOptionalText(called.arguments),
+    signature: requireOptionalText(given.extra_content?.google?.thought_signature),
   };
 }

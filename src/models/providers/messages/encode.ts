@@ -1,17 +1,17 @@
-// The body of an Anthropic Messages request, as @ai-sdk/anthropic writes it.
+// Encodes Anthropic Messages requests as @ai-sdk/anthropic would.
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '../../../contract/json.ts';
-import { isPlain, type Tools } from '../plain.ts';
+import { hasOnlyCoreOptions, type Tools } from '../core-options.ts';
 
-/** Something that only the package can say. */
-const beyond = Symbol('beyond');
+/** Thrown for options and parts that only the package supports. */
+const unsupported = Symbol('unsupported');
 
 export function encodeMessages(modelId: string, options: LanguageModelV4CallOptions): string | null {
   const { prompt, maxOutputTokens, tools, toolChoice } = options;
-  if (!isPlain(options) || maxOutputTokens === undefined || mayBeCapped(modelId, maxOutputTokens)) return null;
-  if (toolChoice && toolChoice.type !== 'auto' && toolChoice.type !== 'none') return null; // some models refuse to be forced
+  if (!hasOnlyCoreOptions(options) || maxOutputTokens === undefined || mayExceedLimit(modelId, maxOutputTokens)) return null;
+  if (toolChoice && toolChoice.type !== 'auto' && toolChoice.type !== 'none') return null; // some models reject a forced choice
   try {
-    const marker = createMarker();
+    const marker = createMarkerTaker();
     const { system, messages } = encodePrompt(prompt, marker);
     const list = tools && tools.length > 0 ? encodeTools(tools, marker) : undefined;
     return JSON.stringify({
@@ -24,23 +24,23 @@ export function encodeMessages(modelId: string, options: LanguageModelV4CallOpti
       stream: true,
     });
   } catch (thrown) {
-    if (thrown === beyond) return null;
+    if (thrown === unsupported) return null;
     throw thrown;
   }
 }
 
-/** The package knows what each model may say at most. These are the least of them. */
-function mayBeCapped(modelId: string, tokens: number): boolean {
+/** The package knows the output limit of each model. These are the lowest ones. */
+function mayExceedLimit(modelId: string, tokens: number): boolean {
   return tokens > (modelId.includes('claude-3-haiku') ? 4096 : 32_000);
 }
 
-type Marked = { providerOptions?: SharedV4ProviderOptions | undefined };
-type Marker = (...parts: (Marked | null)[]) => unknown;
+type MarkedPart = { providerOptions?: SharedV4ProviderOptions | undefined };
+type TakeMarker = (...parts: (MarkedPart | null)[]) => unknown;
 
 const maxMarkers = 4;
 
-/** The cache marker of the first part that has one, as long as there are not too many: Anthropic refuses a fifth. */
-function createMarker(): Marker {
+/** Takes the cache marker of the first part that has one. From the fifth on they are dropped, because Anthropic rejects them. */
+function createMarkerTaker(): TakeMarker {
   let count = 0;
   return (...parts) => {
     for (const part of parts) {
@@ -52,30 +52,30 @@ function createMarker(): Marker {
   };
 }
 
-/** What the provider's own metadata may hold here; anything else is for the package. */
-function ownOf(part: Marked, ...known: string[]): JsonObject {
+/** Anthropic's metadata of a part. Throws `unsupported` if it has other keys than `known` and cache markers. */
+function readMetadata(part: MarkedPart, ...known: string[]): JsonObject {
   const own = (part.providerOptions?.anthropic ?? {}) as JsonObject;
-  for (const name in own) if (!known.includes(name) && name !== 'cacheControl' && name !== 'cache_control') throw beyond;
+  for (const name in own) if (!known.includes(name) && name !== 'cacheControl' && name !== 'cache_control') throw unsupported;
   return own;
 }
 
-function encodeTools(tools: NonNullable<Tools>, marker: Marker): object[] {
+function encodeTools(tools: NonNullable<Tools>, marker: TakeMarker): object[] {
   return tools.map((tool) => {
-    if (tool.type !== 'function' || tool.strict !== undefined || tool.inputExamples !== undefined) throw beyond;
-    ownOf(tool);
+    if (tool.type !== 'function' || tool.strict !== undefined || tool.inputExamples !== undefined) throw unsupported;
+    readMetadata(tool);
     const { name, description, inputSchema } = tool;
     return { name, description, input_schema: inputSchema, cache_control: marker(tool), eager_input_streaming: true };
   });
 }
 
-interface Block {
+interface RoleBlock {
   role: 'system' | 'user' | 'assistant';
   messages: LanguageModelV4Message[];
 }
 
-/** Neighbours of one role are one message; tool results are the user's. */
-function blocksOf(prompt: LanguageModelV4CallOptions['prompt']): Block[] {
-  const blocks: Block[] = [];
+/** Adjacent messages of one role become one; tool results belong to the user. */
+function groupByRole(prompt: LanguageModelV4CallOptions['prompt']): RoleBlock[] {
+  const blocks: RoleBlock[] = [];
   for (const message of prompt) {
     const role = message.role === 'tool' ? 'user' : message.role;
     const last = blocks.at(-1);
@@ -85,40 +85,40 @@ function blocksOf(prompt: LanguageModelV4CallOptions['prompt']): Block[] {
   return blocks;
 }
 
-function encodePrompt(prompt: LanguageModelV4CallOptions['prompt'], marker: Marker) {
+function encodePrompt(prompt: LanguageModelV4CallOptions['prompt'], marker: TakeMarker) {
   let system: object[] | undefined;
   const messages: { role: string; content: object[] }[] = [];
-  const blocks = blocksOf(prompt);
+  const blocks = groupByRole(prompt);
   for (const [at, block] of blocks.entries()) {
     if (block.role === 'system') {
-      if (at > 0) throw beyond;
-      system = block.messages.map((message) => systemText(message, marker));
+      if (at > 0) throw unsupported;
+      system = block.messages.map((message) => encodeSystem(message, marker));
     } else if (block.role === 'user') {
-      messages.push({ role: 'user', content: block.messages.flatMap((message) => userParts(message, marker)) });
+      messages.push({ role: 'user', content: block.messages.flatMap((message) => encodeUserParts(message, marker)) });
     } else {
-      const content = block.messages.flatMap((message) => assistantParts(message, marker));
-      // A last word of the model is one for it to go on from, and must not end in blanks.
+      const content = block.messages.flatMap((message) => encodeAssistantParts(message, marker));
+      // The model continues a final assistant message, and Anthropic rejects trailing whitespace there.
       if (at === blocks.length - 1) trimLast(content, block.messages.at(-1));
-      if (content.length > 0) messages.push({ role: 'assistant', content: callsLast(content) });
+      if (content.length > 0) messages.push({ role: 'assistant', content: moveCallsLast(content) });
     }
   }
   return { system, messages };
 }
 
-function systemText(message: LanguageModelV4Message, marker: Marker): object {
-  ownOf(message);
+function encodeSystem(message: LanguageModelV4Message, marker: TakeMarker): object {
+  readMetadata(message);
   return { type: 'text', text: message.content, cache_control: marker(message) };
 }
 
-function userParts(message: LanguageModelV4Message, marker: Marker): object[] {
-  if (message.role !== 'user' && message.role !== 'tool') throw beyond;
+function encodeUserParts(message: LanguageModelV4Message, marker: TakeMarker): object[] {
+  if (message.role !== 'user' && message.role !== 'tool') throw unsupported;
   return message.content.map((part, at) => {
     const whole = at === message.content.length - 1 ? message : null;
     if (part.type === 'text') return { type: 'text', text: part.text, cache_control: marker(part, whole) };
-    if (part.type !== 'tool-result') throw beyond;
+    if (part.type !== 'tool-result') throw unsupported;
     const { output } = part;
-    if (output.type !== 'text' && output.type !== 'error-text') throw beyond;
-    ownOf(part, 'caller', 'signature', 'redactedData');
+    if (output.type !== 'text' && output.type !== 'error-text') throw unsupported;
+    readMetadata(part, 'caller', 'signature', 'redactedData');
     return {
       type: 'tool_result',
       tool_use_id: part.toolCallId,
@@ -134,46 +134,46 @@ interface Part {
   text?: string;
 }
 
-function assistantParts(message: LanguageModelV4Message, marker: Marker): Part[] {
-  if (message.role !== 'assistant') throw beyond;
+function encodeAssistantParts(message: LanguageModelV4Message, marker: TakeMarker): Part[] {
+  if (message.role !== 'assistant') throw unsupported;
   const content = message.content.filter((part) => part.type !== 'text' || part.text !== '');
   return content.flatMap((part, at): Part[] => {
     const cache_control = marker(part, at === content.length - 1 ? message : null);
     if (part.type === 'text') {
-      ownOf(part);
+      readMetadata(part);
       return [{ type: 'text', text: part.text, cache_control } as Part];
     }
-    if (part.type === 'reasoning') return thinking(part.text, ownOf(part, 'signature', 'redactedData'));
-    if (part.type !== 'tool-call' || part.providerExecuted) throw beyond;
+    if (part.type === 'reasoning') return encodeThinking(part.text, readMetadata(part, 'signature', 'redactedData'));
+    if (part.type !== 'tool-call' || part.providerExecuted) throw unsupported;
     const { input } = part;
-    if (typeof input !== 'object' || input === null || Array.isArray(input)) throw beyond;
-    const caller = callerOf(ownOf(part, 'caller'));
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) throw unsupported;
+    const caller = encodeCaller(readMetadata(part, 'caller'));
     return [{ type: 'tool_use', id: part.toolCallId, name: part.toolName, input, ...caller, cache_control } as Part];
   });
 }
 
-/** Thinking goes back with its signature; without one it is left out, since Anthropic would refuse it. */
-function thinking(text: string, { signature, redactedData }: JsonObject): Part[] {
-  for (const value of [signature, redactedData]) if (value !== undefined && typeof value !== 'string') throw beyond;
+/** Thinking without a signature is dropped, because Anthropic would reject it. */
+function encodeThinking(text: string, { signature, redactedData }: JsonObject): Part[] {
+  for (const value of [signature, redactedData]) if (value !== undefined && typeof value !== 'string') throw unsupported;
   if (signature !== undefined) return [{ type: 'thinking', thinking: text, signature } as Part];
   return redactedData === undefined ? [] : [{ type: 'redacted_thinking', data: redactedData } as Part];
 }
 
-/** Who made the call, where Anthropic says it: here always the model itself. */
-function callerOf({ caller }: JsonObject): { caller?: { type: 'direct' } } {
+/** Who made the call, if Anthropic says so: always the model itself here. */
+function encodeCaller({ caller }: JsonObject): { caller?: { type: 'direct' } } {
   if (caller === undefined || caller === null) return {};
-  if ((caller as JsonObject).type !== 'direct') throw beyond;
+  if ((caller as JsonObject).type !== 'direct') throw unsupported;
   return { caller: { type: 'direct' } };
 }
 
 function trimLast(content: Part[], message: LanguageModelV4Message | undefined): void {
   const last = content.at(-1);
-  const said = message?.role === 'assistant' ? message.content.findLast((part) => part.type !== 'text' || part.text !== '') : undefined;
-  if (last?.type === 'text' && said?.type === 'text') last.text = (last.text as string).trim();
+  const lastPart = message?.role === 'assistant' ? message.content.findLast((part) => part.type !== 'text' || part.text !== '') : undefined;
+  if (last?.type === 'text' && lastPart?.type === 'text') last.text = (last.text as string).trim();
 }
 
-/** Calls come after the texts beside them; thinking stays where it is. */
-function callsLast(content: Part[]): Part[] {
+/** Moves calls behind the texts next to them; thinking stays in place. */
+function moveCallsLast(content: Part[]): Part[] {
   const sorted: Part[] = [];
   let segment: Part[] = [];
   const flush = () => {

@@ -1,0 +1,123 @@
+// What an agent would get, computed by the same admission that runs go through. No run is created and no model is looked up.
+import type { Agent } from '../contract/agent.ts';
+import type { Grant, Ruleset } from '../contract/grant.ts';
+import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
+import { admitBrief } from '../kernel/admission.ts';
+import type { ModelHandle } from '../ports/model.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { decideCall, formatRule } from '../rules/policy.ts';
+import { findToolPatterns, selectServers } from '../tools/mcp/select-servers.ts';
+import { assertAgentUsable, createAgentCatalog } from './agents.ts';
+import type { Explanation, ToolVerdict } from './explanation.ts';
+import type { Settings } from './settings.ts';
+
+export interface ExplainDeps {
+  /** Names of all tools except the dialect's. */
+  tools: string[];
+  delegationTools: string[];
+  /** The owner's ruleset first, then the narrowing ones. */
+  rulesets: Ruleset[];
+}
+
+const placeholderRunId = '0'.repeat(16);
+
+/** Rejects with `unknown_agent`, or with `invalid_config` if the agent's file is invalid. */
+export async function explainAgent(settings: Settings, name: string, deps: ExplainDeps): Promise<Explanation> {
+  const { agent, grant, tools } = await previewGrant(settings, name, deps);
+  const judge = (tool: string): ToolVerdict => ({ tool, ...decideCall(grant.rulesets, { tool, subjects: [] }) });
+  const leftOut = [...tools.keys()].filter((tool) => !grant.tools.includes(tool)).map((tool) => explainDepth(judge(tool)));
+  const unknown = (agent.tools ?? [])
+    .filter((tool) => !tool.startsWith('mcp__') && !tools.has(tool))
+    .map((tool) => denied(tool, 'there is no such tool'));
+  const servers = judgeServerTools(agent, settings, judge);
+  return {
+    name: agent.name,
+    description: agent.description,
+    source: agent.source,
+    model: effectiveModel(agent, settings),
+    tools: {
+      offered: [...grant.tools.map(judge), ...servers.filter(({ action }) => action !== 'deny')],
+      leftOut: [...leftOut, ...servers.filter(({ action }) => action === 'deny'), ...unknown],
+    },
+    limits: Object.fromEntries(
+      (Object.entries(grant.limits) as [LimitName, EffectiveLimit][]).map(([limit, { value, from }]) => [
+        limit,
+        { value, from: limitSource(limit, from, agent, settings) },
+      ]),
+    ) as Explanation['limits'],
+    rulesets: grant.rulesets.map(({ kind, owner, rules }) => ({
+      kind,
+      owner,
+      rules: rules.map((rule) => ({ rule: formatRule(rule), from: rule.from ?? owner })),
+    })),
+    workspaceRules: agent.workspaceRules ?? true,
+    warnings: settings
+      .agents()
+      .warnings.filter(({ source }) => source === agent.source)
+      .map(({ message }) => message),
+    prompt: agent.prompt,
+  };
+}
+
+/** The grant that a root run of the agent would get. Rejects like `explainAgent`. */
+export async function previewGrant(
+  settings: Settings,
+  name: string,
+  deps: ExplainDeps,
+): Promise<{ agent: Agent; grant: Grant; tools: ReadonlyMap<string, AnyTool> }> {
+  assertAgentUsable(settings.agents(), name);
+  // Admission uses only the names.
+  const tools = new Map([...deps.tools, ...deps.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
+  const catalog = createAgentCatalog(settings);
+  const dialect = { name: 'native', setup: {}, catalog, tools, delegationTools: deps.delegationTools };
+  const admissionDeps = {
+    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => deps.rulesets },
+    models: { resolve: async () => placeholderModel },
+    compileSchema: async () => () => null,
+  };
+  const request = { runId: placeholderRunId, dialect, parent: null, call: null };
+  const { created } = await admitBrief({ task: 'none', agent: name, model: 'any' }, request, admissionDeps);
+  return { agent: catalog.get(name) as Agent, grant: created.grant, tools };
+}
+
+/** Does not connect to servers: judges the patterns that the agent names, or `mcp__NAME__*`. */
+function judgeServerTools(agent: Agent, settings: Settings, judge: (tool: string) => ToolVerdict): ToolVerdict[] {
+  const { servers, missing } = selectServers(agent, settings.mcpServers);
+  const names = [...new Set([...Object.keys(settings.mcpServers), ...Object.keys(servers)])];
+  const known = names.flatMap((name) => {
+    const named = Object.hasOwn(servers, name) ? findToolPatterns(agent, name) : [];
+    return (named.length === 0 ? [`mcp__${name}__*`] : named).map(judge);
+  });
+  return [...known, ...missing.map((name) => denied(`mcp__${name}__*`, 'there is no such server'))];
+}
+
+/** A tool that no rule denies is left out because the run may not delegate further. */
+function explainDepth(verdict: ToolVerdict): ToolVerdict {
+  return verdict.action === 'deny' ? verdict : denied(verdict.tool, 'limits.maxDepth');
+}
+
+function denied(tool: string, owner: string): ToolVerdict {
+  return { tool, action: 'deny', rule: null, owner };
+}
+
+function effectiveModel(agent: Agent, settings: Settings): Explanation['model'] {
+  if (settings.model?.from === '--model') return settings.model;
+  if (agent.model !== undefined) return { value: agent.model, from: agent.source };
+  return settings.model ?? { value: null, from: 'not set' };
+}
+
+function limitSource(name: LimitName, from: EffectiveLimit['from'], agent: Agent, settings: Settings): string {
+  if (from === 'agent') return agent.source;
+  if (from === 'config') return settings.sources.find(({ key }) => key === `limits.${name}`)?.from ?? 'configuration';
+  return from === 'default' ? 'built-in' : from;
+}
+
+const placeholderModel: ModelHandle = {
+  id: 'any',
+  lane: 'any',
+  // Never called: nothing runs.
+  model: null as unknown as ModelHandle['model'],
+  contextWindow: null,
+  maxOutputTokens: null,
+  price: () => 0,
+};

@@ -1,0 +1,83 @@
+// Configuration layers: each file or variable is one layer, and later layers win.
+import type { Json } from '../contract/json.ts';
+import { defaultLimits, type LimitName } from '../contract/limits.ts';
+import { describeServer, hideCredentials } from './displayed-server.ts';
+import type { Config } from './schema.ts';
+import type { Settings, Sourced } from './settings.ts';
+
+/** One source of configuration, after untrusted settings were removed. */
+export interface Layer {
+  from: string;
+  config: Config;
+}
+
+/** All layers as one. Rules are not merged: each layer keeps its own list. */
+export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
+  const all: Config = {};
+  for (const { config } of layers) {
+    const { model, sandbox, durability } = config;
+    Object.assign(all, withoutUndefined({ model, sandbox, durability }));
+    all.limits = { ...all.limits, ...config.limits };
+    all.providers = { ...all.providers, ...config.providers };
+    all.prices = { ...all.prices, ...config.prices };
+    all.mcpServers = { ...all.mcpServers, ...config.mcpServers };
+    all.env = { ...all.env, ...config.env };
+    const dialects = { ...all.dialects } as Record<string, object>;
+    for (const [name, section] of Object.entries(config.dialects ?? {})) dialects[name] = { ...dialects[name], ...section };
+    all.dialects = dialects as NonNullable<Config['dialects']>;
+  }
+  return all;
+}
+
+export function findSetting<K extends 'model' | 'sandbox' | 'durability'>(layers: Layer[], key: K): Sourced<NonNullable<Config[K]>> | null {
+  const layer = layers.findLast(({ config }) => config[key] !== undefined);
+  return layer ? { value: layer.config[key] as NonNullable<Config[K]>, from: layer.from } : null;
+}
+
+/** Every effective value and its source, in the order of the documentation. */
+export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]): Settings['sources'] {
+  const sourceOf = (get: (config: Config) => unknown) => layers.findLast(({ config }) => get(config) !== undefined)?.from ?? 'built-in';
+  const limit = (name: LimitName) => {
+    const { command, config } = settings.limits;
+    if (command[name] !== undefined) return { key: `limits.${name}`, value: command[name], from: 'command line' };
+    return { key: `limits.${name}`, value: config[name] ?? defaultLimits[name], from: sourceOf((c) => c.limits?.[name]) };
+  };
+  return [
+    { key: 'db', value: settings.db.path, from: settings.db.from },
+    { key: 'model', value: settings.model?.value ?? null, from: settings.model?.from ?? 'not set' },
+    ...Object.entries(settings.providers).map(([name, { kind, baseURL, apiKeyEnv }]) => ({
+      key: `providers.${name}`,
+      value: withoutUndefined({ kind, baseURL: baseURL === undefined ? undefined : hideCredentials(baseURL), apiKeyEnv }) as Json,
+      from: sourceOf((c) => c.providers?.[name]),
+    })),
+    ...(Object.keys(defaultLimits) as LimitName[]).map(limit),
+    { key: 'sandbox', ...settings.sandbox },
+    { key: 'durability', ...settings.durability },
+    ...Object.entries(settings.env).map(([agent, names]) => ({
+      key: `env.${agent}`,
+      value: names,
+      from: sourceOf((c) => c.env?.[agent]),
+    })),
+    ...Object.entries(settings.prices).map(([name, price]) => ({
+      key: `prices.${name}`,
+      value: withoutUndefined({ ...price }) as Json,
+      from: sourceOf((c) => c.prices?.[name]),
+    })),
+    ...Object.entries(settings.mcpServers).map(([name, server]) => ({
+      key: `mcpServers.${name}`,
+      value: describeServer(server),
+      from: sourceOf((c) => c.mcpServers?.[name]),
+    })),
+    ...Object.entries(settings.dialects).flatMap(([dialect, section]) =>
+      Object.entries(section).map(([key, value]) => ({
+        key: `dialects.${dialect}.${key}`,
+        value,
+        from: sourceOf((c) => (c.dialects as Settings['dialects'] | undefined)?.[dialect]?.[key]),
+      })),
+    ),
+  ];
+}
+
+function withoutUndefined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as Partial<T>;
+}

@@ -1,0 +1,166 @@
+// Loads the settings: built-in values < the user's file < the workspace's file (or --config) < variables < flags.
+import { join, resolve } from 'node:path';
+import { RetinueError } from '../contract/error.ts';
+import { parseRule } from '../rules/policy.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
+import { loadConfiguredAgents } from './agents.ts';
+import { dexVariableLayers } from './dex-variables.ts';
+import { missingPathError, readBytes, resolveDirectory } from './files.ts';
+import { maxConfigBytes, parseJsonDocument } from './json-document.ts';
+import { findSetting, type Layer, listSources, mergeLayers } from './layers.ts';
+import { narrowConfig } from './narrow.ts';
+import type { Config } from './schema.ts';
+import { type ConfiguredAgents, type OwnedRules, type Settings, type SettingsFlags, type Sourced, sandboxModes } from './settings.ts';
+import { hashFile, readTrust, type TrustList } from './trust.ts';
+import { type Env, userConfigFolder } from './user-folders.ts';
+import { validateConfig } from './validate.ts';
+
+/** The parts of the process that settings depend on. */
+export interface ProcessContext {
+  cwd: string;
+  env: Env;
+}
+
+const fileName = 'retinue.config.json';
+
+/** Throws `invalid_config`, `invalid_rule` or `usage`, with the position and the correct form. */
+export function loadSettings(flags: SettingsFlags, context: ProcessContext): Settings {
+  const { cwd, env } = context;
+  const workspace = resolveDirectory(cwd, flags.workspace ?? '.');
+  const trustList = readTrust(env);
+  const { layers, narrowingRules, notices, files, trust } = readConfigFiles(flags, context, { workspace, trustList });
+  layers.push(...dexVariableLayers(env));
+  const merged = mergeLayers(layers);
+  let agents: ConfiguredAgents | null = null;
+  const settings = {
+    workspace,
+    model: readFlag('--model', flags.model) ?? readVariable('RETINUE_MODEL', env) ?? findSetting(layers, 'model'),
+    limits: { config: merged.limits ?? {}, command: flags.limits },
+    ownerRules: collectOwnerRules(layers, flags.rules),
+    narrowingRules,
+    db: resolveDatabase(flags, context, workspace),
+    sandbox: readSandboxMode(flags, env) ?? findSetting(layers, 'sandbox') ?? { value: 'auto' as const, from: 'built-in' },
+    env: merged.env ?? {},
+    durability: findSetting(layers, 'durability') ?? { value: 'normal' as const, from: 'built-in' },
+    providers: merged.providers ?? {},
+    prices: merged.prices ?? {},
+    mcpServers: merged.mcpServers ?? {},
+    dialects: (merged.dialects ?? {}) as Settings['dialects'],
+    agents() {
+      agents ??= loadConfiguredAgents({ workspace, env, limits: merged.limits ?? {}, trustList });
+      return agents;
+    },
+    trust,
+    notices: [...trustList.notices, ...notices, ...unsetVariableNotices(merged.env ?? {}, env)],
+    files,
+  };
+  return { ...settings, sources: listSources(settings, layers) };
+}
+
+interface ReadResult extends Pick<Settings, 'narrowingRules' | 'notices' | 'files' | 'trust'> {
+  layers: Layer[];
+}
+
+function readConfigFiles(
+  flags: SettingsFlags,
+  { cwd, env }: ProcessContext,
+  { workspace, trustList }: { workspace: string; trustList: TrustList },
+): ReadResult {
+  const result: ReadResult = { layers: [], narrowingRules: [], notices: [], files: [], trust: [] };
+  const userFile = join(userConfigFolder(env), 'config.json');
+  const user = loadFile(userFile);
+  result.files.push({ path: userFile, role: 'user', found: user !== null });
+  if (user) result.layers.push({ from: userFile, config: user.config });
+  // A file given with --config needs no trust, wherever it is: the user named it.
+  if (flags.config !== undefined) {
+    const path = resolve(cwd, flags.config);
+    const given = loadFile(path);
+    if (given === null) throw missingPathError('file', flags.config, path);
+    result.files.push({ path, role: 'given', found: true });
+    result.layers.push({ from: path, config: given.config });
+    return result;
+  }
+  const path = join(workspace, fileName);
+  const file = loadFile(path);
+  result.files.push({ path, role: 'workspace', found: file !== null });
+  if (file) addWorkspaceFile(result, { path, ...file }, trustList);
+  return result;
+}
+
+/** A trusted file is one more owner's layer. Without trust, widening settings are ignored and its rules can only narrow. */
+function addWorkspaceFile(result: ReadResult, { path, config, bytes }: LoadedFile & { path: string }, trustList: TrustList): void {
+  const hash = hashFile(path, bytes);
+  const state = trustList.state(path, hash);
+  const narrowed = narrowConfig(config, mergeLayers(result.layers));
+  const { rules, ...rest } = narrowed.config;
+  const needsTrust = narrowed.needsTrust.length > 0;
+  if (needsTrust) result.trust.push({ path, hash, state, gives: narrowed.needsTrust });
+  if (state === 'trusted') {
+    result.layers.push({ from: path, config: startServersInWorkspace(config) });
+    return;
+  }
+  if (state === 'changed' && needsTrust)
+    result.notices.push(`not trusted: ${path} has changed since it was trusted; \`retinue trust\` shows what it asks for`);
+  result.notices.push(...narrowed.ignored.map(({ key, why }) => `not trusted: \`${key}\` of ${path} is left out (${why})`));
+  if (rules && rules.length > 0) result.narrowingRules.push({ owner: `workspace ${fileName}`, rules });
+  result.layers.push({ from: path, config: rest });
+}
+
+/** MCP servers of a trusted workspace start in the workspace; those of the user start in the user's home. */
+function startServersInWorkspace(config: Config): Config {
+  if (config.mcpServers === undefined) return config;
+  const servers = Object.entries(config.mcpServers).map(([name, server]) => [
+    name,
+    server.command === undefined ? server : { cwd: '.', ...server },
+  ]);
+  return { ...config, mcpServers: Object.fromEntries(servers) };
+}
+
+interface LoadedFile {
+  config: Config;
+  bytes: Uint8Array;
+}
+
+function loadFile(path: string): LoadedFile | null {
+  const bytes = readBytes(path, maxConfigBytes);
+  return bytes === null ? null : { bytes, config: validateConfig(parseJsonDocument(path, bytes)) };
+}
+
+function collectOwnerRules(layers: Layer[], command: string[]): OwnedRules[] {
+  for (const rule of command) parseRule(rule);
+  const files = layers.map(({ from, config }) => ({ owner: from, rules: config.rules ?? [] }));
+  return [...files, { owner: 'command line', rules: command }].filter(({ rules }) => rules.length > 0);
+}
+
+/** A granted variable that is unset would make a command fail without a hint. */
+function unsetVariableNotices(granted: Record<string, string[]>, env: Env): string[] {
+  return Object.entries(granted).flatMap(([agent, names]) =>
+    names.filter((name) => !env[name]).map((name) => `env.${agent}: the variable ${name} is not set`),
+  );
+}
+
+function readSandboxMode(flags: SettingsFlags, env: Env): Settings['sandbox'] | null {
+  const given = readFlag('--sandbox', flags.sandbox) ?? readVariable('RETINUE_SANDBOX', env);
+  if (given === null) return null;
+  const value = sandboxModes.find((mode) => mode === given.value);
+  if (value === undefined) throw new RetinueError('usage', `${given.from}: ${unknownNameMessage('mode', given.value, sandboxModes)}`);
+  return { value, from: given.from };
+}
+
+/** The path of the database; needs no configuration file. */
+export function resolveDatabase(flags: SettingsFlags, { cwd, env }: ProcessContext, workspace: string): Settings['db'] {
+  const given = readFlag('--db', flags.db) ?? readVariable('RETINUE_DB', env);
+  if (given) return { path: resolve(cwd, given.value), from: given.from };
+  return { path: join(workspace, '.retinue', 'retinue.db'), from: 'built-in' };
+}
+
+function readFlag(name: string, value: string | undefined): Sourced<string> | null {
+  if (value?.trim() === '') throw new RetinueError('usage', `${name} needs a value; it is empty`);
+  return value === undefined ? null : { value, from: name };
+}
+
+/** An empty variable counts as unset. */
+function readVariable(name: string, env: Env): Sourced<string> | null {
+  const value = env[name];
+  return value === undefined || value.trim() === '' ? null : { value, from: name };
+}

@@ -1,0 +1,26 @@
+// The models that names refer to, and the search backend: what the configuration and the environment offer.
+import { createModels } from '../models/models.ts';
+import { createOfflineModels } from '../models/offline.ts';
+import { createProviders, type ProviderSettings } from '../models/providers.ts';
+import { createScriptModels } from '../models/script.ts';
+import type { Models } from '../ports/model.ts';
+import { systemClock } from '../system/clock.ts';
+import type { SearchBackend } from '../tools/index.ts';
+import type { Env } from './user-folders.ts';
+
+/** Built-in and configured providers, and the models that need none: `offline/…` and `script/…`. */
+export function createNamedModels(env: Env, providers: Record<string, ProviderSettings> = {}): Models {
+  return createModels({
+    providers: {
+      ...createProviders({ env, providers }),
+      offline: createOfflineModels(),
+      script: createScriptModels({ clock: systemClock }),
+    },
+  });
+}
+
+/** A SearXNG server of the user's, or Brave. */
+export function findSearchBackend(env: Env): SearchBackend | null {
+  if (env.SEARXNG_URL) return { kind: 'searxng', baseURL: env.SEARXNG_URL };
+  return env.BRAVE_API_KEY ? { kind: 'brave', baseURL: 'https://api.search.brave.com', apiKey: env.BRAVE_API_KEY } : null;
+}

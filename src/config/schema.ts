@@ -1,0 +1,52 @@
+// The schema of a configuration file. Rules are strings here; their own parser checks them.
+import { z } from 'zod';
+import { Limits } from '../contract/limits.ts';
+import { McpServer, McpServerName } from '../contract/mcp-server.ts';
+import { DialectsConfig } from '../dialects/settings.ts';
+
+const amount = z.number('must be a number of US dollars per million tokens').min(0).max(1_000_000);
+const strings = z.array(z.string('must be a string').min(1), 'must be a list of strings');
+
+/** The pattern rejects a pasted secret, and the message does not repeat it. */
+const variableName = (example: string) =>
+  z.string().regex(/^[A-Z_][A-Z0-9_]{0,99}$/, `must be the name of a variable, such as ${example}; never its value`);
+
+const Provider = z.strictObject({
+  kind: z.enum(['anthropic', 'openai', 'google', 'ollama', 'openai-compatible']),
+  baseURL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  apiKeyEnv: variableName('OPENAI_API_KEY').optional(),
+});
+
+export const Config = z
+  .strictObject({
+    model: z.string('must be a name like "anthropic/…"').min(1).max(500),
+    providers: z.record(z.string(), Provider),
+    limits: Limits.partial(),
+    rules: strings,
+    sandbox: z.enum(['required', 'auto', 'off']),
+    env: z.record(z.string(), z.array(variableName('GITHUB_TOKEN'), 'must be a list of variable names')),
+    durability: z.enum(['normal', 'full']),
+    prices: z.record(
+      z.string(),
+      z.strictObject({ input: amount, output: amount, cached: amount.optional(), reasoning: amount.optional() }),
+    ),
+    dialects: DialectsConfig,
+    mcpServers: z.record(McpServerName, McpServer),
+  })
+  .partial();
+export type Config = z.infer<typeof Config>;
+
+/** Keys that the object at this path may have; empty if any key is allowed. */
+export function keysAt(path: readonly PropertyKey[]): string[] {
+  let schema: unknown = Config;
+  for (const key of path) {
+    const current = unwrapOptional(schema);
+    schema = current instanceof z.ZodRecord ? current.valueType : current instanceof z.ZodObject ? current.shape[key as string] : undefined;
+  }
+  const end = unwrapOptional(schema);
+  return end instanceof z.ZodObject ? Object.keys(end.shape) : [];
+}
+
+function unwrapOptional(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional ? unwrapOptional(schema.unwrap()) : schema;
+}

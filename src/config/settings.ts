@@ -1,0 +1,99 @@
+// The settings of one command or program: the types that loading produces and that front-ends read.
+//
+// `config/` turns files, variables and flags into settings, and decides what is trusted and what is secret. It gets the working directory
+// and the environment as values: only `main/` reads them from the process. It never drives a run.
+import type { Agent } from '../contract/agent.ts';
+import type { Json } from '../contract/json.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
+import type { McpServer } from '../contract/mcp-server.ts';
+import type { Price } from '../models/prices.ts';
+import type { ProviderSettings } from '../models/providers.ts';
+
+/** A value and its source: `built-in`, a file, a variable or a flag. */
+export interface Sourced<T> {
+  value: T;
+  from: string;
+}
+
+/** Rules as written, in matching order, with the name of their owner. */
+export interface OwnedRules {
+  owner: string;
+  rules: string[];
+}
+
+export const sandboxModes = ['required', 'auto', 'off'] as const;
+export type SandboxMode = (typeof sandboxModes)[number];
+
+/** Where runs execute: in this process, or each in a child process. */
+export const hostNames = ['inline', 'process'] as const;
+export type HostName = (typeof hostNames)[number];
+
+/** Command-line flags that change the settings. */
+export interface SettingsFlags {
+  workspace?: string | undefined;
+  config?: string | undefined;
+  db?: string | undefined;
+  model?: string | undefined;
+  sandbox?: SandboxMode | undefined;
+  limits: LimitsGiven;
+  /** Whole rules (`allow bash:git log *`), in the order of the `--allow` and `--deny` flags. */
+  rules: string[];
+}
+
+/** `changed`: the file was trusted with a different content. */
+export type TrustState = 'trusted' | 'changed' | 'untrusted';
+
+/** A workspace file with settings that apply only if the user trusts it. */
+export interface TrustItem {
+  /** Absolute. */
+  path: string;
+  /** Hash of path and content, so that the user trusts exactly what was shown. */
+  hash: string;
+  state: TrustState;
+  /** Each setting that needs trust, and why it is ignored without it. */
+  gives: { what: string; why: string }[];
+}
+
+/** All available agents, and the files that could not be used. */
+export interface ConfiguredAgents {
+  list: Agent[];
+  /** Files that define no usable agent, with the name that each would define. */
+  refused: { name: string; source: string; problems: string[] }[];
+  warnings: { source: string; message: string }[];
+  trust: TrustItem[];
+  /** Names of agents from untrusted workspace files. */
+  untrusted: string[];
+}
+
+/** All configuration after merging files, variables and flags and dropping what is not trusted. */
+export interface Settings {
+  /** A real path. */
+  workspace: string;
+  model: Sourced<string> | null;
+  /** Limits that were set; built-in defaults are not included. */
+  limits: { config: LimitsGiven; command: LimitsGiven };
+  /** One list after the built-in rules; the last match wins. */
+  ownerRules: OwnedRules[];
+  /** Each a separate ruleset that can only narrow. */
+  narrowingRules: OwnedRules[];
+  db: { path: string; from: string };
+  sandbox: Sourced<SandboxMode>;
+  /** Names of environment variables that an agent's shell gets, by agent. */
+  env: Record<string, string[]>;
+  durability: Sourced<'normal' | 'full'>;
+  providers: Record<string, ProviderSettings>;
+  prices: Record<string, Price>;
+  mcpServers: Record<string, McpServer>;
+  /** Options by dialect, with the dialect's original key names. */
+  dialects: Record<string, Record<string, Json>>;
+  /** Reads the agent files at the first call. Throws `invalid_config` if one of Retinue's own agent folders has an invalid file. */
+  agents(): ConfiguredAgents;
+  /** The workspace's configuration file, if it has settings that need trust. */
+  trust: TrustItem[];
+  /** Settings that were ignored, and why. Commands print them once on standard error. */
+  notices: string[];
+  /** Every effective value, for `retinue config`. Addresses are without credentials. */
+  sources: { key: string; value: Json; from: string }[];
+  /** Configuration files that were looked for. */
+  files: { path: string; role: 'user' | 'given' | 'workspace'; found: boolean }[];
+}

@@ -1,0 +1,95 @@
+// Builds a Retinue from the library's options.
+import { z } from 'zod';
+import { builtInAgents } from '../agents/built-in.ts';
+import { createCatalog } from '../agents/catalog.ts';
+import { type Answered, answerBy } from '../api/answer-by.ts';
+import type { Api } from '../api/api.ts';
+import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
+import { buildRulesets } from '../config/rulesets.ts';
+import { probeShellAccess } from '../config/shell-access.ts';
+import type { Env } from '../config/user-folders.ts';
+import { RetinueError } from '../contract/error.ts';
+import { McpServer, McpServerName } from '../contract/mcp-server.ts';
+import { native } from '../dialects/native.ts';
+import { withPrices } from '../models/prices.ts';
+import { capabilities } from '../rules/policy.ts';
+import { createMemoryStore } from '../stores/memory.ts';
+import { createMemoryNotes } from '../stores/notes-memory.ts';
+import { aiToolToTool } from '../tools/ai-sdk.ts';
+import { compileSchema } from '../tools/json-schema.ts';
+import { createDelegating } from './delegating.ts';
+import { createLibraryModels } from './models.ts';
+import { createScope } from './scope.ts';
+import type { Retinue, RetinueOptions } from './types.ts';
+
+/** What the library gets from the composition root. */
+export interface LibraryDeps {
+  assemble(input: AssemblyInput): Api;
+  env: Env;
+  cwd(): string;
+}
+
+export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: LibraryDeps): Retinue {
+  const { dialect = native, approve } = options;
+  assertToolNames(options.tools ?? {});
+  const mcpServers = parseServers(options.mcpServers ?? {});
+  const notes = createMemoryNotes();
+  const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
+  const api = assemble({
+    store: options.store ?? createMemoryStore(),
+    catalog: createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]),
+    dialect,
+    prepareRuntime,
+  });
+  if (approve) answerBy(api, async (question, signal) => toAnswer(await approve(question, signal)));
+
+  async function prepareRuntime(): Promise<RuntimeInput> {
+    const workspace = options.workspace ?? cwd();
+    const programTools = await Promise.all(
+      Object.entries(options.tools ?? {}).map(([name, tool]) => aiToolToTool(name, tool, compileSchema)),
+    );
+    const toolNames = programTools.map((tool) => tool.name);
+    const { models, model } = createLibraryModels(options.model, env);
+    const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, db: null, env });
+    return {
+      ...{ env, workspace, model, mcpServers, notes, programTools, shell },
+      models: withPrices(models, options.prices ?? {}),
+      limits: options.limits ?? {},
+      rulesets: (delegationTools) => buildRulesets({ delegationTools, shell, programTools: toolNames, ownerRules }),
+      secretNames: [],
+      search: null,
+      host: options.host,
+      questions: approve && { attended: () => true, timeoutMs: options.approveMs },
+    };
+  }
+
+  return {
+    api,
+    ...createDelegating((brief, start) => api.start(brief, start), api),
+    scope: (scopeOptions = {}) => createScope(api, scopeOptions),
+    close: () => api.close(),
+    [Symbol.asyncDispose]: () => api.close(),
+  };
+}
+
+function toAnswer(answer: boolean | 'always' | { refused: string }): Answered {
+  if (typeof answer === 'object') return { allowed: false, reason: answer.refused, by: 'the program' };
+  return { allowed: answer === true || answer === 'always', always: answer === 'always', by: 'the program' };
+}
+
+function assertToolNames(tools: object): void {
+  const reserved = Object.keys(tools).find((name) => capabilities.includes(name));
+  if (reserved !== undefined)
+    throw new RetinueError('usage', `a tool cannot be called \`${reserved}\`: rules use this name for what a shell command may reach`);
+}
+
+function parseServers(given: Record<string, McpServer>): Record<string, McpServer> {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, server]) => {
+      const parsed = z.tuple([McpServerName, McpServer]).safeParse([name, server]);
+      if (parsed.success) return parsed.data;
+      const [issue] = parsed.error.issues;
+      throw new RetinueError('invalid_config', `mcpServers: ${[name, ...(issue?.path.slice(1) ?? [])].join('.')}: ${issue?.message}`);
+    }),
+  );
+}

@@ -1,0 +1,37 @@
+// `delegate` and `all`, over whatever starts a run: the API, or the client run of a scope.
+import type { Api, RunHandle } from '../api/api.ts';
+import { parseWantedResult } from './result.ts';
+import type { BriefFor, Delegating, OutcomeOf, Run } from './types.ts';
+
+type StartRun = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;
+
+const defaultConcurrency = 8;
+
+export function createDelegating(startRun: StartRun, api: Api): Delegating {
+  async function delegate<T>(brief: BriefFor<T>): Promise<Run<T>> {
+    const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
+    const run = await startRun({ ...brief, ...(form ? { result: form } : {}) }, check ? { check } : {});
+    return {
+      id: run.id,
+      outcome: run.outcome.then(typeOutcome),
+      events: (options) => api.events(run.id, options),
+      send: (text, rules) => run.send(text, 'the program', rules),
+      cancel: (reason) => run.cancel(reason),
+    };
+  }
+  return {
+    delegate,
+    async all<T>(briefs: BriefFor<T>[], { concurrency = defaultConcurrency }: { concurrency?: number } = {}) {
+      const settled: PromiseSettledResult<OutcomeOf<T>>[] = [];
+      const remaining = briefs.entries();
+      const work = async () => {
+        for (const [i, brief] of remaining) {
+          const [result] = await Promise.allSettled([delegate(brief).then((run) => run.outcome)]);
+          settled[i] = result as PromiseSettledResult<OutcomeOf<T>>;
+        }
+      };
+      await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work));
+      return settled;
+    },
+  };
+}

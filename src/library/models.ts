@@ -1,0 +1,39 @@
+// The model that a program passes in, beside the models that have names.
+import { createNamedModels } from '../config/models.ts';
+import type { Env } from '../config/user-folders.ts';
+import { modelObjectToHandle } from '../models/model-object.ts';
+import type { Provider } from '../models/models.ts';
+import type { ModelHandle, Models } from '../ports/model.ts';
+
+/** A model object of the AI SDK (V2 to V4). */
+export interface ModelObject {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+/** A name (`anthropic/…`), a model object, or the result of `scriptedModel` of `retinue/testing`. */
+export type AnyModel = string | ModelObject | Provider;
+
+const givenName = 'given/model';
+
+/** All models by name, and the name of the program's model. */
+export function createLibraryModels(given: AnyModel, env: Env): { models: Models; model: string } {
+  const named = createNamedModels(env);
+  if (typeof given === 'string') return { models: named, model: given };
+  let handle: Promise<ModelHandle> | null = null;
+  const resolveGiven: Provider = typeof given === 'function' ? given : () => (handle ??= modelObjectToHandle(given));
+  // Children ask for their parent's model by the id that its handle has.
+  const givenIds = new Set([givenName]);
+  return {
+    model: givenName,
+    models: {
+      async resolve(name, user) {
+        if (!givenIds.has(name)) return named.resolve(name, user);
+        const found = await resolveGiven('model', user);
+        givenIds.add(found.id);
+        return found;
+      },
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// A scope: a client run that is created at the first delegation and ends, with everything below it, when the scope closes.
+import type { Api } from '../api/api.ts';
+import { RetinueError } from '../contract/error.ts';
+import { runDialectTool } from '../kernel/dialect-tools.ts';
+import type { Client } from '../kernel/runtime.ts';
+import { createDelegating } from './delegating.ts';
+import type { Scope, ScopeOptions, ScopeTool } from './types.ts';
+
+export function createScope(api: Api, { signal, ...options }: ScopeOptions): Scope {
+  let client: Promise<Client> | null = null;
+  let isClosed = false;
+  let calls = 0;
+  const open = () => {
+    if (isClosed || signal?.aborted)
+      throw new RetinueError('parent_ended', 'this scope is closed: nothing more can be delegated through it');
+    client ??= api.client(options);
+    return client;
+  };
+  const close = async () => {
+    isClosed = true;
+    signal?.removeEventListener('abort', onAbort);
+    if (client) await (await client).close();
+  };
+  const onAbort = () => void close().catch(() => {});
+  signal?.addEventListener('abort', onAbort, { once: true });
+
+  const context = { door: 'model' as const, agents: api.agents().map(({ name, description }) => ({ name, description })) };
+  const toScopeTool = (tool: Api['dialect']['tools'][number]): ScopeTool => ({
+    description: tool.description(context),
+    inputSchema: tool.input,
+    execute: async (input, callOptions) => {
+      const { delegation, id } = await open();
+      const use = { tool, input, context: { ...context, call: `${id}/${++calls}` }, signal: callOptions?.abortSignal };
+      return (await runDialectTool(use, delegation)).output;
+    },
+  });
+  return {
+    ...createDelegating(async (brief, start) => (await open()).delegate(brief, start), api),
+    tools: () => Object.fromEntries(api.dialect.tools.map((tool) => [tool.name, toScopeTool(tool)])),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,66 @@
+// The only file that builds a runtime. The command line, the MCP server and the library all use `assembleApi`.
+import type { Api } from '../api/api.ts';
+import { createApi } from '../api/create.ts';
+import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
+import { createRedact, findServerSecrets, listServers } from '../config/secrets.ts';
+import type { HostName } from '../config/settings.ts';
+import { inlineExecutor } from '../hosts/inline.ts';
+import { createProcessExecutor } from '../hosts/process.ts';
+import { createRuntime, type RuntimeOptions } from '../kernel/runtime.ts';
+import { createModelCaller } from '../models/call.ts';
+import type { ToolExecutor } from '../ports/tool-executor.ts';
+import { systemClock, systemIds } from '../system/clock.ts';
+import { createProcessGuard, type ProcessGuard } from '../system/process-guard.ts';
+import { builtInTools, workspaceReader } from '../tools/index.ts';
+import { compileSchema } from '../tools/json-schema.ts';
+import { createMcp } from '../tools/mcp/index.ts';
+import type { AssemblyHooks } from './hooks.ts';
+import { childRunArgument } from './internal-arguments.ts';
+import { programFile } from './package-root.ts';
+
+/** The runtime, and with it everything that only running agents need, is built when the first run starts. */
+export function assembleApi(input: AssemblyInput, hooks?: AssemblyHooks): Api {
+  const { prepareRuntime, dialectNamed, ...api } = input;
+  const runtime = async () => {
+    const options = assembleRuntime(input, await prepareRuntime(), hooks);
+    return createRuntime(hooks ? hooks.wrapRuntime(options) : options);
+  };
+  return createApi({ ...api, clock: systemClock, ids: systemIds, runtime });
+}
+
+function assembleRuntime(
+  { store, catalog, dialect, dialectNamed }: AssemblyInput,
+  input: RuntimeInput,
+  hooks: AssemblyHooks | undefined,
+): RuntimeOptions {
+  const { env, workspace, shell, notes, mcpServers } = input;
+  const guard = createProcessGuard();
+  const { names, values } = findServerSecrets(listServers(mcpServers, catalog.list()));
+  const redact = createRedact(env, { names: [...input.secretNames, ...names], values });
+  const bash = { ...shell, marks: guard.marks, ...(input.grantedVariables ? { secrets: input.grantedVariables } : {}) };
+  return {
+    ...{ store, catalog, dialect, dialectNamed, redact, compileSchema },
+    clock: systemClock,
+    ids: systemIds,
+    tools: [...builtInTools({ ...notes, clock: systemClock, search: input.search, bash }), ...input.programTools],
+    toolSource: createMcp({ servers: mcpServers, workspace, env, clock: systemClock, redact, marks: guard.marks }),
+    models: input.models,
+    callModel: createModelCaller(systemClock),
+    executorNamed: createExecutors(guard, env, hooks),
+    host: input.host,
+    workspaces: workspaceReader,
+    memories: notes.memories,
+    questions: input.questions,
+    settings: { workspace, model: input.model, limits: input.limits, rulesets: input.rulesets },
+  };
+}
+
+/** Finds tool executors by the names that facts record. */
+function createExecutors(guard: ProcessGuard, env: RuntimeInput['env'], hooks: AssemblyHooks | undefined): RuntimeOptions['executorNamed'] {
+  const command = [process.execPath, programFile(), childRunArgument];
+  const executors: Record<HostName, ToolExecutor> = {
+    inline: inlineExecutor,
+    process: createProcessExecutor({ command, env, marks: guard.marks, crash: hooks?.crash }),
+  };
+  return (name) => (Object.hasOwn(executors, name) ? executors[name as HostName] : null);
+}

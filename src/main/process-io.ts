@@ -1,0 +1,159 @@
+// The command line's `Io` on the real process: its streams, signals, files and adapters. Each part is imported when a command uses it.
+import type { Io, Stop } from '../cli/io.ts';
+import type { Prompt } from '../tui/prompt.ts';
+import type { AssemblyHooks } from './hooks.ts';
+import { programFile } from './package-root.ts';
+
+const maxStdinBytes = 1_048_576;
+const maxFileBytes = 1_048_576;
+
+export interface ProcessIoOptions {
+  /** Folder of this package. */
+  root: string;
+  version: string;
+  hooks: AssemblyHooks | undefined;
+}
+
+export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io {
+  const { stdout, stderr, env } = process;
+  const context = { cwd: process.cwd(), env };
+  const onInterrupt = createInterruptSource();
+  const err: Io['err'] = (text) => void stderr.write(text);
+  const repeat: Io['repeat'] = (ms, run) => {
+    const timer = setInterval(run, ms);
+    return () => clearInterval(timer);
+  };
+  const files = () => import('../config/files.ts');
+  const trust = () => import('../config/trust.ts');
+  const origin = () => import('../config/database-origin.ts');
+  const installer = () => import('../config/mcp-install/install.ts');
+  const explainer = () => import('../config/explain-deps.ts');
+  const demos = () => import('./demos.ts');
+  return {
+    version,
+    out: (text) => void stdout.write(text),
+    err,
+    outTTY: stdout.isTTY === true,
+    errTTY: stderr.isTTY === true && env.TERM !== 'dumb',
+    colour: { out: usesColour(stdout.isTTY), err: usesColour(stderr.isTTY) },
+    columns: () => (stdout.isTTY ? stdout.columns : stderr.columns) || 80,
+    rows: () => (stderr.isTTY ? stderr.rows : stdout.rows) || 24,
+    readStdin,
+    readFile: async (path) => (await files()).readNamedFile(context.cwd, path, maxFileBytes),
+    async *lines(path) {
+      yield* (await import('./line-files.ts')).readLines(context.cwd, path);
+    },
+    output: async (path) => (await import('./line-files.ts')).openOutput(context.cwd, path),
+    findFile: async (workspace, path) => (await files()).toWorkspacePath(workspace, context.cwd, path),
+    onInterrupt,
+    exitNow: (code) => process.exit(code),
+    now: Date.now,
+    repeat,
+    settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
+    open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
+    dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings),
+    serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
+    mcpInstall: {
+      plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),
+      apply: async (installation) => (await installer()).applyInstall(installation),
+    },
+    demo: async (name) => (await demos()).createDemo(name, root, context),
+    rightsDemo: async (name) => (await (await demos()).loadDemoModule(root, 'rights')).createRightsDemo(name),
+    crashDemo: async (report) => (await (await demos()).loadDemoModule(root, 'crash')).runCrashDemo({ root, env }, report),
+    async explain(settings, name) {
+      const deps = await (await explainer()).createExplainDeps(settings, env);
+      return (await import('../config/explain-agent.ts')).explainAgent(settings, name, deps);
+    },
+    async policy(settings, question) {
+      const deps = await (await explainer()).createExplainDeps(settings, env);
+      return (await import('../config/explain-call.ts')).explainCall(settings, question, deps);
+    },
+    memories: async (settings, options) => (await import('./open-api.ts')).openMemories(settings, options),
+    trust: {
+      list: async () => (await trust()).listTrust(env),
+      add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),
+      revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
+    },
+    origin: {
+      assert: async ({ db }) => (await origin()).assertOwnDatabase(env, db.path),
+      adopt: async ({ db }) => (await origin()).adoptDatabase(env, db.path),
+    },
+    doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
+    interactive: isInteractive(),
+    ask: createAsk(),
+    detach: async (request, { workspace }) =>
+      (await import('./detach.ts')).detach(request, { program: programFile(root), workspace, onInterrupt }),
+  };
+}
+
+/** A non-empty NO_COLOR or FORCE_COLOR decides; `FORCE_COLOR=0` switches colour off. */
+function usesColour(isTTY: boolean | undefined): boolean {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  if (FORCE_COLOR) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false';
+  return !NO_COLOR && TERM !== 'dumb' && isTTY === true;
+}
+
+/**
+ * Turns signals and a closed standard output into requests to stop. Without a handler, a signal ends the process as usual, and a closed
+ * output ends it silently (`retinue logs last | head`).
+ */
+function createInterruptSource(): Io['onInterrupt'] {
+  const handlers = new Set<(why: Stop) => void>();
+  let isOutputClosed = false;
+  const notify = (why: Stop) => {
+    for (const handler of [...handlers]) handler(why);
+  };
+  const signals: [NodeJS.Signals, () => void][] = [
+    ['SIGINT', () => notify('interrupt')],
+    ['SIGTERM', () => notify('terminate')],
+    ['SIGHUP', () => notify('terminate')],
+  ];
+  process.stderr.on('error', () => {});
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (isOutputClosed) return;
+    isOutputClosed = true;
+    if (error.code !== 'EPIPE') process.stderr.write(`retinue: standard output cannot be written: ${error.code}\n`);
+    if (handlers.size === 0) process.exit(error.code === 'EPIPE' ? 0 : 1);
+    notify('closed');
+  });
+  return (handler) => {
+    if (handlers.size === 0) for (const [signal, listener] of signals) process.on(signal, listener);
+    handlers.add(handler);
+    return () => {
+      handlers.delete(handler);
+      if (handlers.size === 0) for (const [signal, listener] of signals) process.off(signal, listener);
+    };
+  };
+}
+
+/** Questions are shown on standard error: standard output may be piped into another program. */
+function isInteractive(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+function createAsk(): Io['ask'] {
+  let loading: Promise<Prompt> | null = null;
+  return async (question, options) => {
+    if (!isInteractive()) return null;
+    loading ??= import('../tui/prompt.ts').then(({ createPrompt }) => createPrompt({ input: process.stdin, output: process.stderr }));
+    const result = await (await loading)(question, options?.signal);
+    if (result === 'interrupted') process.kill(process.pid, 'SIGINT');
+    return typeof result === 'string' ? null : result.line;
+  };
+}
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size <= maxStdinBytes) continue;
+    const { RetinueError } = await import('../contract/error.ts');
+    throw new RetinueError(
+      'usage',
+      `standard input is larger than ${maxStdinBytes} bytes; write it to a file and pass the file with --file`,
+    );
+  }
+  return Buffer.concat(chunks).toString('utf8').toWellFormed();
+}

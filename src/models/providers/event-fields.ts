@@ -1,0 +1,15 @@
+// Checks of the fields of streamed events, for the decoders of wire formats.
+
+/** The event is JSON, but violates the format. A retry may help. */
+export function createFormatError(what: string): Error {
+  return Object.assign(new Error(`an event of the answer has an unexpected form: ${what}`), { name: 'ProviderError' });
+}
+
+export function requireText(value: unknown): string {
+  if (typeof value !== 'string') throw createFormatError('a string was expected');
+  return value;
+}
+
+export function requireOptionalText(value: unknown): string | null {
+  return value === null || value === undefined ? null : requireText(value);
+}

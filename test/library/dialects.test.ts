@@ -1,0 +1,104 @@
+// Dialects in the library: `createRetinue({ dialect })` and the tools of a scope.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { MockLanguageModelV4 } from 'ai/test';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineDialect, dex, ralph, rx, xzatoma } from '../../src/main/dialects.ts';
+import { createRetinue } from '../../src/main/index.ts';
+import { scriptedModel } from '../../src/main/testing.ts';
+
+const answer = (text: string) => scriptedModel({ runs: [{ times: 'any', steps: [{ text }] }] });
+
+describe('scope.tools() of a dialect', () => {
+  it('rx: one blocking call, JSON in the fence of its run', async () => {
+    await using retinue = createRetinue({ model: answer('seen'), dialect: rx() });
+    await using scope = retinue.scope();
+    const tools = scope.tools();
+    expect(Object.keys(tools)).toEqual(['subagent']);
+    const output = (await tools.subagent?.execute({ task: 'look' })) ?? '';
+    expect(output).toMatch(
+      /^<run-output run="[0-9a-f]{16}">\n\{"success":true,"summary":"seen","artifacts":\[\],"duration_ms":\d+\}\n<\/run-output>$/,
+    );
+  });
+
+  it('ralph: spawns a run and waits for it', async () => {
+    await using retinue = createRetinue({ model: answer('seen'), dialect: ralph() });
+    await using scope = retinue.scope();
+    const tools = scope.tools();
+    const { subagent_id } = JSON.parse((await tools.subagent?.execute({ task: 'look' })) ?? '');
+    expect(await tools.subagent_status?.execute({ subagent_id, wait: true })).toContain(
+      '"status":"completed","progress":null,"result":"seen"',
+    );
+  });
+
+  it('works with a custom dialect', async () => {
+    const mine = defineDialect({
+      name: 'mine',
+      description: 'Mine.',
+      tools: [
+        {
+          name: 'hand_over',
+          description: () => 'Hands it over.',
+          input: z.strictObject({ what: z.string() }),
+          readOnly: false,
+          toRequest: ({ what }: { what: string }) => ({ kind: 'delegate', briefs: [{ task: what }], waitMs: null }),
+          fromReply: (reply) => ({
+            parts:
+              reply.kind === 'children'
+                ? reply.children.map((child) => ({ text: child.ok ? (child.view.outcome?.summary ?? '') : 'no' }))
+                : [],
+            isError: false,
+          }),
+        },
+      ],
+    });
+    await using retinue = createRetinue({ model: answer('handed back'), dialect: mine });
+    await using scope = retinue.scope();
+    expect(await scope.tools().hand_over?.execute({ what: 'it' })).toBe('handed back');
+  });
+});
+
+it('a root run uses the dialect’s agent and tools, and its children the program’s model', async () => {
+  let calls = 0;
+  const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
+  const model = new MockLanguageModelV4({
+    doStream: async () => {
+      const first = calls++ === 0;
+      const said = first
+        ? [{ type: 'tool-call', toolCallId: 'c', toolName: 'spawn_subagent', input: '{"instructions":"look"}' }]
+        : [
+            { type: 'text-start', id: 't' },
+            { type: 'text-delta', id: 't', delta: `answer ${calls}` },
+            { type: 'text-end', id: 't' },
+          ];
+      const finish = { type: 'finish', finishReason: { unified: first ? 'tool-calls' : 'stop', raw: undefined }, usage };
+      return {
+        stream: new ReadableStream({
+          start(controller) {
+            for (const part of [{ type: 'stream-start', warnings: [] }, ...said, finish]) controller.enqueue(part);
+            controller.close();
+          },
+        }),
+      } as never;
+    },
+  });
+  await using retinue = createRetinue({ model, dialect: dex() });
+  const run = await retinue.delegate({ task: 'work' });
+  expect(await run.outcome).toMatchObject({ status: 'completed', agent: 'dex/main', summary: 'answer 3' });
+  const { children } = await retinue.api.show(run.id);
+  expect(children.map(({ agent, status }) => [agent, status])).toEqual([['dex/explorer', 'completed']]);
+});
+
+it('invalid dialect settings are rejected', () => {
+  expect(() => xzatoma({ max_depth: 0 })).toThrow(expect.objectContaining({ code: 'invalid_config' }));
+});
+
+it('`retinue/dialects` is an entry point of the package', async () => {
+  const code = `const d = await import('retinue/dialects'); const { createRetinue } = await import('retinue');
+    const { scriptedModel } = await import('retinue/testing');
+    const retinue = createRetinue({ model: scriptedModel({ runs: [{ steps: [{ text: 'seen' }] }] }), dialect: d.makeDialect('rx') });
+    const scope = retinue.scope(); console.log(await scope.tools().subagent.execute({ task: 'look' })); await scope.close(); await retinue.close();`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code]);
+  expect(stdout).toContain('"success":true,"summary":"seen"');
+});

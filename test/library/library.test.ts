@@ -1,0 +1,199 @@
+// The library through its own door (source, not bundle): handles, events with a cursor, scopes, typed results.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
+import { scriptedModel } from '../../src/main/testing.ts';
+import { serverIn } from '../support/mcp.ts';
+
+const one = (...steps: object[]) => scriptedModel({ runs: [{ times: 'any', steps }] });
+
+describe('MCP servers', () => {
+  it('offer their tools to runs', async () => {
+    const model = one({ calls: [{ tool: 'mcp__demo__echo', args: { text: 'hi' } }] }, { text: 'bye' });
+    await using retinue = createRetinue({ model, mcpServers: { demo: serverIn() } });
+    const run = await retinue.delegate({ task: 'work' });
+    const outputs: string[] = [];
+    for await (const event of run.events()) if (event.type === 'tool.finished') outputs.push(event.data.output);
+    expect(outputs).toEqual(['you said: hi']);
+  });
+
+  it('with an invalid definition are rejected', () => {
+    const make = (mcpServers: object) => () => createRetinue({ model: one({ text: 'x' }), mcpServers: mcpServers as never });
+    expect(make({ Demo: { command: 'x' } })).toThrow(/mcpServers: Demo: must be the name of a server/);
+    expect(make({ demo: { command: 'x', url: 'http://x' } })).toThrow(/mcpServers: demo: must have either/);
+    expect(make({ demo: { url: 'x' } })).toThrow(/mcpServers: demo\.url: must be an http/);
+  });
+});
+
+describe('a run handle', () => {
+  it('is available at once, and its outcome resolves even if the agent fails', async () => {
+    await using retinue = createRetinue({ model: one({ text: '' }, { text: '' }) });
+    const run = await retinue.delegate({ task: 'work' });
+    expect(run.id).toMatch(/^[0-9a-f]{16}$/);
+    expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'empty' } });
+  });
+
+  it('is not created for a refused brief; the rejection says why', async () => {
+    await using retinue = createRetinue({ model: one({ text: 'x' }) });
+    await expect(retinue.delegate({ task: ' ' })).rejects.toMatchObject({ code: 'invalid_brief' });
+    await expect(retinue.delegate({ task: 'x', agent: 'explor' })).rejects.toMatchObject({ code: 'unknown_agent' });
+    await expect(retinue.delegate({ task: 'x', limits: { maxTurns: 0 } })).rejects.toMatchObject({ code: 'invalid_limit' });
+    await expect(retinue.delegate({ task: 'x', limits: { timeoutMs: 2 ** 31 } })).rejects.toMatchObject({ code: 'invalid_limit' });
+    await expect(retinue.delegate({ task: 'x', tools: { allow: ['raed'] } })).rejects.toMatchObject({ code: 'unknown_tool' });
+  });
+
+  it('streams facts and deltas in order, and continues from a cursor', async () => {
+    await using retinue = createRetinue({
+      model: one({ text: 'hello there', calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'bye' }),
+    });
+    const run = await retinue.delegate({ task: 'work' });
+    const types: string[] = [];
+    let cursor = '';
+    let said = '';
+    for await (const event of run.events()) {
+      types.push(event.type);
+      if (event.type === 'delta') said += event.kind === 'text' ? event.text : '';
+      else if (event.type === 'tool.asked') cursor = event.position;
+    }
+    const facts = types.filter((type) => type !== 'delta');
+    expect(facts).toEqual([
+      'run.created',
+      'run.started',
+      'model.asked',
+      'model.answered',
+      'tool.asked',
+      'tool.finished',
+      'model.asked',
+      'model.answered',
+      'run.ended',
+    ]);
+    expect(said).toContain('bye');
+    const rest: string[] = [];
+    for await (const event of run.events({ after: cursor })) rest.push(event.type);
+    expect(rest).toEqual(['tool.finished', 'model.asked', 'model.answered', 'run.ended']);
+  });
+
+  it('can send messages and cancel', async () => {
+    await using retinue = createRetinue({
+      model: one({ delayMs: 50, calls: [{ tool: 'list', args: { path: '.' } }] }, { expect: { prompt: 'also the tests' }, text: 'both' }),
+    });
+    const run = await retinue.delegate({ task: 'work' });
+    for await (const event of run.events()) if (event.type === 'model.asked') break;
+    await run.send('also the tests');
+    expect((await run.outcome).summary).toBe('both');
+    await expect(run.send('too late')).rejects.toMatchObject({ code: 'parent_ended' });
+    await using other = createRetinue({ model: one({ hang: 'start' }) });
+    const endless = await other.delegate({ task: 'work' });
+    await endless.cancel('enough');
+    expect(await endless.outcome).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
+  });
+});
+
+describe('typed results', () => {
+  it('have the type of the schema, and refinements are checked while the agent works', async () => {
+    const Even = z.object({ n: z.number().refine((n) => n % 2 === 0, 'must be even') });
+    const submit = (n: number) => ({ calls: [{ tool: 'submit_result', args: { n } }] });
+    await using retinue = createRetinue({ model: one(submit(3), { expect: { prompt: 'must be even' }, ...submit(4) }) });
+    const { data, status } = await (await retinue.delegate({ task: 'count', result: Even })).outcome;
+    expectTypeOf(data).toEqualTypeOf<{ n: number } | undefined>();
+    expect([status, data]).toEqual(['completed', { n: 4 }]);
+  });
+});
+
+describe('models of the AI SDK', () => {
+  const stream = (parts: object[]) => ({ stream: ReadableStream.from(parts) });
+  const text = [
+    { type: 'text-start', id: '0' },
+    { type: 'text-delta', id: '0', delta: 'hi' },
+    { type: 'text-end', id: '0' },
+  ];
+  const flat = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+  const deep = { inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 2, text: 2, reasoning: 0 } };
+  const reason = { unified: 'stop', raw: 'stop' };
+  // biome-ignore lint/suspicious/noExplicitAny: the mocks of three versions have three types
+  const cases: [string, any][] = [
+    [
+      'V2',
+      {
+        specificationVersion: 'v2',
+        provider: 'mock',
+        modelId: 'old',
+        supportedUrls: {},
+        doStream: async () => stream([...text, { type: 'finish', finishReason: 'stop', usage: flat }]) as never,
+      },
+    ],
+    [
+      'V3',
+      new MockLanguageModelV3({ doStream: async () => stream([...text, { type: 'finish', finishReason: reason, usage: deep }]) as never }),
+    ],
+    [
+      'V4',
+      new MockLanguageModelV4({ doStream: async () => stream([...text, { type: 'finish', finishReason: reason, usage: deep }]) as never }),
+    ],
+  ];
+  it.each(cases)('%s can be used as they are', async (_, model) => {
+    await using retinue = createRetinue({ model });
+    expect(await (await retinue.delegate({ task: 'say hi' })).outcome).toMatchObject({
+      status: 'completed',
+      summary: 'hi',
+      tokens: { input: 3, output: 2 },
+    });
+  });
+});
+
+describe('what a program loads', () => {
+  it('includes node:sqlite only with its store', async () => {
+    const loads = async (door: string) => {
+      const code = `await import('retinue${door}'); console.log(process.moduleLoadList.some((name) => / sqlite$/.test(name)))`;
+      return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])).stdout.trim();
+    };
+    expect([await loads(''), await loads('/sqlite')]).toEqual(['false', 'true']);
+  });
+});
+
+describe('a scope', () => {
+  it('is one client run, and nothing outlives it', async () => {
+    const store = createMemoryStore();
+    const retinue = createRetinue({ model: one({ hang: 'start' }), store });
+    const stop = new AbortController();
+    const scope = retinue.scope({ label: 'mine', signal: stop.signal });
+    const run = await scope.delegate({ task: 'work' });
+    stop.abort();
+    expect(await run.outcome).toMatchObject({ status: 'cancelled', depth: 1 });
+    await scope.close();
+    const rows = await store.runs({ order: 'oldest' });
+    expect(rows.map((row) => `${row.kind} ${row.status}`)).toEqual(['client completed', 'agent cancelled']);
+    await expect(scope.delegate({ task: 'more' })).rejects.toMatchObject({ code: 'parent_ended' });
+    await retinue.close();
+  });
+
+  it('returns all outcomes in the order of the briefs, including refusals', async () => {
+    await using retinue = createRetinue({ model: one({ text: 'ok' }) });
+    await using scope = retinue.scope();
+    const settled = await scope.all([{ task: 'a' }, { task: 'b', agent: 'nobody' }, { task: 'c' }], { concurrency: 2 });
+    expect(settled.map((each) => (each.status === 'fulfilled' ? each.value.status : each.reason.code))).toEqual([
+      'completed',
+      'unknown_agent',
+      'completed',
+    ]);
+  });
+
+  it('has its own limits', async () => {
+    await using retinue = createRetinue({ model: one({ text: 'ok', usage: { input: 5000, output: 0 } }) });
+    await using scope = retinue.scope({ limits: { maxTokens: 6000 } });
+    const [a, b] = await scope.all([{ task: 'a' }, { task: 'b' }], { concurrency: 1 });
+    expect([a, b].map((each) => (each?.status === 'fulfilled' ? each.value.status : null))).toEqual(['completed', 'exhausted']);
+  });
+
+  it('cancels what a tool call started when that call is aborted', async () => {
+    await using retinue = createRetinue({ model: one({ hang: 'start' }) });
+    await using scope = retinue.scope();
+    const stop = new AbortController();
+    const result = scope.tools().delegate?.execute({ tasks: [{ task: 'x' }] }, { abortSignal: stop.signal });
+    setImmediate(() => setImmediate(() => stop.abort()));
+    expect(await result).toContain('cancelled');
+  });
+});
