@@ -1,4 +1,4 @@
-// Puts the approval questions of this process to somebody who is not at a terminal: a callback of a program, or a client over MCP.
+// Puts the approval questions of this process to a callback of a program or to a client over MCP, instead of a terminal.
 import type { RunRow } from '../contract/run.ts';
 import type { Api, Question } from './api.ts';
 import { questionOf } from './questions.ts';
@@ -17,7 +17,7 @@ export function answerBy(api: Pick<Api, 'watch' | 'answer'>, answerer: Answerer)
     const stop = new AbortController();
     open.set(question.id, stop);
     const answer = await answerer(question, stop.signal).catch((error: unknown): Answered | null =>
-      stop.signal.aborted ? null : { allowed: false, reason: `nobody could be asked (${(error as Error)?.message ?? error})` },
+      stop.signal.aborted ? null : { allowed: false, reason: `the approval request failed (${(error as Error)?.message ?? error})` },
     );
     open.delete(question.id);
     if (answer && !stop.signal.aborted) await api.answer(question.id, answer);

@@ -16,7 +16,7 @@ export interface ImportResult {
 
 /**
  * Imports a tree; no process drives it afterwards. Rejects with `invalid_import` if a line is invalid, or if the store has one of its runs with
- * other facts. An unfinished tree could be resumed with rights that somebody else wrote, so it is imported only with `unfinished`.
+ * other facts. An unfinished tree would be resumed with the rights that the file records, so it is imported only with `unfinished`.
  */
 export async function importTree(
   lines: AsyncIterable<string>,

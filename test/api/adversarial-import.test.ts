@@ -5,7 +5,7 @@ import { exportTree } from '../../src/records/export-tree.ts';
 import { importTree } from '../../src/records/import-tree.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { canonical, factHash, sha256 } from '../../src/text/canonical.ts';
-import { temporary } from '../stores/support/temporary.ts';
+import { createTemporaryDirectory } from '../stores/support/temporary.ts';
 import { createWorld } from '../support/world.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: lines of a file that is taken apart
@@ -22,7 +22,7 @@ const script = {
 };
 
 let whole: Line[];
-let directory: ReturnType<typeof temporary>;
+let directory: ReturnType<typeof createTemporaryDirectory>;
 let store: Store;
 
 async function exported(): Promise<Line[]> {
@@ -37,7 +37,7 @@ async function exported(): Promise<Line[]> {
 
 beforeEach(async () => {
   whole ??= await exported();
-  directory = temporary();
+  directory = createTemporaryDirectory();
   store = await openSqliteStore({ path: directory.db });
 });
 afterEach(async () => {

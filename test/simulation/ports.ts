@@ -5,13 +5,13 @@ import type { Usage } from '../../src/contract/content.ts';
 import type { ModelCaller, ModelCallResult, ModelRequester, Models } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
-import type { Memory } from '../../src/stores/memory/memory.ts';
+import type { MemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { answerTo, type Plan } from './plan.ts';
 import { busyError, type SimulatedProcess } from './process.ts';
 
 /** The shared store as this process sees it: operations fail before or after they take effect, are slow, and wake-ups may come twice. */
-export function createStore(memory: Memory, proc: SimulatedProcess, fault: (what: string) => void): Store {
+export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (what: string) => void): Store {
   const store = createMemoryStore({ clock: proc.clock, memory });
   const slow = async <T>(read: () => Promise<T>): Promise<T> => {
     await proc.point();
