@@ -112,7 +112,7 @@ describe('rm', () => {
     const { broken } = await json<VerifyResult>(place, 'verify');
     expect(broken.map(({ what }) => what).sort()).toEqual([
       expect.stringMatching(/^fact \d+ is missing/),
-      'its data is gone, and the run was never erased',
+      'its data is missing, although the run was never erased',
     ]);
   });
 

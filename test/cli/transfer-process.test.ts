@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
-import type { ImportResult } from '../../src/records/transfer.ts';
+import type { ImportResult } from '../../src/records/import-tree.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const parent = { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look', agent: 'explore' }] } }] };
