@@ -16,8 +16,8 @@ export const ExportHeader = z.strictObject({
 });
 export type ExportHeader = z.infer<typeof ExportHeader>;
 
-/** A text that facts refer to by hash. Blobs come before all facts. */
-export const ExportBlob = z.strictObject({ blob: Hash, text: z.string() });
+/** Content that facts refer to by hash: text, or bytes in base64. Blobs come before all facts. */
+export const ExportBlob = z.union([z.strictObject({ blob: Hash, text: z.string() }), z.strictObject({ blob: Hash, base64: z.base64() })]);
 export type ExportBlob = z.infer<typeof ExportBlob>;
 
 /** A stored fact. Facts are in the order of the store; `data` is checked separately, by the schema of its type. */

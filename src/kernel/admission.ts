@@ -97,7 +97,7 @@ export interface ClientOptions {
   limits?: LimitsGiven;
 }
 
-/** Admits a client: a root without a model, for somebody who delegates from outside. It has only the limits that were set for it. */
+/** Admits a client: a root without a model, for a program or connection that delegates from outside. It has only the limits set for it. */
 export function admitClient(runId: string, options: ClientOptions, dialect: AdmissionDialect, { settings }: AdmissionDeps): Admission {
   const { maxDepth, maxConcurrent } = settings.limits;
   const limits = clientLimits([

@@ -38,7 +38,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
       throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });
     if (parent) checkRoom(parent);
     const counter = parent?.work ? parent.counter : { runs: 0 };
-    // Counted before the first await, so that briefs admitted at the same time cannot exceed a limit together.
+    // Counted in the same tick as the check, so that briefs admitted at the same time cannot exceed a limit together.
     counter.runs++;
     if (parent) parent.admitting++;
     try {
@@ -54,7 +54,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
       return run;
     } catch (error) {
       counter.runs--;
-      // Another process may have been first with the same key.
+      // If another process was first with the same key, that is the error to report.
       return (await findByKey(brief, parent)) ?? Promise.reject(error);
     }
   }

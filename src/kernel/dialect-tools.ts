@@ -1,5 +1,5 @@
-// The tools of a dialect at work: input to request, the request carried out, the reply to a result. Both doors use it, a parent model's and a
-// client's.
+// Runs the delegation tools of a dialect: turns input into a request, performs it on a `Delegation`, and turns the reply into a result. Parent models and
+// clients use the same functions.
 import { RetinueError } from '../contract/error.ts';
 import { renderResultParts } from '../conversation/result-parts.ts';
 import type { Catalog } from '../ports/catalog.ts';
@@ -15,7 +15,7 @@ import type {
 } from '../ports/dialect.ts';
 import type { AnyTool } from '../ports/tool.ts';
 
-/** As the reason of a signal: the caller no longer waits, and what it started goes on. */
+/** The reason of a signal whose caller stops waiting, while the runs it started continue. */
 export const detach = { reason: 'detach' };
 
 /**
@@ -65,7 +65,7 @@ async function delegateAll({ briefs, waitMs, atOnce }: Delegate, delegation: Del
     if (ids().filter(isOpen).length >= width) break; // the caller's time is over
     started.push(...(await delegation.start(briefs.slice(started.length, started.length + 1))));
   }
-  // Nothing that was asked for is left out because somebody stopped waiting for it.
+  // A caller that stops waiting still gets all its briefs started.
   const cancelled = signal?.aborted && signal.reason !== detach;
   if (!cancelled) started.push(...(await delegation.start(briefs.slice(started.length))));
   await delegation.wait(ids(), { mode: 'all', ms: waitMs, ...stop });
@@ -86,7 +86,7 @@ export function unknownChildError(id: string): RetinueError {
   return new RetinueError('unknown_run', `${id} is none of your delegated runs`);
 }
 
-/** The agents there are under a dialect: its own name space stands behind everybody's. */
+/** The agents of a dialect: those of the catalog, then those in the dialect's own name space. */
 export function catalogForDialect(dialect: Dialect, catalog: Catalog): Catalog {
   const own = dialect.setup?.agents ?? [];
   return { get: (name) => catalog.get(name) ?? own.find((agent) => agent.name === name) ?? null, list: () => catalog.list() };
@@ -124,7 +124,7 @@ export interface ToolUse {
   signal?: AbortSignal | undefined;
 }
 
-/** What the reply reads like, the children whose outcome that tells, and where it comes from: from them, and from all that they have read. */
+/** The result of a call, the children whose outcome it reports, and the untrusted sources of what they read. */
 export async function useDialectTool({ tool, input, context, signal }: ToolUse, delegation: Delegation): Promise<ToolAnswer> {
   return answerToolRequest({ tool, request: tool.toRequest(input, context), context, signal }, delegation);
 }

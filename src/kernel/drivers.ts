@@ -79,10 +79,10 @@ async function startRun(run: Run, { store, clock, redact }: Services): Promise<P
     tools: toolsHash,
   };
   const blobs = [
-    { hash: pinned.systemHash, text: system },
-    { hash: toolsHash, text: toolsText },
+    { hash: pinned.systemHash, content: system },
+    { hash: toolsHash, content: toolsText },
   ];
-  if (history !== null) blobs.push({ hash: pinned.historyHash as string, text: history });
+  if (history !== null) blobs.push({ hash: pinned.historyHash as string, content: history });
   void run.record([{ type: 'run.started', data }], { blobs });
   return pinned;
 }
@@ -94,7 +94,7 @@ async function continueRun(run: Run, started: FactData['run.started'], { store, 
   return loadPinned(run.id, started, store);
 }
 
-/** The facts of a client are all written when it is created. */
+/** A client is started when it is created. */
 export const clientStarted: FactData['run.started'] = {
   deadline: null,
   first: null,
@@ -127,7 +127,7 @@ export function createClientDriver(closed: Promise<ClientClose>): Driver {
   };
 }
 
-/** A client of an earlier process: nobody is behind it. Its children end as their dialect says, and then it has ended. */
+/** A client of an earlier process, which has no connection any more: its children end as their dialect says, and then it ends. */
 export const driveAbandonedClient: Driver = async (run) => {
   if (run.dialect.setup.endsWithClient) for (const child of run.children) child.stop(clientGone);
   await Promise.allSettled([...run.children].map((child) => child.ended));

@@ -43,7 +43,8 @@ export async function loadPinned(runId: string, started: FactData['run.started']
     if (hash === null) return '';
     const text = await store.blob(hash);
     if (text === null) throw new RetinueError('store_corrupt', `a text pinned by run ${runId} is missing (${hash})`);
-    if (sha256(text) !== hash) throw new RetinueError('store_corrupt', `a text pinned by run ${runId} was changed (${hash})`);
+    if (typeof text !== 'string' || sha256(text) !== hash)
+      throw new RetinueError('store_corrupt', `a text pinned by run ${runId} was changed (${hash})`);
     return text;
   };
   const [system, tools, history] = await Promise.all([loadText(started.system), loadText(started.tools), loadText(started.history)]);

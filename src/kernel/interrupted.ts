@@ -1,5 +1,5 @@
-// Runs that no process drives any more: ending them, and reading those that an earlier client of the same store delegated. Whoever ends such a run takes
-// its tree over and writes the last facts itself.
+// Runs that no process drives any more: ends them, and reads those that an earlier client of the same store delegated. The process that ends such a run
+// claims its tree and writes the last facts.
 import type { Draft } from '../contract/fact.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
@@ -62,7 +62,7 @@ export function interruptedCallFacts(state: RunState): Draft[] {
 
 /**
  * A run that an earlier client delegated; null for any other run, and for an erased one. Under a dialect whose children end with their client, a run that
- * lost its process is ended first, so that nobody waits for it.
+ * lost its process is ended first, so that no caller waits for it.
  */
 export async function findEarlierRun(runId: string, { setup }: DialectServices, services: Services): Promise<ChildView | null> {
   const { store } = services;
@@ -81,7 +81,7 @@ export async function cancelEarlierRun(runId: string, reason: string, dialect: D
   if (known && !known.outcome) await endRun(known.row, { reason, by: 'a client', code: 'cancelled' }, services);
 }
 
-/** Under a lease of its own, so that the rest of the tree stays free for whoever resumes it. */
+/** Uses a separate lease, so that another process can still resume the rest of the tree. */
 async function endRun(row: RunRow, end: InterruptedEnd, { store, clock }: Services): Promise<void> {
   const owner = await store.open();
   try {

@@ -218,7 +218,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
   };
 }
 
-/** A rejected promise that is no unhandled rejection where nobody waits for it. */
+/** A rejected promise that callers may ignore without an unhandled rejection. */
 function rejectQuietly(error: RetinueError): Promise<never> {
   const rejected = Promise.reject(error);
   rejected.catch(() => {});

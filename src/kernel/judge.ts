@@ -29,7 +29,7 @@ interface Verdict {
   args: Json;
   decision: Decision;
   idempotent: boolean;
-  /** Subjects that somebody has to approve. */
+  /** Subjects that need approval. */
   ask?: string[];
   /** The call is not executed; this is its result. */
   rejected: null | { reason: RejectReason; status: FinishStatus; output: string; data?: Json };
@@ -54,7 +54,7 @@ export function toolFinishedFact(
   };
 }
 
-/** Judges all calls of an answer and gives their facts. Repeated call ids are made unique in place, because providers refuse duplicates. */
+/** Judges all calls of an answer and returns their facts. Repeated call ids are made unique in place, because providers refuse duplicates. */
 export async function judgeToolCalls(content: ContentPart[], turn: number, run: Run, services: Services): Promise<Draft[]> {
   const parts = toolCallParts(content);
   await prepareTools(
@@ -182,7 +182,7 @@ function isOwn(subject: Subject): boolean {
   return typeof subject === 'string' || subject.alias !== true;
 }
 
-/** Denied without a rule: nobody can tell what the call would do. */
+/** Denied without a rule, because it is not known what the call would do. */
 function deny(args: Json, { name, idempotent }: AnyTool, why: string): Verdict {
   const decision: Decision = { action: 'deny', owner: name, rule: null };
   return { args, decision, idempotent, rejected: { reason: 'denied', status: 'denied', output: `denied: ${why}` } };
@@ -212,7 +212,9 @@ function denialText(run: Run, tool: string, decision: Decision): string {
   const { action, rule, owner, about } = decision;
   const subject = about === undefined ? '' : `\`${about}\`: `;
   const by = `${subject}${rule === null ? 'no rule of the owner allows it' : `rule \`${rule}\` of ${owner}`}`;
-  return action === 'ask' ? `denied: ${tool} needs an approval, and nobody can be asked (${by})` : `denied: ${tool} is not allowed (${by})`;
+  return action === 'ask'
+    ? `denied: ${tool} needs approval, and this run has no one to ask (${by})`
+    : `denied: ${tool} is not allowed (${by})`;
 }
 
 /** The message of whatever was thrown. */

@@ -1,4 +1,4 @@
-// The life of a run in this process: drive it, then settle or suspend it. Whatever happens, a run that ends does so with exactly one `run.ended`, in
+// Drives a run in this process, then settles or suspends it. Whatever happens, a run that ends does so with exactly one `run.ended`, in
 // one transaction with its parent's `child.ended` (invariants 1 and 2).
 import { RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';

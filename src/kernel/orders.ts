@@ -141,7 +141,7 @@ async function applyToRun(order: Order, run: Run, services: Services): Promise<b
     case 'resume': {
       const wasPaused = run.state.paused !== null;
       const withdrawn = resumeRun(run, user, [id]);
-      // A pause that had not begun ends without a fact; nobody else consumes its orders.
+      // A pause that had not begun ends without a fact, so its orders are dropped here.
       if (withdrawn.length > 0) await services.store.dropOrders(services.owner, withdrawn);
       return wasPaused;
     }

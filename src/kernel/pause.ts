@@ -16,7 +16,7 @@ export function requestPause(
   run.notify();
 }
 
-/** Ends a pause, or withdraws one that has not begun. Gives the orders of a withdrawn pause: nobody consumes them any more. */
+/** Ends a pause, or withdraws one that has not begun. Returns the orders of a withdrawn pause, which no fact will consume. */
 export function resumeRun(run: Run, by: string, orders: string[] = []): string[] {
   const withdrawn = run.pauseRequest?.orders ?? [];
   run.pauseRequest = null;

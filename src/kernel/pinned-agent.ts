@@ -9,14 +9,14 @@ import { canonical, sha256 } from '../text/canonical.ts';
 
 type Created = { runId: string; data: Pick<FactData['run.created'], 'definition'> };
 
-const definitions = new WeakMap<Agent, { text: string; hash: string }>();
+const definitions = new WeakMap<Agent, { content: string; hash: string }>();
 
 /** An agent's definition as it is pinned: canonical JSON and its hash. */
-export function agentDefinition(agent: Agent): { text: string; hash: string } {
+export function agentDefinition(agent: Agent): { content: string; hash: string } {
   const known = definitions.get(agent);
   if (known) return known;
-  const text = canonical(agent);
-  const definition = { text, hash: sha256(text) };
+  const content = canonical(agent);
+  const definition = { content, hash: sha256(content) };
   definitions.set(agent, definition);
   return definition;
 }
@@ -25,9 +25,9 @@ export function agentDefinition(agent: Agent): { text: string; hash: string } {
 export async function pinnedAgent({ runId, data }: Created, store: Pick<Store, 'blob'>): Promise<Agent | null> {
   const hash = data.definition ?? null;
   const text = hash === null ? null : await store.blob(hash);
-  if (hash !== null && (text === null || sha256(text) !== hash))
+  if (hash !== null && (typeof text !== 'string' || sha256(text) !== hash))
     throw new RetinueError('store_corrupt', `the agent definition of run ${runId} is missing or was changed (${hash})`);
-  return text === null ? null : Agent.parse(JSON.parse(text));
+  return typeof text === 'string' ? Agent.parse(JSON.parse(text)) : null;
 }
 
 /** The pinned agent without its inline MCP servers, unless today's definition is the same. Names of configured servers stay. */

@@ -1,5 +1,5 @@
-// A run while this process drives it: its position in the tree, its abort signal, its budget and slot. What facts know is asked of `state`, never
-// kept twice. Built in one way for new, client and resumed runs: from a state that has at least `run.created`.
+// A run while this process drives it: its position in the tree, its abort signal, its budget and slot. What facts record is read from `state` and not
+// kept a second time. New, client and resumed runs are built the same way: from a state that has at least `run.created`.
 import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { RetinueError } from '../contract/error.ts';
@@ -72,7 +72,7 @@ export class Run {
   readonly counter: { runs: number };
   readonly budget: Budget;
   readonly slot: SlotKeeper;
-  /** Whether the cost limit was set by somebody and is not the built-in one. */
+  /** Whether the cost limit was set by hand and is not the built-in one. */
   readonly isCostByHand: boolean;
   readonly children = new Set<Run>();
   /** Rows of children that have ended. */
@@ -148,7 +148,7 @@ export class Run {
     this.notify();
   }
 
-  /** Wakes whoever waits in `changed`. */
+  /** Wakes all waits in `changed`. */
   notify(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();

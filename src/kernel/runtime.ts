@@ -34,7 +34,7 @@ export interface BriefOptions {
   dialect?: string;
 }
 
-/** A run of this process, as the program that started it holds it. */
+/** A run of this process, for the program that started it. */
 export interface RunHandle {
   id: string;
   /** Never rejects for an agent's failure; rejects only if the store broke, another process took the tree over, or the run was left paused. */
@@ -50,7 +50,7 @@ export interface RunHandle {
   answer(call: ShownCall, answer: ApprovalAnswer): Promise<boolean>;
 }
 
-/** Somebody who delegates from outside: a root run without a model. */
+/** A program or connection that delegates from outside: a root run without a model. */
 export interface Client {
   id: string;
   delegation: Delegation;

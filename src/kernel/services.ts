@@ -1,4 +1,4 @@
-// What a process has: everything that its runs share. One record, built once by `createRuntime` and passed as it is.
+// Everything that the runs of a process share. One record, built once by `createRuntime` and passed as it is.
 import type { Ruleset } from '../contract/grant.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';

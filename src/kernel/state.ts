@@ -19,7 +19,7 @@ type Started = FactOf<'run.started'>;
 /** A model's answer, with what it was asked for. */
 export type Answered = FactData['model.answered'] & { purpose: Purpose; cause: LimitCause | null };
 
-/** Where a live run stands. A field exists only in the phases in which it means something. */
+/** The phase of a live run. A field exists only in the phases in which it means something. */
 export type LivePhase =
   | { name: 'queued' }
   /** Started; the model has not been asked yet. A client stays here. */

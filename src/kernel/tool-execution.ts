@@ -1,7 +1,7 @@
 // Executes the tool calls of an answer and turns results into facts. Where a call executes is the session's business (ports/tool-executor.ts).
 //
 // T1. Every executed call gets exactly one result.
-// T2. A tool that throws, hangs, ignores its signal or floods still gives a result, in time and within bounds.
+// T2. A tool that throws, hangs, ignores its signal or writes without end still gets a result, in time and within bounds.
 // T3. No tool starts after the run's signal has fired (invariant 8).
 import { z } from 'zod';
 import { Artifact } from '../contract/artifact.ts';
@@ -25,7 +25,7 @@ import { isNarrowed, type Run, rulesetsOf } from './run.ts';
 import type { Services } from './services.ts';
 
 const defaultOutputBytes = 50_000;
-/** How long a tool that was told to stop may take to clean up; its processes get 2 s to end. */
+/** How long a tool may take to clean up after its signal has fired; its processes get 2 s to end. */
 const graceMs = 3000;
 /** Longer outputs are cut before anything else is done with them. */
 const maxKeptBytes = 4 * 1024 * 1024;
@@ -194,7 +194,7 @@ function attemptToFacts(
   const cut = cutMiddle(whole, maxBytes);
   const originalBytes = bounded.truncated?.originalBytes ?? cut.truncated?.originalBytes ?? 0;
   const truncated = cut.truncated ? { originalBytes, keptBytes: cut.truncated.keptBytes } : null;
-  const blobs = truncated ? [{ hash: sha256(whole), text: whole }] : [];
+  const blobs = truncated ? [{ hash: sha256(whole), content: whole }] : [];
   const note = { bytes: originalBytes, kind: 'note' as const, title: `whole output of ${call.tool}`, value: '' };
   const artifacts = (result.artifacts ?? []).map((artifact) => ({ ...artifact, value: redact(artifact.value.toWellFormed(), true) }));
   const taint = [...new Set([...(tool?.taint ?? []), ...(result.taint ?? [])])];

@@ -12,10 +12,13 @@ export interface Owner {
 /** A fact with the canonical JSON of its data, which the hash covers and the store keeps byte for byte. */
 export type WrittenFact = Fact & { text: string };
 
-/** A text that facts refer to by its hash. */
+/** Text, or bytes for what is not text. */
+export type BlobContent = string | Uint8Array;
+
+/** Content that facts refer to by the SHA-256 of its bytes (of its UTF-8 form for text). */
 export interface StoredBlob {
   hash: string;
-  text: string;
+  content: BlobContent;
 }
 
 /**
@@ -89,7 +92,8 @@ export interface Store {
   runs(query: RunQuery): Promise<RunRow[]>;
   /** The run with this idempotency key under this parent; null for roots. */
   runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
-  blob(hash: string): Promise<string | null>;
+  /** The content as it was written: text as a string, bytes as bytes. */
+  blob(hash: string): Promise<BlobContent | null>;
 
   /**
    * Permanently removes the data of all facts of an ended tree, its orders, labels and idempotency keys, and the blobs that no other tree has.

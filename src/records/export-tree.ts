@@ -46,9 +46,9 @@ async function findDriver(rootId: string, store: Store): Promise<number | null> 
 
 async function* readLines(rootId: string, last: string, blobs: Set<string>, store: Store): AsyncGenerator<ExportBlob | ExportFact> {
   for (const hash of blobs) {
-    const text = await store.blob(hash);
-    if (text === null) throw new RetinueError('store_corrupt', `a text of the tree of run ${rootId} is missing (${hash})`);
-    yield { blob: hash, text };
+    const content = await store.blob(hash);
+    if (content === null) throw new RetinueError('store_corrupt', `a blob of the tree of run ${rootId} is missing (${hash})`);
+    yield typeof content === 'string' ? { blob: hash, text: content } : { blob: hash, base64: Buffer.from(content).toString('base64') };
   }
   for await (const { runId, seq, at, v, type, data, hash } of readFacts(rootId, last, store)) yield { runId, seq, at, v, type, data, hash };
 }

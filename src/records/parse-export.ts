@@ -10,7 +10,7 @@ import { ExportBlob, ExportFact, ExportHeader, exportVersion } from '../contract
 import { type Fact, type FactOf, factData, newestFactVersion } from '../contract/fact.ts';
 import { stateToRow } from '../kernel/outcome.ts';
 import { initialState, type RunState, reduce } from '../kernel/state.ts';
-import type { TreeAppend } from '../ports/store.ts';
+import type { BlobContent, TreeAppend } from '../ports/store.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { blobHashesOf } from './blob-hashes.ts';
 import { type ChainFault, createChainCheck } from './chain-check.ts';
@@ -28,7 +28,7 @@ export interface ExportParser {
 export function createExportParser(): ExportParser {
   const chain = createChainCheck();
   const states = new Map<string, RunState>();
-  const blobs = new Map<string, string>();
+  const blobs = new Map<string, BlobContent>();
   /** Hashes that facts refer to. */
   const referenced = new Set<string>();
   const facts: TreeAppend['facts'] = [];
@@ -44,11 +44,14 @@ export function createExportParser(): ExportParser {
   }
 
   function addBlob(value: unknown): void {
-    const { blob, text } = parseWith(ExportBlob, value);
-    if (facts.length > 0) throw new Error('texts must come before the facts');
-    if (blobs.has(blob)) throw new Error(`the text ${blob} occurs twice`);
-    if (!text.isWellFormed() || sha256(text) !== blob) throw new Error(`the text ${blob} was changed`);
-    blobs.set(blob, text);
+    const parsed = parseWith(ExportBlob, value);
+    const { blob } = parsed;
+    const content = 'text' in parsed ? parsed.text : Uint8Array.from(Buffer.from(parsed.base64, 'base64'));
+    if (facts.length > 0) throw new Error('blobs must come before the facts');
+    if (blobs.has(blob)) throw new Error(`the blob ${blob} occurs twice`);
+    if ((typeof content === 'string' && !content.isWellFormed()) || sha256(content) !== blob)
+      throw new Error(`the blob ${blob} was changed`);
+    blobs.set(blob, content);
   }
 
   function addFact(value: unknown, { rootId }: ExportHeader): void {
@@ -97,8 +100,8 @@ export function createExportParser(): ExportParser {
       for (const { id } of children.values())
         if (states.get(id)?.created.data.parentId !== runId) throw new Error(`run ${runId} names run ${id}, which is not its child`);
     }
-    for (const hash of referenced) if (!blobs.has(hash)) throw new Error(`the text ${hash}, which facts point to, is missing`);
-    for (const hash of blobs.keys()) if (!referenced.has(hash)) throw new Error(`no fact points to the text ${hash}`);
+    for (const hash of referenced) if (!blobs.has(hash)) throw new Error(`the blob ${hash}, which facts point to, is missing`);
+    for (const hash of blobs.keys()) if (!referenced.has(hash)) throw new Error(`no fact points to the blob ${hash}`);
   }
 
   return {
@@ -120,7 +123,7 @@ export function createExportParser(): ExportParser {
         throw importError(clipMessage(error), error);
       }
       const rows = [...states.values()].map(stateToRow);
-      const texts = [...blobs].map(([hash, text]) => ({ hash, text }));
+      const texts = [...blobs].map(([hash, content]) => ({ hash, content }));
       return { header, unit: { rootId: header.rootId, facts, rows, blobs: texts, consumed: [] } };
     },
   };

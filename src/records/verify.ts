@@ -80,9 +80,9 @@ function createTextCheck(store: Store): (hash: string) => Promise<string | null>
   return async (hash) => {
     const fault = known.get(hash);
     if (fault !== undefined) return fault;
-    const text = await store.blob(hash);
+    const content = await store.blob(hash);
     const found =
-      text === null ? 'a text that it points to is missing' : sha256(text) === hash ? null : 'a text that it points to was changed';
+      content === null ? 'a text that it points to is missing' : sha256(content) === hash ? null : 'a text that it points to was changed';
     known.set(hash, found);
     return found;
   };

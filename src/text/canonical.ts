@@ -5,8 +5,8 @@
 import { hash as digest } from 'node:crypto';
 import type { Fact } from '../contract/fact.ts';
 
-export function sha256(text: string): string {
-  return digest('sha256', text, 'hex');
+export function sha256(content: string | Uint8Array): string {
+  return digest('sha256', content, 'hex');
 }
 
 /** Canonical JSON of immutable objects that are part of more than one fact. */

@@ -21,7 +21,9 @@ async function interruptedRun(loop: number) {
   const store = createMemoryStore();
   const owner = await store.open();
   const journal = createJournal({ store, owner, clock: systemClock, onLost: () => {} });
-  const blobs = await Promise.all(facts.flatMap(hashesIn).map(async (hash) => ({ hash, text: (await first.store.blob(hash)) as string })));
+  const blobs = await Promise.all(
+    facts.flatMap(hashesIn).map(async (hash) => ({ hash, content: (await first.store.blob(hash)) as string })),
+  );
   const drafts = facts.map(({ type, data }) => ({ type, data: type === 'run.started' ? { ...data, loop } : data }) as Draft);
   await journal.record(run.id, [{ runId: run.id, drafts }], { blobs });
   await store.release(owner);

@@ -2,7 +2,7 @@
 
 import type { Order } from '../../contract/order.ts';
 import { isLive, type RunRow } from '../../contract/run.ts';
-import type { AppendResult, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
+import type { AppendResult, BlobContent, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
 
 /** An empty `text` means that the data was erased. */
 export interface FactRecord extends Omit<WrittenFact, 'data'> {
@@ -33,7 +33,7 @@ export interface MemoryData {
   trees: Map<string, TreeRecord>;
   /** Run ids by parent and idempotency key. */
   keys: Map<string, string>;
-  blobs: Map<string, string>;
+  blobs: Map<string, BlobContent>;
   orders: Map<string, Order>;
   /** `isDead`: tests set it to simulate a killed process. */
   owners: Map<string, { fence: number; isDead: boolean }>;
@@ -88,8 +88,8 @@ export function appendUnit(memory: MemoryData, owner: Owner, unit: TreeAppend): 
     tree.facts.push(record);
   }
   for (const row of unit.rows) setRow(memory, memory.runs.get(row.runId) ?? addRun(memory, row.runId, unit.rootId, tree), row);
-  for (const { hash, text } of unit.blobs) {
-    memory.blobs.set(hash, text);
+  for (const { hash, content } of unit.blobs) {
+    memory.blobs.set(hash, content);
     tree.pins.add(hash);
   }
   for (const id of unit.consumed) if (memory.orders.get(id)?.rootId === unit.rootId) memory.orders.delete(id);

@@ -18,8 +18,9 @@ export function eraseTree(memory: MemoryData, rootId: string, at: string): Erase
 
 export function weighTrees(memory: MemoryData, rootIds: string[]): { facts: number; bytes: number } {
   const texts = rootIds.flatMap((rootId) => memory.trees.get(rootId)?.facts ?? []).filter(({ text }) => text !== '');
-  const blobs = listUnsharedBlobs(memory, rootIds).map((hash) => ({ text: memory.blobs.get(hash) ?? '' }));
-  return { facts: texts.length, bytes: [...texts, ...blobs].reduce((sum, { text }) => sum + Buffer.byteLength(text), 0) };
+  const blobs = listUnsharedBlobs(memory, rootIds).map((hash) => memory.blobs.get(hash) ?? '');
+  const contents = [...texts.map(({ text }) => text), ...blobs];
+  return { facts: texts.length, bytes: contents.reduce((sum, content) => sum + Buffer.byteLength(content), 0) };
 }
 
 /** Hashes of the blobs of these trees that no other tree uses. */

@@ -122,9 +122,9 @@ export function createAppender(db: DatabaseSync): Appender {
     for (; done + factsPerInsert <= values.length; done += factsPerInsert)
       insertFacts.run(...values.slice(done, done + factsPerInsert).flat());
     for (const each of values.slice(done)) insertFact.run(...each);
-    for (const { hash, text } of unit.blobs) {
+    for (const { hash, content } of unit.blobs) {
       if (knownBlobs.has(`${unit.rootId} ${hash}`)) continue;
-      insertBlob.run(hash, text);
+      insertBlob.run(hash, content);
       insertPin.run(hash, tree);
     }
     for (const id of unit.consumed) deleteOrder.run(id, unit.rootId);

@@ -122,7 +122,7 @@ function estimateBytes(units: TreeAppend[]): number {
   for (const { facts, rows, blobs } of units) {
     bytes += 500 * rows.length;
     for (const fact of facts) bytes += 500 + fact.text.length;
-    for (const blob of blobs) bytes += blob.text.length;
+    for (const blob of blobs) bytes += blob.content.length;
   }
   return bytes;
 }

@@ -4,7 +4,7 @@ import { type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'k
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
-import type { FactQuery, RunQuery } from '../../ports/store.ts';
+import type { BlobContent, FactQuery, RunQuery } from '../../ports/store.ts';
 import { readInSlices } from './slices.ts';
 import type { Tables } from './tables.ts';
 
@@ -14,7 +14,7 @@ export interface Queries {
   runs(query: RunQuery): Promise<RunRow[]>;
   run(runId: string): Promise<RunRow | null>;
   runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
-  blob(hash: string): Promise<string | null>;
+  blob(hash: string): Promise<BlobContent | null>;
 }
 
 export interface QueryDeps {

@@ -16,7 +16,8 @@ export interface Tables {
     row: string | null;
   };
   facts: { position: number; run: number; seq: number; tree: number; at: string; v: number; type: string; data: string; hash: string };
-  blobs: { hash: string; text: string };
+  /** `text` holds text, or bytes as a BLOB value. */
+  blobs: { hash: string; text: string | Uint8Array };
   pins: { hash: string; tree: number };
   orders: { n: number; id: string; root: string; text: string };
   owners: {

@@ -31,23 +31,25 @@ export function testAppending(getContext: GetContext): void {
         data: { from: 'x', text: 'é\u0000\u2028"\\' },
         text: '{"from":"x","text":"é\\u0000\u2028\\"\\\\"}',
       } as WrittenFact;
-      const blob = { hash: createHash(7), text: 'a blob\u0000 with 🧵' };
+      const blob = { hash: createHash(7), content: 'a blob\u0000 with 🧵' };
+      const bytes = { hash: createHash(8), content: Uint8Array.from([0, 255, 254, 10, 0]) };
       const next = createRow(a, { lastSeq: 2, label: 'second' });
-      expect(await store.append(owner, [createUnit(a, { facts: [odd], rows: [next], blobs: [blob], consumed: ['order-1'] })])).toEqual([
-        accepted,
-      ]);
+      expect(
+        await store.append(owner, [createUnit(a, { facts: [odd], rows: [next], blobs: [blob, bytes], consumed: ['order-1'] })]),
+      ).toEqual([accepted]);
       const [, read] = await store.facts({ runId: a });
       const { text: _, ...fact } = odd;
       expect(read).toEqual({ ...fact, position: expect.any(String) });
       expect(await store.run(a)).toEqual(next);
-      expect(await store.blob(blob.hash)).toBe(blob.text);
+      expect(await store.blob(blob.hash)).toBe(blob.content);
+      expect(Buffer.from((await store.blob(bytes.hash)) as Uint8Array)).toEqual(Buffer.from(bytes.content));
       expect(await store.orders(owner)).toEqual([]);
     });
 
     it('refuses a whole unit if a fact exists already or leaves a gap', async () => {
       const { store, owner } = getContext();
       await store.append(owner, [createUnit(a, { facts: createFacts(a, 1, 3), rows: [createRow(a)] })]);
-      const blobs = [{ hash: createHash(1), text: 'x' }];
+      const blobs = [{ hash: createHash(1), content: 'x' }];
       expect(
         await store.append(owner, [createUnit(a, { facts: createFacts(a, 3), rows: [createRow(a, { label: 'no' })], blobs })]),
       ).toEqual([conflict]);

@@ -21,7 +21,7 @@ import {
 
 export function testErasing(getContext: GetContext): void {
   describe('erasing', () => {
-    const createBlob = (n: number) => ({ hash: createHash(n), text: `text ${n}` });
+    const createBlob = (n: number) => ({ hash: createHash(n), content: `text ${n}` });
     const ended = { status: 'completed', label: 'secret', idempotencyKey: 'k', activity: 'read' } as const;
     beforeEach(async () => {
       const { store, owner } = getContext();
