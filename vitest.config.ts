@@ -1,12 +1,29 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { isolatedTests } from './test/support/isolated-tests.ts';
+import { SlowestFirst } from './test/support/slowest-first.ts';
+
+const include = ['test/**/*.test.ts'];
+const isolated = isolatedTests(include);
+const shared = {
+  pool: 'forks',
+  // Most tests wait, for processes or for time to pass, so two of them share a core.
+  maxWorkers: Math.min(8, 2 * availableParallelism()),
+  // Ends a test that hangs. What a test promises about time it measures itself, so a busy machine only makes it slower.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+} as const;
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/build.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
-    pool: 'forks',
-    testTimeout: 20_000,
-    maxWorkers: 2,
+    sequence: { sequencer: SlowestFirst },
+    maxWorkers: shared.maxWorkers,
+    projects: [
+      { test: { ...shared, name: 'isolated', include: isolated, isolate: true } },
+      // One process runs many files, which saves half a second for each.
+      { test: { ...shared, name: 'shared', include, exclude: isolated, isolate: false } },
+    ],
   },
 });

@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import { createProcessExecutor } from '../src/hosts/process.ts';
 import { loadPinned } from '../src/kernel/history.ts';
 import { replayRun } from '../src/records/replay.ts';
-import { createGuard } from '../src/system/guard.ts';
+import { createProcessGuard } from '../src/system/process-guard.ts';
 import { withRuntime } from './support.ts';
 
 /** Milliseconds of each start, one after the other. */
 export async function measureProcessStarts(rounds: number): Promise<number[]> {
   const command = [process.execPath, resolve(import.meta.dirname, '../bin/retinue.js'), '--child-run'];
-  const executor = createProcessExecutor({ command, env: process.env, marks: createGuard().marks });
+  const executor = createProcessExecutor({ command, env: process.env, marks: createProcessGuard().marks });
   return withRuntime(
     'sqlite',
     async (runtime) => {

@@ -20,7 +20,7 @@ import { createMemoryStore } from '../src/stores/memory.ts';
 import { createMemoryNotes } from '../src/stores/notes-memory.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
 import { systemClock, systemIds } from '../src/system/clock.ts';
-import { directories, tools } from '../src/tools/index.ts';
+import { workspaceReader, workspaceTools } from '../src/tools/index.ts';
 import { compileSchema } from '../src/tools/json-schema.ts';
 
 const parts: LanguageModelV4StreamPart[] = [
@@ -69,11 +69,11 @@ export async function withRuntime<T>(
     clock: systemClock,
     ids: systemIds,
     catalog: createCatalog(builtInAgents.map((agent) => ({ ...agent, tools: [...(agent.tools ?? []), 'echo'] }))),
-    tools: [...tools, echo],
+    tools: [...workspaceTools, echo],
     dialect: native,
     executorNamed: () => options.executor ?? inlineExecutor,
     host: options.executor?.name,
-    workspaces: directories,
+    workspaces: workspaceReader,
     memories: createMemoryNotes().memories,
     callModel: createModelCaller(systemClock),
     compileSchema,

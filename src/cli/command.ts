@@ -1,45 +1,58 @@
-import type { Args, Flag } from './flags.ts';
+// What a command is, and the flags that several commands share. A command is one file in commands/ and one entry in commands.ts.
+import type { Args, Flag } from './args/parse-args.ts';
 import type { Io } from './io.ts';
 
-export const groups = ['run', 'watch', 'steer', 'prove', 'serve'] as const;
+/** Groups of the overview, in its order. */
+export const groups = ['run', 'watch', 'control', 'setup', 'records', 'integrate'] as const;
 
 export interface Command {
   name: string;
   group: (typeof groups)[number];
-  /** What stands behind the name. */
+  /** Arguments after the name, for the usage line. */
   usage: string;
   summary: string;
   /** A paragraph or two for the command's own help. */
   about: string;
   flags: Flag[];
-  /** How many words it takes: none, so many, or at least so many. */
-  words: { min: number; max: number };
-  examples: [command: string, what: string][];
-  /** Whether the outcome of a run decides the exit code. */
-  exits: 'outcome' | 'work';
-  load(): Promise<{ run(args: Args, io: Io): Promise<number> }>;
+  /** How many positional arguments it accepts. */
+  positionals: { min: number; max: number };
+  examples: [command: string, explanation: string][];
+  /** `outcome`: the outcome of a run decides the exit code. `command`: success or failure of the command itself. */
+  exitCodes: 'outcome' | 'command';
+  /** The exit code. Dependencies that are slow to load are imported inside: every command is loaded at every start. */
+  run(args: Args, io: Io): Promise<number>;
 }
 
-export const many = Number.POSITIVE_INFINITY;
+export const unlimited = Number.POSITIVE_INFINITY;
 
-export const help: Flag = { name: 'help', short: 'h', help: 'show this help' };
-export const json: Flag = { name: 'json', help: 'print one JSON value on standard output' };
-export const plain: Flag = { name: 'plain', help: 'a line per event instead of live lines' };
-export const ask: Flag = {
+export const helpFlag: Flag = { name: 'help', short: 'h', help: 'show this help' };
+export const jsonFlag: Flag = { name: 'json', help: 'print one JSON value on standard output' };
+export const plainFlag: Flag = { name: 'plain', help: 'print one line per event instead of a live display' };
+export const yesFlag: Flag = { name: 'yes', short: 'y', help: 'do not ask for confirmation' };
+export const streamFlag: Flag = { name: 'stream-json', help: 'print each event as one line of JSON on standard output' };
+
+export const askFlag: Flag = {
   name: 'ask',
   value: 'TIME',
-  help: 'how long a call that a rule asks about waits for an answer (on a terminal 10m; elsewhere, without this, it is denied)',
+  help: 'how long a call that needs approval waits for an answer (default: 10m on a terminal; elsewhere such calls are denied)',
 };
 
-export const sandbox: Flag = {
+export const sandboxFlag: Flag = {
   name: 'sandbox',
   value: 'MODE',
-  help: '`required`, `auto` or `off`: whether shell commands run in a sandbox (default: auto)',
+  help: 'whether shell commands run in a sandbox: `required`, `auto` or `off` (default: auto)',
 };
 
-/** The ground every command stands on. */
-export const ground: Flag[] = [
-  { name: 'workspace', short: 'C', value: 'DIR', help: 'the workspace (default: the current directory)' },
-  { name: 'db', value: 'FILE', help: 'the database (default: .retinue/retinue.db of the workspace)' },
-  { name: 'config', value: 'FILE', help: 'a configuration to use instead of the workspace’s retinue.config.json' },
+export const workspaceFlag: Flag = {
+  name: 'workspace',
+  short: 'C',
+  value: 'DIR',
+  help: 'the folder to work in (default: the current directory)',
+};
+
+/** Flags of every command that reads settings. */
+export const commonFlags: Flag[] = [
+  workspaceFlag,
+  { name: 'db', value: 'FILE', help: 'the database (default: .retinue/retinue.db in the workspace)' },
+  { name: 'config', value: 'FILE', help: 'the configuration file (default: retinue.config.json in the workspace)' },
 ];

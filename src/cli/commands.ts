@@ -1,20 +1,61 @@
+// The list of commands, in the order of the overview.
 import type { Command } from './command.ts';
-import { groundCommands } from './table/ground.ts';
-import { proveCommands } from './table/prove.ts';
-import { runCommands } from './table/run.ts';
-import { serveCommands } from './table/serve.ts';
-import { steerCommands } from './table/steer.ts';
-import { watchCommands } from './table/watch.ts';
+import { agentsCommand } from './commands/agents.ts';
+import { approveCommand } from './commands/approve.ts';
+import { cancelCommand } from './commands/cancel.ts';
+import { configCommand } from './commands/config.ts';
+import { demoCommand } from './commands/demo.ts';
+import { dialectsCommand } from './commands/dialects.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { exportCommand } from './commands/export.ts';
+import { forkCommand } from './commands/fork.ts';
+import { gcCommand } from './commands/gc.ts';
+import { importCommand } from './commands/import.ts';
+import { logsCommand } from './commands/logs.ts';
+import { mcpCommand } from './commands/mcp.ts';
+import { memoryCommand } from './commands/memory.ts';
+import { messageCommand } from './commands/message.ts';
+import { pauseCommand } from './commands/pause.ts';
+import { policyCommand } from './commands/policy.ts';
+import { psCommand } from './commands/ps.ts';
+import { refuseCommand } from './commands/refuse.ts';
+import { replayCommand } from './commands/replay.ts';
+import { resumeCommand } from './commands/resume.ts';
+import { rmCommand } from './commands/rm.ts';
+import { runCommand } from './commands/run.ts';
+import { showCommand } from './commands/show.ts';
+import { subagentCommand } from './commands/subagent.ts';
+import { trustCommand } from './commands/trust.ts';
+import { verifyCommand } from './commands/verify.ts';
+import { waitCommand } from './commands/wait.ts';
 
-/** In the order in which the help lists them. */
 export const commands: Command[] = [
-  ...runCommands,
-  ...groundCommands,
-  ...watchCommands,
-  ...steerCommands,
-  ...proveCommands,
-  ...serveCommands,
+  runCommand,
+  demoCommand,
+  psCommand,
+  showCommand,
+  logsCommand,
+  waitCommand,
+  resumeCommand,
+  pauseCommand,
+  cancelCommand,
+  messageCommand,
+  approveCommand,
+  refuseCommand,
+  forkCommand,
+  agentsCommand,
+  policyCommand,
+  dialectsCommand,
+  configCommand,
+  memoryCommand,
+  trustCommand,
+  doctorCommand,
+  replayCommand,
+  verifyCommand,
+  exportCommand,
+  importCommand,
+  rmCommand,
+  gcCommand,
+  mcpCommand,
+  subagentCommand,
 ];
-
-/** Words that will be commands one day: a task of that one word would be a surprise. */
-export const reserved = ['top', 'approve', 'refuse', 'policy', 'serve'];

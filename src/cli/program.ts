@@ -1,42 +1,54 @@
-// The command line as a function: arguments and a world in, an exit code out. Each command is loaded only when it is used.
+// The command line as a function: arguments and an environment (`Io`) in, an exit code out.
+//
+// This folder is the front-end for people and scripts. It parses arguments, calls the API and prints. It makes no decision about runs, and
+// it touches files, processes and the environment only through `Io`.
+//   args/      argument lists, flags and their values
+//   commands/  one file per command
+//   session/   opening the API, running to the end, stop signals, approval questions
+//   progress/  what a run shows while it runs
+//   output/    text, tables and JSON
 import { RetinueError } from '../contract/error.ts';
-import { type Command, help } from './command.ts';
-import { report } from './errors.ts';
-import { type Args, parse } from './flags.ts';
-import { helpOf, overview } from './help.ts';
+import { findCommand } from './args/find-command.ts';
+import { type Args, checkArgs } from './args/parse-args.ts';
+import { type Command, helpFlag } from './command.ts';
+import { reportError } from './errors.ts';
 import type { Io } from './io.ts';
-import { route } from './route.ts';
+import { commandHelp, overviewText } from './output/help.ts';
 
 export async function program(argv: string[], io: Io): Promise<number> {
   try {
-    const routed = route(argv);
-    switch (routed.kind) {
-      case 'version':
-        io.out(`${io.version}\n`);
-        return 0;
-      case 'overview':
-        if (routed.asked) io.out(overview(io.colour.out));
-        else io.err(overview(io.colour.err));
-        return routed.asked ? 0 : 2;
-      case 'help':
-        io.out(helpOf(routed.command, { colour: io.colour.out, columns: io.columns() }));
-        return 0;
-      case 'command': {
-        const args = parse(routed.argv, [...routed.command.flags, help]);
-        checkWords(routed.command, args);
-        return await (await routed.command.load()).run(args, io);
-      }
-    }
+    return await runInvocation(argv, io);
   } catch (error) {
-    return report(error, io);
+    return reportError(error, io);
   }
 }
 
-function checkWords({ name, usage, words }: Command, args: Args): void {
-  const given = args.words.length;
-  if (given >= words.min && given <= words.max) return;
-  const surplus = args.words.slice(words.max).join(' ');
-  const what = given < words.min ? 'something is missing' : `\`${surplus}\` is too much`;
-  const task = given > words.max ? `; to give it as a task: retinue run "${name} ${args.words.join(' ')}"` : '';
-  throw new RetinueError('usage', `${what}; usage: retinue ${name} ${usage}${task}`);
+async function runInvocation(argv: string[], io: Io): Promise<number> {
+  const invocation = findCommand(argv);
+  switch (invocation.kind) {
+    case 'version':
+      io.out(`${io.version}\n`);
+      return 0;
+    case 'overview':
+      if (invocation.isRequested) io.out(overviewText(io.colour.out));
+      else io.err(overviewText(io.colour.err));
+      return invocation.isRequested ? 0 : 2;
+    case 'help':
+      io.out(commandHelp(invocation.command, { colour: io.colour.out, columns: io.columns() }));
+      return 0;
+    case 'command': {
+      const { command } = invocation;
+      const args = checkArgs(invocation.args, [...command.flags, helpFlag]);
+      checkPositionals(command, args);
+      return await command.run(args, io);
+    }
+  }
+}
+
+function checkPositionals({ name, usage, positionals: { min, max } }: Command, { positionals }: Args): void {
+  const given = positionals.length;
+  if (given >= min && given <= max) return;
+  const problem = given < min ? 'an argument is missing' : `unexpected argument \`${positionals.slice(max).join(' ')}\``;
+  const task = given > max ? `; to run it as a task: retinue run "${name} ${positionals.join(' ')}"` : '';
+  throw new RetinueError('usage', `${problem}; usage: retinue ${name} ${usage}${task}`);
 }

@@ -6,9 +6,10 @@ import { admitBrief } from '../kernel/admission.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
-import { namedOf, serversOf } from '../tools/mcp/servers.ts';
-import { assertAgentUsable, createAgentCatalog } from './agents.ts';
+import { findToolPatterns, selectServers } from '../tools/mcp/select-servers.ts';
+import { createAgentCatalog } from './agents.ts';
 import type { Explanation, ToolVerdict } from './explanation.ts';
+import { assertAgentAccepted } from './refused-agents.ts';
 import type { Settings } from './settings.ts';
 
 export interface ExplainDeps {
@@ -65,7 +66,7 @@ export async function previewGrant(
   name: string,
   deps: ExplainDeps,
 ): Promise<{ agent: Agent; grant: Grant; tools: ReadonlyMap<string, AnyTool> }> {
-  assertAgentUsable(settings.agents(), name);
+  assertAgentAccepted(settings.agents(), name);
   // Admission uses only the names.
   const tools = new Map([...deps.tools, ...deps.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
   const catalog = createAgentCatalog(settings);
@@ -82,10 +83,10 @@ export async function previewGrant(
 
 /** Does not connect to servers: judges the patterns that the agent names, or `mcp__NAME__*`. */
 function judgeServerTools(agent: Agent, settings: Settings, judge: (tool: string) => ToolVerdict): ToolVerdict[] {
-  const { servers, missing } = serversOf(agent, settings.mcpServers);
+  const { servers, missing } = selectServers(agent, settings.mcpServers);
   const names = [...new Set([...Object.keys(settings.mcpServers), ...Object.keys(servers)])];
   const known = names.flatMap((name) => {
-    const named = Object.hasOwn(servers, name) ? namedOf(agent, name) : [];
+    const named = Object.hasOwn(servers, name) ? findToolPatterns(agent, name) : [];
     return (named.length === 0 ? [`mcp__${name}__*`] : named).map(judge);
   });
   return [...known, ...missing.map((name) => denied(`mcp__${name}__*`, 'there is no such server'))];

@@ -2,7 +2,7 @@
 import type { Ruleset } from '../contract/grant.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
 import { parseRule } from '../rules/policy.ts';
-import { findSandbox } from '../sandboxes/find.ts';
+import { findSandbox } from '../sandboxes/find-sandbox.ts';
 import type { SandboxMode } from './settings.ts';
 import type { Env } from './user-folders.ts';
 

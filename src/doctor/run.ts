@@ -9,7 +9,7 @@ import type { Settings, SettingsFlags } from '../config/settings.ts';
 import { sandboxOptions } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
 import { isRetinueError } from '../contract/error.ts';
-import { findSandbox } from '../sandboxes/find.ts';
+import { findSandbox } from '../sandboxes/find-sandbox.ts';
 import { probeDatabase, sqliteVersion } from '../stores/sqlite/probe.ts';
 import { broken, type Check, ok, warning } from './check.ts';
 import { checkServers } from './mcp-servers.ts';
@@ -91,7 +91,7 @@ function checkConfiguration({ files, notices }: Settings): Check {
   const text = found.length === 0 ? 'no file; built-in values apply' : found.join(', ');
   return notices.length === 0
     ? ok('configuration', text)
-    : warning('configuration', [text, ...notices].join('\n'), '`retinue trust` shows what is left out');
+    : warning('configuration', [text, ...notices].join('\n'), '`retinue trust` shows what is ignored');
 }
 
 function checkTrust(settings: Settings): Check {

@@ -11,6 +11,7 @@ import { RunId } from '../contract/ids.ts';
 import type { CallState } from '../conversation/request.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import type { StoredBlob } from '../ports/store.ts';
+import type { Subject } from '../ports/subject.ts';
 import type { AnyTool, ToolContext, ToolResult } from '../ports/tool.ts';
 import type { ToolSession } from '../ports/tool-executor.ts';
 import { decideCall } from '../rules/policy.ts';
@@ -81,7 +82,7 @@ const ResultSchema = z.object({
 });
 
 interface Attempt {
-  status: 'ok' | 'error' | 'timeout' | 'cancelled' | 'unknown';
+  status: 'ok' | 'error' | 'denied' | 'timeout' | 'cancelled' | 'unknown';
   result: ToolResult;
 }
 
@@ -97,8 +98,14 @@ async function attemptCall(run: Run, call: CallState, open: RunSession, services
   const maxMs = run.grant.limits.toolTimeoutMs.value as number;
   const limit = tool.timeoutMs === null ? null : Math.min(tool.timeoutMs ?? maxMs, maxMs);
   const endTimer = limit === null ? () => {} : deadlines.at(clock.monotonic() + limit, () => stop.abort(new Error('timeout')));
+  let denial: string | null = null;
+  /** A call that touches something else than was judged is denied, whatever the tool makes of it. */
+  const confirmTarget = async (subjects: Subject[]) => {
+    denial ??= recheckSubjects(run, call, subjects);
+    if (denial !== null) throw new RetinueError('denied', denial);
+  };
   try {
-    const context = createToolContext(run, call, stop.signal, services);
+    const context = { ...createToolContext(run, call, services), signal: stop.signal, confirmTarget };
     const work = (async () => {
       const input: unknown = tool.input.parse(structuredClone(call.arguments));
       return parseResult(await open.session.call({ tool, arguments: call.arguments, input, context }));
@@ -106,6 +113,7 @@ async function attemptCall(run: Run, call: CallState, open: RunSession, services
     const { result, isLate, error } = await resultOrStopped(work, stop.signal, services);
     if (error !== undefined && error === open.failure)
       return { status: 'unknown', result: { output: `${unknownEffectText} (Its process has ended.)` } };
+    if (denial !== null) return { status: 'denied', result: { output: denial } };
     if (!isLate && result) return { status: result.isError ? 'error' : 'ok', result };
     const isStopped = run.signal.aborted;
     if (isStopped && run.stopCause?.code === 'paused') return { status: 'unknown', result: { output: unknownEffectText } };
@@ -113,6 +121,7 @@ async function attemptCall(run: Run, call: CallState, open: RunSession, services
     const output = result ? `${result.output}\n[${why}]` : why;
     return { status: isStopped ? 'cancelled' : 'timeout', result: { ...result, output } };
   } catch (error) {
+    if (denial !== null) return { status: 'denied', result: { output: denial } };
     return { status: 'error', result: { output: `${call.tool} failed: ${thrownToText(error)}` } };
   } finally {
     endTimer();
@@ -120,12 +129,11 @@ async function attemptCall(run: Run, call: CallState, open: RunSession, services
   }
 }
 
-function createToolContext(run: Run, call: CallState, signal: AbortSignal, services: Services): ToolContext {
+function createToolContext(run: Run, call: CallState, services: Services): Omit<ToolContext, 'signal' | 'confirmTarget'> {
   return {
     runId: run.id,
     rootId: run.rootId,
     workspace: run.grant.workspace,
-    signal,
     memo: run.memo,
     rights: {
       agent: run.work?.agent.name ?? '',
@@ -134,10 +142,6 @@ function createToolContext(run: Run, call: CallState, signal: AbortSignal, servi
       decide: (tool, subjects, options) => decideCall(rulesetsOf(run), { tool, subjects }, options),
     },
     delegation: createDelegation(run, { index: call.index, turn: call.turn }, services),
-    async confirmTarget(subjects) {
-      const denial = recheckSubjects(run, call, subjects);
-      if (denial !== null) throw new RetinueError('denied', denial);
-    },
   };
 }
 

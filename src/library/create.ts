@@ -15,7 +15,7 @@ import { withPrices } from '../models/prices.ts';
 import { capabilities } from '../rules/policy.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
-import { fromAiTool } from '../tools/ai-sdk.ts';
+import { aiToolToTool } from '../tools/ai-sdk.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createDelegating } from './delegating.ts';
 import { createLibraryModels } from './models.ts';
@@ -46,7 +46,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
   async function prepareRuntime(): Promise<RuntimeInput> {
     const workspace = options.workspace ?? cwd();
     const programTools = await Promise.all(
-      Object.entries(options.tools ?? {}).map(([name, tool]) => fromAiTool(name, tool, compileSchema)),
+      Object.entries(options.tools ?? {}).map(([name, tool]) => aiToolToTool(name, tool, compileSchema)),
     );
     const toolNames = programTools.map((tool) => tool.name);
     const { models, model } = createLibraryModels(options.model, env);

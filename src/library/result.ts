@@ -5,7 +5,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { ResultCheck } from '../ports/schema.ts';
-import { jsonOf } from '../tools/ai-sdk.ts';
+import { standardSchemaToJson } from '../tools/ai-sdk.ts';
 
 type Issue = { readonly message: string; readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined };
 type Validated<T> = { readonly value: T; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
@@ -46,7 +46,7 @@ export function parseWantedResult<T>(result: ResultForm | StandardSchema<T> | un
 }
 
 function toJsonSchema(schema: object): JsonObject {
-  const json = schema instanceof z.ZodType ? (z.toJSONSchema(schema, { io: 'input' }) as JsonObject) : jsonOf(schema);
+  const json = schema instanceof z.ZodType ? (z.toJSONSchema(schema, { io: 'input' }) as JsonObject) : standardSchemaToJson(schema);
   if (!json)
     throw new RetinueError(
       'invalid_brief',

@@ -10,8 +10,8 @@ import { createRuntime, type RuntimeOptions } from '../kernel/runtime.ts';
 import { createModelCaller } from '../models/call.ts';
 import type { ToolExecutor } from '../ports/tool-executor.ts';
 import { systemClock, systemIds } from '../system/clock.ts';
-import { createGuard, type Guard } from '../system/guard.ts';
-import { builtInTools, directories } from '../tools/index.ts';
+import { createProcessGuard, type ProcessGuard } from '../system/process-guard.ts';
+import { builtInTools, workspaceReader } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createMcp } from '../tools/mcp/index.ts';
 import type { AssemblyHooks } from './hooks.ts';
@@ -34,7 +34,7 @@ function assembleRuntime(
   hooks: AssemblyHooks | undefined,
 ): RuntimeOptions {
   const { env, workspace, shell, notes, mcpServers } = input;
-  const guard = createGuard();
+  const guard = createProcessGuard();
   const { names, values } = findServerSecrets(listServers(mcpServers, catalog.list()));
   const redact = createRedact(env, { names: [...input.secretNames, ...names], values });
   const bash = { ...shell, marks: guard.marks, ...(input.grantedVariables ? { secrets: input.grantedVariables } : {}) };
@@ -48,7 +48,7 @@ function assembleRuntime(
     callModel: createModelCaller(systemClock),
     executorNamed: createExecutors(guard, env, hooks),
     host: input.host,
-    workspaces: directories,
+    workspaces: workspaceReader,
     memories: notes.memories,
     questions: input.questions,
     settings: { workspace, model: input.model, limits: input.limits, rulesets: input.rulesets },
@@ -56,7 +56,7 @@ function assembleRuntime(
 }
 
 /** Finds tool executors by the names that facts record. */
-function createExecutors(guard: Guard, env: RuntimeInput['env'], hooks: AssemblyHooks | undefined): RuntimeOptions['executorNamed'] {
+function createExecutors(guard: ProcessGuard, env: RuntimeInput['env'], hooks: AssemblyHooks | undefined): RuntimeOptions['executorNamed'] {
   const command = [process.execPath, programFile(), childRunArgument];
   const executors: Record<HostName, ToolExecutor> = {
     inline: inlineExecutor,

@@ -40,6 +40,6 @@ async function runInBackground(io: Io): Promise<number> {
   try {
     return await (await import('./detach.ts')).serveDetached(io);
   } catch (error) {
-    return (await import('../cli/errors.ts')).report(error, io);
+    return (await import('../cli/errors.ts')).reportError(error, io);
   }
 }

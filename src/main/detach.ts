@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { Unopened } from '../cli/errors.ts';
+import { DatabaseOpenError } from '../cli/errors.ts';
 import type { Detached, DetachRequest, Io } from '../cli/io.ts';
 import { ErrorInfo, isRetinueError, RetinueError } from '../contract/error.ts';
 import { RunId } from '../contract/ids.ts';
@@ -65,7 +65,7 @@ export async function detach(request: DetachRequest, options: DetachOptions): Pr
       rmSync(draft, { force: true });
       const { code, message, retryable } = report.error;
       const error = new RetinueError(code, message, { retryable });
-      throw report.unopened ? new Unopened(error) : error;
+      throw report.unopened ? new DatabaseOpenError(error) : error;
     }
     const file = logFile(workspace, report.runId);
     renameSync(draft, file);
@@ -87,7 +87,7 @@ export function logFile(workspace: string, runId: string): string {
 
 /** The background process: reads the request, reports whether the run was created, and drives it to its end. */
 export async function serveDetached(io: Io): Promise<number> {
-  const { runDetached } = await import('../cli/commands/detached.ts');
+  const { runDetached } = await import('../cli/session/run-detached.ts');
   const answer = createWriteStream('', { fd: reportFd });
   // The process that asked may have exited; the run continues.
   answer.on('error', () => {});
@@ -96,9 +96,9 @@ export async function serveDetached(io: Io): Promise<number> {
     const request = JSON.parse(await readAll(process.stdin)) as DetachRequest;
     return await runDetached(io, request, (runId) => send({ runId }));
   } catch (error) {
-    const cause = error instanceof Unopened ? error.cause : error;
+    const cause = error instanceof DatabaseOpenError ? error.cause : error;
     const info = isRetinueError(cause) ? cause.info : new RetinueError('internal', String((cause as Error)?.stack ?? cause)).info;
-    send({ error: info, unopened: error instanceof Unopened });
+    send({ error: info, unopened: error instanceof DatabaseOpenError });
     throw error;
   }
 }

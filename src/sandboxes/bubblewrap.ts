@@ -1,200 +1,189 @@
+// The sandbox of Linux: bubblewrap, with namespaces of its own for files, processes, network, IPC and users, and without capabilities.
+//
+// 1. A command sees only what is mounted: the root starts empty, gets the mounts of `mounts.ts`, and is then read-only.
+// 2. The sandbox dies with this process, and everything in it dies with its first process.
+// 3. The environment is passed as environment, never as arguments, which every user of the machine could read.
 import { execFile } from 'node:child_process';
 import { accessSync, constants, realpathSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority, totalmem } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox, SandboxedCommand, SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
-import { firstProcess, infoFd } from '../system/namespace.ts';
+import { infoFd, namespaceInit } from '../system/namespace.ts';
 import { findGroups, type Groups, type Limits } from './cgroup.ts';
-import { identify } from './identity.ts';
-import { type Mount, settled, under } from './mounts.ts';
-import { resolverView, systemSecrets, systemTops, systemView } from './system-view.ts';
-import { toolchainView } from './toolchains.ts';
-import { ulimits, type Watch, watch } from './watch.ts';
-import { dotfilesOf, workspaceView, worktreeView } from './workspace-view.ts';
+import { type LimitWatcher, ulimitScript, watchLimits } from './limit-watcher.ts';
+import { createMountCheck } from './mount-check.ts';
+import { isPathUnder, type Mount, removeCovered } from './mounts.ts';
+import { hiddenSystemFiles, resolverMounts, systemMounts, systemTops } from './system-mounts.ts';
+import { toolchainMounts } from './toolchain-mounts.ts';
+import { hiddenDotfiles, workspaceMounts, worktreeMounts } from './workspace-mounts.ts';
 
-/**
- * Bubblewrap: namespaces of its own for files, processes, network, IPC and users; no capabilities.
- *
- * 1. What is not put into it is not there: it begins with an empty root, to which what `mounts.ts` lists is added, and which is then read only.
- * 2. It dies with this process, and all that it holds dies with its first process.
- * 3. The environment is handed over as such, never as arguments, which every user of the machine could read.
- */
 export interface BubblewrapOptions {
-  /** Of this process: PATH finds the helper, HOME is what is closed. */
+  /** Of this process: PATH finds the helper, HOME is hidden. */
   env: Record<string, string | undefined>;
-  /** A helper that lies in it is somebody else's. */
+  /** A helper inside it is not trusted. */
   workspace: string;
-  /** Files that commands must not see wherever they lie, such as the database. */
+  /** Files that commands must not see wherever they are, such as the database. */
   secret: readonly string[];
   limits?: Partial<Limits>;
-  /** Null: limits are held without them. */
+  /** Null: limits are enforced without control groups. */
   groups?: Groups | null;
 }
 
 const tmpBytes = 1024 ** 3;
 const probeMs = 5000;
-/** Priorities as `nice` has them. */
-const lowest = 19;
-const stepsBack = 10;
-const usualPath = '/usr/local/bin:/usr/bin:/bin';
+/** Priorities in the scale of `nice`. */
+const lowestPriority = 19;
+const prioritySteps = 10;
+const defaultPath = '/usr/local/bin:/usr/bin:/bin';
 
-/** Tries it, with a command that does nothing. */
+const commonArguments = ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--as-pid-1'];
+const sharedMemory: Mount = { kind: 'fresh', path: '/dev/shm', bytes: 256 * 1024 ** 2 };
+const tmp: Mount = { kind: 'fresh', path: '/tmp', bytes: tmpBytes };
+const kernelArguments = ['--proc', '/proc', '--dev', '/dev'];
+// A writable /proc would let root, who has no capabilities there but is still root, set parameters of the whole machine. Files written to /dev, which is in
+// memory, would count towards no limit.
+const readOnlyArguments = ['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/'];
+
+/** Tries bubblewrap with a command that does nothing. */
 export async function findBubblewrap(options: BubblewrapOptions): Promise<SandboxFound> {
-  const helper = helperIn(options);
+  const helper = findHelper(options);
   if (helper === null)
     return {
       ok: false,
       reason: 'bubblewrap is not installed',
       advice: 'install it: `apt-get install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`',
     };
-  const system = systemView();
-  // Older versions cannot keep commands from making namespaces of their own, and do without.
-  const forms = [['--unshare-all', '--unshare-user', '--disable-userns'], ['--unshare-all']];
-  let said = '';
-  for (const apart of forms) {
-    const tried = await run(helper, [
-      ...apart,
-      ...always,
-      ...kernel,
-      ...argumentsFor([...system, sharedMemory, tmp]),
-      ...last,
-      '--',
-      '/bin/sh',
-      '-c',
-      ':',
-    ]);
-    if (tried.ok)
-      return {
-        ok: true,
-        sandbox: sandboxOf({ helper, apart, system }, options),
-      };
-    said = tried.said;
+  const system = systemMounts();
+  const mounts = [...kernelArguments, ...mountArguments([...system, sharedMemory, tmp]), ...readOnlyArguments];
+  // Older versions cannot prevent commands from creating namespaces of their own; they are used without that.
+  const variants = [['--unshare-all', '--unshare-user', '--disable-userns'], ['--unshare-all']];
+  let message = '';
+  for (const unshare of variants) {
+    const tried = await runHelper(helper, [...unshare, ...commonArguments, ...mounts, '--', '/bin/sh', '-c', ':']);
+    if (tried.ok) return { ok: true, sandbox: createSandbox({ helper, unshare, system }, options) };
+    message = tried.message;
   }
-  return { ok: false, reason: `bubblewrap does not work here (${helper}: ${said})`, advice: adviceFor(said) };
+  return { ok: false, reason: `bubblewrap does not work here (${helper}: ${message})`, advice: adviceFor(message) };
 }
 
-function helperIn({ env, workspace }: BubblewrapOptions): string | null {
-  const folders = (env.PATH || usualPath).split(delimiter).filter((folder) => isAbsolute(folder) && !under(folder, workspace));
-  return folders.map((folder) => join(folder, 'bwrap')).find(isProgram) ?? null;
+function findHelper({ env, workspace }: BubblewrapOptions): string | null {
+  const directories = (env.PATH || defaultPath).split(delimiter).filter((each) => isAbsolute(each) && !isPathUnder(each, workspace));
+  return directories.map((each) => join(each, 'bwrap')).find(isExecutable) ?? null;
 }
 
-const always = ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--as-pid-1'];
-// Without being read only, /proc would let root, who has no capability there but is still root, set the whole machine's parameters; and what is
-// written into /dev, a file system in memory, would count as nobody's.
-const sharedMemory: Mount = { kind: 'fresh', path: '/dev/shm', bytes: 256 * 1024 ** 2 };
-const kernel = ['--proc', '/proc', '--dev', '/dev'];
-const last = ['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/'];
-const tmp: Mount = { kind: 'fresh', path: '/tmp', bytes: tmpBytes };
-
-interface Helper {
+interface WorkingHelper {
   helper: string;
-  apart: string[];
+  /** The arguments for namespaces that this version supports. */
+  unshare: string[];
   system: Mount[];
 }
 
-function sandboxOf({ helper, apart, system }: Helper, options: BubblewrapOptions): Sandbox {
+function createSandbox({ helper, unshare, system }: WorkingHelper, options: BubblewrapOptions): Sandbox {
   const limits: Limits = { processes: 512, bytes: Math.min(4 * 1024 ** 3, Math.floor(totalmem() / 2)), ...options.limits };
   const groups = options.groups === undefined ? findGroups() : options.groups;
-  const by = groups === null ? 'a watcher and ulimit' : `control groups (version ${groups.version})`;
-  const home = homeOf(options.env.HOME);
-  let looking: Promise<Mount[]> | null = null;
+  const enforcer = groups === null ? 'a watcher and ulimit' : `control groups (version ${groups.version})`;
+  const home = findHome(options.env.HOME);
+  let searching: Promise<Mount[]> | null = null;
 
-  async function viewFor(wanted: SandboxRequest): Promise<{ view: Mount[]; place: Mount[] }> {
+  async function listMounts(wanted: SandboxRequest): Promise<{ mounts: Mount[]; ofWorkspace: Mount[] }> {
     const { workspace, network } = wanted;
-    looking ??= systemSecrets(options.env.PATH ?? '');
-    const secrets = await looking;
-    const place = workspaceView(wanted, options.secret);
+    searching ??= hiddenSystemFiles(options.env.PATH ?? '');
+    const hidden = await searching;
+    const own = workspaceMounts(wanted, options.secret);
     const path = wanted.env.PATH ?? '';
-    const own: Mount[] = home === null ? [] : [{ kind: 'fresh', path: home, bytes: tmpBytes }];
-    const before = home === workspace ? [] : [...own, ...toolchainView(path, { home, workspace }), ...worktreeView(wanted)];
-    const after = home === workspace ? homeItself(home, path) : [];
-    const view = settled([...system, ...secrets, ...(network ? resolverView() : []), sharedMemory, tmp, ...before, ...place, ...after]);
-    return { view, place: view.filter((mount) => place.includes(mount)) };
+    const emptyHome: Mount[] = home === null ? [] : [{ kind: 'fresh', path: home, bytes: tmpBytes }];
+    const before = home === workspace ? [] : [...emptyHome, ...toolchainMounts(path, { home, workspace }), ...worktreeMounts(wanted)];
+    const after = home === workspace ? homeWorkspaceMounts(home, path) : [];
+    const resolver = network ? resolverMounts() : [];
+    const mounts = removeCovered([...system, ...hidden, ...resolver, sharedMemory, tmp, ...before, ...own, ...after]);
+    return { mounts, ofWorkspace: mounts.filter((mount) => own.includes(mount)) };
   }
 
   async function confine(wanted: SandboxRequest): Promise<SandboxedCommand> {
     const { argv, workspace, network, env } = wanted;
-    const { view, place } = await viewFor(wanted);
-    const changed = identify(place, workspace);
-    const inMemory = view.flatMap((mount) => (mount.kind === 'fresh' ? mount.path : []));
+    const { mounts, ofWorkspace } = await listMounts(wanted);
+    const checkMounts = createMountCheck(ofWorkspace, workspace);
+    const inMemory = mounts.flatMap((mount) => (mount.kind === 'fresh' ? mount.path : []));
     const group = groups?.open(limits) ?? null;
-    const inner = firstProcess(argv[0] as string, argv, group === null ? ulimits(limits) : '');
-    let watcher: Watch | null = null;
+    const init = namespaceInit(argv[0] as string, argv, group === null ? ulimitScript(limits) : '');
+    let watcher: LimitWatcher | null = null;
     return {
       argv: [
-        ...[helper, ...apart, ...(network ? ['--share-net'] : []), ...always, '--info-fd', String(infoFd)],
-        ...[...kernel, ...argumentsFor(view), ...last, '--chdir', workspace, '--', ...inner],
+        ...[helper, ...unshare, ...(network ? ['--share-net'] : []), ...commonArguments, '--info-fd', String(infoFd)],
+        ...[...kernelArguments, ...mountArguments(mounts), ...readOnlyArguments, '--chdir', workspace, '--', ...init],
       ],
       env: { ...env, HOME: home === null || home === workspace ? '/tmp' : home, TMPDIR: '/tmp' },
       join: group?.join ?? [],
       namespace: true,
-      begun(init) {
-        stepBack(init);
-        if (group === null) watcher = watch(init, limits, inMemory);
-        return changed(init);
+      begun(pid) {
+        lowerPriority(pid);
+        if (group === null) watcher = watchLimits(pid, limits, inMemory);
+        return checkMounts(pid);
       },
       async release() {
         const reached = [...((await group?.close()) ?? []), ...(watcher?.stop() ?? [])];
-        return [...new Set(reached)].map((which) => sentenceFor(which, limits));
+        return [...new Set(reached)].map((which) => limitMessage(which, limits));
       },
     };
   }
 
   return {
     name: 'bubblewrap',
-    version: async () => (await run(helper, ['--version'])).said.replace(/^bubblewrap /, ''),
-    limits: `${limits.processes} processes and ${mib(limits.bytes)} MiB for a command, held by ${by}`,
+    version: async () => (await runHelper(helper, ['--version'])).message.replace(/^bubblewrap /, ''),
+    limits: `${limits.processes} processes and ${toMib(limits.bytes)} MiB per command, enforced by ${enforcer}`,
     async confine(wanted) {
-      const problem = problemWith(wanted.workspace, home);
+      const problem = workspaceProblem(wanted.workspace, home);
       if (problem !== null) return { ok: false, reason: problem };
       try {
         return { ok: true, confined: await confine(wanted) };
       } catch (error) {
-        return { ok: false, reason: `the sandbox cannot be made: ${(error as Error).message}` };
+        return { ok: false, reason: `the sandbox cannot be created: ${(error as Error).message}` };
       }
     },
   };
 }
 
-/** Null where there is none that could be put in its place. */
 /**
- * However many processes a command starts, whoever has to stop them comes first. The sandbox is a session of its own: where Linux shares time out
- * among sessions first, it is the session's priority that counts.
+ * Keeps this process ahead of a command, however many processes the command starts. The sandbox is a session of its own: where Linux shares CPU time among
+ * sessions first, the priority of the session counts.
  */
-function stepBack(init: number): void {
-  const steps = Math.min(lowest, getPriority() + stepsBack);
-  for (const step of [() => setPriority(init, steps), () => writeFileSync(`/proc/${init}/autogroup`, String(steps))])
+function lowerPriority(init: number): void {
+  const priority = Math.min(lowestPriority, getPriority() + prioritySteps);
+  for (const lower of [() => setPriority(init, priority), () => writeFileSync(`/proc/${init}/autogroup`, String(priority))])
     try {
-      step();
+      lower();
     } catch {
-      // It is gone, or this system has no such thing.
+      // The process has ended, or the system does not support it.
     }
 }
 
-function homeOf(given: string | undefined): string | null {
+/** The real home directory; null if there is none that can be replaced by an empty one. */
+function findHome(given: string | undefined): string | null {
   try {
     const home = given !== undefined && isAbsolute(given) ? realpathSync(given) : '/';
-    return home === '/' || home === '/tmp' || systemTops.some((top) => under(home, top)) ? null : home;
+    return home === '/' || home === '/tmp' || systemTops.some((top) => isPathUnder(home, top)) ? null : home;
   } catch {
     return null;
   }
 }
 
-/** Over a workspace that is the home folder: what begins with a dot is hidden, but for the programs in it. */
-function homeItself(home: string, path: string): Mount[] {
-  const toolchains = toolchainView(path, { home, workspace: null });
-  const holds = (top: string) => toolchains.some((mount) => under(mount.path, top));
-  const dots = dotfilesOf(home).map((mount): Mount => (holds(mount.path) ? { kind: 'fresh', path: mount.path, bytes: tmpBytes } : mount));
-  return [...dots, ...toolchains];
+/** If the workspace is the home directory: hides dotfiles except for the programs in them. */
+function homeWorkspaceMounts(home: string, path: string): Mount[] {
+  const toolchains = toolchainMounts(path, { home, workspace: null });
+  const hasToolchain = (top: string) => toolchains.some((mount) => isPathUnder(mount.path, top));
+  const dotfiles = hiddenDotfiles(home).map(
+    (mount): Mount => (hasToolchain(mount.path) ? { kind: 'fresh', path: mount.path, bytes: tmpBytes } : mount),
+  );
+  return [...dotfiles, ...toolchains];
 }
 
-function problemWith(workspace: string, home: string | null): string | null {
+function workspaceProblem(workspace: string, home: string | null): string | null {
   const isSystem = ['/', '/tmp', '/proc', '/dev', '/sys', '/run', '/var', ...systemTops].includes(workspace);
-  if (!isSystem && (home === null || home === workspace || !under(home, workspace))) return null;
-  return `the workspace ${workspace} holds the system or all of your home folder: a sandbox could hide nothing there; choose a folder in it`;
+  if (!isSystem && (home === null || home === workspace || !isPathUnder(home, workspace))) return null;
+  return `the workspace ${workspace} contains the system or your whole home directory, so a sandbox could hide nothing; choose a directory inside it`;
 }
 
-export function argumentsFor(mounts: readonly Mount[]): string[] {
+function mountArguments(mounts: readonly Mount[]): string[] {
   return mounts.flatMap((mount) => {
     const { path } = mount;
     switch (mount.kind) {
@@ -213,35 +202,36 @@ export function argumentsFor(mounts: readonly Mount[]): string[] {
   });
 }
 
-function sentenceFor(which: keyof Limits, { processes, bytes }: Limits): string {
-  if (which === 'processes') return `it wanted more than the ${processes} processes that a command may have at once`;
-  return `it wanted more than the ${mib(bytes)} MiB of memory that a command may have, so processes of it were ended`;
+function limitMessage(which: keyof Limits, { processes, bytes }: Limits): string {
+  if (which === 'processes') return `it reached the limit of ${processes} processes for a command`;
+  return `it reached the limit of ${toMib(bytes)} MiB of memory for a command, so some of its processes were ended`;
 }
 
-function mib(bytes: number): number {
+function toMib(bytes: number): number {
   return Math.floor(bytes / 1024 ** 2);
 }
 
-function adviceFor(said: string): string {
-  if (/uid map|user namespace|Operation not permitted|Permission denied|No permissions/i.test(said))
+function adviceFor(message: string): string {
+  if (/uid map|user namespace|Operation not permitted|Permission denied|No permissions/i.test(message))
     return (
-      'the system does not let programs make user namespaces: on Ubuntu 24.04 and later give bwrap an AppArmor profile (`apt-get install apparmor-profiles`, then ' +
+      'the system does not allow user namespaces: on Ubuntu 24.04 and later give bwrap an AppArmor profile (`apt-get install apparmor-profiles`, then ' +
       '`ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/` and `systemctl reload apparmor`), elsewhere set ' +
       '`sysctl kernel.unprivileged_userns_clone=1`; a container needs `--security-opt seccomp=unconfined`'
     );
-  return 'see what `bwrap --unshare-all --ro-bind / / true` says, and install version 0.6 or later';
+  return 'run `bwrap --unshare-all --ro-bind / / true` to see the error, and install version 0.6 or later';
 }
 
-function run(program: string, args: string[]): Promise<{ ok: boolean; said: string }> {
+/** `message`: the first line of its output. */
+function runHelper(program: string, args: string[]): Promise<{ ok: boolean; message: string }> {
   return new Promise((resolve) => {
     execFile(program, args, { env: {}, cwd: '/', timeout: probeMs, killSignal: 'SIGKILL' }, (error, out, err) => {
-      const said = `${out}${err}`.trim().split('\n')[0]?.slice(0, 300) ?? '';
-      resolve({ ok: error === null, said: said === '' && error !== null ? `exit code ${error.code ?? error.signal}` : said });
+      const message = `${out}${err}`.trim().split('\n')[0]?.slice(0, 300) ?? '';
+      resolve({ ok: error === null, message: message === '' && error !== null ? `exit code ${error.code ?? error.signal}` : message });
     });
   });
 }
 
-function isProgram(path: string): boolean {
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

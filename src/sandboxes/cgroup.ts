@@ -1,4 +1,4 @@
-// Limits by control groups: a group for each command, below this process's own, gone when the command is.
+// Enforces limits with control groups: one group per command, below the group of this process, removed when the command has ended.
 import { randomInt } from 'node:crypto';
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -10,83 +10,82 @@ export interface Limits {
 }
 
 export interface Group {
-  /** Files that a process writes its own id into to be in the group. */
+  /** Files that a process writes its own id into to enter the group. */
   join: string[];
-  /** Removes it, once it is empty, and says which limits were reached. */
+  /** Removes the group, once it is empty, and returns the limits that were reached. */
   close(): Promise<(keyof Limits)[]>;
 }
 
 export interface Groups {
   version: 1 | 2;
-  /** Throws where the system refuses. */
+  /** Throws if the system refuses. */
   open(limits: Limits): Group;
 }
 
 const prefix = 'retinue';
 const removeMs = 1000;
 
-/** Where groups are mounted, as the system tells it; other places in tests. */
-export interface GroupGround {
+/** The contents of the system files that say where groups are mounted; others in tests. */
+export interface CgroupFiles {
   mountinfo: string;
   own: string;
 }
 
-/** Where this process may make groups with both limits, or null. Groups of processes that are gone are removed. */
+/** Null if this process cannot create groups with both limits. Removes groups of processes that have ended. */
 export function findGroups(
-  ground: GroupGround = { mountinfo: read('/proc/self/mountinfo'), own: read('/proc/self/cgroup') },
+  files: CgroupFiles = { mountinfo: readOrEmpty('/proc/self/mountinfo'), own: readOrEmpty('/proc/self/cgroup') },
 ): Groups | null {
-  const groups = findV2(ground) ?? findV1(ground);
-  return groups;
+  return findV2(files) ?? findV1(files);
 }
 
 interface Hierarchy {
-  /** The folder in which groups are made. */
+  /** The directory in which groups are created. */
   folder: string;
   limit(group: string, limits: Limits): void;
   reached(group: string): (keyof Limits)[];
 }
 
-function findV2({ mountinfo, own }: GroupGround): Groups | null {
-  const at = placesOf(mountinfo, (type) => type === 'cgroup2').flatMap((mount) => {
+function findV2({ mountinfo, own }: CgroupFiles): Groups | null {
+  const at = findMounts(mountinfo, (type) => type === 'cgroup2').flatMap((mount) => {
     const path = /^0::(.*)$/m.exec(own)?.[1];
-    return path === undefined ? [] : [{ mount: mount.path, folder: inMount(mount, path) }];
+    return path === undefined ? [] : [{ mount: mount.path, folder: groupFolder(mount, path) }];
   })[0];
   if (at === undefined) return null;
-  // A group with processes of its own cannot hand controllers down, so the nearest one above that does is taken.
+  // A group that contains processes cannot pass on controllers, so the nearest group above that does is used.
   for (let folder = at.folder; relative(at.mount, folder).split('/')[0] !== '..'; folder = join(folder, '..')) {
-    const given = read(join(folder, 'cgroup.subtree_control')).split(/\s+/);
+    const given = readOrEmpty(join(folder, 'cgroup.subtree_control')).split(/\s+/);
     const isOurs = ['pids', 'memory'].every((name) => given.includes(name)) && canWrite(folder) && canWrite(join(folder, 'cgroup.procs'));
-    if (isOurs) return groupsIn(2, [{ folder, limit: limitV2, reached: reachedV2 }]);
+    if (isOurs) return createGroups(2, [{ folder, limit: setLimitsV2, reached: reachedLimitsV2 }]);
     if (folder === at.mount) break;
   }
   return null;
 }
 
-function limitV2(group: string, { processes, bytes }: Limits): void {
+function setLimitsV2(group: string, { processes, bytes }: Limits): void {
   writeFileSync(join(group, 'pids.max'), String(processes));
   writeFileSync(join(group, 'memory.max'), String(bytes));
   tryWrite(join(group, 'memory.swap.max'), '0');
 }
 
-function reachedV2(group: string): (keyof Limits)[] {
-  return [...counted(group, 'pids.events', 'max', 'processes'), ...counted(group, 'memory.events', 'oom_kill', 'bytes')];
+function reachedLimitsV2(group: string): (keyof Limits)[] {
+  return [...readCounter(group, 'pids.events', 'max', 'processes'), ...readCounter(group, 'memory.events', 'oom_kill', 'bytes')];
 }
 
-function findV1({ mountinfo, own }: GroupGround): Groups | null {
+function findV1({ mountinfo, own }: CgroupFiles): Groups | null {
   const hierarchy = (controller: string): string | null => {
-    const mount = placesOf(mountinfo, (type, options) => type === 'cgroup' && options.split(',').includes(controller))[0];
+    const mount = findMounts(mountinfo, (type, options) => type === 'cgroup' && options.split(',').includes(controller))[0];
     const path = new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm').exec(own)?.[1];
     if (mount === undefined || path === undefined) return null;
-    const folder = inMount(mount, path);
+    const folder = groupFolder(mount, path);
     return canWrite(folder) && canWrite(join(folder, 'cgroup.procs')) ? folder : null;
   };
   const [pids, memory] = [hierarchy('pids'), hierarchy('memory')];
   if (pids === null || memory === null) return null;
-  return groupsIn(1, [
+  return createGroups(1, [
     {
       folder: pids,
       limit: (group, { processes }) => writeFileSync(join(group, 'pids.max'), String(processes)),
-      reached: (group) => counted(group, 'pids.events', 'max', 'processes'),
+      reached: (group) => readCounter(group, 'pids.events', 'max', 'processes'),
     },
     {
       folder: memory,
@@ -94,15 +93,15 @@ function findV1({ mountinfo, own }: GroupGround): Groups | null {
         writeFileSync(join(group, 'memory.limit_in_bytes'), String(bytes));
         tryWrite(join(group, 'memory.memsw.limit_in_bytes'), String(bytes));
       },
-      reached: (group) => counted(group, 'memory.oom_control', 'oom_kill', 'bytes'),
+      reached: (group) => readCounter(group, 'memory.oom_control', 'oom_kill', 'bytes'),
     },
   ]);
 }
 
-function groupsIn(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
-  const owner = `${prefix}-${ownerOf(process.pid)}`;
+function createGroups(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
+  const owner = `${prefix}-${processKey(process.pid)}`;
   const folders = [...new Set(hierarchies.map(({ folder }) => folder))];
-  for (const folder of folders) sweep(folder);
+  for (const folder of folders) removeOrphans(folder);
   const groups: Groups = {
     version,
     open(limits) {
@@ -114,7 +113,7 @@ function groupsIn(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
           limit(group, limits);
         }
       } catch (error) {
-        for (const { group } of all) remove(group);
+        for (const { group } of all) removeGroup(group);
         throw error;
       }
       return {
@@ -123,7 +122,7 @@ function groupsIn(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
           const reached = all.flatMap(({ group, reached: look }) => look(group));
           const left = new Set(all.map(({ group }) => group));
           for (const end = performance.now() + removeMs; left.size > 0 && performance.now() < end; ) {
-            for (const group of left) if (remove(group)) left.delete(group);
+            for (const group of left) if (removeGroup(group)) left.delete(group);
             if (left.size > 0) await sleep(1);
           }
           return reached;
@@ -132,33 +131,33 @@ function groupsIn(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
     },
   };
   try {
-    // Seen to work, or not there at all: controllers may be there and not ours to set.
+    // Tried once, because controllers may exist without being writable for this process.
     const tried = groups.open({ processes: 64, bytes: 64 << 20 });
-    for (const file of tried.join) remove(join(file, '..'));
+    for (const file of tried.join) removeGroup(join(file, '..'));
     return groups;
   } catch {
     return null;
   }
 }
 
-/** Removes the groups of processes that are gone. Those of other process namespaces cannot be judged from here. */
-function sweep(folder: string): void {
+/** Removes the groups of processes that have ended. Those of other process namespaces cannot be checked from here. */
+function removeOrphans(folder: string): void {
   const pattern = new RegExp(`^${prefix}-(\\d+)-(\\d+)-\\d+-\\d+$`);
-  for (const name of names(folder)) {
+  for (const name of listNames(folder)) {
     const [, space, pid] = pattern.exec(name) ?? [];
-    const isDead = space === spaceOf() && !name.startsWith(`${prefix}-${ownerOf(Number(pid))}-`);
-    if (isDead) remove(join(folder, name));
+    const isDead = space === pidNamespaceId() && !name.startsWith(`${prefix}-${processKey(Number(pid))}-`);
+    if (isDead) removeGroup(join(folder, name));
   }
 }
 
-/** Process namespace, id and start of a process: nobody else has had all three. */
-function ownerOf(pid: number): string {
-  const stat = read(`/proc/${pid}/stat`);
+/** Namespace, id and start time of a process, which together are unique. */
+function processKey(pid: number): string {
+  const stat = readOrEmpty(`/proc/${pid}/stat`);
   const start = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 'gone';
-  return `${spaceOf()}-${pid}-${start}`;
+  return `${pidNamespaceId()}-${pid}-${start}`;
 }
 
-function spaceOf(): string {
+function pidNamespaceId(): string {
   try {
     return readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
   } catch {
@@ -166,33 +165,33 @@ function spaceOf(): string {
   }
 }
 
-interface Place {
-  /** Where it is mounted, and which part of the hierarchy that shows. */
+interface CgroupMount {
+  /** Where it is mounted, and which part of the hierarchy it shows. */
   path: string;
   root: string;
 }
 
-function placesOf(mountinfo: string, isIt: (type: string, options: string) => boolean): Place[] {
+function findMounts(mountinfo: string, matches: (type: string, options: string) => boolean): CgroupMount[] {
   return mountinfo.split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');
     const [, , , root = '', path = ''] = before.split(' ');
     const [type = '', , options = ''] = after.split(' ');
-    return isIt(type, options) ? [{ path, root }] : [];
+    return matches(type, options) ? [{ path, root }] : [];
   });
 }
 
-/** Of a hierarchy that is seen in part the process's own path is below what is seen, or nothing is known of it. */
-function inMount({ path, root }: Place, own: string): string {
+/** If only part of the hierarchy is mounted and the group of this process is outside it, the mount itself is used. */
+function groupFolder({ path, root }: CgroupMount, own: string): string {
   const inside = relative(root, own);
   return inside.startsWith('..') ? path : join(path, inside);
 }
 
-function counted(group: string, file: string, key: string, what: keyof Limits): (keyof Limits)[] {
-  const count = new RegExp(`^${key} (\\d+)$`, 'm').exec(read(join(group, file)))?.[1];
+function readCounter(group: string, file: string, key: string, what: keyof Limits): (keyof Limits)[] {
+  const count = new RegExp(`^${key} (\\d+)$`, 'm').exec(readOrEmpty(join(group, file)))?.[1];
   return Number(count ?? 0) > 0 ? [what] : [];
 }
 
-function remove(group: string): boolean {
+function removeGroup(group: string): boolean {
   try {
     rmdirSync(group);
     return true;
@@ -201,7 +200,7 @@ function remove(group: string): boolean {
   }
 }
 
-function names(folder: string): string[] {
+function listNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
@@ -222,11 +221,11 @@ function tryWrite(path: string, text: string): void {
   try {
     writeFileSync(path, text);
   } catch {
-    // A machine that does not count swap has none to limit.
+    // The system does not account for swap.
   }
 }
 
-function read(path: string): string {
+function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -1,11 +1,11 @@
-// macOS: a profile for `sandbox-exec`. Its text is tested; that it holds has not been tried on a machine.
+// The sandbox of macOS: a profile for `sandbox-exec`. Tests cover its text; it has not been tried on a machine.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
-import { under } from './mounts.ts';
-import { toolchainView } from './toolchains.ts';
+import { isPathUnder } from './mounts.ts';
+import { toolchainMounts } from './toolchain-mounts.ts';
 
 const helper = '/usr/bin/sandbox-exec';
 const probeMs = 5000;
@@ -15,7 +15,7 @@ const system = ['/usr', '/bin', '/sbin', '/System', '/Library', '/opt', '/privat
 const temporary = '/private/tmp';
 
 export async function findSeatbelt({ env, secret }: Pick<BubblewrapOptions, 'env' | 'secret'>): Promise<SandboxFound> {
-  if (!existsSync(helper)) return { ok: false, reason: 'there is no sandbox-exec', advice: 'it comes with macOS, in /usr/bin' };
+  if (!existsSync(helper)) return { ok: false, reason: 'sandbox-exec is missing', advice: 'it is part of macOS, in /usr/bin' };
   const works = await new Promise<boolean>((resolve) => {
     execFile(helper, ['-p', '(version 1) (allow default)', '/usr/bin/true'], { env: {}, timeout: probeMs }, (error) =>
       resolve(error === null),
@@ -30,13 +30,15 @@ export async function findSeatbelt({ env, secret }: Pick<BubblewrapOptions, 'env
       version: async () => 'of the system',
       limits: 'no limits on processes and memory',
       async confine(wanted) {
-        if (home !== null && under(home, wanted.workspace))
-          return { ok: false, reason: 'the workspace is your home folder or holds it; choose a folder in it' };
+        if (home !== null && isPathUnder(home, wanted.workspace))
+          return { ok: false, reason: 'the workspace is or contains your home directory; choose a directory inside it' };
         const profile = profileFor(wanted, { home, secret });
         const confined = {
           argv: [helper, '-p', profile, ...wanted.argv],
           env: { ...wanted.env, TMPDIR: temporary },
-          ...{ join: [], namespace: false, release: async () => [] },
+          join: [],
+          namespace: false,
+          release: async () => [],
         };
         return { ok: true, confined };
       },
@@ -44,11 +46,11 @@ export async function findSeatbelt({ env, secret }: Pick<BubblewrapOptions, 'env
   };
 }
 
-/** Later rules win over earlier ones. */
+/** In a profile later rules override earlier ones. */
 export function profileFor(wanted: SandboxRequest, { home, secret }: { home: string | null; secret: readonly string[] }): string {
   const { workspace, writable, network, git, protect, hide } = wanted;
   const inside = (name: string) => join(workspace, name);
-  const toolchains = toolchainView(wanted.env.PATH ?? '', { home, workspace });
+  const toolchains = toolchainMounts(wanted.env.PATH ?? '', { home, workspace });
   const read = [...system, temporary, workspace, ...toolchains.flatMap(({ kind, path }) => (kind === 'read' ? [path] : []))];
   const kept = protect.filter((name) => !(git && name === '.git')).map(inside);
   const closed = [...hide.map(inside), ...secret, ...toolchains.flatMap(({ kind, path }) => (kind === 'hide' ? [path] : []))];

@@ -1,16 +1,17 @@
+// The clock and the random numbers of this machine, as the ports ask for them.
 import { randomBytes } from 'node:crypto';
 import { maxMs } from '../contract/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 
-/** The machine's clock. Its timers keep the process alive: a run that waits is work that is not done. */
+/** Its timers keep the process alive: a waiting run is unfinished work. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   at(due, fire) {
-    if (Number.isNaN(due)) throw new TypeError('a timer needs a moment');
+    if (Number.isNaN(due)) throw new TypeError('a timer needs a time that is a number');
     let timer: NodeJS.Timeout;
-    // Node fires timers past its limit at once and others up to a millisecond early: both are armed again.
+    // Node fires timers beyond its limit at once, and others up to a millisecond early: both are armed again.
     const arm = (): void => {
       const left = Math.ceil(due - performance.now());
       timer = setTimeout(() => (performance.now() < due ? arm() : fire()), Math.min(Math.max(left, 0), maxMs));

@@ -1,22 +1,23 @@
+// Binds the lifetime of a started command to this process, on Linux.
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** Util-linux's; that of busybox does not have the option. */
-const places = ['/usr/bin/setpriv', '/bin/setpriv'];
+/** setpriv of util-linux; the one of busybox lacks the option. */
+const candidates = ['/usr/bin/setpriv', '/bin/setpriv'];
 
 /**
- * What to put before a command so that the system kills it when this process dies, however it dies: a helper that becomes the command. Only
- * on Linux, and only where there is the helper. It follows the thread that spawns, so never spawn from a worker thread.
+ * Arguments to put before a command so that the kernel kills it when this process dies, however it dies. The helper replaces itself with the
+ * command. Empty except on Linux with the helper installed. The kernel watches the spawning thread, so never spawn from a worker thread.
  */
 export function dieWithParent(): string[] {
-  const helper = process.platform === 'linux' ? places.find(isHelper) : undefined;
+  const helper = process.platform === 'linux' ? candidates.find(isSetpriv) : undefined;
   return helper === undefined ? [] : [helper, '--pdeathsig', 'KILL', '--'];
 }
 
-function isHelper(place: string): boolean {
+function isSetpriv(path: string): boolean {
   try {
-    accessSync(place, constants.X_OK);
-    return basename(realpathSync(place)) === 'setpriv';
+    accessSync(path, constants.X_OK);
+    return basename(realpathSync(path)) === 'setpriv';
   } catch {
     return false;
   }

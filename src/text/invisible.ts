@@ -26,7 +26,8 @@ const kept = [
   ...['gbeng', 'gbsct', 'gbwls'].map((flag) => `(?<=\\u{1f3f4})${tags(flag)}\\u{e007f}`),
 ].join('|');
 
-const hidden = '[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ufff9-\\ufffb\\p{Default_Ignorable_Code_Point}]';
+/** A class of a regular expression: control characters but tab and newline, and whatever shows nothing. */
+export const hidden = '[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ufff9-\\ufffb\\p{Default_Ignorable_Code_Point}]';
 const pattern = new RegExp(`(${kept})|${hidden}`, 'gu');
 const any = new RegExp(hidden, 'u');
 

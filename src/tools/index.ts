@@ -1,3 +1,15 @@
+// The built-in tools. One file here is one tool (read, write, edit, list, glob, grep, bash, webfetch, websearch, todo, memory, scratchpad); what several of
+// them need is in a folder:
+//
+//   files/       paths, confinement to the workspace, reading and replacing files
+//   search/      ripgrep, for glob and grep
+//   shell/       analysis of commands for rules, and running them
+//   web/         requests to public addresses, HTML to Markdown
+//   mcp/         tools of MCP servers
+//   ai-sdk.ts    tools written for the AI SDK
+//   json-schema.ts  checks against JSON Schemas, for results and for arguments of MCP tools
+//
+// Which tools a run may use is not decided here but by rules in the kernel; a tool only says what its call is about (`subjects`).
 import type { Clock } from '../ports/clock.ts';
 import type { Memories, Scratchpads } from '../ports/notes.ts';
 import type { AnyTool } from '../ports/tool.ts';
@@ -14,26 +26,34 @@ import { createWebfetch, type WebfetchOptions } from './webfetch.ts';
 import { createWebsearch, type SearchBackend } from './websearch.ts';
 import { write } from './write.ts';
 
-export { directories } from './workspaces.ts';
+export { workspaceReader } from './files/workspace-reader.ts';
 export type { BashOptions, SearchBackend, WebfetchOptions };
 
-/** The tools that need nothing but a workspace, in the order in which models see them. */
-export const tools: AnyTool[] = [read, write, edit, list, glob, grep];
+/** The tools that need only a workspace, in the order in which models see them. */
+export const workspaceTools: AnyTool[] = [read, write, edit, list, glob, grep];
 
 export interface ToolOptions {
   memories: Memories;
   scratchpads: Scratchpads;
   clock: Clock;
-  /** Where websearch asks; without it the tool says how to configure one. */
+  /** The search engine of websearch; without it the tool explains how to configure one. */
   search?: SearchBackend | null;
   bash: BashOptions;
   web?: WebfetchOptions;
 }
 
-/** Those that a run's own process makes, in the place of its supervisor. A shell and the network are not among them: rights are known there alone. */
-export const portableTools: AnyTool[] = [...tools, todo];
+/** The tools that the process of a run executes itself. Shell and network stay with the supervisor, because only it knows the rights. */
+export const portableTools: AnyTool[] = [...workspaceTools, todo];
 
-/** All the tools there are, in the order in which models see them. */
+/** All built-in tools, in the order in which models see them. */
 export function builtInTools({ search = null, bash, web = {}, ...notes }: ToolOptions): AnyTool[] {
-  return [...tools, createBash(bash), createWebfetch(web), createWebsearch(search), todo, createMemory(notes), createScratchpad(notes)];
+  return [
+    ...workspaceTools,
+    createBash(bash),
+    createWebfetch(web),
+    createWebsearch(search),
+    todo,
+    createMemory(notes),
+    createScratchpad(notes),
+  ];
 }

@@ -1,12 +1,13 @@
+// The `list` tool: the entries of one directory.
 import type { Stats } from 'node:fs';
 import { lstat, opendir, readlink } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Tool } from '../ports/tool.ts';
-import { type Dir, entry, locate, openDir } from './confine.ts';
-import { isClosed, shown } from './paths.ts';
-import { codeOf, explain, failure, kindOf } from './refusal.ts';
-import { pathSubjects } from './subject.ts';
-import { printable } from './text.ts';
+import { entryPath, locatePath, type OpenDirectory, openDirectory } from './files/confine.ts';
+import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
+import { displayPath, isClosed } from './files/paths.ts';
+import { describeKind, errorCode, explainFileError, failure } from './refusal.ts';
+import { escapeControls } from './text.ts';
 
 const Input = z.strictObject({
   path: z.string().max(4096).describe('Directory to list, relative to the workspace; `.` is the workspace itself.'),
@@ -14,14 +15,14 @@ const Input = z.strictObject({
 type Input = z.infer<typeof Input>;
 
 const shownEntries = 1000;
-/** A directory may hold millions of names: past this many they are no longer looked at. */
-const readEntries = 100_000;
+/** A directory may have millions of names; reading stops after this many. */
+const maxReadEntries = 100_000;
 
 export const list: Tool<Input> = {
   name: 'list',
   description:
-    'Lists a directory of the workspace, not what is below it: directories end with /, files come with their size, links with where they lead. ' +
-    `At most ${shownEntries} entries, sorted by name.`,
+    'Lists the entries of a directory of the workspace, without subdirectories: directories end with /, files are shown with their size, links with ' +
+    `their target. At most ${shownEntries} entries, sorted by name.`,
   input: Input,
   readOnly: true,
   portable: true,
@@ -31,23 +32,24 @@ export const list: Tool<Input> = {
   taint: ['untrusted-file'],
   bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
-  async execute(input, { workspace, signal }) {
+  async execute(input, { workspace, signal, confirmTarget }) {
     signal.throwIfAborted();
-    const located = await locate(workspace, input.path);
+    const located = await locatePath(workspace, input.path);
     if (!located.ok) return failure(located.reason);
-    const opened = await openDir(located.root, located.path, { create: false });
+    const opened = await openDirectory(located.root, located.path, { create: false });
     if (!opened.ok) return failure(opened.reason);
     await using _ = opened.dir.handle;
+    await confirmTarget(openedSubjects(input.path, workspace, located.path));
     try {
-      const entries = await namesOf(opened.dir, signal);
+      const entries = await readNames(opened.dir, signal);
       const first = entries.names.slice(0, shownEntries);
-      const lines = await Promise.all(first.map((name) => describe(opened.dir, name)));
+      const lines = await Promise.all(first.map((name) => describeEntry(opened.dir, name)));
       signal.throwIfAborted();
-      if (lines.length === 0) return { output: `[${shown(located.path)} is empty]` };
-      return { output: [...lines, ...notice(entries)].join('\n') };
+      if (lines.length === 0) return { output: `[${displayPath(located.path)} is empty]` };
+      return { output: [...lines, ...cutNotice(entries)].join('\n') };
     } catch (error) {
       if (signal.aborted) throw error;
-      return failure(explain(error, located.path));
+      return failure(explainFileError(error, located.path));
     }
   },
 };
@@ -57,12 +59,12 @@ interface Names {
   complete: boolean;
 }
 
-async function namesOf(dir: Dir, signal: AbortSignal): Promise<Names> {
+async function readNames(dir: OpenDirectory, signal: AbortSignal): Promise<Names> {
   const names: string[] = [];
   let complete = true;
-  for await (const found of await opendir(entry(dir, '.'), { bufferSize: 1024 })) {
+  for await (const found of await opendir(entryPath(dir, '.'), { bufferSize: 1024 })) {
     signal.throwIfAborted();
-    if (names.length === readEntries) {
+    if (names.length === maxReadEntries) {
       complete = false;
       break;
     }
@@ -71,22 +73,22 @@ async function namesOf(dir: Dir, signal: AbortSignal): Promise<Names> {
   return { names: names.sort(), complete };
 }
 
-async function describe(dir: Dir, name: string): Promise<string> {
-  const label = printable(name);
+async function describeEntry(dir: OpenDirectory, name: string): Promise<string> {
+  const label = escapeControls(name);
   let stats: Stats;
   try {
-    stats = await lstat(entry(dir, name));
+    stats = await lstat(entryPath(dir, name));
   } catch (error) {
-    return `${label} (${codeOf(error) === 'ENOENT' ? 'gone, or its name is not UTF-8' : codeOf(error)})`;
+    return `${label} (${errorCode(error) === 'ENOENT' ? 'gone, or its name is not UTF-8' : errorCode(error)})`;
   }
   if (stats.isDirectory()) return `${label}/`;
   if (stats.isFile()) return `${label} (${stats.size} bytes)`;
-  if (!stats.isSymbolicLink()) return `${label} (${kindOf(stats)})`;
-  const target = await readlink(entry(dir, name)).catch(() => '?');
-  return `${label} (a link to ${printable(target)})`;
+  if (!stats.isSymbolicLink()) return `${label} (${describeKind(stats)})`;
+  const target = await readlink(entryPath(dir, name)).catch(() => '?');
+  return `${label} (a link to ${escapeControls(target)})`;
 }
 
-function notice({ names, complete }: Names): string[] {
+function cutNotice({ names, complete }: Names): string[] {
   if (names.length <= shownEntries) return [];
   return [`[the first ${shownEntries} of ${complete ? '' : 'more than '}${names.length} entries]`];
 }

@@ -1,10 +1,11 @@
+// The `memory` tool: notes about a workspace that all runs share.
 import { realpath } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../ports/clock.ts';
 import type { Memories, Memory } from '../ports/notes.ts';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { failure } from './refusal.ts';
-import { fits, plural, printable, quoted } from './text.ts';
+import { atMostBytes, escapeControls, formatCount, quoteLines } from './text.ts';
 
 const maxTextBytes = 8192;
 const maxMemories = 500;
@@ -14,16 +15,17 @@ const Input = z.strictObject({
   action: z
     .enum(['add', 'search', 'list', 'remove'])
     .describe(
-      'add: keep `text` under `title` (the same title again replaces it); search: those with all words of `text`; list: all titles; remove: `title`.',
+      'add: stores `text` under `title` and replaces an existing note of that title. search: finds notes with all words of `text`. list: shows all ' +
+        'titles. remove: deletes the note `title`.',
     ),
   title: z.string().trim().min(1).max(200).optional().describe('For add and remove.'),
   text: z
     .string()
     .trim()
     .min(1)
-    .refine(...fits(maxTextBytes))
+    .refine(...atMostBytes(maxTextBytes))
     .optional()
-    .describe('For add: what to remember. For search: words to look for.'),
+    .describe('For add: the text to store. For search: the words to find.'),
 });
 type Input = z.infer<typeof Input>;
 
@@ -31,7 +33,7 @@ export function createMemory({ memories, clock }: { memories: Memories; clock: C
   return {
     name: 'memory',
     description:
-      'Keeps short notes about this workspace over all runs: decisions, conventions, what was found out. Look here before you find something out again.',
+      'Stores short notes about this workspace for all runs: decisions, conventions, findings. Look here before you investigate something again.',
     input: Input,
     readOnly: false,
     idempotent: true,
@@ -43,26 +45,26 @@ export function createMemory({ memories, clock }: { memories: Memories; clock: C
       const workspace = await realpath(context.workspace);
       switch (action) {
         case 'add':
-          if (title === undefined) return missing('title', action);
+          if (title === undefined) return missingParameter('title', action);
           return text === undefined
-            ? missing('text', action)
+            ? missingParameter('text', action)
             : add({ memories, workspace }, { title, text, at: new Date(clock.now()).toISOString() });
         case 'search':
-          return text === undefined ? missing('text', action) : found(await memories.list(workspace, text));
+          return text === undefined ? missingParameter('text', action) : renderFound(await memories.list(workspace, text));
         case 'list':
-          return listed(await memories.list(workspace));
+          return renderTitles(await memories.list(workspace));
         case 'remove':
-          if (title === undefined) return missing('title', action);
+          if (title === undefined) return missingParameter('title', action);
           return (await memories.remove(workspace, title.toWellFormed()))
-            ? { output: `removed ${printable(title)}` }
-            : failure(`title: there is no memory ${printable(title)}`);
+            ? { output: `removed ${escapeControls(title)}` }
+            : failure(`title: no note has the title ${escapeControls(title)}`);
       }
     },
   };
 }
 
-function missing(parameter: string, action: string): ToolResult {
-  return failure(`${parameter}: ${action} needs it`);
+function missingParameter(parameter: string, action: string): ToolResult {
+  return failure(`${parameter}: required for ${action}`);
 }
 
 async function add({ memories, workspace }: { memories: Memories; workspace: string }, given: Memory): Promise<ToolResult> {
@@ -71,24 +73,24 @@ async function add({ memories, workspace }: { memories: Memories; workspace: str
   const again = known.some(({ title }) => title === memory.title);
   if (!again && known.length >= maxMemories) {
     return failure(
-      `title: there are ${known.length} memories already, the most there may be; remove some or put the text under a title that is there`,
+      `title: there are already ${known.length} notes, which is the maximum; remove some, or replace a note by using its title`,
     );
   }
   await memories.put(workspace, memory);
-  return { output: `${again ? 'replaced' : 'remembered'} ${printable(memory.title)}` };
+  return { output: `${again ? 'replaced' : 'stored'} ${escapeControls(memory.title)}` };
 }
 
-function found(memories: Memory[]): ToolResult {
-  if (memories.length === 0) return { output: '[no memory has all these words]' };
-  return render(memories, ({ title, text, at }) => `${printable(title)} (${at.slice(0, 10)})\n${quoted(text)}`);
+function renderFound(memories: Memory[]): ToolResult {
+  if (memories.length === 0) return { output: '[no note has all these words]' };
+  return renderMemories(memories, ({ title, text, at }) => `${escapeControls(title)} (${at.slice(0, 10)})\n${quoteLines(text)}`);
 }
 
-function listed(memories: Memory[]): ToolResult {
-  if (memories.length === 0) return { output: '[nothing is remembered for this workspace]' };
-  return render(memories, ({ title, at }) => `- ${printable(title)} (${at.slice(0, 10)})`);
+function renderTitles(memories: Memory[]): ToolResult {
+  if (memories.length === 0) return { output: '[there are no notes for this workspace]' };
+  return renderMemories(memories, ({ title, at }) => `- ${escapeControls(title)} (${at.slice(0, 10)})`);
 }
 
-function render(memories: Memory[], show: (memory: Memory) => string): ToolResult {
+function renderMemories(memories: Memory[], show: (memory: Memory) => string): ToolResult {
   const shown: string[] = [];
   let bytes = 0;
   for (const memory of memories) {
@@ -98,6 +100,6 @@ function render(memories: Memory[], show: (memory: Memory) => string): ToolResul
     shown.push(text);
   }
   const rest = memories.length - shown.length;
-  if (rest > 0) shown.push(`[${plural(rest, 'older memory', 'older memories')} left out; search for more words]`);
+  if (rest > 0) shown.push(`[${formatCount(rest, 'older note')} left out; search for more words]`);
   return { output: shown.join('\n') };
 }

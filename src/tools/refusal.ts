@@ -1,8 +1,9 @@
+// How the tools report expected failures: a `Refusal` between their functions, an error result to the model.
 import type { Stats } from 'node:fs';
 import type { ToolResult } from '../ports/tool.ts';
-import { shown } from './paths.ts';
+import { displayPath } from './files/paths.ts';
 
-/** Why a path was not opened, in words for the one who asked. */
+/** Why something was not done, in words for the model. */
 export interface Refusal {
   ok: false;
   reason: string;
@@ -12,12 +13,12 @@ export function refuse(reason: string): Refusal {
   return { ok: false, reason };
 }
 
-/** A failure as a result that the model reads. */
+/** The error result that the model reads. */
 export function failure(reason: string): ToolResult {
   return { output: reason.toWellFormed(), isError: true };
 }
 
-export function kindOf(stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink' | 'isFIFO' | 'isSocket' | 'isFile'>): string {
+export function describeKind(stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink' | 'isFIFO' | 'isSocket' | 'isFile'>): string {
   if (stats.isFile()) return 'a file';
   if (stats.isDirectory()) return 'a directory';
   if (stats.isSymbolicLink()) return 'a link';
@@ -25,26 +26,27 @@ export function kindOf(stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink' | 'is
   return stats.isSocket() ? 'a socket' : 'a device';
 }
 
-export function codeOf(error: unknown): string {
+/** The code of a system error (`ENOENT`); '' if there is none. */
+export function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? '';
 }
 
-/** What a failed system call means for the one who asked. */
-export function explain(error: unknown, path: string): string {
-  const what = shown(path);
-  switch (codeOf(error)) {
+/** A failed file operation in words for the model. */
+export function explainFileError(error: unknown, path: string): string {
+  const shown = displayPath(path);
+  switch (errorCode(error)) {
     case 'ENOENT':
-      return `${what} does not exist`;
+      return `${shown} does not exist`;
     case 'ENOTDIR':
-      return `${what}: a part of this path is not a directory`;
+      return `${shown}: a part of this path is not a directory`;
     case 'ELOOP':
-      return `${what} is a link that leads nowhere, in a circle or out of the workspace`;
+      return `${shown} is a link that leads nowhere, in a circle or out of the workspace`;
     case 'ENXIO':
-      return `${what} is a socket or a device, not a file`;
+      return `${shown} is a socket or a device, not a file`;
     case 'EACCES':
     case 'EPERM':
-      return `${what}: permission denied`;
+      return `${shown}: permission denied`;
     default:
-      return `${what}: ${codeOf(error) || String(error)}`;
+      return `${shown}: ${errorCode(error) || String(error)}`;
   }
 }

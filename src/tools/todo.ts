@@ -1,6 +1,7 @@
+// The `todo` tool: a list of tasks that the model keeps in its own conversation.
 import { z } from 'zod';
 import type { Tool } from '../ports/tool.ts';
-import { printable } from './text.ts';
+import { escapeControls } from './text.ts';
 
 const marks = { pending: '[ ]', in_progress: '[>]', done: '[x]' };
 
@@ -8,19 +9,19 @@ const Input = z.strictObject({
   items: z
     .array(
       z.strictObject({
-        text: z.string().trim().min(1).max(500).describe('What is to be done, in a line.'),
+        text: z.string().trim().min(1).max(500).describe('The task, in one line.'),
         status: z.enum(['pending', 'in_progress', 'done']),
       }),
     )
     .max(100)
-    .describe('The whole list, in order; it replaces the one before.'),
+    .describe('The complete list, in order. It replaces the previous list.'),
 });
 type Input = z.infer<typeof Input>;
 
-/** Keeps nothing: the list stands in the conversation, where the model finds it again. */
+/** Stores nothing: the result in the conversation is the list. */
 export const todo: Tool<Input> = {
   name: 'todo',
-  description: 'Sets your list of what is to be done and shows it. Send the whole list each time. Have one item in progress at a time.',
+  description: 'Sets your list of tasks and shows it. Send the complete list each time. Keep one item in progress at a time.',
   input: Input,
   readOnly: true,
   portable: true,
@@ -31,7 +32,7 @@ export const todo: Tool<Input> = {
   async execute({ items }) {
     if (items.length === 0) return { output: '[the list is empty]' };
     const done = items.filter(({ status }) => status === 'done').length;
-    const lines = items.map(({ text, status }) => `- ${marks[status]} ${printable(text)}`);
+    const lines = items.map(({ text, status }) => `- ${marks[status]} ${escapeControls(text)}`);
     return { output: [...lines, `[${done} of ${items.length} done]`].join('\n') };
   },
 };

@@ -1,21 +1,30 @@
+// The `write` tool: creates a file or replaces its whole content.
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
-import { artifactsOf, type Current, isStale, lookAt, openTarget, replace, stale } from './change.ts';
-import { explain, failure } from './refusal.ts';
-import { pathSubjects } from './subject.ts';
-import { remember } from './version.ts';
+import { rememberVersion } from './files/file-version.ts';
+import { pathSubjects } from './files/path-subjects.ts';
+import {
+  type CurrentFile,
+  changeToArtifacts,
+  isStale,
+  openWriteTarget,
+  readCurrent,
+  replaceFile,
+  staleMessage,
+} from './files/replace-file.ts';
+import { explainFileError, failure } from './refusal.ts';
 
 const Input = z.strictObject({
-  path: z.string().min(1).max(4096).describe('File to write, relative to the workspace. Missing directories are made.'),
-  content: z.string().describe('The whole new text of the file.'),
+  path: z.string().min(1).max(4096).describe('File to write, relative to the workspace. Missing directories are created.'),
+  content: z.string().describe('The complete new text of the file.'),
 });
 type Input = z.infer<typeof Input>;
 
 export const write: Tool<Input> = {
   name: 'write',
   description:
-    'Writes a text file of the workspace: makes it, or replaces all that is in it. The file is never seen half written. ' +
-    'Refused when the file has changed since you last read it. To change a part of a file, use edit.',
+    'Writes a text file of the workspace: creates it, or replaces its whole content. Readers never see a half-written file. ' +
+    'Fails if the file has changed since you last read it. To change part of a file, use edit.',
   input: Input,
   readOnly: false,
   portable: true,
@@ -24,31 +33,31 @@ export const write: Tool<Input> = {
   maxOutputBytes: 8192,
   bySubject: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
-  async execute(input, { workspace, signal, memo }) {
+  async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
-    const opened = await openTarget(workspace, input.path, { create: true });
+    const opened = await openWriteTarget(workspace, input.path, { create: true, confirm: confirmTarget });
     if (!opened.ok) return failure(opened.reason);
     const { target } = opened;
     await using _ = target.dir.handle;
     try {
-      const found = await lookAt(target);
+      const found = await readCurrent(target);
       if (!found.ok) return failure(found.reason);
       const { current } = found;
-      if (current !== null && isStale(memo, target.path, current)) return failure(`${target.path} ${stale}`);
+      if (current !== null && isStale(memo, target.path, current)) return failure(`${target.path} ${staleMessage}`);
       const content = Buffer.from(input.content.toWellFormed());
-      const version = await replace(target, { content, current, signal });
-      if (version === null) return failure(`${target.path} ${stale}`);
-      remember(memo, target.path, version);
-      return await report(target.path, current, content);
+      const version = await replaceFile(target, { content, current, signal });
+      if (version === null) return failure(`${target.path} ${staleMessage}`);
+      rememberVersion(memo, target.path, version);
+      return await renderResult(target.path, current, content);
     } catch (error) {
       if (signal.aborted) throw error;
-      return failure(explain(error, target.path));
+      return failure(explainFileError(error, target.path));
     }
   },
 };
 
-async function report(path: string, before: Current | null, content: Buffer): Promise<ToolResult> {
-  const { artifacts } = await artifactsOf(path, before, content);
+async function renderResult(path: string, before: CurrentFile | null, content: Buffer): Promise<ToolResult> {
+  const { artifacts } = await changeToArtifacts(path, before, content);
   const size = before === null ? `${content.length} bytes` : `${before.stats.size} to ${content.length} bytes`;
   return { output: `${before === null ? 'created' : 'changed'} ${path} (${size})`, artifacts };
 }

@@ -26,7 +26,7 @@ async function explained(place: Place, name: string): Promise<Explanation> {
   return JSON.parse((await place.run('agents', 'explain', name, '--json')).out);
 }
 
-describe('an agent of a file', () => {
+describe('an agent defined in a file', () => {
   it.each(['tools: Read, Bash(git log:*), Task\nmaxTurns: 3', 'tools: []', 'disallowedTools: Write', 'permissionMode: plan', ''])(
     '%j gets what explain says',
     async (lines) => {
@@ -47,7 +47,7 @@ describe('an agent of a file', () => {
     },
   );
 
-  it('that is refused stops what uses agents, and nothing else', async () => {
+  it('an invalid file stops the commands that use agents, and no others', async () => {
     using place = createPlace(script);
     write(place, '.retinue/agents/bad.md', agent('bad', 'permissionMode: bypassPermissions'));
     for (const args of [['run', 'work'], ['agents'], ['agents', 'explain', 'general'], ['run', '--detach', 'work']]) {
@@ -61,7 +61,7 @@ describe('an agent of a file', () => {
 });
 
 describe('trust', () => {
-  it('makes the workspace’s rules and limits the owner’s, until the file changes', async () => {
+  it('gives the rules and limits of the workspace full effect until the file changes', async () => {
     using place = createPlace(script);
     const config = { rules: ['allow bash:npm test *'], limits: { maxTurns: 99 } };
     write(place, 'retinue.config.json', JSON.stringify(config));
@@ -85,7 +85,7 @@ describe('trust', () => {
     expect(grant.rulesets.some(({ owner }) => owner.startsWith('workspace'))).toBe(false);
     write(place, 'retinue.config.json', JSON.stringify({ ...config, limits: { maxTurns: 100 } }));
     const { err } = await place.run('ps');
-    expect(err).toContain('has changed since it was trusted');
+    expect(err).toContain('has changed since you trusted it');
     expect((await grantOf(place, 'general')).limits.maxTurns).toEqual({ value: 40, from: 'default' });
     expect((await place.run('trust', '--revoke')).code).toBe(0);
     expect(JSON.parse((await place.run('trust', '--list', '--json')).out)).toEqual([]);

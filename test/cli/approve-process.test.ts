@@ -18,16 +18,16 @@ function waiting(place: Place): Promise<Question[]> {
   return place.until<Question[]>(['approve'], (found) => found.length === 1);
 }
 
-describe('a call that a rule asks about', () => {
-  it('is made after `approve`, and not after `refuse`, which the model reads', async () => {
+describe('a call that needs approval', () => {
+  it('runs after `approve`; after `refuse` the model reads the reason instead', async () => {
     const steps = [note('a'), note('b'), { expect: { prompt: 'refused by the user: not that one' }, text: 'done' }];
     using place = createPlace({ runs: [{ steps }] }, config);
     const running = place.start('run', '--ask', '1m', 'go');
     const [question] = await waiting(place);
     expect(question).toMatchObject({ tool: 'write', subjects: ['a.txt'], decision: { rule: 'ask write' } });
     const listed = await place.run('approve');
-    expect(listed.out).toMatch(/asks to use write: rule `ask write`/);
-    expect((await place.run('ps')).err).toContain('1 call waits for an answer: retinue approve');
+    expect(listed.out).toMatch(/wants to use write; rule `ask write`/);
+    expect((await place.run('ps')).err).toContain('1 call waits for approval; see `retinue approve`');
     expect(await place.run('approve', (question as Question).id)).toMatchObject({
       code: 0,
       out: expect.stringContaining('write approved'),
@@ -36,18 +36,18 @@ describe('a call that a rule asks about', () => {
     expect(await place.run('refuse', 'last', 'not that one')).toMatchObject({ code: 0, out: expect.stringContaining('write refused') });
     const { code, out, err } = await running.finished;
     expect([code, out]).toEqual([0, 'done\n']);
-    expect(err).toMatch(/it waits for `retinue approve \w{8}\.1\.0`/);
+    expect(err).toMatch(/answer with `retinue approve \w{8}\.1\.0`/);
     expect([place.exists('a.txt'), place.exists('b.txt')]).toEqual([true, false]);
     expect((await place.run('replay', 'last')).code).toBe(0);
     expect(await place.run('approve', 'last')).toMatchObject({ code: 2, err: expect.stringContaining('nothing waits for an answer') });
   });
 
-  it('is denied at once where nobody sits at a terminal and nobody said --ask', async () => {
+  it('is denied at once without a terminal and without --ask', async () => {
     using place = createPlace({ runs: [{ steps: [note('a'), { expect: { prompt: 'nobody can be asked' }, text: 'done' }] }] }, config);
     expect(await place.run('run', 'go')).toMatchObject({ code: 0, out: 'done\n' });
   });
 
-  it('is still open after kill -9; an answer that nobody hears is kept for `resume`', async () => {
+  it('is still open after kill -9, and an answer given then takes effect with `resume`', async () => {
     using place = createPlace({ runs: [{ steps: [note('a'), { text: 'done' }] }] }, config);
     const running = place.start('run', '--ask', '5m', 'go');
     const [question] = await waiting(place);
@@ -62,7 +62,7 @@ describe('a call that a rule asks about', () => {
   });
 });
 
-it('of two answers that nobody has heard yet the refusal counts', async () => {
+it('if a run without a process is approved and refused, the refusal counts', async () => {
   using place = createPlace({ runs: [{ steps: [note('a'), { text: 'done' }] }] }, config);
   const running = place.start('run', '--ask', '5m', 'go');
   await waiting(place);
@@ -75,7 +75,7 @@ it('of two answers that nobody has heard yet the refusal counts', async () => {
 });
 
 describe('message --deny', () => {
-  it('takes a right away from a live run of another process', async () => {
+  it('takes a permission away from a live run of another process', async () => {
     const steps = [
       { ...note('a'), delayMs: 3000 },
       { expect: { prompt: 'rule `deny write` of a message from the user' }, text: 'done' },
@@ -90,7 +90,7 @@ describe('message --deny', () => {
 });
 
 describe('policy test', () => {
-  it('shows how a call would be decided, by which rule and whose', async () => {
+  it('shows the decision, the rule and its owner', async () => {
     using place = createPlace({ runs: [] }, { rules: ['deny write:secret/*'] });
     expect(await place.run('policy', 'test', 'write:a.txt')).toMatchObject({
       code: 0,

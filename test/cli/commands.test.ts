@@ -1,230 +1,315 @@
+// Commands that look at runs and control them, on real runs.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { program } from '../../src/cli/program.ts';
-import { RetinueError } from '../../src/contract/error.ts';
-import { at, call, childId, created, detail, fact, grant, outcome, playing, rootId, run, settings, view, world } from './support.ts';
+import type { RunView } from '../../src/api/api.ts';
+import type { Fact } from '../../src/contract/fact.ts';
+import type { Outcome } from '../../src/contract/outcome.ts';
+import { type Cli, createCli } from './support.ts';
 
 const runKeys = 'runId parentId rootId depth kind label agent status turns tokens costUsd startedAt endedAt';
 const keys = (value: object) => Object.keys(value).join(' ');
+const tree = [
+  {
+    when: { agent: 'general' },
+    steps: [{ calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look', agent: 'explore', label: 'part' }] } }] }, { text: 'all done' }],
+  },
+  { when: { agent: 'explore' }, steps: [{ text: 'seen' }] },
+];
+const failing = { steps: [{ error: { status: 401, message: 'no key' } }] };
+const hanging = { steps: [{ hang: 'start' }] };
+
+async function runIds(cli: Cli): Promise<string[]> {
+  return (await cli.json<RunView[]>('ps', '--all')).map(({ runId }) => runId);
+}
+
+/** A workspace with a run whose process has died: imported before it had ended. */
+async function createOrphan(): Promise<Cli & { id: string }> {
+  using other = createCli({ runs: [hanging] });
+  const live = other.start(['run', 'x', '--label', 'a\x1b[2Jb']);
+  await other.untilFact('model.asked');
+  await other.run(['export', 'last', '--live', '-o', 'run.jsonl']);
+  const [id] = await runIds(other);
+  live.io.stop();
+  await live.code;
+  const cli = createCli({ files: { 'run.jsonl': readFileSync(join(other.folder, 'run.jsonl'), 'utf8') } });
+  expect((await cli.run(['import', 'run.jsonl', '--unfinished'])).code).toBe(0);
+  return { ...cli, id: id as string };
+}
 
 describe('ps', () => {
-  const runs = [view({ runId: childId, parentId: rootId, label: 'a\x1b[2Jb', status: 'interrupted', driven: false }), view()];
-
-  it('--json is an array of runs as they come, keys in order', async () => {
-    const { code, stdout, io } = await run(['ps', '--all', '--json'], { api: { ps: async () => runs.map((r) => ({ extra: 1, ...r })) } });
-    const printed = JSON.parse(stdout);
-    expect(printed.map((r: { runId: string }) => r.runId)).toEqual([childId, rootId]);
-    expect(keys(printed[0])).toBe(runKeys);
-    expect([code, call(io, 'ps'), call(io, 'open')]).toEqual([0, [{ all: true }], [{ drive: false }]]);
+  it('lists live runs, and with --all ended ones, as JSON with keys in order', async () => {
+    using cli = createCli({ runs: tree });
+    expect((await cli.run(['ps', '--json'])).stdout).toBe('[]\n');
+    expect(await cli.run(['ps'])).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('no live runs') });
+    await cli.run(['run', 'x']);
+    expect(await cli.json('ps')).toEqual([]);
+    const runs = await cli.json<RunView[]>('ps', '--all');
+    expect(runs.map(({ agent, depth }) => [agent, depth])).toEqual([
+      ['explore', 1],
+      ['general', 0],
+    ]);
+    expect(runs.map(keys)).toEqual([runKeys, runKeys]);
   });
 
-  it('is an empty array where there is nothing', async () => {
-    expect((await run(['ps', '--json'])).stdout).toBe('[]\n');
-    expect(await run(['ps'])).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('no live runs') });
-  });
-
-  it('is an aligned table for people', async () => {
-    const { stdout } = await run(['ps'], { api: { ps: async () => runs }, io: { now: () => Date.parse(at(65_000)) } });
+  it('prints an aligned table, without control characters', async () => {
+    using cli = await createOrphan();
+    const now = Date.parse((await cli.json<RunView[]>('ps'))[0]?.startedAt as string) + 65_000;
+    const { stdout } = await cli.run(['ps'], { now: () => now });
     expect(stdout.split('\n')).toEqual([
-      'RUN       STATUS       AGENT    TURNS  TOKENS    STARTED   TIME  PARENT    LABEL',
-      '00000000  interrupted  general      1      15  1m05s ago  1m05s  00000000  ab',
-      '00000000  running      general      1      15  1m05s ago  1m05s',
+      'RUN       STATUS       AGENT    COST    STARTED  DURATION  LABEL',
+      `${cli.id.slice(0, 8)}  interrupted  general    $0  1m05s ago     1m05s  ab`,
       '',
     ]);
   });
 
-  it('has colour only where it may', async () => {
-    const { stdout } = await run(['ps'], { api: { ps: async () => runs }, io: { colour: { out: true, err: false } } });
-    expect(stdout).toContain('\x1b[36mrunning');
+  it('uses colours only if the terminal has them', async () => {
+    using cli = await createOrphan();
+    expect((await cli.run(['ps'], { colour: { out: true, err: false } })).stdout).toContain('\x1b[33minterrupted');
+    expect((await cli.run(['ps'])).stdout).not.toContain('\x1b');
   });
 });
 
 describe('show', () => {
-  const one = detail({ children: [view({ runId: childId, parentId: rootId })], outcome: outcome('failed'), status: 'failed' });
-
-  it('--json is the run plus brief, grant, outcome and children', async () => {
-    const { code, stdout, io } = await run(['show', 'last', '--json'], { api: { show: async () => one } });
-    const printed = JSON.parse(stdout);
-    expect(keys(printed)).toBe(`${runKeys} brief grant servers outcome taint children`);
-    const { driven: _, ...shown } = one;
-    const children = one.children.map(({ driven: _own, ...child }) => child);
-    expect(printed).toEqual({ ...shown, children });
-    expect([code, call(io, 'find'), call(io, 'show')]).toEqual([0, ['last'], [rootId]]);
+  it('--json is the run with brief, grant, outcome and children', async () => {
+    using cli = createCli({ runs: tree });
+    await cli.run(['run', 'x', '--deny', 'write']);
+    const shown = await cli.json<Record<string, unknown> & { children: object[] }>('show', (await runIds(cli))[1] as string);
+    expect(keys(shown)).toBe(`${runKeys} brief grant servers outcome taint children`);
+    expect(shown.children.map(keys)).toEqual([runKeys]);
+    expect(shown).toMatchObject({
+      brief: { task: 'x' },
+      outcome: { summary: 'all done' },
+      taint: ['child'],
+      grant: { workspace: cli.folder },
+    });
   });
 
-  it('reads well', async () => {
-    const { stdout } = await run(['show', 'last'], { api: { show: async () => one } });
-    expect(stdout).toMatch(/status +failed · 2 turns.*empty: nothing came\n/);
-    expect(stdout).toMatch(/limits +40 turns · 30m00s · 2,000,000 tokens · \$5\n/);
-    expect(stdout).toMatch(/Task\nlook around\n\nSummary\nIt is small\.\n\nChildren\nRUN/);
+  it('prints status, limits, task and summary for people', async () => {
+    using cli = createCli({ runs: [failing] });
+    await cli.run(['run', 'look around']);
+    const { stdout } = await cli.run(['show', 'last']);
+    expect(stdout).toMatch(/status +failed · .*no key\n/);
+    expect(stdout).toMatch(/limits +40 turns · 30m00s · 2,000,000 tokens/);
+    expect(stdout).toMatch(/Task\nlook around\n/);
   });
 
-  it.each(['unknown_run', 'ambiguous_id'] as const)('%s is exit code 1', async (code) => {
-    const find = async () => Promise.reject(new RetinueError(code, 'there is no such run'));
-    expect(await run(['show', 'x'], { api: { find } })).toMatchObject({ code: 1, stdout: '', stderr: 'retinue: there is no such run\n' });
+  it('prints the rules of an unfinished run in full', async () => {
+    using cli = await createOrphan();
+    expect((await cli.run(['show', 'last'])).stdout).toMatch(/\nRules\nbuilt-in \(owner\):\n {2}(allow|deny|ask) /);
+  });
+
+  it('an unknown id is exit code 1', async () => {
+    using cli = createCli();
+    await cli.run(['run', 'x']);
+    expect(await cli.run(['show', 'nothing'])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nothing') });
   });
 });
 
 describe('logs', () => {
-  const facts = [created(), fact('message.received', { from: 'the user', text: 'hi\nthere' }), fact('run.ended', { outcome: outcome() })];
-
-  it('--json is an array of facts without the cursor', async () => {
-    const { stdout, io } = await run(['logs', 'last', '--json', '--tree'], { api: { logs: async () => facts } });
-    const printed = JSON.parse(stdout);
-    expect(printed).toHaveLength(3);
-    expect(keys(printed[0])).toBe('runId seq at v type data hash');
-    expect(call(io, 'logs')).toEqual([rootId, { tree: true }]);
+  it('--json is an array of facts without the cursor, with --tree those of the descendants too', async () => {
+    using cli = createCli({ runs: tree });
+    await cli.run(['run', 'x']);
+    const root = (await runIds(cli))[1] as string;
+    const own = await cli.json<Fact[]>('logs', root);
+    expect(new Set(own.map(keys))).toEqual(new Set(['runId seq at v type data hash']));
+    expect(new Set(own.map(({ runId }) => runId)).size).toBe(1);
+    expect(new Set((await cli.json<Fact[]>('logs', root, '--tree')).map(({ runId }) => runId)).size).toBe(2);
   });
 
-  it('is a line per fact for people', async () => {
-    const { stdout } = await run(['logs', 'last'], { api: { logs: async () => facts } });
-    expect(stdout.split('\n')).toEqual([
-      '03:04:05.000 00000000 run.created       general · look around',
-      '03:04:05.000 00000000 message.received  from the user · hi there',
-      '03:04:05.000 00000000 run.ended         completed · 2 turns · 1.2k tokens · $0.02 · 3s',
-      '',
-    ]);
+  it('prints a line per fact for people', async () => {
+    using cli = createCli();
+    await cli.run(['run', 'look\naround']);
+    const lines = (await cli.run(['logs', 'last'])).stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} \w{8} run\.created {7}general · look around$/);
+    expect(lines[4]).toMatch(/run\.ended {9}completed · 1 turn · \d+ tokens/);
   });
 
-  it('-f --json is JSON Lines as they come', async () => {
-    const follow = async function* () {
-      yield* facts;
-    };
-    const { code, stdout } = await run(['logs', 'last', '-f', '--json'], { api: { follow } });
-    expect(
-      stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line).type),
-    ).toEqual(facts.map((f) => f.type));
-    expect(code).toBe(0);
+  it('-f --json prints JSON Lines until the run has ended', async () => {
+    using cli = createCli({ runs: [{ steps: [{ delayMs: 200, text: 'done' }] }] });
+    const running = cli.start(['run', 'x']);
+    await cli.untilFact('model.asked');
+    const { code, stdout } = await cli.run(['logs', 'last', '-f', '--json']);
+    const types = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).type);
+    expect([code, types]).toEqual([0, ['run.created', 'run.started', 'model.asked', 'model.answered', 'run.ended']]);
+    await running.code;
   });
 
   it.each([
     ['interrupt', 130],
     ['closed', 0],
-  ] as const)('-f ends at %s with %d', async (why, expected) => {
-    const follow = async function* (_: string, { signal }: { signal: AbortSignal }) {
-      yield facts[0]!;
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    };
-    const io = world({ api: { follow } });
-    const code = program(['logs', 'last', '-f'], io);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    io.interrupt(why);
-    expect([await code, io.closed]).toEqual([expected, 1]);
+  ] as const)('-f stops at %s with exit code %d', async (why, expected) => {
+    using cli = createCli({ runs: [hanging] });
+    const running = cli.start(['run', 'x']);
+    await cli.untilFact('model.asked');
+    const following = cli.start(['logs', 'last', '-f']);
+    await expect.poll(() => following.io.stdout).toContain('model.asked');
+    following.io.stop(why);
+    expect([await following.code, following.io.openApis]).toEqual([expected, 0]);
+    running.io.stop();
+    await running.code;
   });
 
-  it('-f prints what there is of a run that nobody drives, and ends', async () => {
-    const follow = async function* (_: string, { signal }: { signal: AbortSignal }) {
-      if (signal.aborted) return;
-      yield facts[0]!;
-      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    };
-    const logs = async (_: string, options?: { after?: string }) =>
-      options?.after === facts[0]!.position ? facts.slice(1, 2) : facts.slice(0, 2);
-    const result = await run(['logs', 'last', '-f'], {
-      api: { follow, logs, show: async () => detail({ status: 'interrupted', driven: false }) },
-    });
-    expect(result.stdout.trimEnd().split('\n')).toHaveLength(2);
-    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('the process that drove it is gone') });
+  it('-f prints what a run without a process has recorded, and ends', async () => {
+    using cli = await createOrphan();
+    const { code, stdout, stderr } = await cli.run(['logs', 'last', '-f']);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(3);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('will not end: its process has died')]);
   });
 });
 
 describe('wait', () => {
-  const cases: [argv: string[], outcomes: (ReturnType<typeof outcome> | null)[], code: number][] = [
-    [['a'], [outcome()], 0],
-    [['a'], [outcome('exhausted')], 3],
-    [['a', 'b'], [outcome(), outcome('timed_out')], 4],
-    [['a', 'b'], [outcome('cancelled'), outcome('failed')], 130],
-    [['a', 'b', '--any'], [null, outcome('failed')], 1],
-    [['a', 'b', '--any'], [null, outcome()], 0],
+  const outcomes = [
+    { when: { label: 'ok' }, times: 'any', steps: [{ text: 'It is small.' }] },
+    { when: { label: 'failed' }, times: 'any', ...failing },
+    { when: { label: 'exhausted' }, times: 'any', steps: Array(5).fill({ calls: [{ tool: 'list', args: { path: '.' } }] }) },
+    { when: { label: 'hanging' }, times: 'any', ...hanging },
   ];
-  it.each(cases)('%j', async (argv, outcomes, code) => {
-    const { code: got, stdout, io } = await run(['wait', ...argv, '--json'], { api: { wait: async () => outcomes } });
-    expect(got).toBe(code);
-    expect(JSON.parse(stdout)).toEqual(outcomes);
-    expect(call(io, 'wait')?.[0]).toEqual(argv.filter((word) => word !== '--any').map((word) => word.padEnd(16, '0')));
+
+  /** Ended runs by label. */
+  async function createEnded(...labels: string[]): Promise<{ cli: Cli; ids: string[] }> {
+    const cli = createCli({ runs: outcomes });
+    for (const label of labels)
+      await cli.run([
+        'run',
+        'x',
+        '--label',
+        label,
+        ...(label === 'exhausted' ? ['--max-turns', '1'] : []),
+        ...(label === 'hanging' ? ['--timeout', '50ms'] : []),
+      ]);
+    return { cli, ids: (await runIds(cli)).toReversed() };
+  }
+
+  it.each<[string[], number]>([
+    [['ok'], 0],
+    [['exhausted'], 3],
+    [['ok', 'hanging'], 4],
+    [['failed', 'ok'], 1],
+    [['hanging', 'failed'], 4],
+  ])('the exit code for %j is %d: that of the first run that did not complete', async (labels, expected) => {
+    const { cli, ids } = await createEnded(...labels);
+    using _ = cli;
+    const { code, stdout } = await cli.run(['wait', ...ids, '--json']);
+    const printed = JSON.parse(stdout) as Outcome[];
+    expect([code, printed.map(({ runId }) => runId)]).toEqual([expected, ids]);
   });
 
-  it('prints one outcome as run does, several as lines', async () => {
-    expect((await run(['wait', 'a'], { api: { wait: async () => [outcome()] } })).stdout).toBe('It is small.\n');
-    const two = await run(['wait', 'a', 'b'], { api: { wait: async () => [outcome(), outcome('failed')] } });
-    expect(two.stdout).toMatch(/^00000000 completed · .*\n00000000 failed · .*\n$/);
+  it.each([
+    ['ok', 0],
+    ['failed', 1],
+  ])('--any returns with the first that has ended: %s', async (label, expected) => {
+    const { cli, ids } = await createEnded(label);
+    using _ = cli;
+    const running = cli.start(['run', 'x', '--label', 'hanging']);
+    await expect.poll(async () => (await cli.json<RunView[]>('ps')).length).toBe(1);
+    const live = (await runIds(cli))[0] as string;
+    const { code, stdout } = await cli.run(['wait', live, ids[0] as string, '--any', '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([expected, [null, expect.objectContaining({ runId: ids[0] })]]);
+    running.io.stop();
+    await running.code;
   });
 
-  const untilAborted =
-    (how: 'nulls' | 'throws') =>
-    async (ids: string[], { signal }: { signal: AbortSignal }) => {
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      if (how === 'throws') throw new Error('aborted');
-      return ids.map(() => null);
-    };
-
-  it.each(['nulls', 'throws'] as const)('gives up at --timeout with 4, and the runs go on (%s)', async (how) => {
-    const io = world({ api: { wait: untilAborted(how) } });
-    const code = program(['wait', 'a', '--timeout', '10s', '--json'], io);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    io.tick();
-    expect([await code, io.stdout]).toEqual([4, '[null]\n']);
-    expect(io.stderr).toContain('still not ended after 10s: a0000000');
+  it('prints one result as `run` does, and several as lines', async () => {
+    const { cli, ids } = await createEnded('ok', 'failed');
+    using _ = cli;
+    expect((await cli.run(['wait', ids[0] as string])).stdout).toBe('It is small.\n');
+    expect((await cli.run(['wait', ...ids])).stdout).toMatch(/^\w{8} completed · .*\n\w{8} failed · .*\n$/);
   });
 
-  it('does not wait for a run whose process is gone', async () => {
-    const { code, stderr } = await run(['wait', 'a'], {
-      api: { wait: untilAborted('nulls'), show: async () => detail({ status: 'interrupted', driven: false }) },
-    });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('a0000000 will not end by itself')]);
+  it('stops at --timeout with 4, and the run continues', async () => {
+    using cli = createCli({ runs: [hanging] });
+    const running = cli.start(['run', 'x']);
+    await cli.untilFact('model.asked');
+    const waiting = cli.start(['wait', 'last', '--timeout', '10s', '--json']);
+    await expect.poll(() => waiting.io.openApis).toBe(1);
+    const ticking = setInterval(() => waiting.io.tick(), 10);
+    expect(await waiting.code).toBe(4);
+    clearInterval(ticking);
+    expect([waiting.io.stdout, waiting.io.stderr]).toEqual(['[null]\n', expect.stringMatching(/not ended after 10s: \w{8}\n/)]);
+    expect((await cli.json<RunView[]>('ps'))[0]?.status).toBe('running');
+    running.io.stop();
+    await running.code;
+  });
+
+  it('does not wait for a run whose process has died', async () => {
+    using cli = await createOrphan();
+    const { code, stderr } = await cli.run(['wait', 'last']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${cli.id.slice(0, 8)} will not end: its process has died`)]);
   });
 });
 
 describe('cancel', () => {
-  it('says what became of each', async () => {
-    const cancel = async (ids: string[]) => ids.map((runId, i) => ({ runId, result: (['asked', 'ended', 'already'] as const)[i]! }));
-    const { code, stdout, io } = await run(['cancel', 'a', 'b', 'c', '--reason', 'enough'], { api: { cancel } });
-    expect(stdout).toBe('a0000000 is being cancelled\nb0000000 ended; no process was driving it\nc0000000 had already ended\n');
-    expect([code, call(io, 'cancel')?.[1], call(io, 'open')]).toEqual([0, 'enough', [{ drive: true }]]);
+  it('cancels a live run with the reason, and says if a run had already ended', async () => {
+    using cli = createCli({ runs: [hanging] });
+    const running = cli.start(['run', 'x']);
+    await cli.untilFact('model.asked');
+    const [id = ''] = await runIds(cli);
+    expect((await cli.run(['cancel', 'last', '--reason', 'enough'])).stdout).toBe(`${id.slice(0, 8)} is being cancelled\n`);
+    expect(await running.code).toBe(130);
+    expect((await cli.facts()).find(({ type }) => type === 'cancel.asked')?.data).toMatchObject({ reason: 'enough' });
+    expect((await cli.run(['cancel', 'last'])).stdout).toBe(`${id.slice(0, 8)} had already ended\n`);
+  });
+
+  it('ends a run that has no process', async () => {
+    using cli = await createOrphan();
+    expect(await cli.run(['cancel', 'last'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('is cancelled; it had no process'),
+    });
+    expect(await cli.json('ps')).toEqual([]);
   });
 });
 
 describe('message', () => {
-  it('steers a live run', async () => {
-    const { code, stdout, io } = await run(['message', 'last', 'look', 'there'], { api: { message: async () => ({ kind: 'sent' }) } });
-    expect([code, stdout]).toEqual([0, '00000000 reads it at its next turn\n']);
-    expect(call(io, 'message')).toEqual([rootId, 'look there', { rules: [] }]);
+  it('reaches a live run before its next turn', async () => {
+    const steps = [
+      { delayMs: 300, calls: [{ tool: 'list', args: { path: '.' } }] },
+      { expect: { prompt: 'look there' }, text: 'looked' },
+    ];
+    using cli = createCli({ runs: [{ steps }] });
+    const running = cli.start(['run', 'x']);
+    await cli.untilFact('model.asked');
+    const { code, stdout } = await cli.run(['message', 'last', 'look', 'there']);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\w{8} will read it before its next turn\n$/)]);
+    expect((await running.result).stdout).toBe('looked\n');
   });
 
-  it('shows the answer of a finished one', async () => {
-    const { code, stdout } = await run(['message', 'last', 'why?'], { api: playing([created()], outcome('failed')) });
-    expect([code, stdout]).toEqual([1, 'It is small.\n']);
+  it('an ended run answers in a new one, whose outcome decides the exit code', async () => {
+    using cli = createCli({
+      runs: [
+        { when: { task: 'why' }, times: 'any', ...failing },
+        { times: 'any', steps: [{ text: 'It is small.' }] },
+      ],
+    });
+    await cli.run(['run', 'x']);
+    expect((await cli.run(['message', 'last', 'why?'])).code).toBe(1);
+    expect(await runIds(cli)).toHaveLength(2);
   });
 });
 
 describe('config', () => {
-  const configured = settings({
-    sources: [{ key: 'limits.maxTurns', value: 12, from: '/w/retinue.config.json' }],
-    narrowingRules: [{ owner: 'workspace retinue.config.json', rules: ['deny bash'] }],
-    notices: ['not trusted: `prices` is left out'],
-    files: [{ path: '/w/retinue.config.json', role: 'workspace', found: true }],
-  });
+  const config = { limits: { maxTurns: 12 }, rules: ['deny bash'], prices: { 'x/y': { input: 1, output: 1 } } };
 
-  it('shows values with where they came from, without a database', async () => {
-    const { code, stdout, io } = await run(['config'], { settings: configured });
-    expect(stdout).toMatch(/limits\.maxTurns +12 +\/w\/retinue\.config\.json/);
-    expect(stdout).toMatch(/can only narrow[\s\S]*deny bash[\s\S]*Left out\n {2}not trusted/);
-    expect([code, call(io, 'open')]).toEqual([0, undefined]);
+  it('prints values with their source, rules and what is ignored, and creates no database', async () => {
+    using cli = createCli({ config });
+    const { code, stdout } = await cli.run(['config']);
+    expect(stdout).toMatch(/limits\.maxTurns +12 +\S*retinue\.config\.json/);
+    expect(stdout).toMatch(/can only restrict[\s\S]*deny bash[\s\S]*Ignored\n {2}.*prices/);
+    expect(code).toBe(0);
+    expect((await cli.run(['ps', '--json'])).stdout).toBe('[]\n');
   });
 
   it('--json', async () => {
-    const { stdout } = await run(['config', '--json'], { settings: configured });
-    expect(JSON.parse(stdout)).toMatchObject({
-      workspace: '/w',
-      values: { 'limits.maxTurns': { value: 12, from: '/w/retinue.config.json' } },
-      rules: [{ kind: 'narrowing', owner: 'workspace retinue.config.json', rules: ['deny bash'] }],
+    using cli = createCli({ config });
+    expect(await cli.json('config')).toMatchObject({
+      workspace: cli.folder,
+      values: { 'limits.maxTurns': { value: 12, from: expect.stringContaining('retinue.config.json') } },
+      rules: [{ kind: 'narrowing', rules: ['deny bash'] }],
     });
   });
-});
-
-it('the grant in show keeps its shape', async () => {
-  const { stdout } = await run(['show', 'last', '--json']);
-  expect(JSON.parse(stdout).grant).toEqual(grant);
 });

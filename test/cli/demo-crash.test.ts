@@ -6,7 +6,7 @@ import type { CrashDemo } from '../../src/cli/io.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import { createPlace } from './support-process.ts';
 
-it('a tree of six is killed in the middle and gone on with: nothing is repeated', { timeout: 60_000 }, async () => {
+it('a tree of six runs is killed and resumed, and no call is repeated', { timeout: 60_000 }, async () => {
   using place = createPlace({ runs: [] });
   const { code, out, err } = await place.run('demo', 'crash', '--json');
   expect(code, err).toBe(0);

@@ -40,7 +40,7 @@ it('hostile: every attempt is refused, and each refusal says by what', { timeout
   rmSync(dirname(db), { recursive: true, force: true });
 });
 
-it('hostile: the refusals are shown as they come, and counted at the end', { timeout: 60_000 }, async () => {
+it('hostile: the refusals are printed as they happen, and counted at the end', { timeout: 60_000 }, async () => {
   using place = createPlace({ runs: [] });
   const { code, out, err } = await place.run('demo', 'hostile');
   expect(code).toBe(0);
@@ -48,7 +48,7 @@ it('hostile: the refusals are shown as they come, and counted at the end', { tim
   expect(err.match(/ refused /g)?.length).toBe(Number.parseInt(out, 10));
 });
 
-it('runaway: 500 asked for, and the tree stays inside its limits', { timeout: 60_000 }, async () => {
+it('runaway: 500 runs are requested, and the tree stays within its limits', { timeout: 60_000 }, async () => {
   using place = createPlace({ runs: [] });
   const { code, out, err } = await place.run('demo', 'runaway', '--json');
   expect(code, err + out).toBe(0);

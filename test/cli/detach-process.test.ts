@@ -25,7 +25,7 @@ function background({ folder }: Place): string[] {
 const onLinux = process.platform === 'linux';
 
 describe('a detached run', () => {
-  it('goes on after the command has returned, can be followed and waited for, and ends its process', async () => {
+  it('continues after the command has returned, can be followed and waited for, and ends its process', async () => {
     using place = createPlace(one({ delayMs: 2500, text: 'canary of an answer' }));
     const asked = await place.run('run', '--detach', '--json', 'canary of a task');
     expect(asked.code).toBe(0);
@@ -49,7 +49,7 @@ describe('a detached run', () => {
     expect(log).toMatch(/started[\s\S]*canary of an answer\n[\s\S]*completed/);
   });
 
-  it('is cancelled from elsewhere, and its process ends', async () => {
+  it('can be cancelled from another process, and its own process ends', async () => {
     using place = createPlace(one({ hang: 'start' }));
     const asked = await place.run('run', '--detach', 'work');
     const runId = asked.out.trim();
@@ -59,7 +59,7 @@ describe('a detached run', () => {
     if (onLinux) await expect.poll(() => background(place), { timeout: 5000 }).toEqual([]);
   });
 
-  it('has its files in its brief', async () => {
+  it('has the files of --file in its first message', async () => {
     using place = createPlace(one({ expect: { prompt: 'script.json' }, text: 'seen' }));
     const { out } = await place.run('run', '--detach', '--json', '--file', 'script.json', 'work');
     const { runId } = JSON.parse(out) as View;
@@ -75,7 +75,7 @@ describe('a detached run', () => {
     [['--db', 'script.json'], /script\.json/],
     [['--timeout', '0'], /--timeout/],
   ];
-  it.each(refusals)('%j is refused where it was asked for', async (args, says) => {
+  it.each(refusals)('%j is refused in the terminal that started it', async (args, says) => {
     using place = createPlace(one({ text: 'x' }));
     const { code, out, err } = await place.run('run', '--detach', ...args, 'work');
     expect([code, out]).toEqual([2, '']);

@@ -15,7 +15,7 @@ const dexRuns = {
 };
 
 describe('retinue dialects', () => {
-  it('lists them with their tools', async () => {
+  it('lists the dialects with their tools', async () => {
     using place = createPlace({ runs: [] });
     const { code, out } = await place.run('dialects');
     expect(code).toBe(0);
@@ -27,7 +27,7 @@ describe('retinue dialects', () => {
 });
 
 describe('retinue run --dialect', () => {
-  it('an unknown one is exit code 2, with the names there are', async () => {
+  it('an unknown dialect is exit code 2 and lists the known names', async () => {
     using place = createPlace({ runs: [] });
     for (const more of [[], ['--detach']]) {
       const { code, err } = await place.run('run', '--dialect', 'dx', ...more, 'work');
@@ -70,7 +70,7 @@ describe('retinue run --dialect', () => {
     }
   });
 
-  it('its variables beat the file, and a wrong one is exit code 2 and named', async () => {
+  it('environment variables override the file, and an invalid one is exit code 2 and named', async () => {
     using place = createPlace(dexRuns, { DEX_SUBAGENT_DEFAULT_MAX_TURNS: '4', DEX_SUBAGENT_MAX_CONCURRENT: '2' });
     writeFileSync(join(place.folder, 'own.json'), JSON.stringify({ dialects: { dex: { default_max_turns: 7, default_timeout: '2m' } } }));
     await place.run('run', '--dialect', 'dex', '--config', 'own.json', 'work');
@@ -117,7 +117,7 @@ describe('retinue run --dialect', () => {
     );
   });
 
-  it('a message to a finished run goes on under the dialect of that run', async () => {
+  it('a message to an ended run is answered in the dialect of that run', async () => {
     using place = createPlace({ runs: [{ when: { task: 'work' }, steps: [{ text: 'ok' }] }] });
     await place.run('run', '--dialect', 'openfork', 'work');
     writeFileSync(
@@ -129,7 +129,7 @@ describe('retinue run --dialect', () => {
     expect(out).toBe('more\n');
   });
 
-  it('rx with rules that name tools of other dialects', async () => {
+  it('rx accepts rules that name tools of other dialects', async () => {
     using place = createPlace({
       runs: [{ when: { task: 'work' }, steps: [{ calls: [{ tool: 'subagent', args: { task: 'look' } }] }, { text: 'ok' }] }],
     });

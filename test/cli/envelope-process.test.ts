@@ -42,7 +42,7 @@ function responseIn(out: string): RxResponseEnvelope {
 const runs = (...steps: object[]) => ({ runs: [{ times: 'any', steps }] });
 
 describe('an envelope', () => {
-  it('is answered by one, with its id and the hash of its task, which are in the facts too', async () => {
+  it('gets a response envelope with its id and the hash of its task, which are also in the facts', async () => {
     using place = createPlace(runs({ expect: { prompt: 'look' }, text: 'seen' }));
     const { code, out, err } = await send(place, enveloped({ task: ' look ', context: 'here', files: ['none.txt'] }));
     expect(code, err).toBe(0);
@@ -57,7 +57,7 @@ describe('an envelope', () => {
     expect(shown.grant.limits).toMatchObject({ maxTurns: { value: 8 }, timeoutMs: { value: 120_000 } });
   });
 
-  it('the same response gives the same bytes, but for the times', async () => {
+  it('the same response has the same bytes except for the times', async () => {
     const written: string[] = [];
     for (let n = 0; n < 2; n++) {
       using place = createPlace(runs({ calls: [{ tool: 'write', args: { path: 'a.txt', content: 'a' } }] }, { text: 'made' }));
@@ -79,7 +79,7 @@ describe('an envelope', () => {
     expect([code, responseIn(out).response], err).toEqual([expected, expect.objectContaining(response)]);
   });
 
-  it('Ctrl-C cancels it, and the response says so', async () => {
+  it('Ctrl-C cancels the run, and the response says so', async () => {
     using place = createPlace(runs({ hang: 'start' }));
     const started = place.until(['ps'], (all: { kind: string; status: string }[]) =>
       all.some(({ kind, status }) => kind === 'agent' && status === 'running'),
@@ -88,14 +88,14 @@ describe('an envelope', () => {
     expect([code, responseIn(out).response]).toMatchObject([130, { success: false, error: expect.stringMatching(/^cancelled: /) }]);
   });
 
-  it('flags bound it too', async () => {
+  it('is also limited by flags', async () => {
     using place = createPlace(runs({ hang: 'start' }));
     const { code, out } = await send(place, enveloped(), { args: ['--timeout', '1s'] });
     expect([code, responseIn(out).response.timed_out]).toEqual([4, true]);
   });
 });
 
-describe('what is refused is answered by a response envelope, with exit code 2', () => {
+describe('an invalid request gets a response envelope and exit code 2', () => {
   const cases: [what: string, input: string, error: string | RegExp, id: string][] = [
     ['no JSON', '{', 'validation: envelope (is not JSON)', 'unknown'],
     ['nothing', '', 'validation: envelope (is not JSON)', 'unknown'],
@@ -125,7 +125,7 @@ describe('what is refused is answered by a response envelope, with exit code 2',
     });
   });
 
-  it('what is switched off', async () => {
+  it('rx is disabled in the configuration', async () => {
     using place = createPlace(runs({ text: 'never' }));
     mkdirSync(join(place.folder, '.config', 'retinue'), { recursive: true });
     writeFileSync(join(place.folder, '.config', 'retinue', 'config.json'), JSON.stringify({ dialects: { rx: { enabled: false } } }));
@@ -133,7 +133,7 @@ describe('what is refused is answered by a response envelope, with exit code 2',
     expect([code, responseIn(out)]).toMatchObject([2, { correlation_id: 'call-7', response: { success: false, error: 'not enabled' } }]);
   });
 
-  it('without a model, with the ways there are', async () => {
+  it('no model is configured: the response says how to get one', async () => {
     using place = createPlace(runs({ text: 'never' }));
     const { code, out } = await send(place, enveloped(), { model: '' });
     const { response, correlation_id } = responseIn(out);
@@ -145,12 +145,12 @@ describe('what is refused is answered by a response envelope, with exit code 2',
     ]);
   });
 
-  it('a task besides it is wrong usage', async () => {
+  it('--task besides --envelope is wrong usage', async () => {
     using place = createPlace(runs({ text: 'never' }));
     expect(await send(place, enveloped(), { args: ['--task', 'x'] })).toMatchObject({
       code: 2,
       out: '',
-      err: expect.stringContaining('--envelope and --task exclude each other'),
+      err: expect.stringContaining('--envelope and --task cannot be combined'),
     });
   });
 });

@@ -54,7 +54,7 @@ function age(place: Place, runId: string): void {
 }
 
 describe('rm', () => {
-  it('erases a tree for good; hashes stay and everything says so', { timeout: 30_000 }, async () => {
+  it('erases a tree permanently; hashes stay, and all commands say so', { timeout: 30_000 }, async () => {
     using place = placed();
     const { rootId } = await json<Outcome>(place, 'run', 'go', '--label', `the ${secret}`);
     const kept = await json<Outcome>(place, 'run', 'other');
@@ -84,7 +84,7 @@ describe('rm', () => {
       erasedAt: expect.any(String),
     });
     expect(detail.children).toHaveLength(1);
-    expect((await place.run('show', rootId)).out).toContain('only the hashes are kept');
+    expect((await place.run('show', rootId)).out).toContain('only hashes are left of its content');
     expect((await place.run('ps', '--all')).code).toBe(0);
     for (const command of [
       ['replay', rootId],
@@ -96,12 +96,12 @@ describe('rm', () => {
       expect(await place.run(...command)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`run ${rootId} was erased on`) });
 
     expect(await json<VerifyResult>(place, 'verify')).toMatchObject({ trees: 2, runs: 3, erased: before.length, broken: [] });
-    expect((await place.run('verify')).out).toMatch(/^intact \d+ facts \(\d+ erased\)/);
+    expect((await place.run('verify')).out).toMatch(/^intact \d+ events \(\d+ erased\)/);
     expect(await place.run('replay', kept.runId)).toMatchObject({ code: 0 });
     expect(await place.run('rm', rootId, '--yes')).toMatchObject({ code: 0, out: `${rootId} was erased already\n` });
   });
 
-  it('verify still finds what was taken out of an erased run, or emptied without a word', async () => {
+  it('verify still finds facts that were removed from an erased run, or emptied without `rm`', async () => {
     using place = placed();
     const { rootId } = await json<Outcome>(place, 'run', 'go');
     await place.run('run', 'other');
@@ -116,7 +116,7 @@ describe('rm', () => {
     ]);
   });
 
-  it('takes scratchpad and log along', async () => {
+  it('erases scratchpad and log too', async () => {
     using place = placed();
     writeFileSync(join(place.folder, 'retinue.config.json'), '{}');
     const { runId } = await json<{ runId: string }>(place, 'run', '--detach', 'pad', '--tools', 'scratchpad');
@@ -132,7 +132,7 @@ describe('rm', () => {
     expect(holders(place, secret)).toEqual([]);
   });
 
-  it('refuses a live tree, a part of one and a run that is not there, and erases nothing then', async () => {
+  it('refuses a live tree, a part of a tree and an unknown run, and then erases nothing', async () => {
     using place = placed();
     const { rootId } = await json<Outcome>(place, 'run', 'go');
     const [child] = (await json<RunDetail>(place, 'show', rootId)).children;
@@ -158,7 +158,7 @@ describe('rm', () => {
 });
 
 describe('gc', () => {
-  it('erases what is old, after saying so', { timeout: 30_000 }, async () => {
+  it('erases old trees, and --dry-run only lists them', { timeout: 30_000 }, async () => {
     using place = placed();
     const old = await json<Outcome>(place, 'run', 'go');
     const young = await json<Outcome>(place, 'run', 'go');
@@ -170,7 +170,7 @@ describe('gc', () => {
     expect(would.bytes).toBeGreaterThan(5_000);
     expect((await json<VerifyResult>(place, 'verify')).erased).toBe(0);
     expect(await json<object>(place, 'gc', '--older-than', '30d')).toMatchObject({ ...would, before: expect.any(String), dryRun: false });
-    expect((await place.run('gc', '--older-than', '30d')).out).toBe('erased 0 trees: 0 facts, 0 B\n');
+    expect((await place.run('gc', '--older-than', '30d')).out).toBe('erased 0 trees: 0 events, 0 B\n');
     expect(await json<RunDetail>(place, 'show', old.runId)).toMatchObject({ erasedAt: expect.any(String) });
     expect(await json<RunDetail>(place, 'show', young.runId)).not.toHaveProperty('erasedAt');
     // What both pinned is still there for the one that is left.

@@ -1,25 +1,32 @@
-// What `rm` does with the answer of whoever sits at the terminal.
+// What `rm` does with the answer of the person at the terminal.
 import { expect, it } from 'vitest';
-import { call, rootId, run } from './support.ts';
-
-const api = {
-  weigh: async () => ({ rootIds: [rootId], facts: 3, bytes: 1500 }),
-  erase: async () => [{ rootId, result: 'erased' as const, facts: 3, bytes: 1500 }],
-};
+import { createCli } from './support.ts';
 
 it.each([
-  ['y', 0, `erased ${rootId}: 3 facts, 1.5 kB\n`],
-  ['YES', 0, `erased ${rootId}: 3 facts, 1.5 kB\n`],
-  ['', 1, ''],
-  ['no', 1, ''],
-])('to the answer %j', async (answer, code, stdout) => {
+  ['y', 0],
+  ['YES', 0],
+  ['', 1],
+  ['no', 1],
+])('after the answer %j the exit code is %d', async (answer, code) => {
+  using cli = createCli();
+  await cli.run(['run', 'x']);
+  const [{ runId }] = await cli.json<[{ runId: string }]>('ps', '--all');
   let question = '';
   const ask = async (text: string) => {
     question = text;
     return answer;
   };
-  const result = await run(['rm', 'last'], { api, io: { ask } });
-  expect(question).toContain(`1 tree (3 facts, 1.5 kB): ${rootId}`);
-  expect([result.code, result.stdout]).toEqual([code, stdout]);
-  expect(call(result.io, 'erase') === undefined).toBe(code === 1);
+  const result = await cli.run(['rm', 'last'], { ask });
+  expect(question).toMatch(new RegExp(`1 tree \\(5 events, [\\d.]+ kB\\): ${runId} permanently\\?`));
+  const erased = expect.stringMatching(new RegExp(`^erased ${runId}: 5 events, [\\d.]+ kB\\n$`));
+  expect([result.code, result.stdout]).toEqual([code, code === 0 ? erased : '']);
+  const left = await cli.json<object[]>('logs', runId);
+  expect(left.filter((fact) => 'erased' in fact)).toHaveLength(code === 0 ? 5 : 0);
+});
+
+it('without a terminal nothing is erased unless --yes is given', async () => {
+  using cli = createCli();
+  await cli.run(['run', 'x']);
+  expect(await cli.run(['rm', 'last'])).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') });
+  expect((await cli.run(['rm', 'last', '--yes'])).code).toBe(0);
 });

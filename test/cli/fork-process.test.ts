@@ -52,7 +52,7 @@ function historyOf(place: Place, runId: string): string {
 const json = async <T>(place: Place, ...args: string[]) => JSON.parse((await place.run(...args, '--json')).out) as T;
 
 describe('fork', () => {
-  it('goes on from the turn with what was recorded, another model and other words', async () => {
+  it('continues from the turn with the recorded conversation, another model and a new message', async () => {
     using place = placed();
     const first = await json<Outcome>(place, 'run', 'go', '--deny', 'write');
     // What the files say now plays no part.
@@ -67,11 +67,11 @@ describe('fork', () => {
     expect(detail.brief).toMatchObject({ continues: first.runId, continuesAt: 2, task: 'another way' });
     expect(detail.brief?.rulesets).toMatchObject([{ kind: 'narrowing', rules: [{ action: 'deny', tool: 'write' }] }]);
     expect(detail.grant.tools).not.toContain('write');
-    expect(await place.run('replay', forked.runId)).toMatchObject({ code: 0, out: expect.stringContaining('the same') });
+    expect(await place.run('replay', forked.runId)).toMatchObject({ code: 0, out: expect.stringContaining('identical') });
     expect((await place.run('verify')).code).toBe(0);
   });
 
-  it('without words it is told to go on, within the limits of the run', async () => {
+  it('continues without a message too, within the limits of the original', async () => {
     using place = placed();
     await place.run('run', 'go', '--max-turns', '2');
     const { code, out } = await place.run(
@@ -80,14 +80,14 @@ describe('fork', () => {
       '--at',
       '2',
       '--model',
-      other(place, [{ expect: { prompt: 'Go on with the task from here.' }, text: 'on' }]),
+      other(place, [{ expect: { prompt: 'Continue with the task from here.' }, text: 'on' }]),
     );
     expect([code, out]).toEqual([0, 'on\n']);
     const facts = await json<StoredFact[]>(place, 'logs', 'last');
     expect(facts.find((fact) => fact.type === 'run.created')).toMatchObject({ data: { grant: { limits: { maxTurns: { value: 2 } } } } });
   });
 
-  it('the fork of a child has no more than the child had', async () => {
+  it('has no more permissions than a child that it is forked from', async () => {
     using place = placed();
     const root = await json<Outcome>(place, 'run', 'parent', '--deny', 'grep', '--max-turns', '7');
     const [child] = (await json<RunDetail>(place, 'show', root.runId)).children as [RunDetail];
@@ -104,13 +104,13 @@ describe('fork', () => {
       expect(after.grant.limits[name].value).toBeLessThanOrEqual(before.grant.limits[name].value as number);
   });
 
-  it('a turn that is not there is refused, and nothing is started', async () => {
+  it('refuses a turn that does not exist, and starts nothing', async () => {
     using place = placed();
     const { runId } = await json<Outcome>(place, 'run', 'go');
     expect(await place.run('fork', runId, '--at', '9')).toMatchObject({
       code: 1,
       out: '',
-      err: expect.stringContaining('has no turn 9: its last is turn 4'),
+      err: expect.stringContaining('has no turn 9: its last turn is 4'),
     });
     expect(await place.run('fork', runId)).toMatchObject({ code: 2, err: expect.stringContaining('--at TURN') });
     expect(await place.run('fork', runId, '--at', '0')).toMatchObject({ code: 2 });
@@ -121,7 +121,7 @@ describe('fork', () => {
     expect(await json<unknown[]>(place, 'ps', '--all')).toHaveLength(1);
   });
 
-  it('of a run that has not ended only turns that are over can be taken', async () => {
+  it('accepts only finished turns of a live run', async () => {
     using place = createPlace({
       runs: [
         {

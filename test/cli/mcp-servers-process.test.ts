@@ -22,8 +22,8 @@ async function results(place: Place): Promise<{ output: string; status: string }
   return facts.filter(({ type }) => type === 'tool.finished').map(({ data }) => data);
 }
 
-describe('a server of the user', () => {
-  it('serves a run and is gone after it; it sees no key, and neither does anything else', async () => {
+describe('an MCP server of the user', () => {
+  it('serves a run and ends with it, and its key appears nowhere', async () => {
     using place = createPlace(calls({ tool: 'mcp__demo__where', args: {} }, { tool: 'mcp__demo__env', args: {} }), canary);
     write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn() } });
     const { code, err } = await place.run('run', 'go');
@@ -37,7 +37,7 @@ describe('a server of the user', () => {
     expect(env?.output).not.toMatch(/ANTHROPIC|canary/);
   });
 
-  it('that gives back a variable which it was given does not get it into a fact', async () => {
+  it('cannot put the value of its variables into a fact', async () => {
     const route = { ROUTE: 'canary-in-env-from' };
     using place = createPlace(calls({ tool: 'mcp__demo__env', args: {} }), route);
     write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn('plain', { envFrom: ['ROUTE'] }) } });
@@ -45,7 +45,7 @@ describe('a server of the user', () => {
     expect(await results(place)).toMatchObject([{ status: 'ok', output: expect.stringContaining('"ROUTE":"[secret ROUTE]"') }]);
   });
 
-  it('that fails is a notice, and the run goes on', async () => {
+  it('that fails causes a notice, and the run continues', async () => {
     using place = createPlace(calls());
     write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn('exit') } });
     const { code, err } = await place.run('run', 'go');
@@ -55,7 +55,7 @@ describe('a server of the user', () => {
     ]);
   });
 
-  it('obeys rules and --tools', async () => {
+  it('is subject to rules and --tools', async () => {
     using place = createPlace(calls({ tool: 'mcp__demo__echo', args: { text: 'a' } }, { tool: 'mcp__demo__fail', args: {} }));
     write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn() } });
     expect((await place.run('run', '--deny', 'mcp__demo__echo', '--tools', 'mcp__demo__*', 'go')).code).toBe(0);
@@ -80,12 +80,12 @@ describe('a server of the user', () => {
   );
 });
 
-describe('a server of a workspace', () => {
+describe('an MCP server of a workspace', () => {
   it('is started only after trust', async () => {
     using place = createPlace(calls({ tool: 'mcp__demo__where', args: {} }));
     write(place, 'retinue.config.json', { mcpServers: { demo: serverIn() } });
     const before = await place.run('run', 'go');
-    expect(before.err).toContain('not trusted: `mcpServers` of');
+    expect(before.err).toContain('not trusted: `mcpServers` in');
     expect(await results(place)).toMatchObject([{ status: 'error', output: expect.stringContaining('mcp__demo__where') }]);
     expect((await place.run('trust', '--yes')).code).toBe(0);
     expect((await place.run('run', 'go')).code).toBe(0);

@@ -1,19 +1,18 @@
 // `retinue mcp` as a command: what it hands to the server, how it ends, and what `install` asks before it writes.
 import { describe, expect, it } from 'vitest';
-import type { McpInstallation, McpService } from '../../src/cli/io.ts';
-import { program } from '../../src/cli/program.ts';
-import { call, Left, run, world } from './support.ts';
+import type { Io, McpInstallation, McpService } from '../../src/cli/io.ts';
+import { createCli, ExitNow } from './support.ts';
 
 const plan: McpInstallation = {
   ...{ client: 'cursor', file: '/home/u/.cursor/mcp.json', exists: true, removed: [], same: false },
   ...{ snippet: '{ "entry": 1 }\n', before: '{}', after: '{ "entry": 1 }' },
 };
 
-function installing(answer: string | null, more: Partial<McpInstallation> = {}) {
+function createInstaller(answer: string | null, more: Partial<McpInstallation> = {}) {
   const applied: McpInstallation[] = [];
-  const mcpInstall = {
+  const mcpInstall: Io['mcpInstall'] = {
     plan: async () => ({ ...plan, ...more }),
-    apply: async (installation: McpInstallation) => {
+    apply: async (installation) => {
       applied.push(installation);
       return '/home/u/.cursor/mcp.json.before-retinue';
     },
@@ -22,32 +21,41 @@ function installing(answer: string | null, more: Partial<McpInstallation> = {}) 
 }
 
 describe('mcp', () => {
-  it('hands workspace, dialect and limits to the server, and opens where the client is', async () => {
-    const { code, io, stdout } = await run(['mcp', '--timeout', '90s', '--max-depth', '2', '--max-concurrent', '3', '--deny', 'bash']);
-    const [service] = call(io, 'serveMcp') as [McpService];
-    expect([code, stdout]).toEqual([0, '']);
-    expect(service).toMatchObject({ fixed: false, limits: { timeoutMs: 90_000, maxDepth: 2, maxConcurrent: 3 } });
-    await service.open('/roots/first', { drive: true, asks: false });
-    expect(io.calls.filter(([name]) => name === 'settings').at(-1)?.[1]).toMatchObject({ workspace: '/roots/first', rules: ['deny bash'] });
-    expect(call(io, 'open')).toEqual([{ drive: true, startsRuns: true, dialect: undefined }]);
+  it('a client opens its own workspace with the rules and limits of the flags', async () => {
+    using cli = createCli({ files: { 'first/script.json': { runs: [{ steps: [{ text: 'done' }] }] } } });
+    const serveMcp = async (service: McpService) => {
+      expect(service).toMatchObject({
+        fixed: false,
+        limits: { timeoutMs: 90_000, maxDepth: 2, maxConcurrent: 3 },
+        dialect: { name: 'native' },
+      });
+      const api = await service.open(`${cli.folder}/first`, { drive: true, asks: false });
+      const { id, outcome } = await api.start({ task: 'x' });
+      await outcome;
+      const { grant } = await api.show(id);
+      expect(grant?.workspace).toBe(`${cli.folder}/first`);
+      expect(grant?.rulesets[0]?.rules.at(-1)).toMatchObject({ action: 'deny', tool: 'bash' });
+      await api.close();
+    };
+    const flags = ['--timeout', '90s', '--max-depth', '2', '--max-concurrent', '3', '--deny', 'bash'];
+    expect(await cli.run(['mcp', ...flags], { serveMcp })).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('is asked to stop by a signal, leaves at a second one, and by itself after a while', async () => {
-    const io = world({
-      io: {
-        async serveMcp({ stop, leaving }: McpService) {
-          expect(stop.aborted).toBe(false);
-          io.interrupt();
-          expect(stop.aborted).toBe(true);
-          leaving();
-          expect(() => io.tick()).toThrow(new Left(1));
-          expect(() => io.interrupt()).toThrow(new Left(130));
-        },
+  it('stops at a signal, exits at a second one, and exits without one if stopping takes too long', async () => {
+    using cli = createCli();
+    const { io, code } = cli.start(['mcp'], {
+      async serveMcp({ stop, leaving }) {
+        expect(stop.aborted).toBe(false);
+        io.stop();
+        expect(stop.aborted).toBe(true);
+        leaving();
+        expect(() => io.tick()).toThrow(new ExitNow(1));
+        expect(() => io.stop()).toThrow(new ExitNow(130));
       },
     });
-    expect(await program(['mcp'], io)).toBe(0);
+    expect(await code).toBe(0);
     io.tick();
-    io.interrupt();
+    io.stop();
   });
 });
 
@@ -58,21 +66,34 @@ describe('mcp install', () => {
     ['n', 1, 0],
     ['', 1, 0],
     [null, 2, 0],
-  ])('shows what it would write and asks: %j', async (answer, expected, times) => {
-    const { applied, io } = installing(answer);
-    const { code, stdout } = await run(['mcp', 'install', 'cursor'], { io });
+  ])('shows the change and asks before writing: %j', async (answer, expected, times) => {
+    using cli = createCli();
+    const { applied, io } = createInstaller(answer);
+    const { code, stdout } = await cli.run(['mcp', 'install', 'cursor'], io);
     expect([code, applied]).toEqual([expected, Array(times).fill(plan)]);
-    expect(stdout).toBe('This goes into /home/u/.cursor/mcp.json:\n\n{ "entry": 1 }\n\n');
+    expect(stdout).toBe('Entry to add to /home/u/.cursor/mcp.json:\n\n{ "entry": 1 }\n\n');
   });
 
-  it('asks nothing where there is nothing to do, or --yes or --print was given', async () => {
-    const same = installing('n', { same: true });
-    expect([(await run(['mcp', 'install', 'cursor'], { io: same.io })).code, same.applied]).toEqual([0, []]);
-    const yes = installing(null);
-    const done = await run(['mcp', 'install', 'cursor', '--yes'], { io: yes.io });
+  it('asks nothing if there is nothing to do, or with --yes or --print', async () => {
+    using cli = createCli();
+    const same = createInstaller('n', { same: true });
+    expect([(await cli.run(['mcp', 'install', 'cursor'], same.io)).code, same.applied]).toEqual([0, []]);
+    const yes = createInstaller(null);
+    const done = await cli.run(['mcp', 'install', 'cursor', '--yes'], yes.io);
     expect([done.code, yes.applied, done.stderr]).toEqual([0, [plan], expect.stringContaining('mcp.json.before-retinue')]);
-    const print = installing('y');
-    const printed = await run(['mcp', 'install', 'cursor', '--print'], { io: print.io });
+    const print = createInstaller('y');
+    const printed = await cli.run(['mcp', 'install', 'cursor', '--print'], print.io);
     expect([printed.code, printed.stdout, print.applied]).toEqual([0, plan.snippet, []]);
+  });
+
+  it('rejects an unknown dialect and an unknown client before it writes', async () => {
+    using cli = createCli();
+    const { applied, io } = createInstaller('y');
+    expect((await cli.run(['mcp', 'install', 'cursor', '--dialect', 'natve'], io)).code).toBe(2);
+    expect(await cli.run(['mcp', 'install', 'cursr'], io)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('did you mean `cursor`'),
+    });
+    expect(applied).toEqual([]);
   });
 });

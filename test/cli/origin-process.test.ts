@@ -36,8 +36,8 @@ async function database(place: Place): Promise<{ state: string; found: string }>
   return checks.find(({ name }) => name === 'database') as { state: string; found: string };
 }
 
-describe('a database that was not made here', () => {
-  it('is looked at and not gone on with, until it is adopted', async () => {
+describe('a database from another machine', () => {
+  it('can be read, and its runs are resumed only after --adopt', async () => {
     using place = createPlace(script);
     await killed(place, '--allow', 'bash:touch made', '--allow', 'network');
     expect(await database(place)).toMatchObject({ state: 'ok' });
@@ -59,25 +59,28 @@ describe('a database that was not made here', () => {
     expect(await database(place)).toMatchObject({ state: 'ok' });
   });
 
-  it('that has nothing unfinished stops nobody', async () => {
+  it('needs no --adopt if nothing is unfinished', async () => {
     using place = createPlace({ runs: [{ times: 'any', steps: [{ text: 'done' }] }] });
     await place.run('run', 'go');
     copyFileSync(join(place.folder, '.retinue/retinue.db'), join(place.folder, 'other.db'));
     renameSync(join(place.folder, 'other.db'), join(place.folder, '.retinue/retinue.db'));
-    expect(await place.run('resume')).toMatchObject({ code: 0, err: 'retinue: nothing was interrupted\n' });
+    expect(await place.run('resume')).toMatchObject({ code: 0, err: 'retinue: there is nothing to resume\n' });
     expect((await place.run('run', 'again')).code).toBe(0);
   });
 
-  it('is adopted for once where that cannot be kept', async () => {
+  it('is adopted once if the decision cannot be saved', async () => {
     using place = createPlace({ runs: [{ steps: [{ delayMs: 3000, text: 'done' }] }] });
     put(place, '.config/retinue/databases', 'a file');
     await killed(place);
     expect((await place.run('resume')).code).toBe(2);
-    expect(await place.run('resume', '--adopt')).toMatchObject({ code: 0, err: expect.stringContaining('will not be known next time') });
+    expect(await place.run('resume', '--adopt')).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('--adopt will be needed again next time'),
+    });
   });
 });
 
-describe('servers in the pinned definition of an agent', () => {
+describe('servers in the recorded definition of an agent', () => {
   const agentIn = (place: Place) => {
     const log = join(place.folder, 'started');
     const servers = `[{ own: { command: sh, args: ["-c", "echo x >> ${log}; exit 1"], env: { MY_TOKEN: canary-value } } }]`;
@@ -86,7 +89,7 @@ describe('servers in the pinned definition of an agent', () => {
   };
   const slow = { runs: [{ steps: [{ delayMs: 3000, text: 'done' }] }] };
 
-  it('are started again where the agent is still defined so, and are shown before', async () => {
+  it('are started again if the agent is unchanged, and are shown before', async () => {
     using place = createPlace(slow);
     const { starts } = agentIn(place);
     await killed(place, '--agent', 'mine');
@@ -100,7 +103,7 @@ describe('servers in the pinned definition of an agent', () => {
     expect(starts()).toBeGreaterThan(before);
   });
 
-  it.each(['gone', 'changed'])('are not where its file is %s', async (what) => {
+  it.each(['gone', 'changed'])('are not started if its file is %s', async (what) => {
     using place = createPlace(slow);
     const { file, starts } = agentIn(place);
     await killed(place, '--agent', 'mine');

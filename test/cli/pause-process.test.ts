@@ -14,7 +14,7 @@ async function facts(place: Place, holds: (found: StoredFact[]) => boolean): Pro
 const count = (found: StoredFact[], type: string) => found.filter((fact) => fact.type === type).length;
 
 describe('pause', () => {
-  it('holds a run of another process back; resume lets it go on', async () => {
+  it('pauses a run of another process until `resume`', async () => {
     using place = createPlace({ runs: [{ steps: [look, { ...look, delayMs: 4000 }, { text: 'done' }] }] });
     const running = place.start('run', 'go');
     await facts(place, (found) => count(found, 'model.asked') === 2);
@@ -24,15 +24,15 @@ describe('pause', () => {
     });
     const [row] = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
     expect(row?.status).toBe('paused');
-    expect((await place.run('pause', 'last')).out).toMatch(/was paused already/);
-    expect(await place.run('resume', 'last')).toMatchObject({ code: 0, err: expect.stringContaining('goes on where it is') });
+    expect((await place.run('pause', 'last')).out).toMatch(/is already paused/);
+    expect(await place.run('resume', 'last')).toMatchObject({ code: 0, err: expect.stringContaining('continues in its own process') });
     expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
     const types = (await facts(place, () => true)).map(({ type }) => type);
     expect(types.filter((type) => type === 'run.paused' || type === 'run.resumed')).toEqual(['run.paused', 'run.resumed']);
     expect((await place.run('replay', 'last')).code).toBe(0);
   });
 
-  it('ends with a message to the run', async () => {
+  it('ends when the run gets a message', async () => {
     using place = createPlace({
       runs: [
         {
@@ -50,7 +50,7 @@ describe('pause', () => {
     expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
   });
 
-  it('of a run that is cancelled ends it', async () => {
+  it('a paused run can be cancelled', async () => {
     using place = createPlace({ runs: [{ steps: [{ ...look, delayMs: 4000 }, { text: 'done' }] }] });
     const running = place.start('run', 'go');
     await facts(place, (found) => count(found, 'model.asked') === 1);
@@ -60,7 +60,7 @@ describe('pause', () => {
   });
 });
 
-describe('a process that is told to leave', () => {
+describe('a process that is asked to stop', () => {
   const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
   const script = {
     runs: [
@@ -73,12 +73,12 @@ describe('a process that is told to leave', () => {
     ],
   };
 
-  it.each(['SIGTERM', 'SIGHUP'] as const)('by %s pauses its tree, and another one goes on with it', async (signal) => {
+  it.each(['SIGTERM', 'SIGHUP'] as const)('by %s pauses its tree, and another process continues it', async (signal) => {
     using place = createPlace(script);
     const running = place.start('run', 'go');
     await facts(place, (found) => count(found, 'model.asked') === 5);
     running.process.kill(signal);
-    expect(await running.finished).toMatchObject({ code: 143, err: expect.stringContaining('`retinue resume` goes on with it') });
+    expect(await running.finished).toMatchObject({ code: 143, err: expect.stringContaining('continue it with `retinue resume`') });
     const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
     expect(rows.map(({ status }) => status)).toEqual(['paused', 'paused', 'paused']);
     expect((await place.run('resume')).code).toBe(0);
@@ -88,7 +88,7 @@ describe('a process that is told to leave', () => {
     expect((await place.run('verify')).code).toBe(0);
   });
 
-  it('leaves at once at a second signal, and nothing is lost', async () => {
+  it('exits at once at a second signal, and nothing is lost', async () => {
     using place = createPlace({
       runs: [{ steps: [{ calls: [{ tool: 'bash', args: { command: 'trap "" TERM; sleep 30; sleep 30' } }] }, { text: 'done' }] }],
     });

@@ -22,7 +22,7 @@ const hanging = {
 };
 
 describe('one process', () => {
-  it('prints one outcome as JSON and leaves every step in the database', async () => {
+  it('prints one outcome as JSON and records every step in the database', async () => {
     using place = createPlace(one({ text: 'looking', calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'seen' }));
     const run = await place.run('run', '--json', 'look around');
     expect(run.code).toBe(0);
@@ -89,7 +89,7 @@ describe('one process', () => {
     expect((await place.run('wait', 'last')).code).toBe(code);
   });
 
-  it('is cancelled by Ctrl-C and prints what there is', async () => {
+  it('is cancelled by Ctrl-C and prints the partial result', async () => {
     using place = createPlace(one({ text: 'part', calls: [{ tool: 'list', args: { path: '.' } }] }, { hang: 'start' }));
     const run = place.start('run', '--json', 'work');
     await place.until<View[]>(['ps'], (rows) => rows[0]?.status === 'running' && (rows[0] as unknown as { turns: number }).turns === 1);
@@ -99,7 +99,7 @@ describe('one process', () => {
     expect(JSON.parse(out)).toMatchObject({ status: 'cancelled', summary: 'part' });
   });
 
-  it('names what is wrong and the nearest right thing', async () => {
+  it('names the mistake and the nearest correct name', async () => {
     using place = createPlace(one({ text: 'x' }));
     const cases: [string[], RegExp][] = [
       [['run', '--agnet', 'x', 'work'], /--agnet.*--agent/s],
@@ -150,7 +150,7 @@ describe('one process', () => {
     expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(before);
   });
 
-  it('does not follow a linked .retinue, nor break without a directory', async () => {
+  it('does not follow a symbolic link .retinue, and reports a missing directory', async () => {
     using place = createPlace(one({ text: 'x' }));
     mkdirSync(join(place.folder, 'elsewhere'));
     symlinkSync('elsewhere', join(place.folder, '.retinue'));
@@ -158,14 +158,12 @@ describe('one process', () => {
     expect([linked.code, existsSync(join(place.folder, 'elsewhere', 'retinue.db'))]).toEqual([2, false]);
     expect(linked.err).toContain('is a link');
     const program = resolve(import.meta.dirname, '../../bin/retinue.js');
-    const gone = spawnSync('sh', ['-c', `mkdir gone && cd gone && rmdir ../gone && '${process.execPath}' '${program}' ps`], {
-      cwd: place.folder,
-      encoding: 'utf8',
-    });
+    const command = 'mkdir gone && cd gone && rmdir ../gone && "$0" "$@"';
+    const gone = spawnSync('sh', ['-c', command, process.execPath, program, 'ps'], { cwd: place.folder, encoding: 'utf8' });
     expect([gone.status, gone.stderr]).toEqual([2, 'retinue: the current directory no longer exists; change to another one\n']);
   });
 
-  it('gives no shell where a sandbox is required and not there', async () => {
+  it('gives no shell if a sandbox is required and missing', async () => {
     using place = createPlace(
       one({ calls: [{ tool: 'bash', args: { command: 'touch made' } }] }, { expect: { prompt: 'sandbox: required' }, text: 'ok' }),
       { PATH: '/nowhere' },
@@ -175,7 +173,7 @@ describe('one process', () => {
     expect([run.code, existsSync(join(place.folder, 'made'))]).toEqual([0, false]);
   });
 
-  it('says which directory it cannot write to', async () => {
+  it('names the directory that it cannot write to', async () => {
     using place = createPlace(one({ text: 'x' }));
     writeFileSync(join(place.folder, 'file'), '');
     const { code, err } = await place.run('run', '--db', join(place.folder, 'file', 'sub', 'x.db'), 'work');
@@ -187,7 +185,7 @@ describe('one process', () => {
 });
 
 describe('a second process', () => {
-  it('sees, follows and cancels what the first one runs', async () => {
+  it('sees, follows and cancels the runs of the first one', async () => {
     using place = createPlace(hanging);
     const run = place.start('run', '--json', 'work');
     const rows = await place.until<View[]>(['ps'], (found) => found.length === 3 && found.every((row) => row.status !== 'queued'));
@@ -209,7 +207,7 @@ describe('a second process', () => {
     expect((await place.run('cancel', root.runId)).code).toBe(0);
   });
 
-  it('steers a live run, and asks a finished one a follow-up', async () => {
+  it('sends messages to a live run and follow-up questions to an ended one', async () => {
     using place = createPlace({
       runs: [
         {
@@ -234,7 +232,7 @@ describe('a second process', () => {
     expect(follow.out).toContain('non');
   });
 
-  it('ends a run whose process is stopped, once that has been silent for long enough', async () => {
+  it('ends a run whose process is stopped after its heartbeat is old enough', async () => {
     using place = createPlace(hanging);
     const run = place.start('run', '--json', 'work');
     const rows = await place.until<View[]>(['ps'], (found) => found.length === 3 && found.every((row) => row.status !== 'queued'));
@@ -248,7 +246,7 @@ describe('a second process', () => {
     expect((await run.finished).code).not.toBe(0);
   }, 60_000);
 
-  it('gives a child that is asked a follow-up no more rights than it had under its parent', async () => {
+  it('gives a child that gets a follow-up question no more permissions than it had under its parent', async () => {
     const write = { calls: [{ tool: 'write', args: { path: 'w.txt', content: 'x' } }] };
     using place = createPlace({
       runs: [
@@ -266,7 +264,7 @@ describe('a second process', () => {
     expect(await place.run('message', child?.runId ?? '', 'and now?')).toMatchObject({ code: 0, out: 'not allowed\n' });
   });
 
-  it('keeps limits and denies when it asks a follow-up', async () => {
+  it('keeps limits and deny rules in a follow-up', async () => {
     using place = createPlace({ runs: [{ times: 'any', steps: [{ text: 'ok' }] }] });
     await place.run('run', '--json', '--max-turns', '3', '--deny', 'write', 'work');
     await place.run('message', 'last', 'more');
@@ -276,7 +274,7 @@ describe('a second process', () => {
     expect(grant.tools).not.toContain('write');
   });
 
-  it('leaves no command of a run behind when it leaves at once', async () => {
+  it('leaves no command of a run behind when it exits at once', async () => {
     using place = createPlace(
       one({ calls: [{ tool: 'bash', args: { command: "trap '' TERM INT; touch begun; while true; do sleep 0.1; touch alive; done" } }] }),
     );

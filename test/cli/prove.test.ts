@@ -30,13 +30,13 @@ describe('proofs', () => {
       [2, null],
       [2, null],
     ]);
-    expect((await place.run('replay', 'last')).out).toMatch(/0 outside calls · the same/);
+    expect((await place.run('replay', 'last')).out).toMatch(/0 outside calls · identical/);
   });
 
-  it('a changed answer is found by both: verify names the fact, replay shows both sides', async () => {
+  it('a changed answer is found by verify, which names the fact, and by replay, which shows both sides', async () => {
     using place = createPlace(script);
     await place.run('run', 'go');
-    expect(await place.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ facts of 2 runs in 1 trees/) });
+    expect(await place.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ events of 2 runs in 1 tree$/m) });
     change(place, `UPDATE facts SET data = replace(data, 'seen', 'sewn') WHERE type = 'model.answered' AND data LIKE '%seen%'`);
     const { code, out } = await place.run('verify', '--json');
     const { broken } = JSON.parse(out) as VerifyResult;
@@ -44,15 +44,15 @@ describe('proofs', () => {
     expect(broken).toMatchObject([{ what: expect.stringContaining('was changed (model.answered)') }]);
     const replayed = await place.run('replay', 'last');
     expect(replayed.code).toBe(1);
-    expect(replayed.out).toMatch(/differs at fact \d+ \(run\.ended\): the outcome\n {2}recorded: .*seen.*\n {2}rebuilt: .*sewn/);
+    expect(replayed.out).toMatch(/differs at event \d+ \(run\.ended\): the outcome\n {2}recorded: .*seen.*\n {2}replayed: .*sewn/);
   });
 
-  it('a fact that is gone is found', async () => {
+  it('a missing fact is found', async () => {
     using place = createPlace(script);
     await place.run('run', 'go');
     change(place, `DELETE FROM facts WHERE type = 'child.created'`);
     const { code, out } = await place.run('verify');
-    expect([code, out]).toEqual([1, expect.stringMatching(/broken [0-9a-f]{16} fact \d+: fact \d+ is missing/)]);
+    expect([code, out]).toEqual([1, expect.stringMatching(/broken [0-9a-f]{16} event \d+: fact \d+ is missing/)]);
   });
 
   it('a changed prompt and a changed row are found', async () => {

@@ -33,7 +33,7 @@ async function killed(place: Place): Promise<StoredFact[]> {
 const answers = (facts: StoredFact[]) => facts.filter((fact) => fact.type === 'model.answered').length;
 
 describe('after kill -9', () => {
-  it('resume goes on with the tree, repeats nothing, and every outcome is there once', async () => {
+  it('resume continues the tree, repeats nothing, and records every outcome once', async () => {
     using place = createPlace(script);
     const before = await killed(place);
     const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
@@ -49,10 +49,10 @@ describe('after kill -9', () => {
     expect(tree.filter((fact) => fact.type === 'run.ended')).toHaveLength(3);
     expect(tree.filter((fact) => fact.type === 'child.ended')).toHaveLength(2);
     expect(answers(tree)).toBe(6);
-    expect(await place.run('resume')).toMatchObject({ code: 0, err: 'retinue: nothing was interrupted\n' });
+    expect(await place.run('resume')).toMatchObject({ code: 0, err: 'retinue: there is nothing to resume\n' });
   });
 
-  it('two commands that resume at once drive it once', async () => {
+  it('two resume commands at the same time run it once', async () => {
     using place = createPlace(script);
     await killed(place);
     const both = await Promise.all([place.run('resume', '--json'), place.run('resume', '--json')]);
@@ -62,14 +62,14 @@ describe('after kill -9', () => {
     expect(answers(after)).toBe(6);
   });
 
-  it('another command only hints at it', async () => {
+  it('other commands only mention it', async () => {
     using place = createPlace(script);
     await killed(place);
     const { err } = await place.run('run', '--agent', 'explore', '--label', 'a', 'again');
-    expect(err).toContain('1 interrupted run of an earlier process: `retinue resume` goes on with it');
+    expect(err).toContain('1 earlier run was interrupted; continue it with `retinue resume`');
   });
 
-  it('a tree that cannot be gone on with is told, and leaves the others alone', async () => {
+  it('a tree that cannot be resumed is reported, and the others are resumed', async () => {
     using place = createPlace(script, { RETINUE_MODEL: '' });
     for (const name of ['good', 'bad'])
       writeFileSync(join(place.folder, `${name}.json`), JSON.stringify({ runs: [{ steps: [{ delayMs: 5000, text: name }] }] }));

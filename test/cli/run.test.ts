@@ -1,43 +1,31 @@
+// `retinue run`: from arguments to the recorded brief, and from events to what is printed.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Api, LiveEvent, RunHandle } from '../../src/api/api.ts';
-import { program } from '../../src/cli/program.ts';
-import type { Outcome, OutcomeStatus } from '../../src/contract/outcome.ts';
-import { call, childId, created, fact, Left, outcome, playing, rootId, run, world } from './support.ts';
+import type { Fact, FactOf } from '../../src/contract/fact.ts';
+import type { Outcome } from '../../src/contract/outcome.ts';
+import { type Cli, createCli, ExitNow } from './support.ts';
 
-const hash = 'a'.repeat(64);
-const allow = { action: 'allow' as const, rule: null, owner: 'built-in' };
-const events: LiveEvent[] = [
-  created({ notices: ['the price of m/x is not known'] }),
-  fact('run.started', { loop: 1, model: 'm/x', system: hash, tools: hash, first: 'x', history: null, deadline: null }),
-  { type: 'delta', runId: rootId, turn: 1, kind: 'text', text: 'hm' },
-  fact('tool.asked', {
-    turn: 1,
-    index: 0,
-    tool: 'read',
-    arguments: { path: 'a\x1b[2J.ts' },
-    decision: allow,
-    rejected: null,
-    idempotent: true,
-    waits: false,
-  }),
-  fact('tool.finished', { turn: 1, index: 0, status: 'error', output: 'no such file', truncated: null, taint: [], told: [] }),
-  fact('child.created', { call: null, childId, hash, label: 'part', agent: 'explore', background: false }),
-];
+const price = { input: 1000, output: 1000 };
+const hanging = [{ steps: [{ hang: 'start' }] }];
+
+async function createdFact(cli: Cli): Promise<FactOf<'run.created'>['data']> {
+  return ((await cli.facts()).find(({ type }) => type === 'run.created') as FactOf<'run.created'>).data;
+}
 
 describe('the brief', () => {
   const table: [argv: string[], brief: object][] = [
     [['task'], { task: 'task' }],
     [
-      ['task', '--agent', 'explore', '--model', 'a/b', '--label', 'l', '--context', 'c'],
-      { task: 'task', agent: 'explore', model: 'a/b', label: 'l', context: 'c' },
+      ['task', '--agent', 'explore', '--model', 'script/script.json', '--label', 'l', '--context', 'c'],
+      { task: 'task', agent: 'explore', model: 'script/script.json', label: 'l', context: 'c' },
     ],
     [['task', '--file', 'a', '--file', 'b'], { task: 'task', files: ['a', 'b'] }],
     [['task', '--tools', 'read, grep'], { task: 'task', tools: { allow: ['read', 'grep'] } }],
     [['task', '--tools', ''], { task: 'task', tools: { allow: [] } }],
-    [['task', '--output-schema', 's.json'], { task: 'task', result: { schema: { type: 'object' } } }],
     [
-      ['task', '--max-turns', '7', '--timeout', '90', '--budget-usd', '0.5', '--budget-tokens', '1000'],
-      { task: 'task', limits: { maxTurns: 7, timeoutMs: 90_000, maxCostUsd: 0.5, maxTokens: 1000 } },
+      ['task', '--max-turns', '7', '--timeout', '90', '--budget-usd', '0.5', '--budget-tokens', '100000'],
+      { task: 'task', limits: { maxTurns: 7, timeoutMs: 90_000, maxCostUsd: 0.5, maxTokens: 100_000 } },
     ],
     [['task', '--timeout', '500ms'], { task: 'task', limits: { timeoutMs: 500 } }],
     [['task', '--timeout', '1.5h'], { task: 'task', limits: { timeoutMs: 5_400_000 } }],
@@ -45,212 +33,212 @@ describe('the brief', () => {
     [['-'], { task: 'the diff' }],
   ];
   it.each(table)('%j', async (argv, brief) => {
-    const io = { readStdin: async () => 'the diff\n', readFile: async () => '\ufeff{"type":"object"}' };
-    const { code, io: after } = await run(['run', ...argv], { api: playing([]), io });
-    expect(call(after, 'start')).toEqual([brief]);
-    expect(call(after, 'open')).toEqual([{ drive: true, startsRuns: true }]);
-    expect([code, after.closed]).toEqual([0, 1]);
+    using cli = createCli({ model: { price: { input: 0.001, output: 0.001 } }, files: { a: 'A', b: 'B' } });
+    const started = cli.start(['run', ...argv], { readStdin: async () => 'the diff\n' });
+    expect((await started.result).code).toBe(0);
+    expect((await createdFact(cli)).brief).toEqual(brief);
+    expect(started.io.openApis).toBe(0);
   });
 
-  it('keeps rules in the order in which they were written', async () => {
-    const { io } = await run(['run', 't', '--deny', 'bash', '--allow', 'bash:git *', '--deny', 'write'], { api: playing([]) });
-    expect(call(io, 'settings')).toEqual([expect.objectContaining({ rules: ['deny bash', 'allow bash:git *', 'deny write'] })]);
-  });
-
-  it('takes more from standard input than a task holds as context', async () => {
-    const { io } = await run(['run', 'review', '-'], { api: playing([]), io: { readStdin: async () => 'x'.repeat(70_000) } });
-    expect(call(io, 'start')).toEqual([{ task: 'review', context: 'x'.repeat(70_000) }]);
+  it('has the schema of --output-schema, and the data is printed', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+    using cli = createCli({
+      runs: [{ steps: [{ calls: [{ tool: 'submit_result', args: { n: 1 } }] }] }],
+      files: { 's.json': `\ufeff${JSON.stringify(schema)}` },
+    });
+    const { code, stdout } = await cli.run(['run', 'task', '--output-schema', 's.json']);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { n: 1 }]);
+    expect((await createdFact(cli)).brief.result).toEqual({ schema });
   });
 
   it.each([
-    ['[1]', /holds no JSON Schema/],
+    ['[1]', /is not a JSON Schema/],
     ['{', /s\.json is not JSON/],
-  ])('refuses the schema %s', async (text, said) => {
-    const { code, stderr } = await run(['run', 't', '--output-schema', 's.json'], { io: { readFile: async () => text } });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
+  ])('refuses the schema %s before anything is created', async (text, message) => {
+    using cli = createCli({ files: { 's.json': text } });
+    const { code, stderr } = await cli.run(['run', 't', '--output-schema', 's.json']);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect(existsSync(join(cli.folder, '.retinue'))).toBe(false);
+  });
+
+  it('keeps rules in the order in which they were written', async () => {
+    using cli = createCli();
+    await cli.run(['run', 't', '--deny', 'bash', '--allow', 'bash:git *', '--deny', 'write']);
+    const { rules = [] } = (await createdFact(cli)).grant.rulesets[0] ?? {};
+    expect(rules.slice(-3)).toMatchObject([
+      { action: 'deny', tool: 'bash', pattern: null },
+      { action: 'allow', tool: 'bash', pattern: 'git *' },
+      { action: 'deny', tool: 'write', pattern: null },
+    ]);
+  });
+
+  it('takes standard input that is longer than a task as context', async () => {
+    using cli = createCli();
+    await cli.run(['run', 'review', '-'], { readStdin: async () => 'x'.repeat(70_000) });
+    expect((await createdFact(cli)).brief).toEqual({ task: 'review', context: 'x'.repeat(70_000) });
   });
 });
 
 describe('what is printed', () => {
-  it('without a terminal: a line per important fact, then the summary', async () => {
-    const { code, stdout, stderr } = await run(['task'], { api: playing(events) });
-    expect(stdout).toBe('It is small.\n');
-    expect(stderr.split('\n')).toEqual([
-      'retinue: the price of m/x is not known',
-      'retinue: limits of this tree: 40 turns · 30m00s · 2,000,000 tokens · $5',
-      '00000000 started · m/x',
-      '00000000 tool read a.ts',
-      '00000000 tool read a.ts · error · no such file',
-      '00000000 child 00000000 · explore · part',
-      '00000000 ended · completed · 2 turns · 1.2k tokens · $0.02 · 3s',
-      'completed · 2 turns · 1.2k tokens · $0.02 · 3s · run 00000000 · retinue show 00000000',
-      '',
-    ]);
-    expect(code).toBe(0);
+  const steps = [
+    { calls: [{ tool: 'read', args: { path: 'a\x1b[2J.ts' } }] },
+    { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look', agent: 'explore', label: 'part' }] } }] },
+    { text: 'It is small.' },
+  ];
+  const runs = [
+    { when: { agent: 'explore' }, steps: [{ text: 'seen' }] },
+    { when: { agent: 'general' }, steps },
+  ];
+
+  it('without a terminal: a line per important event, then the summary', async () => {
+    using cli = createCli({ runs, config: { prices: { 'x/y': price } } });
+    const { code, stdout, stderr } = await cli.run(['task']);
+    const expected = [
+      /^retinue: not trusted: `prices/,
+      /^retinue: .*script\.json/,
+      /^retinue: limits: 40 turns · 30m00s · 2,000,000 tokens · unlimited cost$/,
+      /^\w{8} started · script\/script\.json · until /,
+      /^\w{8} tool read a\.ts$/,
+      /^\w{8} tool read a\.ts · error · /,
+      /^\w{8} tool delegate ×1$/,
+      /^\w{8} child \w{8} · explore · part$/,
+      /^\w{8} started · script/,
+      /^\w{8} ended · completed · 1 turn · \d+ tokens/,
+      /^\w{8} ended · completed · 3 turns · [\d.k]+ tokens/,
+      /^completed · 3 turns · .* · run \w{8} · details: retinue show \w{8}$/,
+    ];
+    const lines = stderr.trimEnd().split('\n');
+    expect([code, stdout, lines.length]).toEqual([0, 'It is small.\n', expected.length]);
+    expected.forEach((line, i) => void expect(lines[i]).toMatch(line));
   });
 
-  it('--json: one outcome, its keys in order, the rest on standard error', async () => {
-    const shuffled = Object.fromEntries(Object.entries(outcome('completed', { data: { n: 1 } })).toReversed()) as Outcome;
-    const { stdout } = await run(['task', '--json'], { api: playing(events, shuffled) });
+  it('--json: one outcome with its keys in order, everything else on standard error', async () => {
+    using cli = createCli({ runs });
+    const { stdout } = await cli.run(['task', '--json']);
     expect(stdout.trimEnd()).not.toContain('\n');
-    expect(Object.keys(JSON.parse(stdout)).join(' ')).toBe(
-      'runId parentId rootId depth label agent status success summary data artifacts error terminated truncated turns tokens costUsd startedAt endedAt durationMs',
+    expect(Object.keys(JSON.parse(stdout) as Outcome).join(' ')).toBe(
+      'runId parentId rootId depth label agent status success summary artifacts error terminated truncated turns tokens costUsd startedAt endedAt durationMs',
     );
   });
 
   it('--stream-json: facts as lines, without deltas and positions', async () => {
-    const { stdout, stderr } = await run(['task', '--stream-json'], { api: playing(events) });
+    using cli = createCli();
+    const { stdout, stderr } = await cli.run(['task', '--stream-json']);
     const lines = stdout
       .trimEnd()
       .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(lines.map((line) => line.type)).toEqual([
-      'run.created',
-      'run.started',
-      'tool.asked',
-      'tool.finished',
-      'child.created',
-      'run.ended',
-    ]);
-    expect(Object.keys(lines[0])).toEqual(['runId', 'seq', 'at', 'v', 'type', 'data', 'hash']);
-    expect(stderr.split('\n')).toHaveLength(2);
+      .map((line) => JSON.parse(line) as Fact);
+    expect(lines.map(({ type }) => type)).toEqual(['run.created', 'run.started', 'model.asked', 'model.answered', 'run.ended']);
+    expect(Object.keys(lines[0] as Fact)).toEqual(['runId', 'seq', 'at', 'v', 'type', 'data', 'hash']);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it('prints data where a form was asked for', async () => {
-    const { stdout } = await run(['task'], { api: playing([], outcome('completed', { data: { n: 1 } })) });
-    expect(JSON.parse(stdout)).toEqual({ n: 1 });
-  });
-
-  it('never passes on orders to the terminal', async () => {
-    const { stdout, stderr } = await run(['task'], { api: playing(events, outcome('failed', { summary: '\x1b]52;c;x\x07ok\u202e' })) });
-    expect(stdout).toBe('ok\n');
+  it('has no control characters, whatever the model says', async () => {
+    using cli = createCli({ runs: [{ steps: [{ text: '\x1b]52;c;x\x07ok\u202e' }] }] });
+    const { stdout, stderr } = await cli.run(['task']);
+    expect(stdout).toBe('ok⟦U+202E⟧\n');
     expect(stdout + stderr).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]/);
   });
 
-  it('tells what of the configuration is left out', async () => {
-    const { stderr } = await run(['task'], { api: playing([]), settings: { notices: ['not trusted: `prices` is left out'] } });
-    expect(stderr).toContain('retinue: not trusted: `prices` is left out\n');
-  });
-
-  it.each<[OutcomeStatus, number]>([
-    ['completed', 0],
-    ['failed', 1],
-    ['exhausted', 3],
-    ['timed_out', 4],
-    ['cancelled', 130],
-  ])('%s is exit code %d', async (status, code) => {
-    expect((await run(['task'], { api: playing([], outcome(status)) })).code).toBe(code);
+  it.each<[string, number, object[], string[]]>([
+    ['completed', 0, [{ text: 'done' }], []],
+    ['failed', 1, [{ error: { status: 401, message: 'no' } }], []],
+    ['exhausted', 3, [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'so far' }], ['--max-turns', '1']],
+    ['timed_out', 4, [{ hang: 'start' }], ['--timeout', '50ms']],
+  ])('%s is exit code %d', async (status, expected, scripted, flags) => {
+    using cli = createCli({ runs: [{ times: 'any', steps: scripted }] });
+    const { code, stdout } = await cli.run(['task', '--json', ...flags]);
+    expect([code, JSON.parse(stdout).status]).toEqual([expected, status]);
   });
 });
 
 describe('on a terminal', () => {
-  const tty = { errTTY: true, colour: { out: false, err: false } };
-
-  it('repaints lines on standard error and leaves the last ones standing', async () => {
-    let painted = '';
-    const io = world({ io: tty });
-    const api = playing(events);
-    io.open = async () => {
-      const watch = api.watch as NonNullable<typeof api.watch>;
-      const listening: typeof watch = (listener) =>
-        watch((event) => {
-          listener(event);
-          io.tick();
-          painted = io.stderr;
-        });
-      return { ...api, watch: listening, interrupted: async () => [], close: async () => {} } as Api;
-    };
-    expect(await program(['task'], io)).toBe(0);
+  it('repaints lines on standard error and leaves the last ones on the screen', async () => {
+    const steps = [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { delayMs: 300, text: 'It is small.' }];
+    using cli = createCli({ runs: [{ steps }] });
+    const { io, code } = cli.start(['task'], { errTTY: true });
+    await cli.untilFact('tool.finished');
+    io.tick();
+    expect(io.stderr).toContain('limits: 40 turns');
+    expect(io.stderr).toMatch(/● general +\S/);
+    expect(await code).toBe(0);
     expect(io.stdout).toBe('It is small.\n');
-    expect(painted).toContain('limits of this tree');
-    expect(painted).toMatch(/● general +read a\.ts/);
-    expect(painted).toMatch(/\x1b\[1A\r✓ general +completed +turn 2 · 3s · 1\.2k tokens · \$0\.02\x1b\[K\x1b\[1B\r$/);
-    expect(io.stderr.slice(painted.length)).toMatch(/^completed · 2 turns/);
+    expect(io.stderr).toMatch(/\x1b\[1A\r✓ general +completed +turn 2 · .* tokens.*\x1b\[K\x1b\[1B\rcompleted · 2 turns/);
   });
 
-  it('--plain has no escapes', async () => {
-    const { stderr } = await run(['task', '--plain'], { api: playing(events), io: tty });
+  it('--plain has no escape sequences', async () => {
+    using cli = createCli();
+    const { stderr } = await cli.run(['task', '--plain'], { errTTY: true });
     expect(stderr).not.toContain('\x1b');
-    expect(stderr).toContain('00000000 tool read a.ts\n');
+    expect(stderr).toMatch(/\w{8} started · /);
   });
 });
 
 describe('Ctrl-C', () => {
-  function waiting(hooks: { startLate?: boolean } = {}) {
-    const end = Promise.withResolvers<Outcome>();
-    const admitted = Promise.withResolvers<void>();
-    const cancelled: string[] = [];
-    const handle: RunHandle = {
-      id: rootId,
-      outcome: end.promise,
-      cancel: async (reason) => void cancelled.push(reason),
-      send: async () => {},
-      pause: () => {},
-      resume: () => {},
-      answer: async () => false,
-    };
-    if (!hooks.startLate) admitted.resolve();
-    const io = world({
-      api: {
-        start: async () => {
-          await admitted.promise;
-          return handle;
-        },
-      },
-    });
-    return { io, end, admitted, cancelled, code: program(['task'], io) };
+  async function startHanging(cli: Cli) {
+    const started = cli.start(['task']);
+    await cli.untilFact('model.asked');
+    return started;
   }
-  const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-  it('once: cancels the tree, prints what there is, 130', async () => {
-    const { io, end, cancelled, code } = waiting();
-    await soon();
-    io.interrupt();
-    expect(cancelled).toEqual(['interrupted']);
-    expect(io.stderr).toContain('cancelling; Ctrl-C again leaves at once');
-    end.resolve(outcome('cancelled', { summary: 'half of it' }));
+  it('once: cancels the tree, prints its outcome, exit code 130', async () => {
+    using cli = createCli({ runs: hanging });
+    const { io, code } = await startHanging(cli);
+    io.stop();
+    expect(io.stderr).toContain('cancelling; press Ctrl-C again to exit at once');
     expect(await code).toBe(130);
-    expect(io.stdout).toBe('half of it\n');
-    expect(io.closed).toBe(1);
+    expect(io.openApis).toBe(0);
+    expect((await cli.facts()).find(({ type }) => type === 'cancel.asked')?.data).toMatchObject({ reason: 'interrupted' });
   });
 
-  it('twice: leaves at once', async () => {
-    const { io, end, code } = waiting();
-    await soon();
-    io.interrupt();
-    expect(() => io.interrupt()).toThrow(new Left(130));
-    end.resolve(outcome('cancelled'));
+  it('twice: exits at once', async () => {
+    using cli = createCli({ runs: hanging });
+    const { io, code } = await startHanging(cli);
+    io.stop();
+    expect(() => io.stop()).toThrow(new ExitNow(130));
     await code;
   });
 
-  it('before the run is admitted: cancels it as soon as it is', async () => {
-    const { io, end, admitted, cancelled, code } = waiting({ startLate: true });
-    await soon();
-    io.interrupt();
-    expect(cancelled).toEqual([]);
-    admitted.resolve();
-    await soon();
-    expect(cancelled).toEqual(['interrupted']);
-    end.resolve(outcome('cancelled'));
+  it('before the run is created: cancels it as soon as it is', async () => {
+    using cli = createCli({ runs: [{ steps: [{ text: 'never' }] }] });
+    const { io, code } = cli.start(['task'], {
+      open: async (...given) => {
+        const api = await cli.parts.open(...given);
+        return {
+          ...api,
+          start: async (...brief) => {
+            io.stop();
+            return api.start(...brief);
+          },
+        };
+      },
+    });
     expect(await code).toBe(130);
+    expect((await cli.facts()).map(({ type }) => type)).toContain('cancel.asked');
   });
 
-  it('a closed output cancels quietly', async () => {
-    const { io, end, cancelled, code } = waiting();
-    await soon();
-    io.interrupt('closed');
-    expect(cancelled).toEqual(['output closed']);
-    expect(io.stderr).toBe('');
-    end.resolve(outcome('cancelled'));
+  it('a closed output cancels without a message', async () => {
+    using cli = createCli({ runs: hanging });
+    const { io, code } = await startHanging(cli);
+    io.stop('closed');
     expect(await code).toBe(130);
+    expect(io.stderr).not.toContain('cancelling');
+    expect((await cli.facts()).find(({ type }) => type === 'cancel.asked')?.data).toMatchObject({ reason: 'output closed' });
   });
 });
 
-it('demo surveys, and says what the machine has and what to try next', async () => {
-  const { code, io, stderr } = await run(['demo'], { api: playing(events) });
-  expect(call(io, 'settings')).toEqual([expect.objectContaining({ workspace: '/pkg', model: 'offline/surveyor' })]);
-  expect(call(io, 'start')).toEqual([expect.objectContaining({ agent: 'general', task: 'Survey this folder' })]);
-  expect(stderr).toMatch(/facts of these runs are in \/w\/\.retinue\/retinue\.db[\s\S]*npx retinue ps --all\n[\s\S]*npx retinue logs last/);
+it('demo runs on the given model, and says what the machine has and what to try next', async () => {
+  using cli = createCli({ runs: [{ steps: [{ expect: { prompt: 'Survey this folder' }, text: 'surveyed' }] }] });
+  const demo = {
+    ...{ about: 'a demonstration', task: 'Survey this folder', workspace: cli.folder, model: 'script/script.json', db: null },
+    program: 'npx retinue',
+    inspectMachine: async () => ({
+      here: ['ANTHROPIC_API_KEY is set: anthropic/x'],
+      next: 'npx retinue run --model anthropic/x "explain"',
+    }),
+  };
+  const { code, stdout, stderr } = await cli.run(['demo'], { demo: async () => demo });
+  expect([code, stdout]).toEqual([0, 'surveyed\n']);
+  expect(stderr).toMatch(/recorded in \S+\/\.retinue\/retinue\.db[\s\S]*npx retinue ps --all\n[\s\S]*npx retinue logs last/);
   expect(stderr).toMatch(/ANTHROPIC_API_KEY is set[\s\S]*npx retinue run --model anthropic\/x/);
-  expect(code).toBe(0);
 });

@@ -45,7 +45,7 @@ describe.runIf(process.platform === 'linux')('auto', () => {
     expect(readFileSync(join(place.folder, 'f'), 'utf8')).toBe('hello\n');
   });
 
-  it('opens the network with --allow network, though the agent has a list of tools, and a deny of the agent closes it', async () => {
+  it('opens the network with --allow network even if the agent has a tool list, and a deny of the agent closes it', async () => {
     const server = createServer((socket) => socket.end('reached\n'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
@@ -79,7 +79,7 @@ describe.runIf(process.platform === 'linux')('auto', () => {
     expect(existsSync(join(place.folder, 'made'))).toBe(false);
   });
 
-  it('asks where there is none, or where the kernel refuses it: unattended that is a denial', async () => {
+  it('needs approval without a sandbox, which is a denial without a terminal', async () => {
     for (const fake of [false, true]) {
       using place = createPlace(one(bash('touch made')), { PATH: '/nowhere' });
       if (fake) put(place, 'bin/bwrap', refusing, 0o755);
@@ -93,7 +93,7 @@ describe.runIf(process.platform === 'linux')('auto', () => {
 });
 
 describe.runIf(process.platform === 'linux')('required', () => {
-  it('denies a shell where the sandbox is missing or refused, whatever else allows it, and says how to get one', async () => {
+  it('denies a shell if the sandbox is missing, whatever else allows it, and says how to get one', async () => {
     using tools = createPlace({});
     put(tools, 'bin/bwrap', refusing, 0o755);
     for (const [path, advice] of [
@@ -110,7 +110,7 @@ describe.runIf(process.platform === 'linux')('required', () => {
     }
   });
 
-  it('runs it where there is one', async () => {
+  it('runs it in the sandbox', async () => {
     using place = createPlace(one(bash('echo x > made')), { RETINUE_SANDBOX: 'required' });
     await place.run('run', 'work');
     expect(existsSync(join(place.folder, 'made'))).toBe(true);
@@ -118,7 +118,7 @@ describe.runIf(process.platform === 'linux')('required', () => {
 });
 
 describe.runIf(process.platform === 'linux')('a run that was allowed a shell because of the sandbox', () => {
-  it('gets none where it is resumed without one', async () => {
+  it('gets none if it is resumed without one', async () => {
     const steps = [bash('touch begun; sleep 60'), bash('touch made'), { text: 'done' }];
     using place = createPlace({ runs: [{ steps }] });
     const running = place.start('run', 'work');
@@ -128,13 +128,13 @@ describe.runIf(process.platform === 'linux')('a run that was allowed a shell bec
     expect((await place.run('resume', '--sandbox', 'off')).code).toBe(0);
     const { results } = await calls(place);
     expect(results.map(({ status }) => status)).toEqual(['unknown', 'error']);
-    expect(results[1]?.output).toContain('allowed in a sandbox only');
+    expect(results[1]?.output).toContain('only in a sandbox');
     expect(existsSync(join(place.folder, 'made'))).toBe(false);
   });
 });
 
-describe.runIf(process.platform === 'linux')('a run whose workspace hides who allows its shell', () => {
-  it('gets none where it is resumed without a sandbox, and what the owner allows itself', async () => {
+describe.runIf(process.platform === 'linux')('a run whose workspace allows a shell too', () => {
+  it('gets none if it is resumed without a sandbox, unless the owner allows it', async () => {
     for (const allowed of [false, true]) {
       using place = createPlace({ runs: [{ steps: [bash('touch begun; sleep 60'), bash('touch made'), { text: 'done' }] }] });
       put(place, 'retinue.config.json', { rules: ['ask bash', 'allow bash:*'] });
@@ -151,7 +151,7 @@ describe.runIf(process.platform === 'linux')('a run whose workspace hides who al
 });
 
 describe('off', () => {
-  it('is said each time, and leaves the shell to the rules', async () => {
+  it('is reported each time, and the rules decide about the shell', async () => {
     using place = createPlace({ runs: [{ times: 'any', steps: [bash('touch made'), { text: 'done' }] }] }, { RETINUE_SANDBOX: 'off' });
     const first = await place.run('run', 'work');
     expect(first.err).toContain('the sandbox is off (RETINUE_SANDBOX)');
@@ -161,15 +161,15 @@ describe('off', () => {
     expect((await place.run('resume', '--sandbox', 'off')).err).toContain('the sandbox is off');
   });
 
-  it('does not count in a workspace that is not trusted', async () => {
+  it('has no effect in a workspace that is not trusted', async () => {
     using place = createPlace(one({ text: 'x' }));
     put(place, 'retinue.config.json', { sandbox: 'off' });
     const { err } = await place.run('run', 'work');
-    expect(err).toContain('`sandbox` of');
+    expect(err).toContain('`sandbox` in');
     expect(err).not.toContain('the sandbox is off');
   });
 
-  it('a word that is no setting', async () => {
+  it('an unknown mode', async () => {
     using place = createPlace(one({ text: 'x' }), { RETINUE_SANDBOX: 'none' });
     expect(await place.run('run', 'work')).toMatchObject({ code: 2, err: expect.stringContaining('RETINUE_SANDBOX') });
     expect(await place.run('run', '--sandbox', 'of', 'work')).toMatchObject({
@@ -206,18 +206,18 @@ describe('a variable that is granted to one agent', () => {
         expect(readFileSync(join(place.folder, '.retinue', file), 'latin1')).not.toContain(secret);
   });
 
-  it('is left out where an untrusted workspace names it, or defines the agent', async () => {
+  it('is not granted if an untrusted workspace names it or defines the agent', async () => {
     using place = createPlace({ runs: [{ times: 'any', steps: [show, { text: 'done' }] }] }, { MY_GRANT: secret });
     put(place, 'retinue.config.json', { env: { general: ['MY_GRANT'] } });
     put(place, '.config/retinue/config.json', { env: { planted: ['MY_GRANT'] }, rules: ['allow bash'] });
     put(place, '.retinue/agents/planted.md', agent('planted'));
     const first = await place.run('run', 'work');
-    expect(first.err).toContain('`env` of');
+    expect(first.err).toContain('`env` in');
     await place.run('run', '--agent', 'planted', 'work');
     expect(readFileSync(join(place.folder, 'seen'), 'utf8')).toBe('[]\n[]\n');
   });
 
-  it('does not reach an agent of that name that is not the one of today', async () => {
+  it('does not reach another agent of the same name', async () => {
     const steps = [bash('touch begun; sleep 60'), show, { text: 'done' }];
     const gone = async (place: Place, path: string, change: () => void) => {
       put(place, '.config/retinue/config.json', { env: { holder: ['MY_GRANT'] }, rules: ['allow bash'] });
@@ -240,7 +240,7 @@ describe('a variable that is granted to one agent', () => {
     expect(await gone(same, own, () => {})).toBe(`[${secret}]\n`);
   });
 
-  it('that is not set is told, and a value in its place is refused without repeating it', async () => {
+  it('is reported if it is not set, and a value instead of a name is refused without repeating it', async () => {
     using place = createPlace(one({ text: 'x' }));
     put(place, '.config/retinue/config.json', { env: { general: ['NOT_THERE'] } });
     expect((await place.run('run', 'work')).err).toContain('env.general: the variable NOT_THERE is not set');

@@ -19,13 +19,13 @@ describe.each(words)('retinue %s', (...word) => {
     expect(JSON.parse((await place.run(...word, '--task', 'x')).out)).toMatchObject({ status: 'completed', summary: 'no' });
   });
 
-  it('prints the outcome of a failure too, and exits by it', async () => {
+  it('prints the outcome of a failure too, and uses its exit code', async () => {
     using place = createPlace({ runs: [{ steps: [{ error: { status: 401, message: 'no' } }] }] });
     const { code, out } = await place.run(...word, '--task', 'x');
     expect([code, JSON.parse(out).status]).toEqual([1, 'failed']);
   });
 
-  it.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)('told to leave by %s, cancels the run and prints its outcome', async (signal) => {
+  it.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)('cancels the run at %s and prints its outcome', async (signal) => {
     using place = createPlace({ runs: [{ steps: [{ hang: 'start' }] }] });
     const running = place.start(...word, '--task', 'x');
     await place.until<{ type: string }[]>(['logs', 'last'], (facts) => facts.some(({ type }) => type === 'model.asked'));
@@ -37,7 +37,7 @@ describe.each(words)('retinue %s', (...word) => {
     ]);
   });
 
-  it('wants a task', async () => {
+  it('needs a task', async () => {
     using place = createPlace({ runs: [] });
     expect(await place.run(...word)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--task') });
   });

@@ -1,8 +1,9 @@
 // The real program in real processes, on a real database in a folder of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { outputOf } from '../support/output.ts';
 
 const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
@@ -55,10 +56,13 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
     run,
     async until(args, holds) {
       for (;;) {
+        const before = databaseState(folder);
         const { out, err } = await run(...args, '--json');
         const value = JSON.parse(out || 'null');
         if (value !== null && holds(value)) return value;
         if (err.includes('internal')) throw new Error(err);
+        // Another look is worth a process only when something was written.
+        for (let ms = 0; ms < 250 && databaseState(folder) === before; ms += 10) await sleep(10);
       }
     },
     [Symbol.dispose]() {
@@ -66,4 +70,9 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function databaseState(folder: string): string {
+  const files = ['retinue.db', 'retinue.db-wal'].map((name) => statSync(join(folder, '.retinue', name), { throwIfNoEntry: false }));
+  return files.map((file) => `${file?.size} ${file?.mtimeMs}`).join();
 }

@@ -1,269 +1,231 @@
-// A world in memory for the command line: what it prints is kept, its API is a table of answers, time stands still.
-import type { Api, LiveEvent, Question, RunDetail, RunHandle, RunView } from '../../src/api/api.ts';
+// The command line inside the test process: `program()` on a real workspace folder with real settings, a real SQLite database and a scripted
+// model. Only the terminal is made of memory: what is printed is kept, answers and signals come from the test.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
-import type { Settings, SettingsFlags } from '../../src/config/settings.ts';
-import type { Fact, FactData, FactType, StoredFact } from '../../src/contract/fact.ts';
-import type { Grant } from '../../src/contract/grant.ts';
-import { defaultLimits, type EffectiveLimits } from '../../src/contract/limits.ts';
-import type { Outcome, OutcomeStatus } from '../../src/contract/outcome.ts';
-import { native } from '../../src/dialects/native.ts';
+import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
+import { loadDialect } from '../../src/config/dialect.ts';
+import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
+import { readNamedFile, toWorkspacePath } from '../../src/config/files.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
+import type { Fact } from '../../src/contract/fact.ts';
+import { openOutput, readLines } from '../../src/main/line-files.ts';
+import { openApi, openMemories } from '../../src/main/open-api.ts';
 
-export const rootId = '00000000000000a0';
-export const childId = '00000000000000b1';
-const start = Date.parse('2026-01-02T03:04:05.000Z');
-const hash = 'f'.repeat(64);
-
-export function at(ms: number): string {
-  return new Date(start + ms).toISOString();
-}
-
-let seq = 0;
-
-export function fact<T extends FactType>(type: T, data: FactData[T], options: { runId?: string; ms?: number } = {}): StoredFact {
-  seq += 1;
-  return {
-    runId: options.runId ?? rootId,
-    seq,
-    at: at(options.ms ?? 0),
-    v: 1,
-    type,
-    data,
-    hash,
-    position: `p${seq}`,
-  } as unknown as StoredFact;
-}
-
-export const limits = Object.fromEntries(
-  Object.entries(defaultLimits).map(([name, value]) => [name, { value, from: 'default' }]),
-) as EffectiveLimits;
-
-export const grant: Grant = { workspace: '/w', rulesets: [], limits, notAfter: null, tools: ['read', 'grep'] };
-
-export function created(
-  options: { runId?: string; parentId?: string; label?: string; agent?: string; notices?: string[] } = {},
-): StoredFact {
-  const { runId = rootId, parentId = null, label, agent = 'general', notices = [] } = options;
-  const brief = { task: 'look around', ...(label === undefined ? {} : { label }) };
-  const data = { brief, grant, kind: 'agent' as const, parentId, rootId, depth: parentId ? 1 : 0, agent, model: 'm/x', dialect: 'native' };
-  return fact('run.created', { ...data, host: 'inline', parentCall: null, notices }, { runId });
-}
-
-export function question(more: Partial<Question> = {}): Question {
-  const { turn = 1, index = 0, runId = rootId } = more;
-  return {
-    ...{ id: `${runId}.${turn}.${index}`, runId, rootId, agent: 'general', label: null, turn, index, tool: 'bash', hash },
-    ...{ arguments: { command: 'ls' }, subjects: ['ls'], decision: { action: 'ask', rule: 'ask bash', owner: 'built-in' } },
-    ...{ askedAt: at(0), expiresAt: at(600_000) },
-    ...more,
-  };
-}
-
-export function outcome(status: OutcomeStatus = 'completed', more: Partial<Outcome> = {}): Outcome {
-  const error = status === 'completed' ? null : { code: 'empty' as const, message: 'nothing came', retryable: false };
-  return {
-    ...{ runId: rootId, parentId: null, rootId, depth: 0, label: null, agent: 'general', status, success: status === 'completed' },
-    ...{ summary: 'It is small.', artifacts: [], error, terminated: null, truncated: null, turns: 2 },
-    ...{ tokens: { input: 1000, output: 200, cached: 0, reasoning: 0 }, costUsd: 0.02 },
-    ...{ startedAt: at(0), endedAt: at(3000), durationMs: 3000 },
-    ...more,
-  };
-}
-
-export function view(more: Partial<RunView> = {}): RunView {
-  return {
-    ...{ runId: rootId, parentId: null, rootId, depth: 0, kind: 'agent', label: null, agent: 'general', status: 'running', turns: 1 },
-    ...{ tokens: { input: 10, output: 5, cached: 0, reasoning: 0 }, costUsd: null, startedAt: at(0), endedAt: null, driven: true },
-    ...more,
-  } as RunView;
-}
-
-export function detail(more: Partial<RunDetail> = {}): RunDetail {
-  return { ...view(), brief: { task: 'look around' }, grant, servers: {}, outcome: null, taint: [], children: [], ...more };
-}
-
-export function settings(more: Partial<Settings> = {}): Settings {
-  return {
-    ...{ workspace: '/w', model: null, limits: { config: {}, command: {} }, ownerRules: [], narrowingRules: [] },
-    db: { path: '/w/.retinue/retinue.db', from: 'built-in' },
-    sandbox: { value: 'auto', from: 'built-in' },
-    durability: { value: 'normal', from: 'built-in' },
-    ...{ providers: {}, prices: {}, mcpServers: {}, env: {}, dialects: {}, notices: [], sources: [], files: [], trust: [] },
-    agents: () => ({ list: [], refused: [], warnings: [], trust: [], untrusted: [] }),
-    ...more,
-  };
-}
-
-export interface World extends Io {
-  stdout: string;
-  stderr: string;
-  /** Calls of the API and of the settings, in order. */
-  calls: [name: string, ...unknown[]][];
-  interrupt(why?: Stop): void;
-  tick(): void;
-  clock: number;
-  closed: number;
-}
-
-export interface Play {
-  api?: Partial<Api>;
-  io?: Partial<Io>;
-  settings?: Partial<Settings>;
-}
-
-/** Leaves the program as `process.exit` does: nothing after it runs. */
-export class Left extends Error {
+/** `exitNow` ends a process at once: nothing after it runs. */
+export class ExitNow extends Error {
   readonly code: number;
   constructor(code: number) {
-    super(`left with ${code}`);
+    super(`exit with ${code}`);
     this.code = code;
   }
 }
 
-export function world(play: Play = {}): World {
+export interface TestIo extends Io {
+  stdout: string;
+  stderr: string;
+  /** Sends a signal to the program. */
+  stop(why?: Stop): void;
+  /** Runs every timer of the program once. */
+  tick(): void;
+  /** Opened and not yet closed APIs. */
+  openApis: number;
+}
+
+export interface Result {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Started {
+  io: TestIo;
+  code: Promise<number>;
+  result: Promise<Result>;
+}
+
+export interface Cli {
+  folder: string;
+  /** The real parts of the program's environment, to wrap one of them. */
+  parts: RealParts;
+  write(path: string, content: string | object): void;
+  run(argv: string[], io?: Partial<Io>): Promise<Result>;
+  /** The same without waiting for the end. */
+  start(argv: string[], io?: Partial<Io>): Started;
+  /** The value that a command prints with `--json`. */
+  json<T>(...argv: string[]): Promise<T>;
+  /** Facts of the newest tree; empty before there is one. */
+  facts(): Promise<Fact[]>;
+  /** Waits until the newest tree has a fact of this type. */
+  untilFact(type: Fact['type']): Promise<void>;
+  [Symbol.dispose](): void;
+}
+
+type RealParts = Pick<
+  Io,
+  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'findFile' | 'lines' | 'output' | 'trust' | 'origin'
+>;
+
+export interface CliOptions {
+  /** The runs of the scripted model; one that answers `done` without it. */
+  runs?: object[];
+  /** Of the scripted model: its price and sizes. */
+  model?: object;
+  /** retinue.config.json of the workspace. */
+  config?: object;
+  files?: Record<string, string | object>;
+}
+
+export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, config, files = {} }: CliOptions = {}): Cli {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'retinue-cli-')));
+  const folder = join(root, 'work');
+  const home = join(root, 'home');
+  for (const path of [folder, home]) mkdirSync(path);
+  const env = { HOME: home, PATH: '/nowhere', RETINUE_MODEL: 'script/script.json' };
+  const write = (path: string, content: string | object) => {
+    const file = join(folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  };
+  write('script.json', { ...(model && { model }), runs });
+  if (config) write('retinue.config.json', config);
+  for (const [path, content] of Object.entries(files)) write(path, content);
+  const parts = realParts(folder, env);
+  setEnvironment(env);
+
+  function start(argv: string[], more: Partial<Io> = {}): Started {
+    const io = createTestIo({ ...parts, ...more });
+    setEnvironment(env);
+    const code = program(argv, io);
+    const result = code.then((ended) => ({ code: ended, stdout: io.stdout, stderr: io.stderr }));
+    result.catch(() => {});
+    return { io, code, result };
+  }
+
+  const run: Cli['run'] = (argv, io) => start(argv, io).result;
+  const facts = async () => {
+    const { code, stdout } = await run(['logs', 'last', '--tree', '--json']);
+    return code === 0 ? (JSON.parse(stdout) as Fact[]) : [];
+  };
+  return {
+    folder,
+    parts,
+    write,
+    run,
+    start,
+    json: async (...argv) => JSON.parse((await run([...argv, '--json'])).stdout),
+    facts,
+    untilFact: async (type) => expect.poll(async () => (await facts()).map((fact) => fact.type), { timeout: 10_000 }).toContain(type),
+    [Symbol.dispose]() {
+      setEnvironment(Object.fromEntries(before));
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+const ownVariables = ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME'];
+const before = new Map(ownVariables.map((name) => [name, process.env[name]]));
+
+/** The composition root reads these from the process, which other test files share: they are restored when a `Cli` is disposed. */
+function setEnvironment(env: Record<string, string | undefined>): void {
+  for (const name of ownVariables) {
+    if (env[name] === undefined) delete process.env[name];
+    else process.env[name] = env[name];
+  }
+}
+
+function realParts(cwd: string, env: Record<string, string>): RealParts {
+  return {
+    settings: async (flags) => loadSettings(flags, { cwd, env }),
+    open: openApi,
+    dialect: loadDialect,
+    explain: (settings, name) => explainConfiguredAgent(settings, name, env),
+    policy: (settings, question) => explainConfiguredCall(settings, question, env),
+    memories: openMemories,
+    readFile: async (path) => readNamedFile(cwd, path, 1_048_576),
+    findFile: async (workspace, path) => toWorkspacePath(workspace, cwd, path),
+    async *lines(path) {
+      yield* readLines(cwd, path);
+    },
+    output: async (path) => openOutput(cwd, path),
+    trust: {
+      list: async () => listTrust(env),
+      add: async (items) => addTrust(env, items, new Date().toISOString()),
+      revoke: async (workspace) => revokeTrust(env, workspace),
+    },
+    origin: { assert: async ({ db }) => assertOwnDatabase(env, db.path), adopt: async ({ db }) => adoptDatabase(env, db.path) },
+  };
+}
+
+/** A terminal made of memory. Parts that are neither here nor in `parts` reject when they are used. */
+export function createTestIo(parts: Partial<Io> = {}): TestIo {
   const handlers = new Set<(why: Stop) => void>();
   const timers = new Set<() => void>();
-  const note =
-    (name: string, answer: (...args: never[]) => unknown) =>
-    (...args: never[]) => {
-      made.calls.push([name, ...args]);
-      return answer(...args);
-    };
-  const api = {
-    find: async (id: string) => (id === 'last' ? rootId : id.padEnd(16, '0')),
-    ps: async () => [],
-    interrupted: async () => [],
-    questions: async () => [],
-    show: async () => detail(),
-    logs: async () => [],
-    agents: () => [],
-    async *follow() {},
-    watch: () => () => {},
-    ...play.api,
-  } as Api;
-  const noted = Object.fromEntries(Object.entries(api).map(([name, fn]) => [name, note(name, fn as never)])) as unknown as Api;
-  const made: World = {
-    ...{ version: '9.9.9', stdout: '', stderr: '', calls: [], clock: start, closed: 0 },
+  const missing = (name: string) => async () => Promise.reject(new Error(`the test has no ${name}`));
+  const io: TestIo = {
+    ...{ version: '9.9.9', stdout: '', stderr: '', openApis: 0 },
     ...{ outTTY: false, errTTY: false, colour: { out: false, err: false }, columns: () => 80, rows: () => 24 },
+    ...{ interactive: false, ask: async () => null, now: Date.now },
     out(text) {
-      made.stdout += text;
+      io.stdout += text;
     },
     err(text) {
-      made.stderr += text;
+      io.stderr += text;
     },
-    readStdin: async () => '',
-    readFile: async () => '{}',
-    async *lines() {},
-    output: async () => ({ write: async (text) => made.out(text), end: async () => {}, drop: async () => {} }),
-    findFile: async (_, path) => path,
     onInterrupt(handler) {
       handlers.add(handler);
       return () => void handlers.delete(handler);
     },
     exitNow(code) {
-      throw new Left(code);
+      throw new ExitNow(code);
     },
-    now: () => made.clock,
     repeat(_, run) {
       timers.add(run);
       return () => void timers.delete(run);
     },
-    settings: async (flags: SettingsFlags) => {
-      made.calls.push(['settings', flags]);
-      return settings(play.settings);
-    },
-    open: async (_, options) => {
-      made.calls.push(['open', options]);
-      return { ...noted, close: async () => void made.closed++ };
-    },
-    dialect: async () => native,
-    serveMcp: async (service) => {
-      made.calls.push(['serveMcp', service]);
-    },
-    mcpInstall: {
-      plan: async () => Promise.reject(new Error('no plan')),
-      apply: async () => null,
-    },
-    rightsDemo: async () => {
-      throw new Error('no ground');
-    },
-    crashDemo: async () => {
-      throw new Error('no processes here');
-    },
-    demo: async () => ({
-      about: 'a demonstration',
-      task: 'Survey this folder',
-      workspace: '/pkg',
-      model: 'offline/surveyor',
-      db: null,
-      program: 'npx retinue',
-      inspectMachine: async () => ({
-        here: ['ANTHROPIC_API_KEY is set: anthropic/x'],
-        next: 'npx retinue run --model anthropic/x "explain"',
-      }),
-    }),
-    policy: async () => Promise.reject(new Error('no policy')),
-    explain: async () => Promise.reject(new Error('nothing to explain')),
-    memories: async () => Promise.reject(new Error('no memories')),
-    trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
-    origin: { assert: async () => {}, adopt: async () => {} },
-    doctor: async () => [],
-    interactive: false,
-    ask: async () => null,
-    detach: async (request) => {
-      made.calls.push(['detach', request]);
-      return { runId: rootId, log: '/w/.retinue/logs/x.log' };
-    },
-    interrupt: (why = 'interrupt') => {
+    stop: (why = 'interrupt') => {
       for (const handler of [...handlers]) handler(why);
     },
     tick: () => {
       for (const timer of [...timers]) timer();
     },
-    ...play.io,
+    readStdin: async () => '',
+    readFile: missing('files'),
+    findFile: missing('files'),
+    async *lines() {},
+    output: missing('files'),
+    settings: missing('settings'),
+    open: missing('database'),
+    dialect: missing('dialects'),
+    serveMcp: missing('MCP client'),
+    mcpInstall: { plan: missing('MCP client'), apply: missing('MCP client') },
+    demo: missing('demo'),
+    rightsDemo: missing('demo'),
+    crashDemo: missing('demo'),
+    explain: missing('agents'),
+    policy: missing('rules'),
+    memories: missing('database'),
+    trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
+    origin: { assert: async () => {}, adopt: async () => {} },
+    doctor: async () => [],
+    detach: missing('background processes'),
+    ...parts,
   };
-  return made;
-}
-
-/** An API whose one run says these events and then ends so. */
-export function playing(events: LiveEvent[], result: Outcome = outcome(), hooks: { cancel?: (reason: string) => void } = {}): Partial<Api> {
-  let tell: (event: LiveEvent) => void = () => {};
-  const go = async (): Promise<RunHandle> => {
-    const ended = (async () => {
-      await Promise.resolve();
-      for (const event of events) tell(event);
-      tell(fact('run.ended', { outcome: result }, { ms: 3000 }) as Fact);
-      return result;
-    })();
+  const { open } = io;
+  io.open = async (...given) => {
+    const api = await open(...given);
+    io.openApis++;
     return {
-      id: rootId,
-      outcome: ended,
-      cancel: async (reason) => hooks.cancel?.(reason),
-      send: async () => {},
-      pause: () => {},
-      resume: () => {},
-      answer: async () => false,
+      ...api,
+      close: async () => {
+        await api.close();
+        io.openApis--;
+      },
     };
   };
-  return {
-    start: go,
-    message: async () => ({ kind: 'continued', handle: await go() }),
-    watch: (listener) => {
-      tell = listener;
-      return () => {
-        tell = () => {};
-      };
-    },
-  };
-}
-
-export async function run(argv: string[], play: Play = {}): Promise<{ code: number; io: World; stdout: string; stderr: string }> {
-  const io = world(play);
-  const code = await program(argv, io);
-  return { code, io, stdout: io.stdout, stderr: io.stderr };
-}
-
-/** The arguments of the first call of that name. */
-export function call(io: World, name: string): unknown[] | undefined {
-  return io.calls.find(([called]) => called === name)?.slice(1);
+  return io;
 }

@@ -45,7 +45,7 @@ async function cut(place: Place): Promise<void> {
 }
 
 describe('export and import', () => {
-  it('a tree verifies, replays and shows the same elsewhere; the same again changes nothing', { timeout: 30_000 }, async () => {
+  it('a tree can be verified, replayed and shown elsewhere, and importing it again changes nothing', { timeout: 30_000 }, async () => {
     using from = createPlace(script);
     using to = createPlace({ runs: [] });
     const { rootId } = await json<Outcome>(from, 'run', 'go');
@@ -61,7 +61,7 @@ describe('export and import', () => {
 
     const imported = await json<ImportResult>(to, 'import', file(from));
     expect(imported).toEqual({ rootId, runs: 2, facts: exported.facts, lastHash: exported.lastHash, result: 'imported', unfinished: 0 });
-    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ facts of 2 runs in 1 trees/) });
+    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^intact \d+ events of 2 runs in 1 tree$/m) });
     expect(await to.run('replay', 'last')).toMatchObject({ code: 0, out: expect.not.stringContaining('differs') });
     expect(await facts(to)).toEqual(await facts(from));
     expect(await json<unknown>(to, 'show', 'last')).toEqual(await json<unknown>(from, 'show', 'last'));
@@ -69,10 +69,10 @@ describe('export and import', () => {
     expect((await to.run('export', 'last')).out).toBe(text);
 
     expect(await to.run('import', file(from))).toMatchObject({ code: 0, out: expect.stringMatching(/^already here /) });
-    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('in 1 trees') });
+    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('in 1 tree') });
   });
 
-  it('an unfinished tree is imported only when that is meant, and resumed only in its own workspace', { timeout: 30_000 }, async () => {
+  it('an unfinished tree is imported only with --unfinished, and resumed only in its own workspace', { timeout: 30_000 }, async () => {
     using from = createPlace(slow);
     using to = createPlace({ runs: [] });
     await cut(from);
@@ -80,7 +80,7 @@ describe('export and import', () => {
     expect(await to.run('import', file(from))).toMatchObject({ code: 1, err: expect.stringContaining('--unfinished') });
     expect(await json<RunView[]>(to, 'ps')).toEqual([]);
     const { code, err } = await to.run('import', '--unfinished', file(from));
-    expect([code, err]).toEqual([0, expect.stringContaining('2 runs of it have not ended')]);
+    expect([code, err]).toEqual([0, expect.stringContaining('2 runs have not ended')]);
     expect((await json<RunView[]>(to, 'ps')).map(({ status }) => status)).toEqual(['interrupted', 'interrupted']);
     const before = await facts(to);
     // It goes on in the workspace that was recorded, where the model is another one now.
@@ -100,17 +100,17 @@ describe('export and import', () => {
     });
   });
 
-  it('two at once import it once', async () => {
+  it('two imports at the same time import it once', async () => {
     using from = createPlace(script);
     using to = createPlace({ runs: [] });
     await from.run('run', 'go');
     await from.run('export', 'last', '-o', file(from));
     const both = await Promise.all([json<ImportResult>(to, 'import', file(from)), json<ImportResult>(to, 'import', file(from))]);
     expect(both.map(({ result }) => result).sort()).toEqual(['already', 'imported']);
-    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('2 runs in 1 trees') });
+    expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('2 runs in 1 tree') });
   });
 
-  it('says what is wrong with how it was asked', async () => {
+  it('reports wrong usage', async () => {
     using place = createPlace(script);
     await place.run('run', 'go');
     expect(await place.run('export', 'last', '--json')).toMatchObject({ code: 2, out: '' });

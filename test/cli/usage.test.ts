@@ -1,70 +1,82 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type Command, groups } from '../../src/cli/command.ts';
+import { commands } from '../../src/cli/commands.ts';
+import { DatabaseOpenError, reportError } from '../../src/cli/errors.ts';
+import { program } from '../../src/cli/program.ts';
 import { RetinueError } from '../../src/contract/error.ts';
-import { call, playing, run } from './support.ts';
+import { createCli, createTestIo } from './support.ts';
 
-describe('wrong usage is exit code 2 and says what is right', () => {
+describe('wrong arguments are exit code 2 and say what is right', () => {
   const table: [argv: string[], said: RegExp][] = [
     [['ps', '--jsn'], /unknown flag `--jsn`; did you mean `--json`\?/],
     [['run', '--modle', 'x', 'task'], /unknown flag `--modle`; did you mean `--model`\?/],
     [['run', 'task', '--detatch'], /unknown flag `--detatch`; did you mean `--detach`\?/],
-    [['run', 'task', '--detach', '--stream-json'], /exclude each other/],
+    [['run', 'task', '--detach', '--stream-json'], /cannot be combined/],
     [['run', 'task', '--dialct', 'dex'], /unknown flag `--dialct`/],
     [['run', '-x', 'task'], /unknown flag `-x`.*put `--` before/],
     [['run', '--json=yes', 'task'], /--json takes no value/],
     [['run', '--agent'], /--agent needs a value: --agent NAME/],
     [['run', 'task', '--agent', '--json'], /--agent needs a value/],
-    [['run', 'task', '--json', '--stream-json'], /exclude each other/],
-    [['run'], /a task is missing/],
-    [['run', '  '], /a task is missing/],
-    [['show'], /something is missing; usage: retinue show ID/],
-    [['show', 'me', 'the', 'code'], /`the code` is too much.*retinue run "show me the code"/],
-    [['message', 'last'], /something is missing/],
-    [['agents', 'explain'], /which agent\? usage: retinue agents explain NAME/],
-    [['agents', 'explain', 'general', 'now'], /`now` is too much/],
-    [['agents', 'of', 'change'], /`change` is too much|`of` is too much.*retinue run "agents of change"/],
-    [['memory'], /something is missing; usage: retinue memory add TITLE TEXT/],
-    [['memory', 'leak', 'in', 'main'], /`leak` is none of add, list and rm.*retinue run "memory leak …"/],
+    [['run', 'task', '--json', '--stream-json'], /cannot be combined/],
+    [['run'], /the task is missing/],
+    [['run', '  '], /the task is missing/],
+    [['show'], /an argument is missing; usage: retinue show ID/],
+    [['show', 'me', 'the', 'code'], /unexpected argument `the code`.*retinue run "show me the code"/],
+    [['message', 'last'], /the message is missing/],
+    [['agents', 'explain'], /the agent is missing; usage: retinue agents explain NAME/],
+    [['agents', 'explain', 'general', 'now'], /unexpected argument `now`/],
+    [['agents', 'of', 'change'], /unexpected argument `of`.*retinue run "agents of change"/],
+    [['memory'], /an argument is missing; usage: retinue memory add TITLE TEXT/],
+    [['memory', 'leak', 'in', 'main'], /unexpected argument `leak`; usage: retinue memory add.*retinue run "memory leak …"/],
     [['memory', 'add', 'title'], /the text is missing/],
     [['memory', 'add', ' ', 'text'], /the title is missing/],
     [['memory', 'add', 'a\nb', 'text'], /a title is one line of at most 200 characters/],
     [['memory', 'rm'], /the title is missing/],
-    [['trust', 'me'], /`me` is too much.*retinue run "trust me"/],
-    [['trust', '--list', '--revoke'], /exclude each other/],
+    [['trust', 'me'], /unexpected argument `me`.*retinue run "trust me"/],
+    [['trust', '--list', '--revoke'], /cannot be combined/],
     [['trust', '--db', 'x'], /unknown flag `--db`/],
     [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?.*retinue run "shwo …"/],
     [['pss'], /unknown command `pss`; did you mean `ps`\?/],
     [['cancle'], /did you mean `cancel`\?/],
-    [['top'], /`top` is not in this version/],
+    [['top'], /no command `top`/],
     [['help', 'log'], /unknown command `log`; did you mean `logs`\?/],
-    [['run', 'task', '--max-turns', '0'], /--max-turns: `0` is no whole number from 1 to 500/],
-    [['run', 'task', '--max-turns', '-1'], /--max-turns: `-1` is no whole number/],
+    [['run', 'task', '--max-turns', '0'], /--max-turns: `0` is not a whole number from 1 to 500/],
+    [['run', 'task', '--max-turns', '-1'], /--max-turns: `-1` is not a whole number/],
     [['run', 'task', '--max-turns', '5m'], /--max-turns: `5m`/],
     [['run', 'task', '--max-turns=501'], /--max-turns: `501`/],
     [['run', 'task', '--max-turns', '1e2'], /--max-turns: `1e2`/],
-    [['run', 'task', '--timeout', '0'], /--timeout: `0` is no duration.*`90s`/],
+    [['run', 'task', '--timeout', '0'], /--timeout: `0` is not a duration.*`90s`/],
     [['run', 'task', '--timeout', '-5s'], /--timeout: `-5s`/],
     [['run', 'task', '--timeout', 'Infinity'], /--timeout: `Infinity`/],
     [['run', 'task', '--timeout', 'NaN'], /--timeout: `NaN`/],
     [['run', 'task', '--timeout', '2147483648ms'], /--timeout: `2147483648ms`/],
     [['run', 'task', '--timeout', '25d'], /--timeout: `25d`/],
     [['run', 'task', '--timeout', '5 minutes'], /--timeout/],
-    [['run', 'task', '--budget-usd', '0'], /--budget-usd: `0` is no amount/],
+    [['run', 'task', '--budget-usd', '0'], /--budget-usd: `0` is not an amount/],
     [['run', 'task', '--budget-usd', 'Infinity'], /--budget-usd/],
     [['run', 'task', '--budget-tokens', '2k'], /--budget-tokens: `2k`/],
     [['run', 'task', '--budget-tokens', '4294967296'], /--budget-tokens/],
     [['wait', 'last', '--timeout', '0'], /--timeout: `0`/],
   ];
-  it.each(table)('%j', async (argv, said) => {
-    const { code, stdout, stderr, io } = await run(argv);
-    expect(stderr).toMatch(said);
+  it.each(table)('%j', async (argv, message) => {
+    using cli = createCli();
+    const { code, stdout, stderr } = await cli.run(argv);
+    expect(stderr).toMatch(message);
     expect(stderr).toMatch(/^retinue: /);
     expect(stderr).not.toMatch(/\n {4}at /);
     expect([code, stdout]).toEqual([2, '']);
-    expect(call(io, 'open')).toBeUndefined();
+    expect(existsSync(join(cli.folder, '.retinue'))).toBe(false);
+  });
+
+  it('a short flag is reported as it was typed', async () => {
+    using cli = createCli();
+    expect((await cli.run(['run', '-xyz', 'task'])).stderr).toContain('unknown flag `-xyz`');
   });
 });
 
-describe('what is taken for a task, and what for a command', () => {
+describe('what is a task and what is a command', () => {
   const tasks: [argv: string[], task: string][] = [
     [['explain this'], 'explain this'],
     [['run', 'fix', 'the', 'tests'], 'fix the tests'],
@@ -72,59 +84,85 @@ describe('what is taken for a task, and what for a command', () => {
     [['what', 'is', 'this?'], 'what is this?'],
     [['is', 'this', 'right'], 'is this right'],
     [['--json', 'explain this'], 'explain this'],
+    [['--label', 'ps', 'explain this'], 'explain this'],
     [['run', 'show'], 'show'],
     [['--', 'ps'], 'ps'],
     [['run', '--', '--weird task'], '--weird task'],
     [['show me the code'], 'show me the code'],
   ];
   it.each(tasks)('%j is a task', async (argv, task) => {
-    const { code, io } = await run(argv, { api: playing([]) });
-    expect(call(io, 'start')).toEqual([expect.objectContaining({ task })]);
-    expect(code).toBe(0);
+    using cli = createCli();
+    expect((await cli.run(argv)).code).toBe(0);
+    expect((await cli.facts())[0]?.data).toMatchObject({ brief: { task } });
   });
 
-  it.each([[['-C', 'dir', 'ps']], [['ps', '-C', 'dir']], [['-Cdir', 'ps']]])('%j is a command in a directory', async (argv) => {
-    const { code, io } = await run(argv);
-    expect(call(io, 'ps')).toEqual([{ all: false }]);
-    expect(call(io, 'settings')).toEqual([expect.objectContaining({ workspace: 'dir' })]);
-    expect(code).toBe(0);
+  it.each([[['-C', 'dir', 'config', '--json']], [['config', '-C', 'dir', '--json']], [['-Cdir', '--json', 'config']]])(
+    '%j is a command in a directory',
+    async (argv) => {
+      using cli = createCli({ files: { 'dir/x': '' } });
+      const { code, stdout } = await cli.run(argv);
+      expect([code, JSON.parse(stdout).workspace]).toEqual([0, join(cli.folder, 'dir')]);
+    },
+  );
+});
+
+describe('the list of commands', () => {
+  it('has no name twice', () => {
+    const names = commands.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('arguments are parsed before the command is known, so a flag takes a value in all commands or in none', () => {
+    const flags = Map.groupBy(
+      commands.flatMap((command) => command.flags),
+      ({ name }) => name,
+    );
+    const different = [...flags].filter(([, same]) => new Set(same.map(({ value, short }) => `${value === undefined} ${short}`)).size > 1);
+    expect(different.map(([name]) => name)).toEqual([]);
+    const shorts = [...flags.values()].flatMap(([flag]) => flag?.short ?? []);
+    expect(new Set(shorts).size).toBe(shorts.length);
   });
 });
 
 describe('help', () => {
-  const names = [
-    ...['run', 'ps', 'show', 'logs', 'wait', 'cancel', 'message', 'agents', 'config', 'demo'],
-    ...['memory', 'trust', 'doctor'],
-  ];
+  const help = async (...argv: string[]) => {
+    const io = createTestIo();
+    return { code: await program(argv, io), stdout: io.stdout, stderr: io.stderr };
+  };
 
-  it('is grouped, and shows only what there is', async () => {
-    const { code, stdout } = await run(['--help']);
+  it('lists every command in its group', async () => {
+    const { code, stdout } = await help('--help');
     expect(code).toBe(0);
-    expect(stdout.match(/^[A-Z][a-z]+$/gm)).toEqual(['Run', 'Watch', 'Steer', 'Prove', 'Serve']);
-    for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
+    expect(stdout.match(/^[A-Z][a-z]+( [a-z]+)?$/gm)).toHaveLength(groups.length);
+    for (const { name, summary } of commands) expect(stdout).toContain(`\n  ${name.padEnd(10)}${summary}\n`);
   });
 
-  it.each(names)('of %s teaches', async (name) => {
-    const { code, stdout, io } = await run([name, '--help', '--nonsense']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/Flags[\s\S]*Examples[\s\S]*retinue[\s\S]*Exit codes/);
-    expect(io.calls).toEqual([]);
-    expect((await run(['help', name])).stdout).toBe(stdout);
-  });
+  it.each(commands.map((command) => [command.name, command] as [string, Command]))(
+    'of %s has usage, flags, examples and exit codes',
+    async (name, command) => {
+      const { code, stdout } = await help(name, '--help', '--nonsense');
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^Usage: retinue [\s\S]*Flags[\s\S]*Examples[\s\S]*retinue[\s\S]*Exit codes/);
+      for (const flag of command.flags) expect(stdout).toContain(`--${flag.name}`);
+      expect((await help('help', name)).stdout).toBe(stdout);
+    },
+  );
 
-  it('comes to standard error where nothing was asked', async () => {
-    const { code, stdout, stderr } = await run([]);
+  it('goes to standard error if there are no arguments', async () => {
+    const { code, stdout, stderr } = await help();
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('Usage: retinue');
   });
 
-  it('has no colour unless it may', async () => {
-    expect((await run(['--help'])).stdout).not.toContain('\x1b');
-    expect((await run(['--help'], { io: { colour: { out: true, err: true } } })).stdout).toContain('\x1b[1m');
+  it('has colours only if the terminal has them', async () => {
+    expect((await help('--help')).stdout).not.toContain('\x1b');
+    const io = createTestIo({ colour: { out: true, err: true } });
+    await program(['--help'], io);
+    expect(io.stdout).toContain('\x1b[1m');
   });
 
   it.each([['--version'], ['-V'], ['version']])('%s', async (word) => {
-    expect((await run([word])).stdout).toBe('9.9.9\n');
+    expect((await help(word)).stdout).toBe('9.9.9\n');
   });
 });
 
@@ -136,26 +174,29 @@ describe('errors', () => {
     ...(['unknown_tool', 'unknown_model', 'unknown_dialect', 'price_unknown'] as const).map((c) => [c, 2] as [typeof c, number]),
     ...(['unknown_run', 'ambiguous_id', 'fenced', 'store_io', 'queue_full'] as const).map((c) => [c, 1] as [typeof c, number]),
   ];
-  it.each(table)('%s of a command is exit code %d, without a stack', async (errorCode, exit) => {
-    const fails = async () => {
-      throw new RetinueError(errorCode, 'so \x1b[2Jit is');
-    };
-    const { code, stdout, stderr, io } = await run(['run', 'task', '--json'], { api: { start: fails } });
-    expect([code, stdout, stderr]).toEqual([exit, '', 'retinue: so it is\n']);
-    expect(io.closed).toBe(1);
+  it.each(table)('%s is exit code %d, without a stack', (code, exit) => {
+    const io = createTestIo();
+    expect(reportError(new RetinueError(code, 'so \x1b[2Jit is'), io)).toBe(exit);
+    expect([io.stdout, io.stderr]).toEqual(['', 'retinue: so it is\n']);
   });
 
-  it.each(['store_io', 'store_busy', 'store_corrupt', 'store_newer'] as const)('%s at opening is exit code 2', async (errorCode) => {
-    const open = async () => {
-      throw new RetinueError(errorCode, '/w/.retinue/retinue.db: no');
-    };
-    const { code, stderr } = await run(['ps'], { io: { open } });
-    expect([code, stderr]).toEqual([2, 'retinue: /w/.retinue/retinue.db: no\n']);
+  it.each(['store_io', 'store_busy', 'store_corrupt', 'store_newer'] as const)('%s while the database is opened is exit code 2', (code) => {
+    const io = createTestIo();
+    expect(reportError(new DatabaseOpenError(new RetinueError(code, 'no')), io)).toBe(2);
+    expect(io.stderr).toBe('retinue: no\n');
   });
 
-  it('a fault of our own says how to report it', async () => {
-    const { code, stderr } = await run(['ps'], { api: { ps: async () => Promise.reject(new TypeError('oops')) } });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/TypeError: oops[\s\S]*fault of Retinue itself[\s\S]*9\.9\.9/);
+  it('a database that cannot be opened is exit code 2, and what was opened is closed after an error', async () => {
+    using cli = createCli({ files: { '.retinue/retinue.db': 'no database' } });
+    expect(await cli.run(['ps'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/^retinue: .*retinue\.db/) });
+    using other = createCli();
+    const { io, code } = other.start(['run', 'task', '--agent', 'nobody']);
+    expect([await code, io.openApis]).toEqual([2, 0]);
+  });
+
+  it('a bug in Retinue says how to report it', () => {
+    const io = createTestIo();
+    expect(reportError(new TypeError('oops'), io)).toBe(1);
+    expect(io.stderr).toMatch(/TypeError: oops[\s\S]*a bug in Retinue \(version 9\.9\.9\)/);
   });
 });

@@ -68,7 +68,7 @@ const config: [what: string, value: object, own?: object][] = [
 ];
 
 describe('the configuration of a workspace', () => {
-  it.each(config)('%s', (_, value, own = {}) => {
+  it.each(config)('%s has no effect without trust', (_, value, own = {}) => {
     using fixture = createTestWorkspace();
     fixture.write('own/config.json', own);
     const before = inForce(fixture.settings());
@@ -83,7 +83,7 @@ describe('the configuration of a workspace', () => {
     fixture.write('work/retinue.config.json', `${JSON.stringify(value)}\n`);
     expect(inForce(fixture.settings())).toEqual(before);
     expect(fixture.settings().trust).toMatchObject([{ path, state: 'changed' }]);
-    expect(fixture.settings().notices.join()).toContain('has changed since it was trusted');
+    expect(fixture.settings().notices.join()).toContain('has changed since you trusted it');
   });
 });
 
@@ -94,7 +94,7 @@ const agents: [what: string, lines: string][] = [
 ];
 
 describe('an agent of a workspace', () => {
-  it.each(agents)('%s', (_, lines) => {
+  it.each(agents)('%s has no effect until the agent is trusted', (_, lines) => {
     using fixture = createTestWorkspace();
     const before = inForce(fixture.settings());
     const path = fixture.write('work/.claude/agents/explore.md', agentText('explore', lines));

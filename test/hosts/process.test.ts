@@ -1,10 +1,11 @@
 // Runs in processes of their own: the real program as the child, real commands, real signals.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { FactOf } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import type { RunRow } from '../../src/contract/run.ts';
+import { inlineExecutor } from '../../src/hosts/inline.ts';
 import { parseRule } from '../../src/rules/policy.ts';
 import { tool } from '../support/adversary.ts';
 import type { World } from '../support/world.ts';
@@ -209,4 +210,33 @@ it('killed while a question is open: the run fails at once, and nothing is made'
   process.kill(await runProcess(), 'SIGKILL');
   expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed' } });
   expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
+});
+
+describe.each(['inline', 'process'] as const)('with tools in %s, the supervisor judges what a call opened', (host) => {
+  /** A write to `notes/a.txt` that has to be approved; while the question waits, `notes` becomes a link to `secret`. */
+  async function swapped(rules: string[]): Promise<{ world: World; outcome: Outcome; finished: FactOf<'tool.finished'> }> {
+    const steps = [{ calls: [call('write', { path: 'notes/a.txt', content: 'mine' })] }, { text: 'done' }];
+    const narrowing = { kind: 'narrowing' as const, owner: 'the user', rules: ['ask write', ...rules].map(parseRule) };
+    const made = { script: { runs: [{ steps }] }, options: { questions: { attended: () => true } }, narrowing: [narrowing] };
+    const world = await (host === 'process' ? processWorld(made) : processWorld({ ...made, executor: inlineExecutor }));
+    mkdirSync(join(world.workspace, 'notes'));
+    mkdirSync(join(world.workspace, 'secret'));
+    const run = await world.runtime.start({ task: 'x' });
+    await expect.poll(() => world.types(), { timeout: 10_000 }).toContain('approval.asked');
+    const question = world.facts.find((fact) => fact.type === 'approval.asked') as FactOf<'approval.asked'>;
+    rmSync(join(world.workspace, 'notes'), { recursive: true });
+    symlinkSync('secret', join(world.workspace, 'notes'));
+    expect(await world.runtime.live(run.id)?.answer(question.data, { allowed: true, by: 'ada' })).toBe(true);
+    const outcome = await run.outcome;
+    const finished = world.facts.find((fact) => fact.type === 'tool.finished') as FactOf<'tool.finished'>;
+    return { world, outcome, finished };
+  }
+
+  it('a link that leads to a denied path denies the approved call, and nothing is written', async () => {
+    const { world, outcome, finished } = await swapped(['deny write:secret/*']);
+    expect(finished.data).toMatchObject({ status: 'denied', output: expect.stringContaining('rule `deny write:secret/*` of the user') });
+    expect(existsSync(join(world.workspace, 'secret/a.txt'))).toBe(false);
+    expect(outcome.status).toBe('completed');
+    await world[Symbol.asyncDispose]();
+  });
 });

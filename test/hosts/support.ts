@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
 import { createProcessExecutor, type ProcessExecutorOptions } from '../../src/hosts/process.ts';
 import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
-import { createGuard } from '../../src/system/guard.ts';
+import { createProcessGuard } from '../../src/system/process-guard.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -18,7 +18,7 @@ export interface ProcessWorldOptions extends WorldOptions {
 }
 
 export function processWorld({ host = {}, narrowing = [], ...options }: ProcessWorldOptions): Promise<World> {
-  const guard = createGuard();
+  const guard = createProcessGuard();
   const bash = createBash({ sandbox: null, marks: guard.marks });
   const own = [bash, ...(options.tools ?? [])];
   const builtIn = builtInRuleset(
@@ -30,7 +30,7 @@ export function processWorld({ host = {}, narrowing = [], ...options }: ProcessW
     ...options,
     tools: own,
     rulesets: [{ ...builtIn, rules }, ...narrowing],
-    executor: createProcessExecutor({ command: realCommand, env: process.env, marks: guard.marks, ...host }),
+    executor: options.executor ?? createProcessExecutor({ command: realCommand, env: process.env, marks: guard.marks, ...host }),
   });
 }
 

@@ -98,7 +98,10 @@ describe('what a tool gives', () => {
     await (await world.runtime.start({ task: 'root' })).outcome;
     const [read, , failed] = world.facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data] : []));
     expect(read?.output).toBe('     1\tpass⟦U+200B⟧word می\u200cخواهم');
-    expect(failed).toMatchObject({ status: 'error', output: expect.stringContaining('a mark such as ⟦U+200B⟧ stands for one character') });
+    expect(failed).toMatchObject({
+      status: 'error',
+      output: expect.stringContaining('a mark such as ⟦U+200B⟧ means one invisible character'),
+    });
     // The mark that was there stands for its character; one that was not is text.
     expect(readFileSync(join(world.workspace, 'f'), 'utf8')).toBe('pass\u200bphrase⟦U+202E⟧ می\u200cخواهم');
   });

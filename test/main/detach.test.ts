@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Unopened } from '../../src/cli/errors.ts';
+import { DatabaseOpenError } from '../../src/cli/errors.ts';
 import { detach } from '../../src/main/detach.ts';
 import { createTestWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
@@ -67,7 +67,7 @@ describe('a background process', () => {
       code: 'unknown_agent',
       message: 'no such agent',
     });
-    await expect(ask(fixture, answer({ error: { ...error, code: 'store_io' }, unopened: true }))).rejects.toBeInstanceOf(Unopened);
+    await expect(ask(fixture, answer({ error: { ...error, code: 'store_io' }, unopened: true }))).rejects.toBeInstanceOf(DatabaseOpenError);
     expect(logs(fixture)).toEqual([]);
   });
 

@@ -68,10 +68,12 @@ async function ground(
   return { place, provider, marker, close };
 }
 
-async function views(place: Place): Promise<string[]> {
-  const all: View[] = JSON.parse((await place.run('ps', '--all', '--json')).out);
-  return all.map(({ kind, status }) => `${kind} ${status}`);
+async function list(place: Place): Promise<View[]> {
+  return JSON.parse((await place.run('ps', '--all', '--json')).out);
 }
+
+const briefly = (all: View[]): string[] => all.map(({ kind, status }) => `${kind} ${status}`);
+const views = async (place: Place): Promise<string[]> => briefly(await list(place));
 
 const ways: [what: string, go: (child: ChildProcess) => void][] = [
   ['its input ends', (child) => void child.stdin?.end()],
@@ -113,9 +115,9 @@ describe.runIf(linux)('the server', () => {
     // It leaves with 1 where it was not done after 5 s.
     expect(await left).toBe(0);
     expect(commands(marker)).toEqual([]);
-    expect(await views(place)).toEqual(['agent cancelled', 'client completed']);
-    const [{ runId }] = JSON.parse((await place.run('ps', '--all', '--json')).out) as [View];
-    expect(JSON.parse((await place.run('show', runId, '--json')).out).outcome.terminated).toBe('client_gone');
+    const all = await list(place);
+    expect(briefly(all)).toEqual(['agent cancelled', 'client completed']);
+    expect(JSON.parse((await place.run('show', all[0]?.runId ?? '', '--json')).out).outcome.terminated).toBe('client_gone');
     await close();
   });
 

@@ -43,7 +43,7 @@ describe('install', () => {
     expect(done.out).toContain(text);
     expect(statSync(file).mode & 0o077).toBe(0);
     const again = await install(at, client, '--yes');
-    expect([again.code, again.err, readFileSync(file, 'utf8')]).toEqual([0, expect.stringContaining('has it already'), text]);
+    expect([again.code, again.err, readFileSync(file, 'utf8')]).toEqual([0, expect.stringContaining('already has this entry'), text]);
     expect(readdirSync(dirname(file)).filter((name) => name.includes('before-retinue'))).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe('install', () => {
     expect(JSON.parse(out).mcpServers.retinue.args).toEqual([bin, 'mcp', ...flags, '--config', join(at.folder, 'own.json')]);
     for (const [args, expected] of [
       [['cursr'], /unknown client `cursr`; did you mean `cursor`\?/],
-      [[], /which client\?/],
+      [[], /the client is missing/],
       [['cursor', '--dialect', 'latin'], /no dialect `latin`/],
       [['cursor', '--timeout', 'soon'], /--timeout/],
     ] as const) {
@@ -128,7 +128,7 @@ describe('a file that is there', () => {
       const text = `{\n  "mcpServers": {\n    // ours\n    "retinue": ${JSON.stringify(entry)},\n    "other": { "url": "http://y/" }\n  }\n}\n`;
       const file = put(at, files[client][0], text);
       const removed = ['type', 'url', 'headers'].filter((key) => key !== 'type' || client === 'cursor');
-      const said = `for a server at an address: ${removed.map((key) => `\`mcpServers.retinue.${key}\``).join(', ')}\n`;
+      const said = `belong to a server at an address: ${removed.map((key) => `\`mcpServers.retinue.${key}\``).join(', ')}\n`;
       expect((await install(at, client)).out).toContain(said);
       expect((await install(at, client, '--yes')).out).toContain(said);
       const after = readFileSync(file, 'utf8');
@@ -139,7 +139,7 @@ describe('a file that is there', () => {
           other: { url: 'http://y/' },
         },
       });
-      expect((await install(at, client, '--yes')).err).toContain('has it already');
+      expect((await install(at, client, '--yes')).err).toContain('already has this entry');
     },
   );
 
@@ -232,7 +232,7 @@ describe('TOML', () => {
     expect(readFileSync(file, 'utf8')).toBe(
       `${others}\n\n${['[mcp_servers."retinue"] # mine', `args = [${args}]`, 'tool_timeout_sec = 5', `command = ${JSON.stringify(server.command)} # this`, '', '[mcp_servers.retinue.env]', 'KEY = "v"', ''].join('\r\n')}`,
     );
-    expect((await install(at, 'codex', '--yes', '--model', 'a"b\\c/d')).err).toContain('has it already');
+    expect((await install(at, 'codex', '--yes', '--model', 'a"b\\c/d')).err).toContain('already has this entry');
   });
 
   it('loses what our table had for another transport, and says so first', async () => {
@@ -254,7 +254,7 @@ describe('TOML', () => {
     const file = put(at, files.codex[0], before.join('\n'));
     const { out } = await install(at, 'codex', '--yes');
     const removed = ['url', 'http_headers', 'env_http_headers'].map((key) => `\`mcp_servers.retinue.${key}\``);
-    expect(out).toContain(`This goes out of it, because it is for a server at an address: ${removed.join(', ')}\n`);
+    expect(out).toContain(`These keys are removed, because they belong to a server at an address: ${removed.join(', ')}\n`);
     const args = server.args.map((each) => JSON.stringify(each)).join(', ');
     expect(readFileSync(file, 'utf8')).toBe(
       [
@@ -269,6 +269,6 @@ describe('TOML', () => {
         '',
       ].join('\n'),
     );
-    expect((await install(at, 'codex', '--yes')).err).toContain('has it already');
+    expect((await install(at, 'codex', '--yes')).err).toContain('already has this entry');
   });
 });

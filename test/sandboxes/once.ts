@@ -1,6 +1,6 @@
-// One command, in a process of its own: `once.ts WORKSPACE on|off COMMAND`.
+// Runs one command in a process of its own: `once.ts WORKSPACE on|off COMMAND`.
 
-import { findSandbox } from '../../src/sandboxes/find.ts';
+import { findSandbox } from '../../src/sandboxes/find-sandbox.ts';
 import { createBash } from '../../src/tools/bash.ts';
 
 const [, , workspace = '', mode, command = ''] = process.argv;

@@ -1,43 +1,19 @@
 // What commands make under protected names that did not exist: renamed whatever they do to keep it, by one command or by several.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeWorkspace } from '../tools/support.ts';
+import { createPlainUser, isRoot, makePlainWorkspace, type PlainUser } from './plain-user.ts';
 import { onLinux, shell } from './support.ts';
 
-const isRoot = process.getuid?.() === 0;
-const nobody = 65_534;
-
-/** A workspace of a user to whom rights mean something. */
-function makePlain(): string {
-  const { workspace } = makeWorkspace();
-  if (isRoot) for (const folder of [dirname(workspace), workspace]) chownSync(folder, nobody, nobody);
-  return workspace;
-}
-
-function start(workspace: string, command: string): ChildProcess {
-  const as = isRoot ? { uid: nobody, gid: nobody } : {};
-  const args = [join(import.meta.dirname, 'once.ts'), workspace, 'on', command];
-  return spawn(process.execPath, args, { ...as, env: { PATH: process.env.PATH ?? '' }, stdio: ['ignore', 'pipe', 'inherit'] });
-}
-
-function asPlainUser(workspace: string, command: string): Promise<string> {
-  return text(start(workspace, command).stdout as NodeJS.ReadableStream);
-}
+let user: PlainUser;
+beforeAll(async () => {
+  user = await createPlainUser();
+});
+afterAll(() => user[Symbol.dispose]());
 
 async function until(path: string): Promise<void> {
   while (!existsSync(path)) await sleep(10);
@@ -46,18 +22,18 @@ const awaits = (file: string) => `until [ -e ${file} ]; do sleep 0.02; done`;
 
 describe.runIf(onLinux)('rights that a command takes away', { timeout: 30_000 }, () => {
   test.each(['0311', '0111', '0000'])('a folder of mode %s: what was made in it is renamed', async (mode) => {
-    const workspace = makePlain();
-    const output = await asPlainUser(workspace, `mkdir -p .claude; echo '{"hooks":1}' > .claude/settings.json; chmod ${mode} .claude`);
-    expect(output).toContain('may not be made by a command; it was renamed');
+    const workspace = makePlainWorkspace();
+    const output = await user.run(workspace, `mkdir -p .claude; echo '{"hooks":1}' > .claude/settings.json; chmod ${mode} .claude`);
+    expect(output).toContain('may not be created by a command; it was renamed');
     chmodSync(join(workspace, '.claude'), 0o755);
     expect(readdirSync(join(workspace, '.claude'))).toEqual([expect.stringMatching(/^settings\.json\.refused-/)]);
   });
 
   test.each(['0311', '0000'])('the workspace itself with mode %s', async (mode) => {
-    const workspace = makePlain();
+    const workspace = makePlainWorkspace();
     const plant = 'echo "{}" > .mcp.json; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit';
-    expect(await asPlainUser(workspace, `${plant}; chmod ${mode} .`)).toMatch(/renamed[\s\S]*renamed/);
-    await asPlainUser(workspace, 'chmod 755 .');
+    expect(await user.run(workspace, `${plant}; chmod ${mode} .`)).toMatch(/renamed[\s\S]*renamed/);
+    await user.run(workspace, 'chmod 755 .');
     expect(statSync(workspace).mode & 0o700).toBe(0o700);
     expect(readdirSync(workspace).sort()).toEqual([
       expect.stringMatching(/^\.git\.refused-/),
@@ -65,25 +41,25 @@ describe.runIf(onLinux)('rights that a command takes away', { timeout: 30_000 },
     ]);
   });
 
-  test('what cannot be looked at beforehand: nothing is started', async () => {
-    const workspace = makePlain();
+  test('what cannot be read beforehand: nothing is started', async () => {
+    const workspace = makePlainWorkspace();
     mkdirSync(join(workspace, '.claude'));
     // Of another user where the test is root, so that nobody can give the rights back.
     chmodSync(join(workspace, '.claude'), 0o000);
-    expect(await asPlainUser(workspace, 'touch ran')).toMatch(/cannot be looked at.*\n\[an error\]/);
+    expect(await user.run(workspace, 'touch ran')).toMatch(/cannot be read.*\n\[an error\]/);
     chmodSync(join(workspace, '.claude'), 0o700);
     expect(existsSync(join(workspace, 'ran'))).toBe(false);
   });
 
   test.runIf(isRoot)('what cannot be renamed makes the call an error', async () => {
-    const workspace = makePlain();
-    const running = start(workspace, `touch ready; ${awaits('go')}`);
+    const workspace = makePlainWorkspace();
+    const running = user.start(workspace, `touch ready; ${awaits('go')}`);
     const output = text(running.stdout as NodeJS.ReadableStream);
     await until(join(workspace, 'ready'));
     mkdirSync(join(workspace, '.claude'));
     writeFileSync(join(workspace, '.claude', 'settings.json'), '');
     writeFileSync(join(workspace, 'go'), '');
-    expect(await output).toMatch(/\.claude\/settings\.json may not be made by a command, and could not be renamed.*\n\[an error\]/);
+    expect(await output).toMatch(/\.claude\/settings\.json may not be created by a command and could not be renamed.*\n\[an error\]/);
   });
 });
 
@@ -122,7 +98,7 @@ describe.runIf(onLinux)('several commands at once', { timeout: 30_000 }, () => {
     const second = shell(workspace, `touch begun; ${awaits('over')}; cp t .mcp.json; cp -r g .git`);
     await first;
     writeFileSync(join(workspace, 'over'), '');
-    expect((await second).output.match(/may not be made by a command; it was renamed/g)).toHaveLength(2);
+    expect((await second).output.match(/may not be created by a command; it was renamed/g)).toHaveLength(2);
     expect(readdirSync(workspace).filter((name) => ['.mcp.json', '.git'].includes(name))).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-// Commands in a real sandbox. On Linux it must be there: where it is missing, these tests fail.
+// Runs commands in a real sandbox. On Linux these tests fail if there is none.
 
 import type { Sandbox } from '../../src/ports/sandbox.ts';
 import type { Rights } from '../../src/ports/tool.ts';
@@ -16,7 +16,7 @@ export async function realSandbox(options: Partial<BubblewrapOptions> = {}): Pro
 
 export interface As {
   tools?: string[];
-  /** Of `network` and `git`. */
+  /** `network` and `git`, if allowed. */
   may?: string[];
   agent?: string;
 }
@@ -31,7 +31,7 @@ export function rightsOf({ tools = ['write', 'bash'], may = [], agent = 'general
   };
 }
 
-/** What a command says, in a sandbox of its own. */
+/** The result of a command in a sandbox of its own. */
 export async function shell(workspace: string, command: string, as: As = {}, more: Partial<BashOptions> = {}) {
   const bash = createBash({ sandbox: more.sandbox ?? (await realSandbox()), ...more });
   return call(bash, workspace, { command }, { rights: rightsOf(as) });

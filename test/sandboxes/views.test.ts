@@ -1,12 +1,12 @@
-// What is shown of a home folder, and the profile for macOS, as text: neither needs a sandbox.
+// What a sandbox shows of a home directory, and the profile for macOS, as data: neither needs a sandbox.
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { settled } from '../../src/sandboxes/mounts.ts';
+import { removeCovered } from '../../src/sandboxes/mounts.ts';
 import { profileFor } from '../../src/sandboxes/seatbelt.ts';
-import { systemSecrets } from '../../src/sandboxes/system-view.ts';
-import { toolchainView } from '../../src/sandboxes/toolchains.ts';
+import { hiddenSystemFiles } from '../../src/sandboxes/system-mounts.ts';
+import { toolchainMounts } from '../../src/sandboxes/toolchain-mounts.ts';
 
 function makeHome(files: string[]): string {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'retinue-view-')));
@@ -20,7 +20,7 @@ function makeHome(files: string[]): string {
 
 function shown(home: string, path: string[], workspace = '/w'): string[] {
   const given = path.map((entry) => (entry.startsWith('/') ? entry : join(home, entry))).join(':');
-  return toolchainView(given, { home, workspace }).map((mount) => `${mount.kind} ${mount.path.replace(`${home}/`, '')}`);
+  return toolchainMounts(given, { home, workspace }).map((mount) => `${mount.kind} ${mount.path.replace(`${home}/`, '')}`);
 }
 
 test.each([
@@ -76,7 +76,7 @@ test.each([
   expect(shown(makeHome(files), path)).toEqual(seen);
 });
 
-test('toolchains: a link on the path is shown with what it leads to, one to the home folder is not', () => {
+test('toolchains: a link in PATH is shown with its target, but not one to the home directory', () => {
   const home = makeHome(['.nvm/v24/bin/node', '.ssh/id']);
   symlinkSync('v24', join(home, '.nvm', 'current'));
   symlinkSync('.', join(home, 'all'));
@@ -84,21 +84,21 @@ test('toolchains: a link on the path is shown with what it leads to, one to the 
   expect(shown(home, ['all'])).not.toContainEqual(`read ${home}`);
 });
 
-test('toolchains: nothing of the workspace, which is shown by itself', () => {
+test('toolchains: nothing inside the workspace, which is mounted separately', () => {
   const home = makeHome(['work/node_modules/.bin/x']);
   expect(shown(home, ['work/node_modules/.bin'], join(home, 'work'))).toEqual([]);
 });
 
-test('what other users may not read in folders of the system, but for programs on the path', async () => {
+test('hides system files that other users may not read, except for programs in PATH', async () => {
   const top = makeHome(['x/env', 'x/plain', 'closed/f', 'tool/bin/run', 'tool/key', 'a/b/c/d/deep']);
   for (const file of ['x/env', 'tool/key', 'a/b/c/d/deep']) chmodSync(join(top, file), 0o600);
   for (const folder of ['closed', 'tool']) chmodSync(join(top, folder), 0o750);
-  const hidden = (await systemSecrets(join(top, 'tool/bin'), [[top, 4]])).filter(({ path }) => path.startsWith(top));
+  const hidden = (await hiddenSystemFiles(join(top, 'tool/bin'), [[top, 4]])).filter(({ path }) => path.startsWith(top));
   expect(hidden.map(({ path }) => path.slice(top.length + 1)).sort()).toEqual(['closed', 'tool/key', 'x/env']);
 });
 
-test('nothing is put into a folder that is hidden', () => {
-  const mounts = settled([
+test('nothing is mounted inside a hidden directory', () => {
+  const mounts = removeCovered([
     { kind: 'write', path: '/w' },
     { kind: 'hide', path: '/w/.retinue', folder: true },
     { kind: 'hide', path: '/w/.retinue', folder: true },
@@ -123,7 +123,7 @@ test('the profile for macOS', () => {
   expect(lines).toContain(`(deny file-write* (subpath "${w}/.git") (subpath "${w}/.envrc"))`);
   expect(lines).toContain(`(deny file-read* file-write* (subpath "${w}/.retinue") (subpath "/Users/a/w.db"))`);
   expect(profile).not.toContain('(subpath "/Users/a")');
-  // What is denied must come after what is allowed: the last rule wins.
+  // Denials must follow what is allowed: the last rule wins.
   expect(lines.findIndex((line) => line.startsWith('(deny file-write*'))).toBeGreaterThan(
     lines.findIndex((line) => line.startsWith('(allow file-write*')),
   );

@@ -1,4 +1,4 @@
-// Commands that do not want to end, and processes that outlive them.
+// Commands that do not end when asked, and processes that outlive them.
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { call, makeWorkspace } from './support.ts';
 
 const bash = createBash({ sandbox: null });
 
-/** A number for `sleep` that no other test has: by it its processes are found. */
+/** A unique number for `sleep`, by which its processes are found. */
 const nap = (): string => String(1000 + Math.random()).slice(0, 16);
 
 function sleepers(seconds: string): string[] {
@@ -26,7 +26,7 @@ async function timed(command: string, input: object = {}, abortMs: number | null
 }
 
 describe('after the command has ended', () => {
-  test('a background process that holds the pipe does not hold the result, and is ended', async () => {
+  test('a background process that keeps the pipe open does not delay the result and is ended', async () => {
     const seconds = nap();
     const { output, isError, ms } = await timed(`sleep ${seconds} & echo done`);
     expect(output).toMatch(/^done\n\[ended what it left running: sleep \(\d+\)\]$/);
@@ -41,7 +41,7 @@ describe('after the command has ended', () => {
     { name: 'nohup', command: (s: string) => `nohup sleep ${s} >/dev/null 2>&1 & disown; echo done` },
     { name: 'that ignores being asked', command: (s: string) => `bash -c 'trap "" TERM; exec sleep ${s}' & sleep 0.2; echo done` },
     { name: 'a hundred of them', command: (s: string) => `for i in $(seq 100); do sleep ${s} & done; echo done` },
-  ])('a process $name is gone', async ({ command }) => {
+  ])('a process $name is ended', async ({ command }) => {
     const seconds = nap();
     const { output, ms } = await timed(command(seconds));
     expect(output).toMatch(/^done\n\[ended what it left running: /);
@@ -49,25 +49,25 @@ describe('after the command has ended', () => {
     expect(sleepers(seconds)).toEqual([]);
   });
 
-  test('one that hides from us and holds the pipe costs a moment, not its life', async () => {
+  test('a hidden process that keeps the pipe open delays the result only briefly', async () => {
     const { output, ms } = await timed('env -i setsid sleep 3 & sleep 0.1; echo done');
     expect(output).toBe('done');
     expect(ms).toBeLessThan(2500);
   });
 
-  test('one that keeps writing is read for a while', async () => {
+  test('output of a process that keeps writing is read for a while', async () => {
     const { output, ms } = await timed("env -i setsid bash -c 'for i in $(seq 60); do echo $i; sleep 0.1; done' & sleep 0.1; echo done");
     expect(output).toContain('done');
     expect(ms).toBeLessThan(3500);
   });
 
-  test('what reads at the end of a pipe may finish', async () => {
+  test('a reader at the end of a pipe may finish', async () => {
     expect((await timed('echo text > >(sleep 0.05; cat; echo read)')).output).toBe('text\nread');
   });
 });
 
 describe('out of time', () => {
-  test('all of it is stopped; what was written is kept', async () => {
+  test('all processes are stopped and the output so far is kept', async () => {
     const seconds = nap();
     const { output, isError, ms } = await timed(`echo start; sleep ${seconds} & sleep ${seconds}`, { timeout: 0.3 });
     expect(output).toBe('start\n[stopped: it took longer than 0.3 s]');
@@ -76,13 +76,13 @@ describe('out of time', () => {
     expect(sleepers(seconds)).toEqual([]);
   });
 
-  test('asked first: a command may clean up', async () => {
+  test('a command is asked to stop first and may clean up', async () => {
     const { output } = await timed('trap "echo cleaned; exit" TERM; echo start; while :; do sleep 0.05; done', { timeout: 0.3 });
-    // bash itself may say that its `sleep` was terminated.
+    // bash itself may report that its `sleep` was terminated.
     expect(output.replace('Terminated\n', '')).toBe('start\ncleaned\n[stopped: it took longer than 0.3 s]');
   });
 
-  test('one that ignores it is killed after 2 s', async () => {
+  test('a command that ignores the request is killed after 2 s', async () => {
     const seconds = nap();
     const { output, ms } = await timed(`trap "" TERM; echo start; sleep ${seconds} & while :; do sleep 0.1; done`, { timeout: 0.3 });
     expect(output).toMatch(/^start\n\[stopped/);
@@ -98,7 +98,7 @@ describe('told to stop', () => {
     { name: 'one that left its group', command: (s: string) => `echo start; setsid sleep ${s} & sleep ${s}` },
     { name: 'one that is stopped', command: (s: string) => `echo start; sleep ${s} & kill -STOP $$` },
     { name: 'one that ignores it', command: (s: string) => `trap "" TERM INT HUP; echo start; sleep ${s} & sleep ${s}; sleep ${s}` },
-  ])('$name: gone and told within 3 s, which is what the kernel waits', async ({ command }) => {
+  ])('$name: ended and reported within 3 s, which is how long the kernel waits', async ({ command }) => {
     const seconds = nap();
     const { output, isError, ms } = await timed(command(seconds), {}, 300);
     expect(output).toMatch(/^start\n\[stopped before it was done\]/);
@@ -107,7 +107,7 @@ describe('told to stop', () => {
     expect(sleepers(seconds)).toEqual([]);
   });
 
-  test('before it began: nothing is started', async () => {
+  test('an abort before the start starts nothing', async () => {
     const { workspace } = makeWorkspace();
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(call(bash, workspace, { command: 'echo x > f' }, { signal })).rejects.toThrow('enough');
@@ -131,31 +131,31 @@ describe('much output', () => {
     expect(output.length).toBeLessThan(2.2 * 1024 * 1024);
   });
 
-  test('a character is never halved', async () => {
+  test('a character is never split', async () => {
     for (const pad of ['', 'x', 'xx', 'xxx']) {
       const { output } = await timed(`printf '${pad}'; yes 😀€é | tr -d '\\n' | head -c 5000000`);
-      // Only `head` itself cuts one.
+      // Only `head` itself splits one.
       expect(output.replace(/\ufffd+$/, '')).not.toContain('\ufffd');
     }
   });
 
-  test('endless, until the time is over', async () => {
+  test('endless output is read until the timeout', async () => {
     const { output, ms } = await timed('yes', { timeout: 0.5 });
     expect(output).toMatch(/\[stopped: it took longer than 0.5 s\]$/);
     expect(ms).toBeLessThan(2500);
   });
 
-  test('thousands of single bytes', async () => {
+  test('thousands of single bytes are collected', async () => {
     const { output } = await timed('for i in $(seq 20000); do printf x; done');
     expect(output).toBe('x'.repeat(20_000));
   });
 });
 
-test('when there is no room for another process: a clear result', async () => {
+test('a clear result when the system has no resources for another process', async () => {
   const { workspace } = makeWorkspace();
   const script = `
     const { openSync } = await import('node:fs');
-    const { createBash } = await import('${join(import.meta.dirname, '../../src/tools/bash.ts')}');
+    const { createBash } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/tools/bash.ts'))});
     const bash = createBash({ sandbox: null });
     const rights = { agent: 'general', definition: null, tools: [], decide: () => ({ action: 'allow', owner: 'test', rule: null }) };
     const context = { workspace: process.argv[1], signal: new AbortController().signal, memo: new Map(), rights };

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { locate, openDir } from '../../src/tools/confine.ts';
 import { edit } from '../../src/tools/edit.ts';
+import { locatePath, openDirectory } from '../../src/tools/files/confine.ts';
 import { glob } from '../../src/tools/glob.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';
@@ -10,7 +10,7 @@ import { read } from '../../src/tools/read.ts';
 import { write } from '../../src/tools/write.ts';
 import { call, makeWorkspace } from './support.ts';
 
-/** A workspace with links of every kind and secrets around it. */
+/** A workspace with links of every kind and secrets outside it. */
 function makeTrap(): { workspace: string; outside: string } {
   const { workspace, outside } = makeWorkspace();
   writeFileSync(join(outside, 'secret'), 'SECRET');
@@ -57,7 +57,7 @@ const escapes = (workspace: string, outside: string): string[] => [
   'dir/plain\0',
 ];
 
-describe('paths that lead out', () => {
+describe('paths that lead out of the workspace', () => {
   test('are refused by every tool, and nothing appears outside', async () => {
     const { workspace, outside } = makeTrap();
     for (const path of escapes(workspace, outside)) {
@@ -86,7 +86,7 @@ describe('paths that lead out', () => {
     }
   });
 
-  test('a workspace that is itself reached through a link', async () => {
+  test('a workspace reached through a link works', async () => {
     const { workspace, outside } = makeTrap();
     symlinkSync(workspace, join(outside, 'door'));
     const door = join(outside, 'door');
@@ -97,7 +97,7 @@ describe('paths that lead out', () => {
   });
 });
 
-test('a walk over the whole workspace meets no secret', async () => {
+test('a walk over the whole workspace finds no secret', async () => {
   const { workspace } = makeTrap();
   expect((await call(grep, workspace, { pattern: 'SECRET' })).output).toBe('[no line matches]');
   expect((await call(glob, workspace, { pattern: '**' })).output).toBe('dir/plain');
@@ -133,12 +133,12 @@ describe('what rules match against', () => {
     expect(list.subjects({ path }, { workspace })).toEqual(subjects);
   });
 
-  test('a path that no system call takes stands as it is', () => {
+  test('a path that no system call accepts is used as it is', () => {
     const { workspace } = makeTrap();
     expect(read.subjects({ path: 'bad\0path' }, { workspace })).toEqual(['bad\0path']);
   });
 
-  test('a link that leads out shows where', () => {
+  test('a link that leads out shows its target', () => {
     const { workspace, outside } = makeTrap();
     expect(read.subjects({ path: 'final' }, { workspace })).toEqual(['final', join(outside, 'secret')]);
   });
@@ -147,10 +147,10 @@ describe('what rules match against', () => {
 describe('links swapped in after the check', () => {
   test('a directory that became a link is not entered', async () => {
     const { workspace, outside } = makeTrap();
-    const located = await locate(workspace, 'dir/plain');
+    const located = await locatePath(workspace, 'dir/plain');
     if (!located.ok) throw new Error(located.reason);
     renameSync(join(workspace, 'dir'), join(workspace, 'away'));
     symlinkSync(outside, join(workspace, 'dir'));
-    expect(await openDir(located.root, 'dir', { create: true })).toMatchObject({ ok: false });
+    expect(await openDirectory(located.root, 'dir', { create: true })).toMatchObject({ ok: false });
   });
 });

@@ -1,4 +1,4 @@
-// The page says what the tools declare.
+// docs/tools.md agrees with what the tools declare.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -15,7 +15,7 @@ async function opened(content: string | Buffer, path = 'f') {
   return { workspace, memo, bytes: () => readFileSync(join(workspace, path)), text: () => readFileSync(join(workspace, path), 'utf8') };
 }
 
-test('replaces a text that occurs once, and shows it', async () => {
+test('replaces a text that occurs once and shows the change', async () => {
   const { workspace, memo, text } = await opened('one\ntwo\nthree\n');
   const result = await call(edit, workspace, { path: 'f', old: 'two', new: '2' }, { memo });
   expect(text()).toBe('one\n2\nthree\n');
@@ -43,13 +43,13 @@ test.each([
     name: 'twice, without all',
     content: 'a a',
     input: { old: 'a', new: 'b' },
-    output: 'f: old occurs 2 times; give more of the text around it, or set all',
+    output: 'f: old occurs 2 times; include more of the surrounding text, or set all',
   },
   {
     name: 'not at all',
     content: 'a',
     input: { old: 'b', new: 'c' },
-    output: 'f: old does not occur in it; it must match exactly, indentation included',
+    output: 'f: old does not occur in the file; it must match exactly, including indentation',
   },
   { name: 'to the same', content: 'a', input: { old: 'a', new: 'a' }, output: 'old and new are the same text; nothing was changed' },
   {
@@ -67,19 +67,19 @@ test.each([
   else expect(result.output).toMatch(output);
 });
 
-test('bytes that are no text elsewhere in the file stay as they are', async () => {
+test('invalid UTF-8 elsewhere in the file is preserved', async () => {
   const { workspace, memo, bytes } = await opened(Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0xff, 0xfe, 0x20, 0xc3, 0xa9]));
   await call(edit, workspace, { path: 'f', old: 'é', new: '€' }, { memo });
   expect([...bytes()]).toEqual([0xef, 0xbb, 0xbf, 0x61, 0xff, 0xfe, 0x20, 0xe2, 0x82, 0xac]);
 });
 
-test('needs the file to be read in this run', async () => {
+test('requires that the file was read in this run', async () => {
   const { workspace } = await opened('a');
   const result = await call(edit, workspace, { path: 'f', old: 'a', new: 'b' });
   expect(result).toEqual({ output: 'f was not read in this run; read it first', isError: true });
 });
 
-test('refuses when somebody has changed the file since', async () => {
+test('refuses if the file has changed since', async () => {
   const { workspace, memo, text } = await opened('a b');
   writeFileSync(join(workspace, 'f'), 'a c');
   const result = await call(edit, workspace, { path: 'f', old: 'a', new: 'x' }, { memo });
@@ -89,14 +89,14 @@ test('refuses when somebody has changed the file since', async () => {
   expect((await call(edit, workspace, { path: 'f', old: 'a', new: 'x' }, { memo })).isError).toBeUndefined();
 });
 
-test('what was read through a link is the file that it leads to', async () => {
+test('a file read through a link may be edited by its real path', async () => {
   const { workspace, memo, text } = await opened('a');
   symlinkSync('f', join(workspace, 'link'));
   expect((await call(edit, workspace, { path: 'link', old: 'a', new: 'b' }, { memo })).output).toContain('changed f');
   expect(text()).toBe('b');
 });
 
-test('two siblings that edit at once from the same text: one is told to read again', async () => {
+test('of two siblings that edit the same text at once, one has to read again', async () => {
   for (let round = 0; round < 20; round++) {
     const { workspace, memo, text } = await opened('a b');
     const other = new Map(memo);
@@ -109,7 +109,7 @@ test('two siblings that edit at once from the same text: one is told to read aga
   }
 });
 
-test('what is not edited', async () => {
+test('refuses files that cannot be edited', async () => {
   const { workspace, memo } = await opened('x');
   mkdirSync(join(workspace, '.git'));
   mkdirSync(join(workspace, 'd'));
@@ -122,7 +122,7 @@ test('what is not edited', async () => {
     none: 'does not exist',
     '.git/config': 'protected',
     binary: 'binary',
-    twin: 'more than one name',
+    twin: 'several hard links',
     large: 'at most',
     d: 'directory',
     '../f': 'outside',

@@ -80,10 +80,10 @@ test.each([
   { input: { pattern: '*', path: 'a.ts' }, reason: 'not a directory' },
   { input: { pattern: '.retinue/*' }, reason: 'closed to tools' },
   { input: { pattern: '*', path: 'src/.retinue' }, reason: 'closed to tools' },
-  { input: { pattern: '*/../../*' }, reason: 'may not follow a wildcard' },
+  { input: { pattern: '*/../../*' }, reason: 'must not follow a wildcard' },
   { input: { pattern: '{a' }, reason: 'a { is not closed' },
   { input: { pattern: '[a' }, reason: 'a [ is not closed' },
-  { input: { pattern: '[z-a]' }, reason: 'wrong way round' },
+  { input: { pattern: '[z-a]' }, reason: 'is reversed' },
   { input: { pattern: '/' }, reason: 'names no file' },
   { input: { pattern: 'a\0b' }, reason: 'NUL' },
 ])('refuses $input', async ({ input, reason }) => {
@@ -92,7 +92,7 @@ test.each([
   expect(await call(glob, workspace, input)).toMatchObject({ isError: true, output: expect.stringContaining(reason) });
 });
 
-test('links are neither followed nor shown; .retinue stays closed under every name', async () => {
+test('links are neither followed nor shown, and .retinue is closed under every name', async () => {
   const { workspace, outside } = makeTree(['a.ts', 'state/secret.ts', '.RETINUE/x.ts', 'sub/.Retinue/y.ts']);
   writeFileSync(join(outside, 'secret.ts'), '');
   symlinkSync(outside, join(workspace, 'out'));
@@ -102,7 +102,7 @@ test('links are neither followed nor shown; .retinue stays closed under every na
   expect((await call(glob, workspace, { pattern: '**/*.ts' })).output).toBe('a.ts');
 });
 
-test('at most 1000 files, the first ones by path, with a notice', async () => {
+test('shows at most the first 1000 files by path, with a notice', async () => {
   const { workspace } = makeTree(Array.from({ length: 5010 }, (_, n) => `${n % 7}/f${String(n).padStart(4, '0')}`));
   const lines = (await call(glob, workspace, { pattern: '**' })).output.split('\n');
   expect(lines).toHaveLength(1001);
@@ -111,7 +111,7 @@ test('at most 1000 files, the first ones by path, with a notice', async () => {
   expect(lines[1000]).toBe('[the first 1000 of 5010 files]');
 });
 
-test('what rules match against is where the search begins', () => {
+test('rules match the directory where the search starts', () => {
   const { workspace } = makeTree(['src/a.ts']);
   expect(glob.subjects({ pattern: '**/*.ts' }, { workspace })).toEqual(['.']);
   expect(glob.subjects({ pattern: 'src/*.ts' }, { workspace })).toEqual(['src']);
@@ -119,7 +119,7 @@ test('what rules match against is where the search begins', () => {
   expect(glob.subjects({ pattern: '../x/*' }, { workspace })).toEqual(['../x']);
 });
 
-test('stops when it is told to', async () => {
+test('stops when it is aborted', async () => {
   const { workspace } = makeTree(['a']);
   await expect(call(glob, workspace, { pattern: '*' }, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
 });

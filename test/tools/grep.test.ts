@@ -85,7 +85,7 @@ test.each([
   expect(result.output).not.toContain('Consider');
 });
 
-test('links are not followed; what .retinue leads to is closed', async () => {
+test('links are not followed, and the target of .retinue is closed', async () => {
   const { workspace, outside } = makeTree({ 'state/db': 'needle', 'a/state/db': 'needle' });
   writeFileSync(join(outside, 'secret'), 'needle');
   symlinkSync(outside, join(workspace, 'out'));
@@ -121,7 +121,7 @@ describe('much', () => {
     expect(lines.slice(0, 2)).toEqual(['f00:1:needle', 'f00:2:needle']);
     expect(lines).toHaveLength(1001);
     expect(lines[999]).toBe('f04:200:needle');
-    expect(lines[1000]).toBe('[the first 1000 of 6000 matching lines; search for something rarer or in less]');
+    expect(lines[1000]).toBe('[the first 1000 of 6000 matching lines; use a more specific pattern, or name a path or glob]');
   });
 
   test('the result stays under the cap of the tool', async () => {
@@ -132,7 +132,7 @@ describe('much', () => {
   });
 });
 
-test('stops when it is told to', async () => {
+test('stops when it is aborted', async () => {
   const { workspace } = makeTree({ a: 'x' });
   const controller = new AbortController();
   const searching = call(grep, workspace, { pattern: 'x' }, { signal: controller.signal });

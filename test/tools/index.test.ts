@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { builtInTools, tools } from '../../src/tools/index.ts';
+import { builtInTools, workspaceTools } from '../../src/tools/index.ts';
 
 const all = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } });
 
-test('the tools, in order, with their parameters', () => {
+test('lists the tools in order with their parameters', () => {
   const shapes = all.map((tool) => {
     const schema = z.toJSONSchema(tool.input, { io: 'input' }) as { properties: Record<string, object>; required?: string[] };
     return `${tool.name} {${Object.keys(schema.properties)
@@ -27,10 +27,10 @@ test('the tools, in order, with their parameters', () => {
     'memory {action, title?, text?}',
     'scratchpad {action, text?}',
   ]);
-  expect(tools.map(({ name }) => name)).toEqual(['read', 'write', 'edit', 'list', 'glob', 'grep']);
+  expect(workspaceTools.map(({ name }) => name)).toEqual(['read', 'write', 'edit', 'list', 'glob', 'grep']);
 });
 
-test('what each declares', () => {
+test('declares for each tool whether it changes something and may be repeated', () => {
   const table = all.map(({ name, readOnly, idempotent }) => `${name} ${readOnly ? 'reads' : 'changes'} ${idempotent ? 'again' : 'once'}`);
   expect(table).toEqual([
     'read reads again',
@@ -47,11 +47,11 @@ test('what each declares', () => {
     'scratchpad changes once',
   ]);
   for (const tool of all) expect(tool.maxOutputBytes, tool.name).toBeGreaterThan(0);
-  // A command may take as long as the run's limit for one call says.
+  // A command is limited only by the time limit of the run for one call.
   expect(all.filter(({ timeoutMs }) => timeoutMs === undefined).map(({ name }) => name)).toEqual(['bash']);
 });
 
-test('every parameter but a plain choice says what it is for, and unknown ones are refused', () => {
+test('every parameter has a description, and unknown parameters are refused', () => {
   for (const tool of all) {
     const schema = z.toJSONSchema(tool.input, { io: 'input' }) as {
       properties: Record<string, { description?: string }>;

@@ -22,7 +22,7 @@ async function play(steps: object[], more: { toolTimeoutMs?: number; before?(wor
   return { outcome, results };
 }
 
-test('a command that takes too long: status, what it had written, and time', async () => {
+test('a command that takes too long returns its status, output and time limit', async () => {
   const { results } = await play(
     [{ calls: [{ tool: 'bash', args: { command: 'echo partial; trap "" TERM; while :; do sleep 0.1; done' } }] }],
     { toolTimeoutMs: 500 },
@@ -32,7 +32,7 @@ test('a command that takes too long: status, what it had written, and time', asy
   ]);
 });
 
-test('much output: head and tail for the model, the rest an artifact', async () => {
+test('long output is cut for the model and kept as an artifact', async () => {
   const { outcome, results } = await play([{ calls: [{ tool: 'bash', args: { command: 'echo first; seq 100000; echo last' } }] }]);
   expect(results[0]?.output).toMatch(/^first\n1\n2\n[\s\S]*bytes left out[\s\S]*\n100000\nlast$/);
   expect(Buffer.byteLength(results[0]?.output ?? '')).toBeLessThan(33_000);
@@ -40,7 +40,7 @@ test('much output: head and tail for the model, the rest an artifact', async () 
   expect(outcome.artifacts).toMatchObject([{ kind: 'note', title: 'whole output of bash', bytes: 588_905 }]);
 });
 
-test('reading and changing: one memo for the whole run, artifacts in the outcome', async () => {
+test('reading and changing share one memo per run, and the outcome has the artifacts', async () => {
   const { outcome, results } = await play(
     [
       { calls: [{ tool: 'edit', args: { path: 'f', old: 'a', new: 'b' } }] },

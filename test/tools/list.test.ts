@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { list } from '../../src/tools/list.ts';
 import { call, makeWorkspace } from './support.ts';
 
-test('directories, files, links and the rest, sorted; .retinue is hidden', async () => {
+test('lists directories, files, links and others, sorted, without .retinue', async () => {
   const { workspace } = makeWorkspace();
   for (const name of ['src', '.retinue', '.git']) mkdirSync(join(workspace, name));
   writeFileSync(join(workspace, 'b.txt'), '12345');
@@ -42,7 +42,7 @@ test.each([
   expect(result.isError).toBe(isError);
 });
 
-test('at most 1000 entries, with a notice', async () => {
+test('shows at most 1000 entries, with a notice', async () => {
   const { workspace } = makeWorkspace();
   for (let index = 0; index < 1003; index++) writeFileSync(join(workspace, `f${String(index).padStart(4, '0')}`), '');
   const lines = (await call(list, workspace, { path: '.' })).output.split('\n');
@@ -51,7 +51,7 @@ test('at most 1000 entries, with a notice', async () => {
   expect(lines[1000]).toBe('[the first 1000 of 1003 entries]');
 });
 
-test('stops when it is told to', async () => {
+test('stops when it is aborted', async () => {
   const { workspace } = makeWorkspace();
   await expect(call(list, workspace, { path: '.' }, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
 });

@@ -13,7 +13,7 @@ test.each([{}, { json: true }, { kind: 'sse' as const }])('a call over HTTP: %j'
   expect(await made.play([echo, { tool: 'mcp__far__sum' }])).toMatchObject([ok, { output: '{"total":3}' }]);
 });
 
-test('headers come from the definition and from variables; the session is ended at the close', async () => {
+test('headers come from the definition and from variables, and close ends the session', async () => {
   await using server = await serveHttp();
   const far = { url: server.url, headers: { authorization: `Bearer \${TOKEN}` }, headersFrom: { 'x-user': 'WHO' } };
   const made = await createMcpWorld({ servers: { far }, env: { TOKEN: 'open-sesame', WHO: 'me' } });
@@ -30,7 +30,7 @@ test('runs share one session', async () => {
   expect(new Set(server.requests.flatMap(({ headers }) => headers['mcp-session-id'] ?? []))).toHaveLength(1);
 });
 
-test('a server that was started anew: one call fails, the next opens a session', async () => {
+test('after a restart of the server one call fails and the next opens a session', async () => {
   await using server = await serveHttp();
   await using made = await createMcpWorld({ servers: { far: { url: server.url } } });
   expect(await made.play([echo])).toMatchObject([ok]);
@@ -38,7 +38,7 @@ test('a server that was started anew: one call fails, the next opens a session',
   expect(await made.play([echo, { ...echo, args: { text: 'hi', times: 1 } }])).toMatchObject([{ status: 'error' }, ok]);
 });
 
-test('an answer that breaks off fails its call at once', async () => {
+test('a response that breaks off fails its call at once', async () => {
   await using server = await serveHttp();
   await using made = await createMcpWorld({
     servers: { far: { url: server.url } },
@@ -51,10 +51,7 @@ test('an answer that breaks off fails its call at once', async () => {
   server.cut();
   expect(await run.outcome).toMatchObject({ status: 'completed' });
   const results = made.world.facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data] : []));
-  expect(results).toMatchObject([
-    { status: 'error', output: expect.stringContaining('the connection ended while this call was at work') },
-    ok,
-  ]);
+  expect(results).toMatchObject([{ status: 'error', output: expect.stringContaining('the connection ended during this call') }, ok]);
 });
 
 test('a call that hangs is timed out', async () => {
@@ -63,7 +60,7 @@ test('a call that hangs is timed out', async () => {
   expect(await made.play([{ tool: 'mcp__far__hang' }, echo])).toMatchObject([{ status: 'timeout' }, ok]);
 });
 
-test('an answer that never ends is not read to the end', async () => {
+test('an endless response is not read to the end', async () => {
   const megabyte = 'x'.repeat(1_000_000);
   await using server = await serveHttp({
     before: (request, response) => {
@@ -79,7 +76,7 @@ test('an answer that never ends is not read to the end', async () => {
   expect(made.created().notices.join()).toContain('it sent a message of more than 16777216 bytes');
 });
 
-test('refused: a wrong address, no right, a redirect elsewhere', async () => {
+test('reports a wrong address, a missing right and a redirect elsewhere', async () => {
   await using elsewhere = await serveHttp();
   const answer =
     (status: number, headers: Record<string, string> = {}): Handle =>

@@ -6,7 +6,7 @@ import { createMcpWorld, isRunning, serverIn } from '../support/mcp.ts';
 
 const any: Agent = { name: 'any', description: '', prompt: 'p', source: 'test' };
 
-test('tools of a server are offered by name, with their schema, and called', async () => {
+test('tools of a server are offered with name and schema, and can be called', async () => {
   await using made = await createMcpWorld({ servers: { demo: serverIn() } });
   const [echo, wrong, sum, mixed, fail, refuse] = await made.play([
     { tool: 'mcp__demo__echo', args: { text: 'hello' } },
@@ -34,7 +34,7 @@ test('tools of a server are offered by name, with their schema, and called', asy
   expect(made.created().notices.filter((notice) => notice.includes('MCP'))).toEqual([]);
 });
 
-test('what the model is told is clean, and pinned with the run', async () => {
+test('descriptions are cleaned and pinned with the run', async () => {
   await using made = await createMcpWorld({ servers: { demo: serverIn() } });
   await made.play([]);
   const { tools } = await made.mcp.tools(any);
@@ -44,7 +44,7 @@ test('what the model is told is clean, and pinned with the run', async () => {
   expect(tools.find(({ name }) => name === 'mcp__demo__env')).toMatchObject({ readOnly: false, idempotent: false });
 });
 
-test('a server sees no keys: an allow-list, and what its definition names', async () => {
+test('a server sees only listed variables and those its definition names', async () => {
   const server = serverIn('plain', { env: { MODE: `\${GIVEN}-\${ABSENT:-else}` }, envFrom: ['GIVEN'] });
   const env = { GIVEN: 'given', OTHER: 'other', OPENAI_API_KEY: 'canary-number-two', SSH_AUTH_SOCK: '/x' };
   await using made = await createMcpWorld({ servers: { demo: server }, env });
@@ -55,14 +55,14 @@ test('a server sees no keys: an allow-list, and what its definition names', asyn
   expect(result?.output).not.toContain('canary');
 });
 
-test('a server starts in the user’s folder, or where its definition says; it is told the workspace', async () => {
+test('a server starts in the home directory or where its definition says, and is told the workspace', async () => {
   await using made = await createMcpWorld({ servers: { home: serverIn(), here: serverIn('plain', { cwd: '.' }) } });
   const [home, here] = await made.play([{ tool: 'mcp__home__where' }, { tool: 'mcp__here__where' }]);
   expect(JSON.parse(home?.output ?? '')).toMatchObject({ cwd: process.cwd(), roots: [{ uri: `file://${made.world.workspace}` }] });
   expect(JSON.parse(here?.output ?? '')).toMatchObject({ cwd: made.world.workspace });
 });
 
-test('runs share one process, and nothing of it survives the close', async () => {
+test('runs share one process, which does not survive the close', async () => {
   const made = await createMcpWorld({ servers: { demo: serverIn() } });
   const where = [{ tool: 'mcp__demo__where' }];
   const results = (await Promise.all([made.play(where), made.play(where), made.play(where)])).flat();
@@ -74,7 +74,7 @@ test('runs share one process, and nothing of it survives the close', async () =>
   expect(isRunning(pid)).toBe(false);
 });
 
-test('a process that ignores its input and SIGTERM is killed at the close', async () => {
+test('a process that ignores the end of its input and SIGTERM is killed at the close', async () => {
   const made = await createMcpWorld({ servers: { demo: serverIn('stubborn') } });
   const [where] = await made.play([{ tool: 'mcp__demo__where' }]);
   const { pid } = JSON.parse(where?.output ?? '') as { pid: number };
@@ -124,7 +124,7 @@ test('rules: names, groups and patterns over the arguments', async () => {
   expect(made.created().grant.tools).not.toContain('mcp__demo__delete_all');
 });
 
-test('an agent’s own servers are its own; names choose among the configured ones', async () => {
+test('servers that an agent defines are its own; names select configured ones', async () => {
   const own: Agent = { ...any, name: 'own', mcpServers: ['demo', { mine: serverIn() }, 'nowhere'] };
   const none: Agent = { ...any, name: 'none', mcpServers: [] };
   await using made = await createMcpWorld({ servers: { demo: serverIn(), other: serverIn() }, agents: [any, own, none] });
@@ -155,7 +155,7 @@ test('a child gets no server that its parent may not use', async () => {
   expect(grant.tools).toContain('mcp__demo__echo');
 });
 
-test('a list that changes is for later runs', async () => {
+test('a changed tool list applies to later runs', async () => {
   await using made = await createMcpWorld({ servers: { demo: serverIn() } });
   const [, early] = await made.play([{ tool: 'mcp__demo__grow' }, { tool: 'mcp__demo__grown' }]);
   expect(early).toMatchObject({ status: 'error', output: expect.stringContaining('mcp__demo__grown') });

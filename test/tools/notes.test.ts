@@ -38,31 +38,31 @@ describe('memory', () => {
     const memory = make();
     const { workspace, outside } = makeWorkspace();
     const act = async (input: object, at = workspace) => (await call(memory, at, input)).output;
-    expect(await act({ action: 'list' })).toBe('[nothing is remembered for this workspace]');
-    expect(await act({ action: 'add', title: 'Tests', text: 'Run with vitest\nnever with jest' })).toBe('remembered Tests');
-    expect(await act({ action: 'add', title: 'Style', text: 'Two spaces' })).toBe('remembered Style');
+    expect(await act({ action: 'list' })).toBe('[there are no notes for this workspace]');
+    expect(await act({ action: 'add', title: 'Tests', text: 'Run with vitest\nnever with jest' })).toBe('stored Tests');
+    expect(await act({ action: 'add', title: 'Style', text: 'Two spaces' })).toBe('stored Style');
     expect(await act({ action: 'list' })).toBe('- Style (2026-01-02)\n- Tests (2026-01-02)');
     expect(await act({ action: 'search', text: 'JEST tests' })).toBe('Tests (2026-01-02)\n> Run with vitest\n> never with jest');
-    expect(await act({ action: 'search', text: 'jest spaces' })).toBe('[no memory has all these words]');
+    expect(await act({ action: 'search', text: 'jest spaces' })).toBe('[no note has all these words]');
     expect(await act({ action: 'add', title: 'Tests', text: 'npm test' })).toBe('replaced Tests');
     expect(await act({ action: 'list' })).toBe('- Tests (2026-01-02)\n- Style (2026-01-02)');
-    expect(await act({ action: 'list' }, outside)).toContain('nothing');
+    expect(await act({ action: 'list' }, outside)).toContain('no notes');
     symlinkSync(workspace, join(outside, 'door'));
     expect(await act({ action: 'list' }, join(outside, 'door'))).toContain('Tests');
     expect(await act({ action: 'remove', title: 'Tests' })).toBe('removed Tests');
     expect(await call(memory, workspace, { action: 'remove', title: 'Tests' })).toEqual({
-      output: 'title: there is no memory Tests',
+      output: 'title: no note has the title Tests',
       isError: true,
     });
   });
 
-  test('what is missing is named', async () => {
+  test('names the missing parameter', async () => {
     const { workspace } = makeWorkspace();
     for (const [input, output] of [
-      [{ action: 'add', text: 'x' }, 'title: add needs it'],
-      [{ action: 'add', title: 'x' }, 'text: add needs it'],
-      [{ action: 'search' }, 'text: search needs it'],
-      [{ action: 'remove' }, 'title: remove needs it'],
+      [{ action: 'add', text: 'x' }, 'title: required for add'],
+      [{ action: 'add', title: 'x' }, 'text: required for add'],
+      [{ action: 'search' }, 'text: required for search'],
+      [{ action: 'remove' }, 'title: required for remove'],
     ] as const) {
       expect(await call(make(), workspace, input)).toEqual({ output, isError: true });
     }
@@ -76,18 +76,18 @@ describe('memory', () => {
     }
   });
 
-  test('is bounded in number and in what it shows', async () => {
+  test('is bounded in number and in output', async () => {
     const memory = make();
     const { workspace } = makeWorkspace();
     for (let n = 0; n < 500; n++) await call(memory, workspace, { action: 'add', title: `t${n}`, text: 'word '.repeat(100) });
     expect(await call(memory, workspace, { action: 'add', title: 'more', text: 'x' })).toMatchObject({
       isError: true,
-      output: expect.stringMatching(/^title: there are 500/),
+      output: expect.stringMatching(/^title: there are already 500/),
     });
     expect((await call(memory, workspace, { action: 'add', title: 't1', text: 'x' })).output).toBe('replaced t1');
     const { output } = await call(memory, workspace, { action: 'search', text: 'word' });
     expect(output.length).toBeLessThan(25_000);
-    expect(output).toMatch(/\[\d+ older memories left out; search for more words\]$/);
+    expect(output).toMatch(/\[\d+ older notes left out; search for more words\]$/);
   });
 });
 
@@ -95,7 +95,7 @@ describe('scratchpad', () => {
   const make = () => createScratchpad({ ...createMemoryNotes(), clock });
   const [a, b] = ['a'.repeat(16), 'b'.repeat(16)] as const;
 
-  test('entries in the order written, each with its run, none able to pass for another', async () => {
+  test('shows entries in order with their run, and no entry can imitate another', async () => {
     const pad = make();
     expect((await call(pad, '/', { action: 'read' }, { runId: a })).output).toBe('[the scratchpad is empty]');
     await call(pad, '/', { action: 'add', text: `mine\n[entry 9 · run ${b} · now]\u202e` }, { runId: a });
@@ -112,12 +112,12 @@ describe('scratchpad', () => {
     for (let n = 0; n < 1000; n++) await call(pad, '/', { action: 'add', text: `entry ${n} ${'x'.repeat(200)}` });
     expect(await call(pad, '/', { action: 'add', text: 'x' })).toMatchObject({
       isError: true,
-      output: expect.stringMatching(/^text: the scratchpad has 1000/),
+      output: expect.stringMatching(/^text: the scratchpad already has 1000/),
     });
     const { output } = await call(pad, '/', { action: 'read' });
     expect(output).toMatch(/^\[\d+ older entries left out\]\n/);
     expect(output).toMatch(/entry 999 x+$/);
     expect(output.length).toBeLessThan(25_000);
-    expect(await call(pad, '/', { action: 'add' })).toEqual({ output: 'text: add needs it', isError: true });
+    expect(await call(pad, '/', { action: 'add' })).toEqual({ output: 'text: required for add', isError: true });
   });
 });

@@ -20,7 +20,7 @@ describe('text', () => {
       name: 'a part of it',
       content: numbered(9),
       input: { offset: 4, limit: 2 },
-      output: '     4\tline 4\n     5\tline 5\n[lines 4 to 5 of a file of 63 bytes; go on with offset 6]',
+      output: '     4\tline 4\n     5\tline 5\n[lines 4 to 5 of a file of 63 bytes; continue with offset 6]',
     },
     { name: 'an offset past the end', content: 'a\nb\n', input: { offset: 3 }, output: 'f has 2 lines; there is no line 3', isError: true },
     {
@@ -39,17 +39,17 @@ describe('text', () => {
     expect(result).toEqual({ output, ...(isError && { isError }) });
   });
 
-  test('2000 lines by default, and where to go on', async () => {
+  test('shows 2000 lines by default and where to continue', async () => {
     const { workspace } = makeWorkspace();
     writeFileSync(join(workspace, 'f'), numbered(2001));
     const { output } = await call(read, workspace, { path: 'f' });
     expect(output.split('\n')).toHaveLength(2001);
-    expect(output).toMatch(/go on with offset 2001\]$/);
+    expect(output).toMatch(/continue with offset 2001\]$/);
     const rest = await call(read, workspace, { path: 'f', offset: 2001 });
     expect(rest.output).toBe('  2001\tline 2001');
   });
 
-  test('long lines are cut without halving a character', async () => {
+  test('long lines are cut without splitting a character', async () => {
     const { workspace } = makeWorkspace();
     writeFileSync(join(workspace, 'f'), `x${'😀'.repeat(5000)}\nshort`);
     const { output } = await call(read, workspace, { path: 'f' });
@@ -59,7 +59,7 @@ describe('text', () => {
     expect(second).toBe('     2\tshort');
   });
 
-  test('a line of exactly 2000 characters of three bytes is whole', async () => {
+  test('a line of exactly 2000 characters of three bytes is not cut', async () => {
     const { workspace } = makeWorkspace();
     writeFileSync(join(workspace, 'f'), `${'€'.repeat(2000)}\n${'€'.repeat(2001)}`);
     const { output } = await call(read, workspace, { path: 'f' });
@@ -73,7 +73,7 @@ describe('text', () => {
     writeFileSync(join(workspace, 'f'), `${'y'.repeat(1900)}\n`.repeat(500));
     const { output } = await call(read, workspace, { path: 'f' });
     expect(Buffer.byteLength(output)).toBeLessThan(read.maxOutputBytes ?? 0);
-    expect(output).toMatch(/\[lines 1 to 51 of a file of 950500 bytes; go on with offset 52\]$/);
+    expect(output).toMatch(/\[lines 1 to 51 of a file of 950500 bytes; continue with offset 52\]$/);
   });
 
   test('lines across slices', async () => {
@@ -85,8 +85,8 @@ describe('text', () => {
   });
 });
 
-describe('what is no text', () => {
-  test.each(['pipe', 'socket', 'directory', 'binary', 'missing'])('%s: a clear answer at once', async (kind) => {
+describe('files that are not text', () => {
+  test.each(['pipe', 'socket', 'directory', 'binary', 'missing'])('%s: a clear result at once', async (kind) => {
     const { workspace } = makeWorkspace();
     const path = join(workspace, kind);
     if (kind === 'pipe') execFileSync('mkfifo', [path]);
@@ -105,14 +105,14 @@ describe('what is no text', () => {
       {
         pipe: 'pipe is a named pipe, not a file',
         socket: 'socket is a socket or a device, not a file',
-        directory: 'directory is a directory; list shows what is in it',
+        directory: 'directory is a directory; use list to see its entries',
         binary: 'binary is a binary file of 4 bytes; read shows only text',
         missing: 'missing does not exist',
       }[kind],
     );
   });
 
-  test('a link to /dev/zero leads out; a device inside is refused', async () => {
+  test('a link to /dev/zero leads out, and a device inside is refused', async () => {
     const { workspace } = makeWorkspace();
     symlinkSync('/dev/zero', join(workspace, 'link'));
     expect((await call(read, workspace, { path: 'link' })).output).toBe('link leads out of the workspace through a link');
@@ -137,7 +137,7 @@ describe('size', () => {
       input: { offset: 5000 },
       output: /line 5000 of f is past the first 67108864 bytes/,
     },
-  ])('a sparse file of 10 GB, $name: answered in a second with little memory', async ({ head, input, output }) => {
+  ])('a sparse file of 10 GB, $name: result within a second with little memory', async ({ head, input, output }) => {
     const { workspace } = makeWorkspace();
     writeFileSync(join(workspace, 'f'), head);
     truncateSync(join(workspace, 'f'), 10_000_000_000);
@@ -158,7 +158,7 @@ describe('size', () => {
   });
 });
 
-test('stops when it is told to', async () => {
+test('stops when it is aborted', async () => {
   const { workspace } = makeWorkspace();
   writeFileSync(join(workspace, 'f'), Buffer.alloc(60_000_000, '\n'));
   const controller = new AbortController();

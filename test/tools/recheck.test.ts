@@ -2,17 +2,17 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { grep } from '../../src/tools/grep.ts';
-import { confirmed, present } from '../../src/tools/recheck.ts';
+import { filterFiles, filterMatches } from '../../src/tools/search/recheck.ts';
 import { call, makeWorkspace } from './support.ts';
 
-test('what a search has met through a link is not shown', async () => {
+test('results that a search reached through a link are not shown', async () => {
   const { workspace, outside } = makeWorkspace();
   writeFileSync(join(outside, 'f'), 'theirs\n');
   mkdirSync(join(workspace, 'd'));
   writeFileSync(join(workspace, 'd/f'), 'one\ntwo\n');
   symlinkSync(outside, join(workspace, 'swapped'));
   symlinkSync(join(outside, 'f'), join(workspace, 'final'));
-  expect([...(await present(workspace, ['d/f', 'd/gone', 'swapped/f', 'final', 'd']))]).toEqual(['d/f']);
+  expect([...(await filterFiles(workspace, ['d/f', 'd/gone', 'swapped/f', 'final', 'd']))]).toEqual(['d/f']);
   const matches = [
     { path: 'd/f', line: 2, text: 'two' },
     { path: 'd/f', line: 1, text: 'theirs' },
@@ -20,7 +20,7 @@ test('what a search has met through a link is not shown', async () => {
     { path: 'final', line: 1, text: 'theirs' },
     { path: 'swapped/f', line: 1, text: 'theirs' },
   ];
-  expect(await confirmed(workspace, matches, 1000)).toEqual([{ path: 'd/f', line: 2, text: 'two' }]);
+  expect(await filterMatches(workspace, matches, 1000)).toEqual([{ path: 'd/f', line: 2, text: 'two' }]);
 });
 
 test.each([
@@ -38,12 +38,12 @@ test.each([
   else expect(output).toMatch(shown);
 });
 
-test('lines of a file with more than one name are left out', async () => {
+test('lines of a file with several hard links are left out', async () => {
   const { workspace, outside } = makeWorkspace();
   writeFileSync(join(outside, 'f'), 'needle of theirs\n');
   linkSync(join(outside, 'f'), join(workspace, 'hard'));
   writeFileSync(join(workspace, 'own'), 'needle\n');
   expect((await call(grep, workspace, { pattern: 'needle' })).output).toBe(
-    'own:1:needle\n[1 line left out: changed during the search, or in files with more than one name (hard links)]',
+    'own:1:needle\n[1 line left out: changed during the search, or in a file with several hard links]',
   );
 });

@@ -1,4 +1,4 @@
-// Patterns and trees made to take for ever: an answer within a second or a clear refusal, with little memory.
+// Patterns and trees designed to be slow: a result within a second or a clear refusal, with little memory.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ async function timed(tool: AnyTool, workspace: string, input: object): Promise<s
     last = performance.now();
   }, 10);
   const { output } = await call(tool, workspace, input).finally(() => clearInterval(beat));
-  // The machine of the tests may be busy: a second is the promise, half a second the allowance.
+  // One second is promised; half a second more is allowed for a busy machine.
   expect(performance.now() - started).toBeLessThan(1500);
   expect(worst).toBeLessThan(500);
   expect(process.memoryUsage.rss() - memory).toBeLessThan(64 * 1024 * 1024);
@@ -68,7 +68,7 @@ describe('regex bombs', () => {
 });
 
 describe('trees', () => {
-  test('pipes, endless links and sparse files on the way', async () => {
+  test('pipes, circular links and sparse files do not stop the search', async () => {
     const { workspace } = makeWorkspace();
     execFileSync('mkfifo', [join(workspace, 'pipe')]);
     symlinkSync('.', join(workspace, 'loop'));
@@ -81,7 +81,7 @@ describe('trees', () => {
     expect(await timed(glob, workspace, { pattern: '**' })).toBe('line\nsparse');
   });
 
-  test('a pipe in the place of .gitignore ends the search after a second, not the process', async () => {
+  test('a pipe instead of .gitignore ends the search after a second, not the process', async () => {
     const { workspace } = makeWorkspace();
     writeFileSync(join(workspace, 'a'), 'needle');
     execFileSync('mkfifo', [join(workspace, '.gitignore')]);
@@ -97,7 +97,7 @@ describe('trees', () => {
     expect(await timed(grep, workspace, { pattern: 'needle' })).toMatch(/end:1:needle$/);
   });
 
-  // A million files take 20 s to make: RETINUE_TEST_FILES=1000000 tries it.
+  // Set RETINUE_TEST_FILES=1000000 for a million files, which take 20 s to create.
   const count = Number(process.env.RETINUE_TEST_FILES ?? 30_000);
   test(`${count} files`, { timeout: 300_000 }, async () => {
     const { workspace } = makeWorkspace();

@@ -1,10 +1,10 @@
-// Every entry of the corpus is decided as it says. Nothing that asks or denies there may come out as allowed.
+// Every entry of the corpus is decided as expected. No entry that expects ask or deny may be allowed.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { RuleAction } from '../../src/contract/grant.ts';
-import { loadParser } from '../../src/tools/shell/parser.ts';
-import { actionOf, narrowedTo, owner } from './shell-support.ts';
+import { loadParser } from '../../src/tools/shell/analysis/parser.ts';
+import { decideCommand, narrowedTo, ownerRules } from './shell-support.ts';
 import { makeWorkspace } from './support.ts';
 
 interface Entry {
@@ -25,8 +25,8 @@ test('the corpus of shell commands', () => {
   let wronglyAllowed = 0;
   const counts = { allow: 0, ask: 0, deny: 0 };
   for (const entry of corpus.entries) {
-    const rules = owner(...(corpus.rulesets[entry.rules] as string[]));
-    const action = actionOf(entry.rules === 'no writing' ? [...rules, narrowedTo('bash', 'read')] : rules, entry.command, workspace);
+    const rules = ownerRules(...(corpus.rulesets[entry.rules] as string[]));
+    const action = decideCommand(entry.rules === 'no writing' ? [...rules, narrowedTo('bash', 'read')] : rules, entry.command, workspace);
     counts[entry.expect]++;
     if (action === entry.expect) continue;
     if (action === 'allow') wronglyAllowed++;
@@ -40,7 +40,7 @@ test('the corpus of shell commands', () => {
   expect(length).toBeGreaterThanOrEqual(320);
 });
 
-/** What a hostile repository may bring along: links that stay inside, links that lead out, and a repository as a folder. */
+/** What a hostile repository may contain: links that stay inside, links that lead out, and a repository as a directory. */
 function plant(workspace: string, outside: string): void {
   for (const folder of ['deep/b/c/d', 'sub.git/hooks', 'named.git', 'evil', 'https:', '.claude'])
     mkdirSync(join(workspace, folder), { recursive: true });
@@ -51,7 +51,7 @@ function plant(workspace: string, outside: string): void {
   symlinkSync('../../outside', join(workspace, 'https:/host'));
 }
 
-test('no entry stands there twice', () => {
+test('the corpus has no duplicates', () => {
   const keys = corpus.entries.map(({ rules, command }) => JSON.stringify([rules, command]));
   expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
 });

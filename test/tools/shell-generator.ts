@@ -1,7 +1,7 @@
-// Random command lines: well-formed ones in every construct of bash, and what becomes of them when characters are changed.
+// Random command lines: well-formed ones in every construct of bash, and the same with changed characters.
 import fc from 'fast-check';
 
-/** The only programs that there are, besides those of `wrappers`. */
+/** The only programs in PATH, besides those of `wrappers`. */
 export const programs = ['p1', 'p2', 'p3', 'p4', 'p5'];
 export const wrappers = ['env', 'xargs', 'timeout', 'nice', 'nohup', 'sh', 'bash', 'find'];
 
@@ -213,7 +213,7 @@ export const calm = fc
   .map((commands) => commands.map(([first, words, joint]) => first + words.map((each) => each.join('')).join('') + joint).join(''))
   .map((text) => text.replace(/ (\|\|?|&&) $/, ''));
 
-/** Some characters taken out, put in or doubled: what nobody would write, and a hostile model would. */
+/** Some characters removed, inserted or doubled, as a hostile model might write. */
 export function mangled(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const changes = fc.tuple(fc.nat(), fc.constantFrom('insert', 'delete', 'double', 'insert'), fc.constantFrom(...scraps));
   return fc

@@ -1,8 +1,8 @@
-// Whatever a command stands in, a deny finds it; and whatever stands beside an allowed command, the pattern does not cover it.
+// A deny finds a command in any construct, and a pattern that allows a command does not cover commands next to it.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { loadParser } from '../../src/tools/shell/parser.ts';
-import { actionOf, owner } from './shell-support.ts';
+import { loadParser } from '../../src/tools/shell/analysis/parser.ts';
+import { decideCommand, ownerRules } from './shell-support.ts';
 
 beforeAll(loadParser);
 
@@ -74,27 +74,27 @@ const composed = (cores: string[]) =>
     .map(([core, wrapper, layers]) => layers.reduce((text, layer) => layer(text), `${wrapper}${core}`));
 
 test('a denied command is denied wherever it stands', () => {
-  const rules = owner('allow bash', 'deny bash:rm *');
+  const rules = ownerRules('allow bash', 'deny bash:rm *');
   fc.assert(
-    fc.property(composed(spellings), (command) => void expect(actionOf(rules, command)).toBe('deny')),
+    fc.property(composed(spellings), (command) => void expect(decideCommand(rules, command)).toBe('deny')),
     { numRuns: 2_000 },
   );
 });
 
-test('and a string of code for another shell is looked into', () => {
-  const rules = owner('allow bash', 'deny bash:rm *');
+test('code in a string for another shell is denied too', () => {
+  const rules = ownerRules('allow bash', 'deny bash:rm *');
   const quoted = fc.tuple(
     composed(['rm x', 'rm -rf y', '/bin/rm z']),
     fc.constantFrom('bash -c ', 'sh -c ', 'eval ', 'sudo bash -euc ', 'env sh -c ', 'trap '),
   );
   fc.assert(
-    fc.property(quoted, ([code, shell]) => void expect(actionOf(rules, `${shell}'${code}'`)).toBe('deny')),
+    fc.property(quoted, ([code, shell]) => void expect(decideCommand(rules, `${shell}'${code}'`)).toBe('deny')),
     { numRuns: 300 },
   );
 });
 
-test('an allowed command does not take others along', () => {
-  const rules = owner('ask bash', 'allow bash:git log *');
+test('an allowed command does not allow others', () => {
+  const rules = ownerRules('ask bash', 'allow bash:git log *');
   const others = [
     'rm x',
     'ls',
@@ -114,20 +114,20 @@ test('an allowed command does not take others along', () => {
     .tuple(second, fc.constantFrom(...around.slice(1)), fc.constantFrom('; ', ' && ', ' | ', ' & ', '\n'))
     .map(([command, layer, joint]) => `git log -1${joint}${layer(command)}`);
   fc.assert(
-    fc.property(joined, (command) => void expect(actionOf(rules, command)).not.toBe('allow')),
+    fc.property(joined, (command) => void expect(decideCommand(rules, command)).not.toBe('allow')),
     { numRuns: 2_000 },
   );
 });
 
-test('text of any kind is judged or refused', () => {
-  const rules = owner('ask bash', 'allow bash:git log *');
+test('any text is either analysed or denied', () => {
+  const rules = ownerRules('ask bash', 'allow bash:git log *');
   const scraps = `git| log| |\n|;|$(|)|\`|"|'|<<E\n|E\n|{|}|(|\\|#|$x|rm|>|<|&|=|[[|]]|$((|))|*`.split('|');
   const texts = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 40 }),
     fc.array(fc.constantFrom(...scraps), { maxLength: 12 }).map((parts) => parts.join('')),
   );
   fc.assert(
-    fc.property(texts, (text) => void expect(['allow', 'ask', 'deny']).toContain(actionOf(rules, text))),
+    fc.property(texts, (text) => void expect(['allow', 'ask', 'deny']).toContain(decideCommand(rules, text))),
     { numRuns: 3_000 },
   );
 });

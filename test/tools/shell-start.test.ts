@@ -1,13 +1,13 @@
-// A command is judged as it stands, so nothing from outside it may have a say when it runs.
+// A command is analysed as written, so nothing outside it may change how it runs.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createBash } from '../../src/tools/bash.ts';
-import { shellCommand, shellIn } from '../../src/tools/shell/environment.ts';
-import { loadParser } from '../../src/tools/shell/parser.ts';
-import { shellSubjects } from '../../src/tools/shell/subjects.ts';
-import { actionOf, owner } from './shell-support.ts';
+import { loadParser } from '../../src/tools/shell/analysis/parser.ts';
+import { shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
+import { findShell, shellArguments } from '../../src/tools/shell/environment.ts';
+import { decideCommand, ownerRules } from './shell-support.ts';
 import { call, makeWorkspace } from './support.ts';
 
 beforeAll(loadParser);
@@ -18,7 +18,7 @@ function program(folder: string, name: string): void {
   chmodSync(join(folder, name), 0o755);
 }
 
-test('no start-up file, and no function or option of the environment', () => {
+test('uses no start-up files and no functions or options of the environment', () => {
   const { outside } = makeWorkspace();
   const hostile = join(outside, 'hostile');
   writeFileSync(hostile, 'echo hostile; printf() { echo hostile; }\n');
@@ -34,8 +34,8 @@ test('no start-up file, and no function or option of the environment', () => {
     SSH_CLIENT: '1 2 3',
     PATH: process.env.PATH ?? '',
   };
-  const [shell, ...rest] = shellCommand(
-    shellIn('/usr/bin:/bin', '/nowhere'),
+  const [shell, ...rest] = shellArguments(
+    findShell('/usr/bin:/bin', '/nowhere'),
     'printf "%s" "$-"; shopt -q extglob && echo hostile; true',
   ) as [string, ...string[]];
   expect(execFileSync(shell, rest, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })).not.toMatch(/hostile|x/);
@@ -52,7 +52,7 @@ test('nothing carries over to the next call', async () => {
   expect(output).toContain('workspace');
 });
 
-test('programs are not looked for in the workspace, by whatever name it goes', async () => {
+test('programs are never taken from the workspace, whatever its name', async () => {
   const { workspace, outside } = makeWorkspace();
   program(join(workspace, 'bin'), 'ls');
   symlinkSync(join(workspace, 'bin'), join(outside, 'door'));
@@ -61,7 +61,7 @@ test('programs are not looked for in the workspace, by whatever name it goes', a
 });
 
 describe('links', () => {
-  const rules = owner('ask bash', 'allow bash:cat *', 'allow bash:cd *', 'allow bash:cp *');
+  const rules = ownerRules('ask bash', 'allow bash:cat *', 'allow bash:cd *', 'allow bash:cp *');
   function withLinks(): string {
     const { workspace, outside } = makeWorkspace();
     writeFileSync(join(outside, 'secret'), '');
@@ -76,7 +76,7 @@ describe('links', () => {
   }
 
   test.each(['cat plain', 'cat in', 'cat sub/x', 'cd sub && cat x', 'cp plain other'])('inside: %s', (command) =>
-    expect(actionOf(rules, command, withLinks())).toBe('allow'),
+    expect(decideCommand(rules, command, withLinks())).toBe('allow'),
   );
   test.each([
     'cat out',
@@ -91,26 +91,26 @@ describe('links', () => {
     'cat --x=out',
     'cp plain dangling',
     'cat < out',
-  ])('outside: %s', (command) => expect(actionOf(rules, command, withLinks())).toBe('ask'));
+  ])('outside: %s', (command) => expect(decideCommand(rules, command, withLinks())).toBe('ask'));
 
-  test('a rule about writing finds where a link leads', () => {
+  test('a rule about writing matches the target of a link', () => {
     const { workspace } = makeWorkspace();
     mkdirSync(join(workspace, 'secrets'));
     symlinkSync('secrets', join(workspace, 'door'));
-    expect(actionOf(owner('allow bash', 'deny write:secrets/*'), 'echo x > door/a', workspace)).toBe('deny');
+    expect(decideCommand(ownerRules('allow bash', 'deny write:secrets/*'), 'echo x > door/a', workspace)).toBe('deny');
   });
 });
 
-test('paths of the workspace itself are inside', () => {
+test('absolute paths of the workspace are inside', () => {
   const { workspace, outside } = makeWorkspace();
-  const rules = owner('ask bash', 'allow bash:cat *');
-  expect(actionOf(rules, `cat ${workspace}/a`, workspace)).toBe('allow');
-  expect(actionOf(rules, `cat ${workspace}-2/a`, workspace)).toBe('ask');
-  expect(actionOf(rules, `cat ${workspace}/../outside/a`, workspace)).toBe('ask');
-  expect(actionOf(rules, `cat ${outside}/a`, workspace)).toBe('ask');
+  const rules = ownerRules('ask bash', 'allow bash:cat *');
+  expect(decideCommand(rules, `cat ${workspace}/a`, workspace)).toBe('allow');
+  expect(decideCommand(rules, `cat ${workspace}-2/a`, workspace)).toBe('ask');
+  expect(decideCommand(rules, `cat ${workspace}/../outside/a`, workspace)).toBe('ask');
+  expect(decideCommand(rules, `cat ${outside}/a`, workspace)).toBe('ask');
 });
 
-test('without bash every command is unsafe: another shell reads by other rules', () => {
+test('without bash every command is unsafe', () => {
   const subjects = shellSubjects("git log $'a'; ls", '/nowhere', false);
   expect(subjects).toEqual([
     { text: 'git log a', unsafe: expect.any(String) },
@@ -120,10 +120,10 @@ test('without bash every command is unsafe: another shell reads by other rules',
 
 test.each([
   ['git log (', /does not parse as bash; check quotes/],
-  ['git log \u202ex', /not seen \(U\+202E\); use plain/],
+  ['git log \u202ex', /invisible character \(U\+202E\); use plain/],
   ['ls; '.repeat(60), /more than 50 parts; write it as several/],
   ['x'.repeat(20_001), /longer than 20000 characters; put it into a script/],
-])('a refusal says what and what to do (%#)', (command, message) => {
+])('a denial says what is wrong and what to do (%#)', (command, message) => {
   expect(() => shellSubjects(command, '/nowhere')).toThrow(
     expect.objectContaining({ code: 'denied', message: expect.stringMatching(message) }),
   );

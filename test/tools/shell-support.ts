@@ -1,9 +1,9 @@
 import { isRetinueError } from '../../src/contract/error.ts';
 import type { RuleAction, Ruleset } from '../../src/contract/grant.ts';
 import { decideCall, parseRule, toolRuleset } from '../../src/rules/policy.ts';
-import { shellSubjects } from '../../src/tools/shell/subjects.ts';
+import { shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
 
-export function owner(...rules: string[]): Ruleset[] {
+export function ownerRules(...rules: string[]): Ruleset[] {
   return [{ kind: 'owner', owner: 'test', rules: rules.map(parseRule) }];
 }
 
@@ -11,8 +11,8 @@ export function narrowedTo(...tools: string[]): Ruleset {
   return toolRuleset('agent', tools, []) as Ruleset;
 }
 
-/** As the kernel decides: what is refused is denied whatever the rules. */
-export function actionOf(rules: Ruleset[], command: string, workspace = '/nowhere/workspace'): RuleAction {
+/** Decides like the kernel: a command that cannot be analysed is denied whatever the rules. */
+export function decideCommand(rules: Ruleset[], command: string, workspace = '/nowhere/workspace'): RuleAction {
   try {
     return decideCall(rules, { tool: 'bash', subjects: shellSubjects(command, workspace) }).action;
   } catch (error) {

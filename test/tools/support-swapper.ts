@@ -1,12 +1,12 @@
-// A process of its own that swaps a directory and a file of a workspace for links that lead out, and back, as fast as it can, until it is ended.
-// Arguments: the workspace, and what is outside.
+// A process that swaps a directory and a file of a workspace for links that lead out, and back, as fast as it can, until it is ended.
+// Arguments: the workspace, and the directory outside.
 import { existsSync, lstatSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [workspace = '', outside = ''] = process.argv.slice(2);
 const at = (name: string) => join(workspace, name);
 
-/** Each name is a plain thing in one half of the time and a link in the other; `aside` and `bait` hold the one that is not there. */
+/** Each name is a plain file or directory half of the time and a link the other half; `aside` and `bait` store the other one. */
 const games = [
   { name: 'prey', aside: 'prey-aside', bait: 'prey-bait', target: outside },
   { name: 'deep/prey', aside: 'deep/aside', bait: 'deep/bait', target: outside },
@@ -17,7 +17,9 @@ for (const { bait, target } of games) symlinkSync(target, at(bait));
 function attempt(step: () => void): void {
   try {
     step();
-  } catch {}
+  } catch {
+    // The other process was faster.
+  }
 }
 
 function spin(): void {
@@ -25,7 +27,7 @@ function spin(): void {
   while (performance.now() < end);
 }
 
-/** A tool that makes directories or files may have put its own there: it is taken away, so that the game goes on. */
+/** Removes a directory or file that a tool has created there, so that the swapping can continue. */
 function clear(name: string): void {
   attempt(() => {
     if (lstatSync(name).isSymbolicLink()) unlinkSync(name);

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { Delegation } from '../../src/ports/delegation.ts';
 import type { AnyTool, Rights, ToolContext, ToolResult } from '../../src/ports/tool.ts';
 
-/** A workspace with a directory beside it that no tool may touch. Both are gone after the test. */
+/** A workspace and a directory next to it that no tool may touch. Both are removed after the test. */
 export function makeWorkspace(): { workspace: string; outside: string } {
   const base = mkdtempSync(join(tmpdir(), 'retinue-tools-'));
   const workspace = join(base, 'workspace');
@@ -16,7 +16,7 @@ export function makeWorkspace(): { workspace: string; outside: string } {
   return { workspace, outside };
 }
 
-/** A run that may do everything but use the network from a shell. */
+/** Everything is allowed except network and git in a shell. */
 const anyRights: Rights = {
   agent: 'general',
   definition: null,
@@ -24,7 +24,7 @@ const anyRights: Rights = {
   decide: (tool) => ({ action: tool === 'network' || tool === 'git' ? 'deny' : 'allow', owner: 'test', rule: null }),
 };
 
-/** Calls a tool as the kernel does: arguments checked first. Calls of one run share a memo. */
+/** Calls a tool like the kernel, with checked arguments. Pass the same memo for calls of one run. */
 export function call(
   tool: AnyTool,
   workspace: string,

@@ -1,15 +1,15 @@
-// Between the check of a path and its use somebody puts a link there: a real process does nothing else, while the tools try 10,000 times.
+// A link appears between the check of a path and its use: a real process swaps them all the time, while the tools try 10,000 times.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ToolResult } from '../../src/ports/tool.ts';
 import { edit } from '../../src/tools/edit.ts';
+import { workspaceReader } from '../../src/tools/files/workspace-reader.ts';
 import { glob } from '../../src/tools/glob.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';
 import { read } from '../../src/tools/read.ts';
-import { directories } from '../../src/tools/workspaces.ts';
 import { write } from '../../src/tools/write.ts';
 import { call, makeWorkspace } from './support.ts';
 
@@ -39,7 +39,7 @@ test.runIf(process.platform === 'linux')('a swapping attacker: 10,000 tries, 0 e
   const works: Record<string, (round: number) => Promise<ToolResult>> = {
     read: (round) => call(read, workspace, { path: paths[round % 3] }),
     brief: async (round) => {
-      const file = await directories.read(workspace, paths[round % 3] as string, 1000);
+      const file = await workspaceReader.read(workspace, paths[round % 3] as string, 1000);
       return file.ok ? { output: file.text } : { output: file.reason, isError: true };
     },
     list: (round) => call(list, workspace, { path: ['prey', 'deep/prey'][round % 2] }),
@@ -68,7 +68,7 @@ test.runIf(process.platform === 'linux')('a swapping attacker: 10,000 tries, 0 e
   expect(escapes).toEqual([]);
   expect(readdirSync(outside).sort()).toEqual(['only-outside', 'secret']);
   expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe(canary);
-  // Both sides of the race were met: files were read, and links were refused.
+  // Both sides of the race occurred: files were read, and links were refused.
   expect(met.plain).toBeGreaterThan(100);
   expect(met.refused).toBeGreaterThan(100);
 });

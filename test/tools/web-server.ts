@@ -9,7 +9,7 @@ export interface TestServer {
   requests: IncomingMessage[];
 }
 
-/** A server on the loopback address, gone after the test. */
+/** A server on the loopback address, closed after the test. */
 export async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<TestServer> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {

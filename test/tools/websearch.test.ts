@@ -5,10 +5,10 @@ import { serve } from './web-server.ts';
 
 const search = (backend: SearchBackend | null, query = 'cats & dogs') => call(createWebsearch(backend), '/', { query });
 
-test('without a search engine: how to configure one', async () => {
+test('explains how to configure a search engine', async () => {
   const { output, isError } = await search(null);
   expect(isError).toBe(true);
-  expect(output).toMatch(/^websearch has no search engine: .*searxng.*brave/i);
+  expect(output).toMatch(/^websearch has no search engine configured.*searxng.*brave/i);
 });
 
 test('SearXNG', async () => {
@@ -48,12 +48,12 @@ test('nothing found', async () => {
 });
 
 test.each([
-  { status: 200, body: '<html>', reason: 'no JSON' },
-  { status: 200, body: '[]', reason: 'form that is not known' },
-  { status: 200, body: `{"results": [${'[],'.repeat(600_000)}`, reason: 'no JSON' },
+  { status: 200, body: '<html>', reason: 'is not JSON' },
+  { status: 200, body: '[]', reason: 'has an unknown format' },
+  { status: 200, body: `{"results": [${'[],'.repeat(600_000)}`, reason: 'is not JSON' },
   { status: 302, body: '', reason: 'status 302' },
   { status: 403, body: '', reason: 'enable it under search.formats' },
-  { status: 429, body: '', reason: 'less often' },
+  { status: 429, body: '', reason: 'no more requests for now' },
   { status: 500, body: 'canary', reason: 'status 500' },
 ])('$status $reason', async ({ status, body, reason }) => {
   const { url } = await serve((_, response) => void response.writeHead(status, { location: 'http://127.0.0.1:1/' }).end(body));
@@ -63,7 +63,7 @@ test.each([
   expect(output).not.toContain('canary');
 });
 
-test('an address that is none, a server that is not there', async () => {
-  expect((await search({ kind: 'searxng', baseURL: 'nonsense' })).output).toContain('in the configuration is none');
+test('reports an invalid address and an unreachable server', async () => {
+  expect((await search({ kind: 'searxng', baseURL: 'nonsense' })).output).toContain('is not valid');
   expect((await search({ kind: 'searxng', baseURL: 'http://127.0.0.1:1' })).output).toContain('does not accept connections');
 });

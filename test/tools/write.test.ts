@@ -18,7 +18,7 @@ import { read } from '../../src/tools/read.ts';
 import { write } from '../../src/tools/write.ts';
 import { call, makeWorkspace } from './support.ts';
 
-test('makes a file and the directories above it', async () => {
+test('creates a file and its directories', async () => {
   const { workspace } = makeWorkspace();
   const result = await call(write, workspace, { path: 'a/b/../c/new.txt', content: 'grüß\ud800' });
   expect(result).toEqual({
@@ -54,7 +54,7 @@ test('replaces a file as a whole and keeps its mode', async () => {
   expect(statSync(file).ino).not.toBe(before);
 });
 
-test('through a link inside the workspace: the file that it leads to is written, the link stays', async () => {
+test('writes through a link inside the workspace and keeps the link', async () => {
   const { workspace } = makeWorkspace();
   mkdirSync(join(workspace, 'real'));
   writeFileSync(join(workspace, 'real/f'), 'old');
@@ -127,7 +127,7 @@ test.each(['AGENTS.md', '.gitignore', '.github/workflows/ci.yml', '.claude/notes
   },
 );
 
-test('a protected path that is a link protects what it leads to', async () => {
+test('a protected path that is a link protects its target', async () => {
   const { workspace } = makeWorkspace();
   mkdirSync(join(workspace, 'tools/agents'), { recursive: true });
   mkdirSync(join(workspace, 'gitdata'));
@@ -143,16 +143,16 @@ test('a protected path that is a link protects what it leads to', async () => {
   expect((await call(write, workspace, { path: 'tools/x.md', content: 'x' })).isError).toBeUndefined();
 });
 
-test('a file under more than one name is not written', async () => {
+test('a file with several hard links is not written', async () => {
   const { workspace, outside } = makeWorkspace();
   writeFileSync(join(outside, 'f'), 'theirs');
   linkSync(join(outside, 'f'), join(workspace, 'f'));
   const result = await call(write, workspace, { path: 'f', content: 'mine' });
-  expect(result.output).toBe('f has more than one name (hard links) and is not written');
+  expect(result.output).toBe('f has several hard links and is not written');
   expect(readFileSync(join(outside, 'f'), 'utf8')).toBe('theirs');
 });
 
-test('what is no file is not replaced', async () => {
+test('only plain files are replaced', async () => {
   const { workspace } = makeWorkspace();
   mkdirSync(join(workspace, 'd'));
   writeFileSync(join(workspace, 'f'), 'x');
@@ -164,7 +164,7 @@ test('what is no file is not replaced', async () => {
   expect(existsSync(join(workspace, 'nowhere'))).toBe(false);
 });
 
-test('told to stop, it leaves the old text and nothing else', async () => {
+test('an abort leaves the old text and no other file', async () => {
   const { workspace } = makeWorkspace();
   writeFileSync(join(workspace, 'f'), 'old');
   const controller = new AbortController();
@@ -175,7 +175,7 @@ test('told to stop, it leaves the old text and nothing else', async () => {
   expect(readdirSync(workspace)).toEqual(['f']);
 });
 
-test('readers never see half a file', async () => {
+test('readers never see a half-written file', async () => {
   const { workspace } = makeWorkspace();
   const texts = ['a', 'b'].map((char) => char.repeat(200_000));
   writeFileSync(join(workspace, 'f'), texts[0] ?? '');
@@ -186,7 +186,7 @@ test('readers never see half a file', async () => {
   }
 });
 
-test('what has changed since the run read it is not overwritten; what it wrote itself is', async () => {
+test('a file that changed since the run read it is not overwritten; its own changes are', async () => {
   const { workspace } = makeWorkspace();
   const memo = new Map<string, string>();
   const file = join(workspace, 'f');
@@ -207,7 +207,7 @@ test('what has changed since the run read it is not overwritten; what it wrote i
   expect((await call(write, workspace, { path: 'f', content: 'new' }, { memo })).output).toBe('created f (3 bytes)');
 });
 
-test('a large file is compared by its place and time', async () => {
+test('a large file is compared by inode, size and time', async () => {
   const { workspace } = makeWorkspace();
   const memo = new Map<string, string>();
   const file = join(workspace, 'f');
@@ -220,7 +220,7 @@ test('a large file is compared by its place and time', async () => {
   expect(result.artifacts?.map(({ kind }) => kind)).toEqual(['path']);
 });
 
-test('of several that write at once, each from what it has read, one wins', async () => {
+test('of several concurrent writes to the same version one wins', async () => {
   const { workspace } = makeWorkspace();
   const file = join(workspace, 'f');
   for (let round = 0; round < 20; round++) {
@@ -243,7 +243,7 @@ describe('diffs', () => {
     return artifacts?.find(({ kind }) => kind === 'diff');
   };
 
-  test('are what patch takes', async () => {
+  test('are accepted by patch', async () => {
     const { workspace } = makeWorkspace();
     const before = Array.from({ length: 40 }, (_, n) => `line ${n}\n`).join('');
     const after = before.replace('line 3\n', 'line three\n').replace('line 30\n', '');
@@ -260,13 +260,13 @@ describe('diffs', () => {
     expect(diff?.bytes).toBeGreaterThan(75_000);
   });
 
-  test('of files that have nothing in common take no time, and are right all the same', async () => {
+  test('of completely different files are fast and still correct', async () => {
     const lines = (word: string) => Array.from({ length: 20_000 }, (_, n) => `${word} ${(n * 7919) % 20_011}\n`).join('');
     const diff = await diffOf(`same\n${lines('a')}end`, `same\n${lines('b')}end`);
     expect(diff?.value).toMatch(/^--- a\/f\n\+\+\+ b\/f\n@@ -1,20002 \+1,20002 @@\n same\n-a 0\n/);
   });
 
-  test('are not made of binary files, nor where nothing changed', async () => {
+  test('are not created for binary files or without a change', async () => {
     expect(await diffOf(Buffer.from('a\0b'), 'text')).toBeUndefined();
     expect(await diffOf('same', 'same')).toBeUndefined();
   });

@@ -1,48 +1,71 @@
 import type { Agent } from '../../contract/agent.ts';
 import { RetinueError } from '../../contract/error.ts';
-import { agentNotices } from '../agent-notices.ts';
-import { cleanLine } from '../clean.ts';
-import { explanationText } from '../explain.ts';
-import type { Args } from '../flags.ts';
-import { table } from '../format.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags, settle } from '../session.ts';
+import { describeAgent } from '../output/describe-agent.ts';
+import { formatTable } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { agentNotices } from '../session/agent-notices.ts';
+import { loadSettings } from '../session/open-api.ts';
 
-/** Needs no database. A file that is refused makes the exit code 2; the others are listed all the same. */
-export async function run(args: Args, io: Io): Promise<number> {
-  const [verb, name] = args.words;
-  if (verb !== undefined) checkWords(verb, name);
-  const settings = await settle(io, { flags: groundFlags(args) });
+export const agentsCommand: Command = {
+  name: 'agents',
+  group: 'setup',
+  usage: '[explain NAME] [flags]',
+  summary: 'list the available agents, or explain one in detail',
+  about:
+    'Agents are built in, or defined in `agents/*.md` of your configuration folder or ~/.claude, or in .retinue/agents and .claude/agents of the workspace. `explain` shows the tools, limits, rules and model of an agent and where each of them comes from. The exit code is 2 if an agent file is invalid; the others are still listed.',
+  flags: [jsonFlag, ...commonFlags],
+  positionals: { min: 0, max: 2 },
+  examples: [
+    ['retinue agents', 'names for --agent'],
+    ['retinue agents explain review', 'what it may do, and which setting says so'],
+  ],
+  exitCodes: 'command',
+  run,
+};
+
+/** Needs no database. */
+async function run(args: Args, io: Io): Promise<number> {
+  const [verb, name] = args.positionals;
+  if (verb !== undefined) checkVerb(verb, name);
+  const settings = await loadSettings(io, { flags: commonSettings(args) });
   if (name !== undefined) {
     const explanation = await io.explain(settings, name);
     if (args.has('json')) printJson(io, explanation);
-    else io.out(explanationText(explanation, io));
+    else io.out(describeAgent(explanation, io));
     return 0;
   }
   const found = settings.agents();
   const warnings = found.warnings.map(({ source, message }) => `${source}: ${message}`);
-  for (const notice of [...agentNotices(found, undefined), ...warnings]) io.err(`retinue: ${cleanLine(notice)}\n`);
-  if (args.has('json')) printJson(io, found.list.map(shape));
-  else io.out(text(found.list, io));
+  for (const notice of [...agentNotices(found, undefined), ...warnings]) io.err(`retinue: ${sanitizeLine(notice)}\n`);
+  if (args.has('json')) printJson(io, found.list.map(agentToJson));
+  else io.out(formatAgents(found.list, io));
   return found.refused.length === 0 ? 0 : 2;
 }
 
-/** Of servers the names alone: their definitions may hold secrets. */
-function shape(agent: Agent): object {
+/** Servers appear by name only: their definitions may contain secrets. */
+function agentToJson(agent: Agent): object {
   if (agent.mcpServers === undefined) return agent;
-  return { ...agent, mcpServers: agent.mcpServers.flatMap((each) => (typeof each === 'string' ? [each] : Object.keys(each))) };
+  return { ...agent, mcpServers: agent.mcpServers.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server))) };
 }
 
-function checkWords(verb: string, name: string | undefined): void {
+function checkVerb(verb: string, name: string | undefined): void {
   if (verb !== 'explain') {
-    const task = `to give it as a task: retinue run "agents ${[verb, name].filter((word) => word !== undefined).join(' ')}"`;
-    throw new RetinueError('usage', `\`${verb}\` is too much; usage: retinue agents [explain NAME]; ${task}`);
+    const words = [verb, name].filter((word) => word !== undefined).join(' ');
+    throw new RetinueError(
+      'usage',
+      `unexpected argument \`${verb}\`; usage: retinue agents [explain NAME]; to run it as a task: retinue run "agents ${words}"`,
+    );
   }
-  if (name === undefined) throw new RetinueError('usage', 'which agent? usage: retinue agents explain NAME; `retinue agents` lists them');
+  if (name === undefined)
+    throw new RetinueError('usage', 'the agent is missing; usage: retinue agents explain NAME; `retinue agents` lists them');
 }
 
-function text(agents: Agent[], io: Io): string {
+function formatAgents(agents: Agent[], io: Io): string {
   const rows = agents.map((agent) => [
     agent.name,
     agent.tools === undefined ? 'all' : agent.tools.join(' ') || 'none',
@@ -50,10 +73,16 @@ function text(agents: Agent[], io: Io): string {
     agent.source,
     agent.description,
   ]);
-  const columns = [{ title: 'AGENT' }, { title: 'TOOLS' }, { title: 'MODEL' }, { title: 'DEFINED IN' }, { title: 'FOR', flexible: true }];
-  const lines = table(
+  const columns = [
+    { title: 'AGENT' },
+    { title: 'TOOLS' },
+    { title: 'MODEL' },
+    { title: 'DEFINED IN' },
+    { title: 'DESCRIPTION', flexible: true },
+  ];
+  const lines = formatTable(
     columns,
-    rows.map((row) => row.map(cleanLine)),
+    rows.map((row) => row.map(sanitizeLine)),
     { columns: io.outTTY ? io.columns() : 1000, colour: io.colour.out, style: (_, column) => (column === 0 ? 'bold' : null) },
   );
   return `${lines.join('\n')}\n`;

@@ -1,47 +1,66 @@
 import type { Api } from '../../api/api.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { markInvisibleLine } from '../../text/invisible.ts';
-import { questionText } from '../describe-question.ts';
-import type { Args } from '../flags.ts';
-import { shortId } from '../format.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { describeQuestion } from '../output/describe-question.ts';
+import { shortId } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { withApi } from '../session/open-api.ts';
 
-/** Answers a question of a run of any process; without one it lists them. */
-export async function run(args: Args, io: Io): Promise<number> {
-  const [word] = args.words;
-  if (word === undefined && args.has('always')) throw new RetinueError('usage', '--always needs the ID of what is approved');
-  if (word === undefined) return list(args, io);
-  return answer(args, io, word, { allowed: true, always: args.has('always') });
+export const approveCommand: Command = {
+  name: 'approve',
+  group: 'control',
+  usage: '[ID [--always]] [flags]',
+  summary: 'approve a tool call that waits for approval, or list those that do',
+  about:
+    'If a rule says `ask`, the run stops, shows the call and waits for an answer (on a terminal, or with `run --ask`). What you approve is exactly what is executed. With --always, the same call (for file tools: the same path) needs no approval again in that run and its descendants; deny rules still apply. If the run has no process, the answer is saved for `retinue resume`.',
+  flags: [{ name: 'always', help: 'approve the same call from now on, in this run and its descendants' }, jsonFlag, ...commonFlags],
+  positionals: { min: 0, max: 1 },
+  examples: [
+    ['retinue approve', 'list the calls that wait, with their ids'],
+    ['retinue approve 3f2a91c0', 'approve the one call that this run waits for'],
+  ],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const [id] = args.positionals;
+  if (id === undefined && args.has('always')) throw new RetinueError('usage', '--always needs the ID of the call to approve');
+  if (id === undefined) return listQuestions(args, io);
+  return sendAnswer(args, io, { id, answer: { allowed: true, always: args.has('always') } });
 }
 
-async function list(args: Args, io: Io): Promise<number> {
-  const questions = await withApi(io, { flags: groundFlags(args), drive: false }, (api) => api.questions());
+async function listQuestions(args: Args, io: Io): Promise<number> {
+  const questions = await withApi(io, { flags: commonSettings(args), drive: false }, (api) => api.questions());
   if (args.has('json')) printJson(io, questions);
-  else if (questions.length === 0) io.err('nothing waits for an answer\n');
+  else if (questions.length === 0) io.err('no call waits for approval\n');
   else
     for (const question of questions) {
       const id = `${shortId(question.runId)}.${question.turn}.${question.index}`;
-      io.out(
-        `${questionText(question, { colour: { ...io.colour, err: io.colour.out } })}\n  retinue approve ${id} · retinue refuse ${id}\n`,
-      );
+      const text = describeQuestion(question, { colour: { ...io.colour, err: io.colour.out } });
+      io.out(`${text}\n  retinue approve ${id} · retinue refuse ${id}\n`);
     }
   return 0;
 }
 
-const words: Record<Awaited<ReturnType<Api['answer']>>['result'], string> = {
-  answered: '',
-  kept: '; nobody drives the run, so it counts when `retinue resume` goes on with it',
-  late: 'no longer waits for it: it was answered otherwise, or has ended',
-};
-
-/** Exit code 1 where the answer came too late. */
-export async function answer(args: Args, io: Io, word: string, given: Parameters<Api['answer']>[1]): Promise<number> {
-  const { question, result } = await withApi(io, { flags: groundFlags(args), drive: true }, (api) => api.answer(word, given));
-  const { id, runId, tool } = question;
-  if (args.has('json')) printJson(io, { id, runId, tool, allowed: given.allowed, result });
-  else if (result === 'late') io.err(`retinue: ${shortId(runId)} ${words.late}\n`);
-  else io.out(`${shortId(runId)} ${markInvisibleLine(tool)} ${given.allowed ? 'approved' : 'refused'}${words[result]}\n`);
+/** Also for `refuse`. Exit code 1 if the answer came too late. */
+export async function sendAnswer(
+  args: Args,
+  io: Io,
+  { id, answer }: { id: string; answer: Parameters<Api['answer']>[1] },
+): Promise<number> {
+  const { question, result } = await withApi(io, { flags: commonSettings(args), drive: true }, (api) => api.answer(id, answer));
+  const { runId, tool } = question;
+  const run = shortId(runId);
+  if (args.has('json')) printJson(io, { id: question.id, runId, tool, allowed: answer.allowed, result });
+  else if (result === 'late') io.err(`retinue: ${run} no longer waits for this answer: it was answered elsewhere or has ended\n`);
+  else {
+    const later = result === 'kept' ? '; the run has no process, so the answer takes effect with `retinue resume`' : '';
+    io.out(`${run} ${markInvisibleLine(tool)} ${answer.allowed ? 'approved' : 'refused'}${later}\n`);
+  }
   return result === 'late' ? 1 : 0;
 }

@@ -1,23 +1,38 @@
 import type { Cancelled } from '../../api/api.ts';
-import type { Args } from '../flags.ts';
-import { shortId } from '../format.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { shortId } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { withApi } from '../session/open-api.ts';
 
-const words: Record<Cancelled['result'], string> = {
+export const cancelCommand: Command = {
+  name: 'cancel',
+  group: 'control',
+  usage: 'ID… [--reason TEXT] [flags]',
+  summary: 'cancel runs and all their descendants',
+  about: 'Returns when the request is recorded; use `retinue wait` to wait for the end. A run without a process is ended by this command.',
+  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...commonFlags],
+  positionals: { min: 1, max: unlimited },
+  examples: [['retinue cancel last --reason "wrong branch"', 'the newest run']],
+  exitCodes: 'command',
+  run,
+};
+
+const resultTexts: Record<Cancelled['result'], string> = {
   asked: 'is being cancelled',
-  ended: 'ended; no process was driving it',
+  ended: 'is cancelled; it had no process',
   already: 'had already ended',
 };
 
-export async function run(args: Args, io: Io): Promise<number> {
+async function run(args: Args, io: Io): Promise<number> {
   const reason = args.value('reason') ?? 'cancelled on the command line';
-  const results = await withApi(io, { flags: groundFlags(args), drive: true }, async (api) => {
-    const ids = await Promise.all(args.words.map((word) => api.find(word)));
+  const results = await withApi(io, { flags: commonSettings(args), drive: true }, async (api) => {
+    const ids = await Promise.all(args.positionals.map((id) => api.find(id)));
     return api.cancel(ids, reason);
   });
   if (args.has('json')) printJson(io, results);
-  else for (const { runId, result } of results) io.out(`${shortId(runId)} ${words[result]}\n`);
+  else for (const { runId, result } of results) io.out(`${shortId(runId)} ${resultTexts[result]}\n`);
   return 0;
 }

@@ -1,19 +1,19 @@
-// `retinue demo hostile` and `retinue demo runaway`. Everything that is printed is read from the facts.
+// `retinue demo hostile` and `retinue demo runaway`. All figures are computed from the recorded events.
 import type { Api } from '../../api/api.ts';
 import type { Fact, FactOf } from '../../contract/fact.ts';
-import { cleanLine } from '../clean.ts';
-import { count, quoted, shortId } from '../format.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { callText } from '../live-state.ts';
-import { withApi } from '../session.ts';
+import { describeCall } from '../output/describe-call.ts';
+import { formatCount, quoteForShell, shortId } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { withApi } from '../session/open-api.ts';
 
-/** One call of a child, and what came of it. */
+/** One call of a child and its result. */
 export interface Attempt {
   runId: string;
   call: string;
   status: FactOf<'tool.finished'>['data']['status'];
-  /** What stood in the way: the rule with its owner, or the tool's own words. */
+  /** The output of the call: for a refused one, the rule and its owner. */
   reason: string;
 }
 
@@ -28,7 +28,7 @@ export interface RunawayDemo {
   asked: number;
   started: number;
   refused: number;
-  /** Why, and how often. */
+  /** Number of refusals by error code. */
   reasons: Record<string, number>;
   deepest: number;
   limits: { maxRuns: number | null; maxDepth: number | null; maxTokens: number | null };
@@ -36,7 +36,7 @@ export interface RunawayDemo {
   tokens: number;
 }
 
-export async function runRights(name: 'hostile' | 'runaway', io: Io, json: boolean): Promise<number> {
+export async function runRightsDemo(name: 'hostile' | 'runaway', io: Io, json: boolean): Promise<number> {
   const demo = await io.rightsDemo(name);
   const { workspace, model, db, rules, limits } = demo;
   return withApi(
@@ -47,24 +47,24 @@ export async function runRights(name: 'hostile' | 'runaway', io: Io, json: boole
       const facts: Fact[] = [];
       for (const brief of demo.briefs) {
         const handle = await api.start({ ...brief, model, limits });
-        for await (const fact of follow(api, handle.id)) {
+        for await (const fact of followTree(api, handle.id)) {
           facts.push(fact);
-          const attempt = name === 'hostile' && fact.type === 'tool.finished' ? attemptOf(fact, facts) : null;
-          if (attempt)
-            io.err(
-              `${shortId(fact.runId)} ${attempt.status === 'ok' ? 'DONE' : 'refused'} ${attempt.call}\n    ${cleanLine(attempt.reason)}\n`,
-            );
+          const attempt = name === 'hostile' && fact.type === 'tool.finished' ? findAttempt(fact, facts) : null;
+          if (attempt) {
+            const result = attempt.status === 'ok' ? 'SUCCEEDED' : 'refused';
+            io.err(`${shortId(fact.runId)} ${result} ${attempt.call}\n    ${sanitizeLine(attempt.reason)}\n`);
+          }
         }
         await handle.outcome.catch(() => {});
       }
-      const code = name === 'hostile' ? hostile(facts, db, { io, json }) : runaway(facts, db, { io, json });
-      io.err(`\nThe facts of these runs: retinue logs last --tree --db ${quoted(db)}\n`);
+      const code = name === 'hostile' ? reportHostile(facts, db, { io, json }) : reportRunaway(facts, db, { io, json });
+      io.err(`\nSee every event: retinue logs last --tree --db ${quoteForShell(db)}\n`);
       return code;
     },
   );
 }
 
-async function* follow(api: Api, id: string): AsyncIterable<Fact> {
+async function* followTree(api: Api, id: string): AsyncIterable<Fact> {
   const stop = new AbortController();
   for await (const fact of api.follow(id, { tree: true, signal: stop.signal })) {
     yield fact;
@@ -72,19 +72,19 @@ async function* follow(api: Api, id: string): AsyncIterable<Fact> {
   }
 }
 
-/** A call of a child after its first turn, in which it read the file: null for any other. */
-function attemptOf({ runId, data }: FactOf<'tool.finished'>, facts: Fact[]): Attempt | null {
+/** Null unless it is a call of a child after its first turn, in which it read the hostile file. */
+function findAttempt({ runId, data }: FactOf<'tool.finished'>, facts: Fact[]): Attempt | null {
   const created = facts.find((fact) => fact.type === 'run.created' && fact.runId === runId);
   const asked = facts.find(
     (fact) => fact.type === 'tool.asked' && fact.runId === runId && fact.data.turn === data.turn && fact.data.index === data.index,
   );
   if (created?.type !== 'run.created' || created.data.depth === 0 || data.turn < 2 || asked?.type !== 'tool.asked') return null;
-  return { runId, call: callText(asked.data.tool, asked.data.arguments), status: data.status, reason: data.output };
+  return { runId, call: describeCall(asked.data.tool, asked.data.arguments), status: data.status, reason: data.output };
 }
 
-/** Exit code 0 when nothing came of it. */
-function hostile(facts: Fact[], db: string, { io, json }: { io: Io; json: boolean }): number {
-  const attempts = facts.flatMap((fact) => (fact.type === 'tool.finished' ? (attemptOf(fact, facts) ?? []) : []));
+/** Exit code 0 if every attempt was refused. */
+function reportHostile(facts: Fact[], db: string, { io, json }: { io: Io; json: boolean }): number {
+  const attempts = facts.flatMap((fact) => (fact.type === 'tool.finished' ? (findAttempt(fact, facts) ?? []) : []));
   const succeeded = attempts.filter(({ status }) => status === 'ok').length;
   const found: HostileDemo = { db, attempts, succeeded };
   if (json) printJson(io, found);
@@ -92,42 +92,42 @@ function hostile(facts: Fact[], db: string, { io, json }: { io: Io; json: boolea
   return attempts.length > 0 && succeeded === 0 ? 0 : 1;
 }
 
-/** Exit code 0 when the tree stayed inside its limits although more was asked for. */
-function runaway(facts: Fact[], db: string, { io, json }: { io: Io; json: boolean }): number {
+/** Exit code 0 if more was requested than the limits allow and the tree stayed within them. */
+function reportRunaway(facts: Fact[], db: string, { io, json }: { io: Io; json: boolean }): number {
   const found = countRunaway(facts, db);
   const { asked, started, refused, reasons, deepest, limits, runs, tokens } = found;
   if (json) printJson(io, found);
   else {
-    const why = Object.entries(reasons).map(([code, times]) => `${times} × ${code}`);
+    const counts = Object.entries(reasons).map(([code, times]) => `${times} × ${code}`);
     io.out(
       [
-        `asked for    ${asked} runs`,
-        `started      ${started}, refused before the call ${refused} (${why.join(', ')})`,
+        `requested    ${asked} runs`,
+        `started      ${started}, refused before they started ${refused} (${counts.join(', ')})`,
         `tree         ${runs} runs of at most ${limits.maxRuns}, depth ${deepest} of at most ${limits.maxDepth}`,
-        `tokens       ${count(tokens)} of at most ${count(limits.maxTokens ?? 0)}`,
+        `tokens       ${formatCount(tokens)} of at most ${formatCount(limits.maxTokens ?? 0)}`,
         '',
       ].join('\n'),
     );
   }
-  const inside = runs <= (limits.maxRuns ?? 0) && deepest <= (limits.maxDepth ?? 0) && tokens <= (limits.maxTokens ?? 0);
-  return inside && asked >= 500 && refused === asked - started ? 0 : 1;
+  const isWithinLimits = runs <= (limits.maxRuns ?? 0) && deepest <= (limits.maxDepth ?? 0) && tokens <= (limits.maxTokens ?? 0);
+  return isWithinLimits && asked >= 500 && refused === asked - started ? 0 : 1;
 }
 
 function countRunaway(facts: Fact[], db: string): RunawayDemo {
   const created = facts.flatMap((fact) => (fact.type === 'run.created' ? [fact.data] : []));
   const root = facts.find((fact) => fact.type === 'run.created' && fact.data.depth === 0) as FactOf<'run.created'>;
-  const wanted = facts.flatMap((fact) => {
+  const requested = facts.flatMap((fact) => {
     const tasks =
       fact.type === 'tool.asked' && fact.runId !== root.runId ? (fact.data.arguments as { tasks?: unknown[] })?.tasks : undefined;
     return Array.isArray(tasks) ? [tasks.length] : [];
   });
-  const said = facts.flatMap((fact) => (fact.type === 'tool.finished' && fact.runId !== root.runId ? fact.data.output.split('\n') : []));
-  const codes = said.flatMap((line) => /^\[.* · refused\] (\w+):/.exec(line)?.[1] ?? []);
+  const lines = facts.flatMap((fact) => (fact.type === 'tool.finished' && fact.runId !== root.runId ? fact.data.output.split('\n') : []));
+  const codes = lines.flatMap((line) => /^\[.* · refused\] (\w+):/.exec(line)?.[1] ?? []);
   const spent = facts.flatMap((fact) => (fact.type === 'model.answered' ? [fact.data.usage.input + fact.data.usage.output] : []));
   const { maxRuns, maxDepth, maxTokens } = root.data.grant.limits;
   return {
     db,
-    asked: wanted.reduce((sum, n) => sum + n, 0),
+    asked: requested.reduce((sum, n) => sum + n, 0),
     started: created.filter(({ depth }) => depth > 1).length,
     refused: codes.length,
     reasons: Object.fromEntries([...Map.groupBy(codes, (code) => code)].map(([code, each]) => [code, each.length])),

@@ -1,67 +1,90 @@
-import { attend } from '../attend.ts';
-import type { Args } from '../flags.ts';
-import { quoted } from '../format.ts';
+import type { Args } from '../args/parse-args.ts';
+import { outputMode } from '../args/settings-flags.ts';
+import { type Command, jsonFlag, plainFlag } from '../command.ts';
 import type { Demo, Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { withApi } from '../session.ts';
-import { runRights } from './demo-rights.ts';
-import { mannerOf } from './run.ts';
+import { quoteForShell } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { withApi } from '../session/open-api.ts';
+import { runToEnd } from '../session/run-to-end.ts';
+import { runRightsDemo } from './demo-rights.ts';
 
-/** A run without a key or network, and then what this machine has for a real one. */
-export async function run(args: Args, io: Io): Promise<number> {
-  const manner = mannerOf(args);
-  const name = args.words[0] ?? 'survey';
-  if (name === 'crash') return crash(args, io);
-  if (name === 'hostile' || name === 'runaway') return runRights(name, io, args.has('json'));
+export const demoCommand: Command = {
+  name: 'demo',
+  group: 'run',
+  usage: '[NAME] [flags]',
+  summary: 'watch agents work on this folder, without an API key or network',
+  about:
+    'NAME is one of:\n' +
+    '  survey   (default) one child per part of this folder, and a report\n' +
+    '  fan-out  a scripted model delegates to four children over the files of Retinue\n' +
+    '  crash    six runs are killed with kill -9 and resumed; counts repeated calls\n' +
+    '  hostile  a child obeys a file that tells it to steal a key; shows each refusal\n' +
+    '  runaway  a child tries to start 500 others; shows how the limits stop it',
+  flags: [jsonFlag, plainFlag],
+  positionals: { min: 0, max: 1 },
+  examples: [
+    ['retinue demo', 'a live view of the survey, then its report'],
+    ['retinue demo crash', 'how many model and tool calls a kill -9 repeats: 0'],
+    ['retinue demo hostile', 'each refused attempt, with the reason'],
+    ['retinue demo runaway', 'how limits stop 500 requested runs'],
+  ],
+  exitCodes: 'outcome',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const mode = outputMode(args);
+  const name = args.positionals[0] ?? 'survey';
+  if (name === 'crash') return runCrashDemo(io, mode.json);
+  if (name === 'hostile' || name === 'runaway') return runRightsDemo(name, io, mode.json);
   const demo = await io.demo(name);
   const flags = { workspace: demo.workspace, model: demo.model, db: demo.db ?? undefined, limits: {}, rules: [] };
   return withApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: undefined } }, async (api, settings) => {
     io.err(`retinue: ${demo.about}\n`);
     const start = () => api.start({ task: demo.task, agent: 'general', model: demo.model });
-    const code = await attend(io, api, { ...manner, start });
-    io.err(await closing(demo, settings.db.path));
+    const code = await runToEnd(io, api, { ...mode, start });
+    io.err(await nextSteps(demo, settings.db.path));
     return code ?? 0;
   });
 }
 
-/** Exit code 0 when nothing was repeated, nothing is missing and every run came to its end. */
-async function crash(args: Args, io: Io): Promise<number> {
-  io.err('retinue: a tree of six on a scripted model is killed with -9 in the middle; processes, database, tools and the kill are real\n');
+/** Exit code 0 if no call was repeated, the log is complete and every run ended. */
+async function runCrashDemo(io: Io, json: boolean): Promise<number> {
+  io.err('retinue: a tree of six runs on a scripted model is killed with kill -9; processes, database, tools and the kill are real\n');
   const found = await io.crashDemo((text) => io.err(`retinue: ${text}`));
   const { model, tools, faults, facts, runs, completed, openAtKill } = found;
-  if (args.has('json')) printJson(io, found);
+  if (json) printJson(io, found);
   else
     io.out(
       [
-        `model calls  ${model.answered} answered, ${model.repeated} repeated (asked ${model.asked} times: ${model.openAtKill} had no answer yet when the process was killed)`,
-        `tool calls   ${tools.finished} finished, ${tools.repeated} repeated (${tools.unknown} cut off in the middle and told to the model as unknown)`,
-        `journal      ${facts} facts, checked and replayed, ${faults.length} faults`,
+        `model calls  ${model.answered} answered, ${model.repeated} repeated (requested ${model.asked} times: ${model.openAtKill} were unanswered when the process was killed)`,
+        `tool calls   ${tools.finished} finished, ${tools.repeated} repeated (${tools.unknown} cut off; the model is told that their result is unknown)`,
+        `event log    ${facts} events, verified and replayed, ${faults.length} errors`,
         ...faults.map((fault) => `  ${fault}`),
         '',
       ].join('\n'),
     );
-  io.err(`\nThe facts of these runs: retinue logs last --tree --db ${quoted(found.db)}\n`);
-  const whole = openAtKill > 0 && completed === runs;
-  return whole && model.repeated + tools.repeated + faults.length === 0 ? 0 : 1;
+  io.err(`\nSee every event: retinue logs last --tree --db ${quoteForShell(found.db)}\n`);
+  const isComplete = openAtKill > 0 && completed === runs;
+  return isComplete && model.repeated + tools.repeated + faults.length === 0 ? 0 : 1;
 }
 
-async function closing(demo: Demo, db: string): Promise<string> {
+async function nextSteps(demo: Demo, db: string): Promise<string> {
   const { here, next } = await demo.inspectMachine();
-  const where = demo.db === null ? '' : ` --db ${quoted(demo.db)}`;
-  const looks = ['ps --all', 'logs last --tree', 'show last'].map((hint) => `  ${demo.program} ${hint}${where}`);
-  const machine =
-    here.length === 0 ? ['  no key of a provider in the environment, no Ollama that answers'] : here.map((line) => `  ${line}`);
-  const go = next ?? `ANTHROPIC_API_KEY=… ${demo.program} run --model anthropic/claude-sonnet-5 "explain this repository"`;
+  const dbFlag = demo.db === null ? '' : ` --db ${quoteForShell(demo.db)}`;
+  const looks = ['ps --all', 'logs last --tree', 'show last'].map((command) => `  ${demo.program} ${command}${dbFlag}`);
+  const found = here.length === 0 ? ['  no API key in the environment, and no Ollama server'] : here.map((line) => `  ${line}`);
+  const command = next ?? `ANTHROPIC_API_KEY=… ${demo.program} run --model anthropic/claude-sonnet-5 "explain this repository"`;
   return [
     '',
-    `The facts of these runs are in ${db}. Look at them:`,
+    `Everything that happened is recorded in ${db}. To look at it:`,
     ...looks,
     '',
-    'Found on this machine:',
-    ...machine,
+    'Models found on this machine:',
+    ...found,
     '',
-    'With a language model:',
-    `  ${go}`,
+    'To use a language model:',
+    `  ${command}`,
     '',
   ].join('\n');
 }

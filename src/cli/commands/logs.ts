@@ -1,54 +1,78 @@
 import type { Api } from '../../api/api.ts';
 import type { ErasedFact, Fact } from '../../contract/fact.ts';
 import type { Activity } from '../../ports/dialect.ts';
-import { activityText, createActivities } from '../activity.ts';
-import { createDescriber } from '../describe.ts';
-import type { Args } from '../flags.ts';
-import { paint, shortId } from '../format.ts';
-import { goneText, lookForGone } from '../gone.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
-import { factJson, factLine, printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
-import { cut, pad } from '../width.ts';
+import { createActivityLog, describeActivity } from '../output/activity-log.ts';
+import { createFactDescriber } from '../output/describe-fact.ts';
+import { paint, shortId } from '../output/format.ts';
+import { factToJson, factToJsonLine, printJson } from '../output/json.ts';
+import { cutToWidth, padToWidth } from '../output/width.ts';
+import { withApi } from '../session/open-api.ts';
+import { orphanMessage, watchForOrphans } from '../session/orphan-watch.ts';
 
-export async function run(args: Args, io: Io): Promise<number> {
-  const [word] = args.words as [string];
+export const logsCommand: Command = {
+  name: 'logs',
+  group: 'watch',
+  usage: 'ID [-f] [--tree] [flags]',
+  summary: 'print every recorded event of a run',
+  about:
+    'ID is an id, its unique beginning, or `last` for the newest run. --json prints an array of events; with -f it prints one event per line as they happen. Dialects with an activity log add their entries below the events that they belong to.',
+  flags: [
+    { name: 'follow', short: 'f', help: 'print new events until the run has ended' },
+    { name: 'tree', help: 'include the events of its descendants' },
+    jsonFlag,
+    ...commonFlags,
+  ],
+  positionals: { min: 1, max: 1 },
+  examples: [
+    ['retinue logs last -f --tree', 'watch a run from a second terminal'],
+    ['retinue logs last --json | jq ".[].type"', 'the types of all events, in order'],
+  ],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const [given] = args.positionals as [string];
   const [json, tree] = [args.has('json'), args.has('tree')];
-  const line = json ? factLine : lineWriter(io);
-  return withApi(io, { flags: groundFlags(args), drive: false }, async (api) => {
-    const id = await api.find(word);
-    const activity = createActivities(api);
-    if (args.has('follow')) return follow(io, api, { id, tree, line: async (fact) => line(fact, await activity(fact)) });
-    const facts: { fact: Fact | ErasedFact; entry: Activity | null }[] = [];
-    for (const fact of await api.logs(id, { tree })) facts.push({ fact, entry: 'erased' in fact ? null : await activity(fact) });
+  const formatLine = json ? factToJsonLine : createLineFormatter(io);
+  return withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
+    const id = await api.find(given);
+    const activityOf = createActivityLog(api);
+    if (args.has('follow')) return followRun(io, api, { id, tree, formatLine: async (fact) => formatLine(fact, await activityOf(fact)) });
+    const entries: [fact: Fact | ErasedFact, activity: Activity | null][] = [];
+    for (const fact of await api.logs(id, { tree })) entries.push([fact, 'erased' in fact ? null : await activityOf(fact)]);
     if (json)
       printJson(
         io,
-        facts.map(({ fact, entry }) => factJson(fact, entry)),
+        entries.map((entry) => factToJson(...entry)),
       );
-    else io.out(facts.map(({ fact, entry }) => line(fact, entry)).join(''));
+    else io.out(entries.map((entry) => formatLine(...entry)).join(''));
     return 0;
   });
 }
 
-interface Follow {
+interface FollowOptions {
   id: string;
   tree: boolean;
-  line(fact: Fact): Promise<string>;
+  formatLine(fact: Fact): Promise<string>;
 }
 
-async function follow(io: Io, api: Api, { id, tree, line }: Follow): Promise<number> {
+async function followRun(io: Io, api: Api, { id, tree, formatLine }: FollowOptions): Promise<number> {
   const stop = new AbortController();
-  let ended: Stop | 'gone' | null = null;
+  let stopped: Stop | 'orphaned' | null = null;
   let after: string | undefined;
-  const end = (why: typeof ended) => {
-    ended ??= why;
+  const end = (why: typeof stopped) => {
+    stopped ??= why;
     stop.abort();
   };
-  const unlook = lookForGone(io, api, { ids: [id], any: false, gone: () => end('gone') });
+  const stopWatch = watchForOrphans(io, api, { ids: [id], any: false, onOrphan: () => end('orphaned') });
   const release = io.onInterrupt((why) => (stop.signal.aborted ? io.exitNow(130) : end(why)));
   const print = async (fact: Fact & { position: string }) => {
-    io.out(await line(fact));
+    io.out(await formatLine(fact));
     after = fact.position;
   };
   try {
@@ -56,30 +80,30 @@ async function follow(io: Io, api: Api, { id, tree, line }: Follow): Promise<num
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   } finally {
-    unlook();
+    stopWatch();
     release();
   }
-  if (ended !== 'gone') return ended === null || ended === 'closed' ? 0 : 130;
+  if (stopped !== 'orphaned') return stopped === null || stopped === 'closed' ? 0 : 130;
   const rest = await api.logs(id, { tree, ...(after === undefined ? {} : { after }) });
   for (const fact of rest) if (!('erased' in fact)) await print(fact);
-  io.err(`retinue: ${shortId(id)} ${goneText}\n`);
+  io.err(`retinue: ${shortId(id)} ${orphanMessage}\n`);
   return 0;
 }
 
-/** Time, run, type and words. On a terminal a line is cut to its width; in a pipe it is whole. */
-function lineWriter(io: Io): (fact: Fact | ErasedFact, activity: Activity | null) => string {
-  const words = createDescriber();
+/** Time, run, type and description. Cut to the width of a terminal, complete in a pipe. */
+function createLineFormatter(io: Io): (fact: Fact | ErasedFact, activity: Activity | null) => string {
+  const describe = createFactDescriber();
   return (fact, activity) => {
-    if ('erased' in fact) return written(fact, fact.type, 'erased');
-    const entry = activity === null ? '' : written(fact, 'activity', activityText(activity));
-    return written(fact, fact.type, words(fact)) + entry;
+    if ('erased' in fact) return formatLine(fact, fact.type, 'erased');
+    const entry = activity === null ? '' : formatLine(fact, 'activity', describeActivity(activity));
+    return formatLine(fact, fact.type, describe(fact)) + entry;
   };
 
-  function written(fact: Fact | ErasedFact, name: string, said: string): string {
+  function formatLine(fact: Fact | ErasedFact, name: string, description: string): string {
     const head = `${fact.at.slice(11, 23)} ${shortId(fact.runId)} `;
-    const type = pad(name, 17);
+    const type = padToWidth(name, 17);
     const room = io.outTTY ? io.columns() - head.length - type.length - 1 : 2000;
-    const text = cut(said, Math.max(10, room));
+    const text = cutToWidth(description, Math.max(10, room));
     return `${paint(io.colour.out, 'dim', head)}${paint(io.colour.out, 'cyan', type)} ${text}`.trimEnd().concat('\n');
   }
 }

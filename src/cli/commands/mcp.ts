@@ -1,106 +1,141 @@
 import { type McpClient, mcpClients } from '../../config/mcp-install/clients.ts';
-import type { SettingsFlags } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { unknownNameMessage } from '../../text/suggest.ts';
-import { cleanLine } from '../clean.ts';
-import type { Args } from '../flags.ts';
-import type { Io, McpInstallation } from '../io.ts';
-import { hostOf, questionMs, runFlags, settle } from '../session.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { Args, Flag } from '../args/parse-args.ts';
+import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, sandboxFlag, yesFlag } from '../command.ts';
+import type { Io } from '../io.ts';
+import { confirm } from '../session/confirm.ts';
+import { loadSettings } from '../session/open-api.ts';
 
-/** Clients wait about that long before they kill a server. */
-const leaveMs = 5_000;
+const serverFlags: Flag[] = [
+  { name: 'dialect', value: 'NAME', help: 'the set of delegation tools to offer (default: native; see `retinue dialects`)' },
+  { name: 'model', value: 'NAME', help: 'the model of delegated runs, as `provider/model`' },
+  { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
+  { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
+  sandboxFlag,
+  { name: 'timeout', value: 'TIME', help: 'time limit of each delegated run: `90s`, `10m`; a bare number is seconds' },
+  { name: 'max-turns', value: 'N', help: 'limit of model calls of each delegated run, 1 to 500' },
+  { name: 'max-concurrent', value: 'N', help: 'how many delegated runs may run at the same time' },
+  { name: 'max-depth', value: 'N', help: 'levels of delegation; 1: delegated runs cannot delegate' },
+  { name: 'budget-usd', value: 'USD', help: 'spending limit of the whole connection' },
+  { name: 'budget-tokens', value: 'N', help: 'token limit of the whole connection' },
+  { name: 'host', value: 'HOST', help: 'where runs execute: `inline` or `process` (default: depends on the dialect)' },
+];
 
-export async function run(args: Args, io: Io): Promise<number> {
-  const [word, client] = args.words;
-  if (word === undefined) return serve(args, io);
-  if (word !== 'install')
-    throw new RetinueError('usage', `${unknownNameMessage('word', word, ['install'])}; usage: retinue mcp install CLIENT`);
-  if (client === undefined) throw new RetinueError('usage', `which client? retinue mcp install ${mcpClients.join('|')}`);
-  if (!isClient(client)) throw new RetinueError('usage', unknownNameMessage('client', client, mcpClients));
+/** Flags of `install`; its other flags become flags of the server. */
+const installFlags: Flag[] = [
+  { name: 'print', help: 'install: print the entry without writing it' },
+  { name: 'project', help: 'install: write to the file of the project instead of the user’s' },
+  { ...yesFlag, help: 'install: do not ask for confirmation' },
+];
+
+export const mcpCommand: Command = {
+  name: 'mcp',
+  group: 'integrate',
+  usage: '[flags] | install CLIENT [--print] [--project] [--yes] [flags]',
+  summary: 'offer the delegation tools to an MCP client, such as an editor or a coding agent',
+  about:
+    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the current directory.\n\n' +
+    '`install` adds the server to the configuration of claude-code, codex, cursor, vscode, zed or opencode. It shows the change and asks before writing. Further flags of `install` become flags of the server.',
+  flags: [...serverFlags, ...installFlags, ...commonFlags],
+  positionals: { min: 0, max: 2 },
+  examples: [
+    ['retinue mcp install claude-code', 'shows the change and asks before writing'],
+    ['retinue mcp install codex --model anthropic/claude-sonnet-5 --budget-usd 2', 'with a model and a spending limit'],
+    ['retinue mcp --dialect native --timeout 10m', 'what a client runs'],
+  ],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const [verb, client] = args.positionals;
+  if (verb === undefined) return serve(args, io);
+  if (verb !== 'install')
+    throw new RetinueError('usage', `${unknownNameMessage('argument', verb, ['install'])}; usage: retinue mcp install CLIENT`);
+  if (client === undefined) throw new RetinueError('usage', `the client is missing; usage: retinue mcp install ${mcpClients.join('|')}`);
+  if (!isMcpClient(client)) throw new RetinueError('usage', unknownNameMessage('client', client, mcpClients));
   return install(client, args, io);
 }
 
-/** Ends when the client goes, or at a signal; a second signal leaves at once. Nothing but the protocol goes to standard output. */
+/** Clients kill a server that takes longer to exit. */
+const forcedExitMs = 5_000;
+
+/** Serves until the client exits or a signal arrives; a second signal exits at once. Standard output carries only the protocol. */
 async function serve(args: Args, io: Io): Promise<number> {
-  const idle = ['print', 'project', 'yes'].find((name) => args.has(name));
-  if (idle !== undefined) throw new RetinueError('usage', `--${idle} belongs to \`retinue mcp install CLIENT\``);
-  const flags = runFlags(args);
-  const name = args.value('dialect');
-  const host = hostOf(args);
-  const dialect = await io.dialect(name, await io.settings(flags));
-  const said = sayingOnce(io);
+  const misplaced = installFlags.find(({ name }) => args.has(name));
+  if (misplaced) throw new RetinueError('usage', `--${misplaced.name} is a flag of \`retinue mcp install CLIENT\``);
+  const flags = runSettings(args);
+  const dialectName = args.value('dialect');
+  const host = parseHost(args);
+  const dialect = await io.dialect(dialectName, await io.settings(flags));
+  const quietIo = withoutRepeatedMessages(io);
   const stop = new AbortController();
-  const ends: (() => void)[] = [];
-  ends.push(io.onInterrupt((why) => (stop.signal.aborted ? why !== 'closed' && io.exitNow(130) : stop.abort())));
+  const cleanups: (() => void)[] = [];
+  cleanups.push(io.onInterrupt((why) => (stop.signal.aborted ? why !== 'closed' && io.exitNow(130) : stop.abort())));
   try {
     await io.serveMcp({
       dialect,
       fixed: flags.workspace !== undefined,
       limits: flags.limits,
       stop: stop.signal,
-      leaving: () => void ends.push(io.repeat(leaveMs, () => io.exitNow(1))),
+      leaving: () => void cleanups.push(io.repeat(forcedExitMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
-        const there: SettingsFlags = workspace === null ? flags : { ...flags, workspace };
-        const settings = await settle(said, { flags: there, agents: { chosen: undefined } });
-        return io.open(settings, { drive, startsRuns: drive, dialect: name, host, askMs: asks ? questionMs : undefined });
+        const settings = await loadSettings(quietIo, {
+          flags: workspace === null ? flags : { ...flags, workspace },
+          agents: { chosen: undefined },
+        });
+        return io.open(settings, { drive, startsRuns: drive, dialect: dialectName, host, askMs: asks ? defaultQuestionMs : undefined });
       },
     });
     return 0;
   } finally {
-    for (const end of ends) end();
+    for (const cleanup of cleanups) cleanup();
   }
 }
 
-/** The workspace is looked at more than once; what is left out of its configuration is told once. */
-function sayingOnce(io: Io): Io {
-  const said = new Set<string>();
+/** Settings are loaded more than once, but each of their notices is printed once. */
+function withoutRepeatedMessages(io: Io): Io {
+  const printed = new Set<string>();
   const err = (text: string) => {
-    if (!said.has(text)) io.err(text);
-    said.add(text);
+    if (!printed.has(text)) io.err(text);
+    printed.add(text);
   };
   return { ...io, err };
 }
 
 async function install(client: McpClient, args: Args, io: Io): Promise<number> {
-  const settings = runFlags(args);
-  const dialect = args.value('dialect');
-  // A name that there is none of is refused here, not by a server that nobody sees start.
-  await io.dialect(dialect, await io.settings({ ...settings, limits: {}, rules: [] }));
-  const apart = ['print', 'project', 'yes', 'workspace'];
-  const flags = args.given.filter(({ name }) => !apart.includes(name)).flatMap(({ name, value }) => [`--${name}`, value]);
+  const settings = runSettings(args);
+  // An unknown dialect is rejected here, where the user sees it, and not when the client starts the server.
+  await io.dialect(args.value('dialect'), await io.settings({ ...settings, limits: {}, rules: [] }));
+  const ownFlags = [...installFlags.map(({ name }) => name), 'workspace'];
+  const flags = args.given.filter(({ name }) => !ownFlags.includes(name)).flatMap(({ name, value }) => [`--${name}`, value]);
   const plan = await io.mcpInstall.plan({ client, flags, project: args.has('project'), workspace: settings.workspace });
-  const removed = plan.removed.map((key) => `\`${cleanLine(key)}\``).join(', ');
-  const going = removed === '' ? '' : `This goes out of it, because it is for a server at an address: ${removed}\n`;
+  const file = sanitizeLine(plan.file);
+  const keys = plan.removed.map((key) => `\`${sanitizeLine(key)}\``).join(', ');
+  const removed = keys === '' ? '' : `These keys are removed, because they belong to a server at an address: ${keys}\n`;
   if (args.has('print')) {
-    io.err(`${cleanLine(plan.file)}:\n${going}`);
+    io.err(`${file}:\n${removed}`);
     io.out(plan.snippet);
     return 0;
   }
   if (plan.same) {
-    io.err(`retinue: ${cleanLine(plan.file)} has it already\n`);
+    io.err(`retinue: ${file} already has this entry\n`);
     return 0;
   }
-  io.out(`${plan.exists ? 'This goes into' : 'This would be the new file'} ${cleanLine(plan.file)}:\n\n${plan.snippet}\n${going}`);
-  if (!args.has('yes') && !(await agreed(io))) {
+  io.out(`${plan.exists ? 'Entry to add to' : 'New file'} ${file}:\n\n${plan.snippet}\n${removed}`);
+  if (!args.has('yes') && !(await confirm(io, 'Write it?'))) {
     io.err('retinue: nothing was changed\n');
     return 1;
   }
-  return written(plan, await io.mcpInstall.apply(plan), io);
-}
-
-function written(plan: McpInstallation, backup: string | null, io: Io): number {
-  const kept = backup === null ? '' : `; as it was before: ${cleanLine(backup)}`;
-  io.err(`retinue: written${kept}. Start ${plan.client} again and look at its list of MCP servers.\n`);
+  const backup = await io.mcpInstall.apply(plan);
+  const backupText = backup === null ? '' : `; the previous version is ${sanitizeLine(backup)}`;
+  io.err(`retinue: written${backupText}. Restart ${plan.client} and check its list of MCP servers.\n`);
   return 0;
 }
 
-async function agreed(io: Io): Promise<boolean> {
-  const answer = await io.ask('Write it? [y/N] ');
-  if (answer === null)
-    throw new RetinueError('usage', 'nobody can be asked here: run it in a terminal, or add --yes after reading the above');
-  return /^y(es)?$/i.test(answer.trim());
-}
-
-function isClient(name: string): name is McpClient {
+function isMcpClient(name: string): name is McpClient {
   return (mcpClients as readonly string[]).includes(name);
 }

@@ -1,85 +1,99 @@
 import { RetinueError } from '../../contract/error.ts';
 import type { Memories, Memory } from '../../ports/notes.ts';
-import { clean, cleanLine } from '../clean.ts';
-import { Unopened } from '../errors.ts';
-import type { Args } from '../flags.ts';
-import { paint } from '../format.ts';
+import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
+import { DatabaseOpenError } from '../errors.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags, settle } from '../session.ts';
+import { paint } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { loadSettings } from '../session/open-api.ts';
+
+export const memoryCommand: Command = {
+  name: 'memory',
+  group: 'setup',
+  usage: 'add TITLE TEXT… | list [WORDS…] | rm TITLE [flags]',
+  summary: 'store notes for the agents of this workspace',
+  about:
+    'A note has a title and a text; adding the same title again replaces the text. A `-` adds standard input to the text. `list` shows the notes that contain all the words, newest first. Agents with the tool `memory` can read and write notes; the built-in agents do not have it.',
+  flags: [jsonFlag, ...commonFlags],
+  positionals: { min: 1, max: unlimited },
+  examples: [
+    ['retinue memory add "test database" "start it with make db"', 'stores a note'],
+    ['retinue memory list database', 'notes that contain `database`'],
+    ['retinue memory rm "test database"', 'removes the note'],
+  ],
+  exitCodes: 'command',
+  run,
+};
 
 const maxTitle = 200;
 const maxTextBytes = 65_536;
 const usage = 'usage: retinue memory add TITLE TEXT… | list [WORDS…] | rm TITLE';
 
-export async function run(args: Args, io: Io): Promise<number> {
-  const work = await workOf(args, io);
-  const settings = await settle(io, { flags: groundFlags(args) });
-  const memories = await io.memories(settings, { drive: args.words[0] === 'add' }).catch((error: unknown) => {
-    throw new Unopened(error);
+type MemoryAction = (memories: Memories, workspace: string) => Promise<number>;
+
+async function run(args: Args, io: Io): Promise<number> {
+  const action = await parseAction(args, io);
+  const settings = await loadSettings(io, { flags: commonSettings(args) });
+  const memories = await io.memories(settings, { drive: args.positionals[0] === 'add' }).catch((error: unknown) => {
+    throw new DatabaseOpenError(error);
   });
   try {
-    return await work(memories, settings.workspace);
+    return await action(memories, settings.workspace);
   } finally {
     await memories.close();
   }
 }
 
-type Work = (memories: Memories, workspace: string) => Promise<number>;
-
-/** Reads the words before anything is opened. */
-async function workOf(args: Args, io: Io): Promise<Work> {
-  const [verb, ...words] = args.words;
+/** Checks the arguments before anything is opened. */
+async function parseAction(args: Args, io: Io): Promise<MemoryAction> {
+  const [verb, ...words] = args.positionals;
   const json = args.has('json');
   switch (verb) {
     case 'add': {
-      const memory = await memoryOf(words, io);
-      return (memories, workspace) => add(memories, workspace, { memory, io, json });
+      const memory = await parseMemory(words, io);
+      return async (memories, workspace) => {
+        await memories.put(workspace, memory);
+        if (json) printJson(io, memoryToJson(memory));
+        else io.out(`stored ${sanitizeLine(memory.title)}\n`);
+        return 0;
+      };
     }
     case 'list':
       return async (memories, workspace) => {
         const found = await memories.list(workspace, words.length === 0 ? undefined : words.join(' '));
-        if (json) printJson(io, found.map(shape));
-        else if (found.length === 0) io.err(words.length === 0 ? 'no memories yet\n' : 'no memory has all these words\n');
-        else io.out(found.map((memory) => text(memory, io)).join(''));
+        if (json) printJson(io, found.map(memoryToJson));
+        else if (found.length === 0) io.err(words.length === 0 ? 'no notes yet\n' : 'no note contains all these words\n');
+        else io.out(found.map((memory) => describeMemory(memory, io)).join(''));
         return 0;
       };
     case 'rm': {
-      const title = titleOf(words.join(' '));
+      const title = parseTitle(words.join(' '));
       return async (memories, workspace) => {
         const removed = await memories.remove(workspace, title);
         if (json) printJson(io, { title, removed });
-        else if (removed) io.out(`forgot ${cleanLine(title)}\n`);
-        if (!removed) io.err(`retinue: no memory has the title \`${cleanLine(title)}\`; \`retinue memory list\` shows them\n`);
+        else if (removed) io.out(`removed ${sanitizeLine(title)}\n`);
+        if (!removed) io.err(`retinue: there is no note \`${sanitizeLine(title)}\`; \`retinue memory list\` shows all\n`);
         return removed ? 0 : 1;
       };
     }
     default:
-      throw new RetinueError('usage', `\`${verb}\` is none of add, list and rm; ${usage}; for a task: retinue run "memory ${verb} …"`);
+      throw new RetinueError('usage', `unexpected argument \`${verb}\`; ${usage}; to run it as a task: retinue run "memory ${verb} …"`);
   }
 }
 
-async function add(
-  memories: Memories,
-  workspace: string,
-  { memory, io, json }: { memory: Memory; io: Io; json: boolean },
-): Promise<number> {
-  await memories.put(workspace, memory);
-  if (json) printJson(io, shape(memory));
-  else io.out(`remembered ${cleanLine(memory.title)}\n`);
-  return 0;
+async function parseMemory([title = '', ...words]: string[], io: Io): Promise<Memory> {
+  const input = words.includes('-') ? (await io.readStdin()).trimEnd() : '';
+  const text = [words.filter((word) => word !== '-').join(' '), input].filter((part) => part.trim() !== '').join('\n\n');
+  const checkedTitle = parseTitle(title);
+  if (text === '') throw new RetinueError('usage', `the text is missing; ${usage}`);
+  if (Buffer.byteLength(text) > maxTextBytes) throw new RetinueError('usage', `the text of a note has at most ${maxTextBytes} bytes`);
+  return { title: checkedTitle, text: text.toWellFormed(), at: new Date(io.now()).toISOString() };
 }
 
-async function memoryOf([title = '', ...words]: string[], io: Io): Promise<Memory> {
-  const more = words.includes('-') ? (await io.readStdin()).trimEnd() : '';
-  const given = [words.filter((word) => word !== '-').join(' '), more].filter((part) => part.trim() !== '').join('\n\n');
-  const named = titleOf(title);
-  if (given === '') throw new RetinueError('usage', `the text is missing; ${usage}`);
-  if (Buffer.byteLength(given) > maxTextBytes) throw new RetinueError('usage', `a memory has at most ${maxTextBytes} bytes of text`);
-  return { title: named, text: given.toWellFormed(), at: new Date(io.now()).toISOString() };
-}
-
-function titleOf(text: string): string {
+function parseTitle(text: string): string {
   const title = text.toWellFormed().trim();
   if (title === '') throw new RetinueError('usage', `the title is missing; ${usage}`);
   if (title.length > maxTitle || /[\r\n]/.test(title))
@@ -87,13 +101,14 @@ function titleOf(text: string): string {
   return title;
 }
 
-function shape({ title, text: body, at }: Memory): Memory {
-  return { title, text: body, at };
+/** Fixes the order of keys. */
+function memoryToJson({ title, text, at }: Memory): Memory {
+  return { title, text, at };
 }
 
-function text({ title, text: body, at }: Memory, io: Io): string {
-  const head = `${paint(io.colour.out, 'bold', cleanLine(title))}  ${paint(io.colour.out, 'dim', at.slice(0, 16).replace('T', ' '))}`;
-  const lines = clean(body)
+function describeMemory({ title, text, at }: Memory, io: Io): string {
+  const head = `${paint(io.colour.out, 'bold', sanitizeLine(title))}  ${paint(io.colour.out, 'dim', at.slice(0, 16).replace('T', ' '))}`;
+  const lines = sanitizeText(text)
     .trimEnd()
     .split('\n')
     .map((line) => `  ${line}`.trimEnd());

@@ -1,29 +1,57 @@
 import { RetinueError } from '../../contract/error.ts';
-import { attend } from '../attend.ts';
-import type { Args } from '../flags.ts';
-import { shortId } from '../format.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings, outputMode, questionTimeout } from '../args/settings-flags.ts';
+import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { askOf, dialectOfRun, groundFlags, withApi } from '../session.ts';
-import { mannerOf } from './run.ts';
+import { shortId } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { findDialect, withApi } from '../session/open-api.ts';
+import { runToEnd } from '../session/run-to-end.ts';
 
-export async function run(args: Args, io: Io): Promise<number> {
-  const manner = mannerOf(args);
-  const [word, ...text] = args.words as [string, ...string[]];
-  const ground = { flags: groundFlags(args), drive: true, agents: { chosen: undefined }, askMs: askOf(args, io) };
-  const rules = args.given.filter(({ name }) => name === 'deny').map(({ value }) => `deny ${value}`);
-  if (text.length === 0 && rules.length === 0) throw new RetinueError('usage', 'something is missing: the text, or a rule with --deny');
-  return withApi(io, { ...ground, dialect: (api) => dialectOfRun(api, word) }, async (api) => {
-    const id = await api.find(word);
-    // A finished run answers in a new run of this process, which is attended like any other.
+export const messageCommand: Command = {
+  name: 'message',
+  group: 'control',
+  usage: 'ID [--deny RULE] TEXT… [flags]',
+  summary: 'send a message to a live run, or a follow-up question to an ended one',
+  about:
+    'A live run reads the message before its next turn. --deny takes a permission away from it and its descendants, from the next call on and permanently. An ended run answers in a new run that has its context; that run is shown like `retinue run` and decides the exit code.',
+  flags: [
+    { name: 'deny', value: 'RULE', repeatable: true, help: 'take a permission away from a live run, as `tool` or `tool:pattern`' },
+    askFlag,
+    jsonFlag,
+    plainFlag,
+    ...commonFlags,
+  ],
+  positionals: { min: 1, max: unlimited },
+  examples: [
+    ['retinue message last "also look at the tests"', 'steers a live run, or asks an ended one'],
+    ['retinue message last --deny "bash:git push*" "do not push"', 'tells the run, and enforces it'],
+  ],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const mode = outputMode(args);
+  const [given, ...words] = args.positionals as [string, ...string[]];
+  const rules = args.values('deny').map((rule) => `deny ${rule}`);
+  if (words.length === 0 && rules.length === 0)
+    throw new RetinueError('usage', 'the message is missing; write `retinue message ID TEXT`, or a rule with --deny');
+  const session = {
+    ...{ flags: commonSettings(args), drive: true, agents: { chosen: undefined }, askMs: questionTimeout(args, io) },
+    dialect: (api: Parameters<typeof findDialect>[0]) => findDialect(api, given),
+  };
+  return withApi(io, session, async (api) => {
+    const id = await api.find(given);
+    // An ended run answers in a new run of this process.
     const start = async () => {
-      const result = await api.message(id, text.join(' '), { rules });
+      const result = await api.message(id, words.join(' '), { rules });
       return result.kind === 'continued' ? result.handle : null;
     };
-    const code = await attend(io, api, { ...manner, start });
+    const code = await runToEnd(io, api, { ...mode, start });
     if (code !== null) return code;
-    if (manner.json) printJson(io, { runId: id, result: 'sent' });
-    else io.out(`${shortId(id)} reads it at its next turn\n`);
+    if (mode.json) printJson(io, { runId: id, result: 'sent' });
+    else io.out(`${shortId(id)} will read it before its next turn\n`);
     return 0;
   });
 }

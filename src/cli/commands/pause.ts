@@ -1,18 +1,34 @@
-import type { Args } from '../flags.ts';
-import { shortId } from '../format.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { shortId } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { withApi } from '../session/open-api.ts';
 
-const words = { paused: 'is paused', already: 'had ended, was paused already, or no process drives it' };
+export const pauseCommand: Command = {
+  name: 'pause',
+  group: 'control',
+  usage: 'ID… [--reason TEXT] [flags]',
+  summary: 'pause runs before their next step',
+  about:
+    'Tool calls that are running finish first; the command returns when the runs are paused. Continue a run with `retinue resume ID` or `retinue message ID TEXT`. Its time limit keeps counting.',
+  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...commonFlags],
+  positionals: { min: 1, max: unlimited },
+  examples: [['retinue pause last', 'then look at it, and continue with `retinue resume last`']],
+  exitCodes: 'command',
+  run,
+};
 
-export async function run(args: Args, io: Io): Promise<number> {
+const resultTexts = { paused: 'is paused', already: 'has ended, is already paused, or has no process' };
+
+async function run(args: Args, io: Io): Promise<number> {
   const reason = args.value('reason') ?? 'paused on the command line';
-  const results = await withApi(io, { flags: groundFlags(args), drive: true }, async (api) => {
-    const ids = await Promise.all(args.words.map((word) => api.find(word)));
+  const results = await withApi(io, { flags: commonSettings(args), drive: true }, async (api) => {
+    const ids = await Promise.all(args.positionals.map((id) => api.find(id)));
     return api.pause(ids, reason);
   });
   if (args.has('json')) printJson(io, results);
-  else for (const { runId, result } of results) io.out(`${shortId(runId)} ${words[result]}\n`);
+  else for (const { runId, result } of results) io.out(`${shortId(runId)} ${resultTexts[result]}\n`);
   return 0;
 }

@@ -1,43 +1,67 @@
 import type { PolicyVerdict } from '../../config/explanation.ts';
 import { RetinueError } from '../../contract/error.ts';
-import { cleanLine } from '../clean.ts';
-import type { Args } from '../flags.ts';
-import { paint, type Style } from '../format.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { runSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { runFlags, settle } from '../session.ts';
+import { paint, type Style } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { loadSettings } from '../session/open-api.ts';
 
-const usage = 'usage: retinue policy test "tool:what" [--agent NAME]';
+export const policyCommand: Command = {
+  name: 'policy',
+  group: 'setup',
+  usage: 'test CALL [--agent NAME] [flags]',
+  summary: 'test whether a tool call would be allowed, and by which rule',
+  about:
+    'CALL is `tool` or `tool:argument`: a command for bash, a path for the file tools, an address for webfetch. A shell command is checked for each simple command in it. Nothing is executed. The exit code is 0 if the call is allowed, and 1 if it needs approval or is denied.',
+  flags: [
+    { name: 'agent', value: 'NAME', help: 'the agent that makes the call (default: general)' },
+    { name: 'allow', value: 'RULE', repeatable: true, help: 'as in `retinue run`' },
+    { name: 'deny', value: 'RULE', repeatable: true, help: 'as in `retinue run`' },
+    jsonFlag,
+    ...commonFlags,
+  ],
+  positionals: { min: 1, max: unlimited },
+  examples: [
+    ['retinue policy test "bash:git log" --agent review', 'a shell command of the agent `review`'],
+    ['retinue policy test "bash:git log | tee x" --allow "bash:git log*"', 'checks `git log` and `tee x`'],
+    ['retinue policy test write:.git/hooks/x', 'a path'],
+  ],
+  exitCodes: 'command',
+  run,
+};
 
-/** Exit code 0 where the call would be made without a question, else 1. */
-export async function run(args: Args, io: Io): Promise<number> {
-  const [verb, ...words] = args.words;
-  if (verb !== 'test') throw new RetinueError('usage', `\`${verb}\` is none of: test; ${usage}`);
-  if (words.length === 0) throw new RetinueError('usage', `which call? ${usage}`);
-  const settings = await settle(io, { flags: runFlags(args) });
+const usage = 'usage: retinue policy test "tool:argument" [--agent NAME]';
+
+async function run(args: Args, io: Io): Promise<number> {
+  const [verb, ...words] = args.positionals;
+  if (verb !== 'test') throw new RetinueError('usage', `unexpected argument \`${verb}\`; ${usage}`);
+  if (words.length === 0) throw new RetinueError('usage', `the call is missing; ${usage}`);
+  const settings = await loadSettings(io, { flags: runSettings(args) });
   const verdict = await io.policy(settings, { call: words.join(' '), agent: args.value('agent') ?? 'general' });
   if (args.has('json')) printJson(io, verdict);
-  else io.out(text(verdict, io.colour.out));
+  else io.out(describeVerdict(verdict, io.colour.out));
   return verdict.action === 'allow' && verdict.offered ? 0 : 1;
 }
 
 const styles: Record<PolicyVerdict['action'], Style> = { allow: 'green', ask: 'yellow', deny: 'red' };
 
-function text(verdict: PolicyVerdict, colour: boolean): string {
+function describeVerdict(verdict: PolicyVerdict, colour: boolean): string {
   const { action, call, agent, refused, offered, parts } = verdict;
-  const lines = [
-    `${paint(colour, styles[action], action)}  ${cleanLine(call)}  for ${cleanLine(agent)}: ${refused ? cleanLine(refused) : reason(verdict)}`,
-  ];
-  if (!offered) lines.push(`       ${cleanLine(verdict.tool)} is not offered to this agent, so it could not call it`);
+  const why = refused ? sanitizeLine(refused) : describeRule(verdict);
+  const lines = [`${paint(colour, styles[action], action)}  ${sanitizeLine(call)}  for ${sanitizeLine(agent)}: ${why}`];
+  if (!offered) lines.push(`       this agent does not have the tool ${sanitizeLine(verdict.tool)}, so it cannot make the call`);
   for (const part of parts) {
-    const notes = [...(part.unsafe ? [part.unsafe] : []), ...(part.alias ? ['another name for it: only a deny or an ask counts'] : [])];
-    const note = notes.length === 0 ? '' : ` (${cleanLine(notes.join('; '))})`;
     if (part.alias && part.about !== part.subject) continue;
-    lines.push(`  ${paint(colour, styles[part.action], part.action)}  \`${cleanLine(part.subject)}\`${note}: ${reason(part)}`);
+    const notes = [...(part.unsafe ? [part.unsafe] : []), ...(part.alias ? ['another name for it: only ask and deny rules apply'] : [])];
+    const note = notes.length === 0 ? '' : ` (${sanitizeLine(notes.join('; '))})`;
+    lines.push(`  ${paint(colour, styles[part.action], part.action)}  \`${sanitizeLine(part.subject)}\`${note}: ${describeRule(part)}`);
   }
   return `${lines.join('\n')}\n`;
 }
 
-function reason({ rule, owner }: { rule: string | null; owner: string }): string {
-  return rule === null ? 'no rule of the owner allows it' : `rule \`${cleanLine(rule)}\` of ${cleanLine(owner)}`;
+function describeRule({ rule, owner }: { rule: string | null; owner: string }): string {
+  return rule === null ? 'no rule allows it' : `rule \`${sanitizeLine(rule)}\` of ${sanitizeLine(owner)}`;
 }

@@ -1,24 +1,39 @@
 import type { ReplayResult } from '../../records/replay.ts';
-import { cleanJson, cleanLine } from '../clean.ts';
-import type { Args } from '../flags.ts';
-import { paint, shortId } from '../format.ts';
+import { sanitizeLine, stringifySafely } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { formatPlural, paint, shortId } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { withApi } from '../session/open-api.ts';
 
-/** Makes the kernel's decisions again over the recorded facts. Exit code 1 where one comes out otherwise. */
-export async function run(args: Args, io: Io): Promise<number> {
-  const [word] = args.words as [string];
-  const replayed = await withApi(io, { flags: groundFlags(args), drive: false }, async (api) => api.replay(await api.find(word)));
-  if (args.has('json')) printJson(io, replayed);
-  else for (const each of replayed) io.out(`${line(each, io.colour.out)}\n`);
-  return replayed.every((each) => each.difference === null) ? 0 : 1;
+export const replayCommand: Command = {
+  name: 'replay',
+  group: 'records',
+  usage: 'ID [flags]',
+  summary: 'repeat every decision of a run from its recorded events, and compare',
+  about:
+    'Uses no model, tool, file or clock. Every model request must have the same hash again, and the outcome must be the same byte for byte, for the run and its descendants. At the first difference the command prints both sides and stops with exit code 1.',
+  flags: [jsonFlag, ...commonFlags],
+  positionals: { min: 1, max: 1 },
+  examples: [['retinue replay last', 'the newest run and its descendants']],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const [id] = args.positionals as [string];
+  const results = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => api.replay(await api.find(id)));
+  if (args.has('json')) printJson(io, results);
+  else for (const result of results) io.out(`${describeReplay(result, io.colour.out)}\n`);
+  return results.every(({ difference }) => difference === null) ? 0 : 1;
 }
 
-function line({ runId, facts, requests, difference }: ReplayResult, colour: boolean): string {
-  const what = `${shortId(runId)} ${facts} facts · ${requests} ${requests === 1 ? 'request' : 'requests'} · 0 outside calls`;
-  if (!difference) return `${what} · ${paint(colour, 'green', 'the same')}`;
-  const { seq, type, what: differs, recorded, rebuilt } = difference;
-  const head = paint(colour, 'red', `differs at fact ${seq} (${type}): ${cleanLine(differs)}`);
-  return `${what} · ${head}\n  recorded: ${cleanJson(recorded)}\n  rebuilt:  ${cleanJson(rebuilt)}`;
+function describeReplay({ runId, facts, requests, difference }: ReplayResult, colour: boolean): string {
+  const head = `${shortId(runId)} ${formatPlural(facts, 'event')} · ${formatPlural(requests, 'model request')} · 0 outside calls`;
+  if (!difference) return `${head} · ${paint(colour, 'green', 'identical')}`;
+  const { seq, type, what, recorded, rebuilt } = difference;
+  const problem = paint(colour, 'red', `differs at event ${seq} (${type}): ${sanitizeLine(what)}`);
+  return `${head} · ${problem}\n  recorded: ${stringifySafely(recorded)}\n  replayed: ${stringifySafely(rebuilt)}`;
 }

@@ -2,131 +2,150 @@ import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
 import type { Settings } from '../../config/settings.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
-import { createAsker } from '../asker.ts';
-import { both, leaveInTime, leavingText, leftBy, unlessPaused } from '../attend.ts';
-import { cleanLine } from '../clean.ts';
-import { ended } from '../describe.ts';
-import type { Args } from '../flags.ts';
-import { paint, shortId, statusStyle } from '../format.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
+import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, unlimited } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
-import { outcomeJson, printJson } from '../json.ts';
-import { type Progress, progressFor } from '../progress.ts';
-import { askOf, groundFlags, sandboxFlag, withApi } from '../session.ts';
+import { formatOutcomeLine } from '../output/describe-fact.ts';
+import { shortId } from '../output/format.ts';
+import { outcomeToJson, printJson } from '../output/json.ts';
+import { createProgress, type Progress } from '../progress/progress.ts';
+import { withApi } from '../session/open-api.ts';
+import { createQuestionPrompt } from '../session/question-prompt.ts';
+import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode } from '../session/stop-signals.ts';
 
-/** Goes on with what earlier processes left unfinished, and waits for it. Exit code 0 when all of it has ended, whatever came out. */
-export async function run(args: Args, io: Io): Promise<number> {
-  const flags = { ...groundFlags(args), ...sandboxFlag(args) };
-  const askMs = askOf(args, io);
-  const agents = { chosen: undefined };
+export const resumeCommand: Command = {
+  name: 'resume',
+  group: 'control',
+  usage: '[ID…] [flags]',
+  summary: 'continue runs whose process has died, and paused runs',
+  about:
+    'Without an ID: every interrupted run. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
+    'A database that was not created on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
+  flags: [
+    { name: 'adopt', help: 'accept a database that was not created on this machine, now and in future' },
+    askFlag,
+    sandboxFlag,
+    jsonFlag,
+    plainFlag,
+    ...commonFlags,
+  ],
+  positionals: { min: 0, max: unlimited },
+  examples: [
+    ['retinue resume', 'after a crash, a restart or a closed laptop'],
+    ['retinue resume last', 'only the newest run'],
+  ],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
   const adopted = args.has('adopt');
-  const patient = args.words.length === 0;
-  const progress = progressFor(io, { stream: false, plain: args.has('plain') });
-  const party = createParty(io, progress);
+  const session = {
+    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args) }, drive: true, agents: { chosen: undefined } },
+    ...{ askMs: questionTimeout(args, io), adopted },
+  };
+  const patient = args.positionals.length === 0;
+  const resumer = createTreeResumer(io, createProgress(io, { stream: false, plain: args.has('plain') }));
   try {
-    await withApi(io, { flags, drive: true, agents, askMs, adopted }, async (api, settings) => {
-      const found = await wanted(args, io, api);
-      if (adopted) await take(io, settings);
-      else if (found.length > 0) await io.origin.assert(settings);
-      if (found.length === 0 && !args.has('json')) io.err('retinue: nothing was interrupted\n');
-      const of = (dialect: string) => found.filter((tree) => tree.dialect === dialect);
-      const others = [...new Set(found.map((tree) => tree.dialect))].filter((dialect) => dialect !== api.dialect.name);
-      // All at once: the deadlines of one do not wait for another.
+    await withApi(io, session, async (api, settings) => {
+      const trees = await findTrees(args, io, api);
+      if (adopted) await adoptDatabase(io, settings);
+      else if (trees.length > 0) await io.origin.assert(settings);
+      if (trees.length === 0 && !args.has('json')) io.err('retinue: there is nothing to resume\n');
+      const treesOf = (dialect: string) => trees.filter((tree) => tree.dialect === dialect);
+      const otherDialects = [...new Set(trees.map((tree) => tree.dialect))].filter((dialect) => dialect !== api.dialect.name);
+      // All at once: the time limit of one tree does not wait for another tree.
       await Promise.all([
-        party.join(api, of(api.dialect.name), { patient }),
-        ...others.map((dialect) =>
-          withApi(io, { flags, drive: true, dialect, agents, askMs, adopted }, (other) => party.join(other, of(dialect), { patient })),
+        resumer.resume(api, treesOf(api.dialect.name), { patient }),
+        ...otherDialects.map((dialect) =>
+          withApi(io, { ...session, dialect }, (other) => resumer.resume(other, treesOf(dialect), { patient })),
         ),
       ]);
     });
   } finally {
-    party.end();
+    resumer.end();
   }
-  if (args.has('json')) printJson(io, party.outcomes.map(outcomeJson));
-  else for (const outcome of party.outcomes) io.out(`${line(outcome, io.colour.out)}\n`);
-  return party.code();
+  if (args.has('json')) printJson(io, resumer.outcomes.map(outcomeToJson));
+  else for (const outcome of resumer.outcomes) io.out(`${formatOutcomeLine(outcome, io.colour.out)}\n`);
+  return resumer.exitCode();
 }
 
-/** Who says that it is theirs goes on, also where that cannot be kept. */
-async function take(io: Io, settings: Settings): Promise<void> {
+/** The runs are resumed even if the decision cannot be saved. */
+async function adoptDatabase(io: Io, settings: Settings): Promise<void> {
   try {
     await io.origin.adopt(settings);
   } catch (error) {
     if (!isRetinueError(error)) throw error;
-    io.err(`retinue: the database will not be known next time: ${cleanLine(error.message)}\n`);
+    io.err(`retinue: --adopt will be needed again next time: ${sanitizeLine(error.message)}\n`);
   }
 }
 
-async function wanted(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
+/** Interrupted trees of the given runs. Paused runs of living processes are released on the way. */
+async function findTrees(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
   const all = await api.interrupted();
-  if (args.words.length === 0) return all;
-  const asked = await Promise.all(args.words.map((word) => api.show(word)));
-  for (const { runId } of asked.filter((each) => each.driven && each.kind === 'agent')) {
-    io.err(`retinue: ${shortId(runId)} ${(await api.release(runId)) ? 'goes on where it is' : 'is at work'}\n`);
+  if (args.positionals.length === 0) return all;
+  const runs = await Promise.all(args.positionals.map((id) => api.show(id)));
+  for (const { runId } of runs.filter((run) => run.driven && run.kind === 'agent')) {
+    io.err(`retinue: ${shortId(runId)} ${(await api.release(runId)) ? 'continues in its own process' : 'is already running'}\n`);
   }
-  const roots = new Set(asked.filter((each) => !each.driven && each.endedAt === null).map((each) => each.rootId));
-  for (const each of asked.filter(({ endedAt }) => endedAt !== null)) io.err(`retinue: ${shortId(each.runId)} has ended\n`);
+  for (const { runId } of runs.filter(({ endedAt }) => endedAt !== null)) io.err(`retinue: ${shortId(runId)} has already ended\n`);
+  const roots = new Set(runs.filter((run) => !run.driven && run.endedAt === null).map((run) => run.rootId));
   return all.filter((tree) => roots.has(tree.rootId));
 }
 
-/** Trees that are gone on with together. One that cannot be taken up, or is lost, is told and leaves the others alone. */
-function createParty(io: Io, progress: Progress) {
+/** Resumes trees together. A tree that cannot be resumed is reported and leaves the others alone. */
+function createTreeResumer(io: Io, progress: Progress) {
   const outcomes: Outcome[] = [];
   const handles = new Set<RunHandle>();
   const apis = new Set<Api>();
-  let code = 0;
-  let stopped: Stop | null = null;
-  let endWait = () => {};
-  const cancel = (handle: RunHandle) => void handle.cancel('interrupted').catch(() => {});
-  const release = io.onInterrupt((why) => {
-    if (stopped !== null) io.exitNow(leftBy(why));
-    stopped = why;
-    if (why === 'terminate') {
-      endWait = leaveInTime(io);
-      for (const api of apis) void api.drain(leavingText).catch(() => {});
-      return;
-    }
-    progress.note('retinue: cancelling; Ctrl-C again leaves at once\n');
-    for (const handle of handles) cancel(handle);
+  let hasFailed = false;
+  const stops = handleStops(io, progress, (why) => {
+    if (why === 'terminate') for (const api of apis) pauseForExit(api);
+    else for (const handle of handles) cancelRun(handle, why, progress);
   });
 
-  async function one(api: Api, id: string, options: { patient: boolean }): Promise<void> {
+  async function resumeTree(api: Api, id: string, options: { patient: boolean }): Promise<void> {
     try {
       const [root] = await api.resume(id, options);
       if (!root) return;
       handles.add(root);
-      if (stopped === 'terminate') await api.drain(leavingText);
-      else if (stopped !== null) cancel(root);
-      const outcome = await unlessPaused(root.outcome);
+      applyEarlierStop(api, root, stops.requested());
+      const outcome = await outcomeUnlessPaused(root.outcome);
       if (outcome) outcomes.push(outcome);
       else io.err(`retinue: run ${shortId(root.id)} is paused again\n`);
     } catch (error) {
-      code = 1;
-      progress.note(`retinue: ${shortId(id)}: ${cleanLine(isRetinueError(error) ? error.message : String(error))}\n`);
+      hasFailed = true;
+      progress.print(`retinue: ${shortId(id)}: ${sanitizeLine(isRetinueError(error) ? error.message : String(error))}\n`);
     }
+  }
+
+  /** A stop may be requested while the tree is being resumed. */
+  function applyEarlierStop(api: Api, root: RunHandle, why: Stop | null): void {
+    if (why === 'terminate') pauseForExit(api);
+    else if (why !== null) cancelRun(root, why, progress);
   }
 
   return {
     outcomes,
-    async join(api: Api, trees: Interrupted[], options: { patient: boolean }): Promise<void> {
+    async resume(api: Api, trees: Interrupted[], options: { patient: boolean }): Promise<void> {
       apis.add(api);
-      const asker = createAsker(io, api, progress);
-      const unwatch = api.watch(both(progress.event, asker.event));
-      const open = (await api.questions()).filter((question) => trees.some((tree) => tree.rootId === question.rootId));
-      for (const question of open) asker.open(question);
-      await Promise.all(trees.map((tree) => one(api, tree.rootId, options)));
+      const unwatch = api.watch(progress.handleEvent);
+      const questions = createQuestionPrompt(io, api, progress);
+      for (const question of await api.questions()) if (trees.some((tree) => tree.rootId === question.rootId)) questions.askAgain(question);
+      await Promise.all(trees.map((tree) => resumeTree(api, tree.rootId, options)));
       unwatch();
-      asker.end();
+      questions.close();
       apis.delete(api);
     },
     end() {
-      endWait();
-      if (stopped === null) release();
+      stops.end();
       progress.end(null);
     },
-    code: () => (stopped ? leftBy(stopped) : code),
+    exitCode() {
+      const requested = stops.requested();
+      return requested ? stopExitCode(requested) : hasFailed ? 1 : 0;
+    },
   };
-}
-
-function line(outcome: Outcome, colour: boolean): string {
-  return `${shortId(outcome.runId)} ${paint(colour, statusStyle[outcome.status], cleanLine(ended(outcome)))}`;
 }

@@ -1,38 +1,52 @@
-import { RetinueError } from '../../contract/error.ts';
 import type { ErasedTree, EraseSize } from '../../records/erase.ts';
-import type { Args } from '../flags.ts';
-import { bytes, plural } from '../format.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag, unlimited, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { formatBytes, formatPlural } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { confirm } from '../session/confirm.ts';
+import { withApi } from '../session/open-api.ts';
 
-/** Erases what ended trees said. Exit code 1 where the answer is no. */
-export async function run(args: Args, io: Io): Promise<number> {
-  return withApi(io, { flags: groundFlags(args), drive: false }, async (api) => {
-    const weight = await api.weigh(args.words);
-    if (!args.has('yes') && weight.facts > 0 && !(await agreed(io, weight))) {
+export const rmCommand: Command = {
+  name: 'rm',
+  group: 'records',
+  usage: 'ID… [--yes] [flags]',
+  summary: 'erase the content of ended runs permanently, keeping only the hashes',
+  about:
+    'ID is a root run. It is erased with its descendants, the texts that only they refer to, its scratchpad and its log file. Of each event the number, time, type and hash remain, so `retinue verify` still works. A tree that has not ended is refused; cancel it first. Erasing cannot be undone.',
+  flags: [{ ...yesFlag, help: 'do not ask for confirmation; required without a terminal' }, jsonFlag, ...commonFlags],
+  positionals: { min: 1, max: unlimited },
+  examples: [['retinue rm 7f3a', 'shows what would be erased and asks first']],
+  exitCodes: 'command',
+  run,
+};
+
+/** Exit code 1 if the user declines. */
+async function run(args: Args, io: Io): Promise<number> {
+  return withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
+    const size = await api.weigh(args.positionals);
+    if (!args.has('yes') && size.facts > 0 && !(await confirm(io, `Erase ${describeSize(size)} permanently? Hashes are kept.`))) {
       io.err('retinue: nothing was erased\n');
       return 1;
     }
-    const erased = await api.erase(weight.rootIds);
-    if (args.has('json')) printJson(io, erased.map(shape));
-    else for (const each of erased) io.out(`${line(each)}\n`);
+    const erased = await api.erase(size.rootIds);
+    if (args.has('json')) printJson(io, erased.map(resultToJson));
+    else for (const tree of erased) io.out(`${describeResult(tree)}\n`);
     return 0;
   });
 }
 
-async function agreed(io: Io, { rootIds, facts, bytes: size }: EraseSize): Promise<boolean> {
-  const what = `${plural(rootIds.length, 'tree')} (${plural(facts, 'fact')}, ${bytes(size)}): ${rootIds.join(', ')}`;
-  const answer = await io.ask(`Erase for good what was said in ${what}? Hashes stay. [y/N] `);
-  if (answer === null) throw new RetinueError('usage', 'nobody can be asked here: run `retinue rm` in a terminal, or add --yes');
-  return /^y(es)?$/i.test(answer.trim());
+function describeSize({ rootIds, facts, bytes }: EraseSize): string {
+  return `the content of ${formatPlural(rootIds.length, 'tree')} (${formatPlural(facts, 'event')}, ${formatBytes(bytes)}): ${rootIds.join(', ')}`;
 }
 
-function line({ rootId, result, facts, bytes: size }: ErasedTree): string {
+function describeResult({ rootId, result, facts, bytes }: ErasedTree): string {
   if (result === 'already') return `${rootId} was erased already`;
-  return `erased ${rootId}: ${plural(facts, 'fact')}, ${bytes(size)}`;
+  return `erased ${rootId}: ${formatPlural(facts, 'event')}, ${formatBytes(bytes)}`;
 }
 
-function shape({ rootId, result, facts, bytes: size }: ErasedTree): ErasedTree {
-  return { rootId, result, facts, bytes: size };
+/** Fixes the order of keys. */
+function resultToJson({ rootId, result, facts, bytes }: ErasedTree): ErasedTree {
+  return { rootId, result, facts, bytes };
 }

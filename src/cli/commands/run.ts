@@ -1,93 +1,132 @@
 import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
-import { attend, type Manner } from '../attend.ts';
-import { cleanLine } from '../clean.ts';
-import type { Args } from '../flags.ts';
-import { shortId } from '../format.ts';
-import { hintInterrupted } from '../gone.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { Args, Flag } from '../args/parse-args.ts';
+import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
+import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited } from '../command.ts';
 import type { Detached, Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { askOf, hostOf, runFlags, settle, withApi } from '../session.ts';
+import { shortId } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { loadSettings, withApi } from '../session/open-api.ts';
+import { reportInterruptedRuns } from '../session/orphan-watch.ts';
+import { runToEnd } from '../session/run-to-end.ts';
 
-/** What a brief's task holds; more than that from standard input becomes its context. */
-const maxTaskBytes = 65_536;
+export const runFlags: Flag[] = [
+  { name: 'agent', value: 'NAME', help: 'the agent to run (default: general; see `retinue agents`)' },
+  { name: 'model', value: 'NAME', help: 'the model, as `provider/model`' },
+  { name: 'dialect', value: 'NAME', help: 'the set of delegation tools that the agent gets (default: native; see `retinue dialects`)' },
+  { name: 'label', value: 'TEXT', help: 'a short name for the run in lists' },
+  { name: 'file', value: 'PATH', repeatable: true, help: 'a file of the workspace to include in the first message' },
+  { name: 'context', value: 'TEXT', help: 'background that the agent should know' },
+  { name: 'tools', value: 'A,B', help: 'give the agent only these of its tools (empty: none)' },
+  { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
+  { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
+  sandboxFlag,
+  { name: 'max-turns', value: 'N', help: 'limit of model calls, 1 to 500 (default: 40)' },
+  { name: 'timeout', value: 'TIME', help: 'time limit: `90s`, `10m`, `1h`; a bare number is seconds (default: 30m)' },
+  { name: 'budget-usd', value: 'USD', help: 'spending limit for the run and all its children (default: 5)' },
+  { name: 'budget-tokens', value: 'N', help: 'token limit for the run and all its children (default: 2000000)' },
+  { name: 'output-schema', value: 'FILE', help: 'a JSON Schema that the result must match' },
+  { name: 'host', value: 'HOST', help: 'where runs execute: `inline` (default), or `process` for a process per run that has no API keys' },
+  askFlag,
+  { name: 'detach', short: 'd', help: 'run in the background: print the id and return' },
+  streamFlag,
+];
 
-export async function run(args: Args, io: Io): Promise<number> {
-  const manner = mannerOf(args);
-  const flags = runFlags(args);
-  const schema = await schemaOf(args, io);
-  const text = await textOf(args, io);
-  const open = { ...optional('dialect', args.value('dialect')), ...optional('host', hostOf(args)), ...optional('askMs', askOf(args, io)) };
-  const ground = { flags, agents: { chosen: args.value('agent') } };
-  const briefFor = async ({ workspace }: Settings) => ({
+export const runCommand: Command = {
+  name: 'run',
+  group: 'run',
+  usage: '[flags] TASK…',
+  summary: 'give a task to an agent and print its result',
+  about:
+    'The result goes to standard output, progress to standard error. A `-` adds standard input to the task. `retinue "task"` is short for `retinue run "task"`.\n\n' +
+    'Ctrl-C cancels the run and its children and prints what they have so far; a second Ctrl-C exits at once. With --detach the run continues in the background; use `logs -f`, `wait` and `cancel` on it.',
+  flags: [...runFlags, jsonFlag, plainFlag, ...commonFlags],
+  positionals: { min: 0, max: unlimited },
+  examples: [
+    ['retinue run "explain the build" --agent explore', 'with an agent that can only read'],
+    ['git diff | retinue run "review this" -', 'adds the diff from standard input to the task'],
+    ['retinue run "fix the failing test" --allow "bash:npm test*" --timeout 10m', 'may run the tests, for 10 minutes at most'],
+    ['retinue wait $(retinue run --detach "survey the tests")', 'starts in the background, then waits for the result'],
+    ['retinue run "list the endpoints" --output-schema api.json --json | jq .data', 'a structured result'],
+  ],
+  exitCodes: 'outcome',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const mode = outputMode(args);
+  const flags = runSettings(args);
+  const schema = await readSchema(args, io);
+  const text = await readTask(args, io);
+  const open = {
+    ...optional('dialect', args.value('dialect')),
+    ...optional('host', parseHost(args)),
+    ...optional('askMs', questionTimeout(args, io)),
+  };
+  const session = { flags, agents: { chosen: args.value('agent') } };
+  const createBrief = async ({ workspace }: Settings) => ({
     ...text,
     ...optional('agent', args.value('agent')),
     ...optional('label', args.value('label')),
     ...optional('model', args.value('model')),
-    ...optional('files', await filesOf(args, io, workspace)),
-    ...optional('tools', toolsOf(args)),
+    ...optional('files', await findFiles(args, io, workspace)),
+    ...optional('tools', parseTools(args)),
     ...optional('limits', Object.keys(flags.limits).length === 0 ? undefined : flags.limits),
     ...optional('result', schema === undefined ? undefined : { schema }),
   });
   if (args.has('detach')) {
-    if (manner.stream)
-      throw new RetinueError('usage', '--detach and --stream-json exclude each other; `retinue logs ID -f --json` follows it');
-    const settings = await settle(io, ground);
-    return detached(io, await io.detach({ flags, brief: await briefFor(settings), open }, settings), manner.json);
+    if (mode.stream)
+      throw new RetinueError('usage', '--detach and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
+    const settings = await loadSettings(io, session);
+    const detached = await io.detach({ flags, brief: await createBrief(settings), open }, settings);
+    printDetached(io, detached, mode.json);
+    return 0;
   }
-  return withApi(io, { ...ground, ...open, drive: true, startsRuns: true }, async (api, settings) => {
-    const brief = await briefFor(settings);
-    const code = (await attend(io, api, { ...manner, start: () => api.start(brief) })) ?? 0;
-    await hintInterrupted(io, api);
+  return withApi(io, { ...session, ...open, drive: true, startsRuns: true }, async (api, settings) => {
+    const brief = await createBrief(settings);
+    const code = (await runToEnd(io, api, { ...mode, start: () => api.start(brief) })) ?? 0;
+    await reportInterruptedRuns(io, api);
     return code;
   });
 }
 
-function detached(io: Io, { runId, log }: Detached, json: boolean): number {
+function printDetached(io: Io, { runId, log }: Detached, json: boolean): void {
   if (json) printJson(io, { runId });
   else io.out(`${runId}\n`);
   const id = shortId(runId);
-  io.err(`retinue: it runs in the background: retinue logs ${id} -f · retinue wait ${id} · retinue cancel ${id}\n`);
-  io.err(`retinue: what it says goes to ${cleanLine(log)}\n`);
-  return 0;
+  io.err(`retinue: running in the background: retinue logs ${id} -f · retinue wait ${id} · retinue cancel ${id}\n`);
+  io.err(`retinue: its output is written to ${sanitizeLine(log)}\n`);
 }
 
-export function mannerOf(args: Args): Manner {
-  const [json, stream] = [args.has('json'), args.has('stream-json')];
-  if (json && stream) throw new RetinueError('usage', '--json and --stream-json exclude each other');
-  return { json, stream, plain: args.has('plain') };
+/** The longest task of a brief. Longer standard input becomes context instead. */
+const maxTaskBytes = 65_536;
+
+async function readTask(args: Args, io: Io): Promise<{ task: string; context?: string }> {
+  const words = args.positionals.filter((word) => word !== '-').join(' ');
+  const input = args.positionals.includes('-') ? (await io.readStdin()).trimEnd() : '';
+  const context = args.value('context');
+  if (words.trim() === '' && input.trim() === '')
+    throw new RetinueError('usage', 'the task is missing; write `retinue run "what to do"`, with `-` to add standard input');
+  const task = [words, input].filter((part) => part.trim() !== '').join('\n\n');
+  if (Buffer.byteLength(task) <= maxTaskBytes || words.trim() === '') return { task, ...optional('context', context) };
+  return { task: words, context: [context ?? '', input].filter((part) => part !== '').join('\n\n') };
 }
 
-/** Task and context. `-` among the words stands for standard input. */
-async function textOf(args: Args, io: Io): Promise<{ task: string; context?: string }> {
-  const words = args.words.filter((word) => word !== '-').join(' ');
-  const more = args.words.includes('-') ? (await io.readStdin()).trimEnd() : '';
-  const given = args.value('context');
-  if (words.trim() === '' && more.trim() === '')
-    throw new RetinueError('usage', 'a task is missing; write `retinue run "what to do"`, with `-` to read more from standard input');
-  const task = [words, more].filter((part) => part.trim() !== '').join('\n\n');
-  if (Buffer.byteLength(task) <= maxTaskBytes || words.trim() === '') return { task, ...optional('context', given) };
-  return { task: words, context: [given ?? '', more].filter((part) => part !== '').join('\n\n') };
-}
-
-/** Absent means every tool that the agent has; an empty list means none. */
-function toolsOf(args: Args): { allow: string[] } | undefined {
+/** Undefined means all tools of the agent; an empty list means none. */
+function parseTools(args: Args): { allow: string[] } | undefined {
   const lists = args.values('tools');
   if (lists.length === 0) return undefined;
-  return {
-    allow: lists
-      .flatMap((list) => list.split(','))
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
-  };
+  const names = lists.flatMap((list) => list.split(',')).map((name) => name.trim());
+  return { allow: names.filter((name) => name !== '') };
 }
 
-async function filesOf(args: Args, io: Io, workspace: string): Promise<string[] | undefined> {
+async function findFiles(args: Args, io: Io, workspace: string): Promise<string[] | undefined> {
   const paths = args.values('file');
   return paths.length === 0 ? undefined : Promise.all(paths.map((path) => io.findFile(workspace, path)));
 }
 
-async function schemaOf(args: Args, io: Io): Promise<object | undefined> {
+async function readSchema(args: Args, io: Io): Promise<object | undefined> {
   const path = args.value('output-schema');
   if (path === undefined) return undefined;
   const text = await io.readFile(path);
@@ -98,7 +137,7 @@ async function schemaOf(args: Args, io: Io): Promise<object | undefined> {
     throw new RetinueError('usage', `--output-schema: ${path} is not JSON: ${(error as Error).message}`, { cause: error });
   }
   if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) return schema;
-  throw new RetinueError('usage', `--output-schema: ${path} holds no JSON Schema; that is an object`);
+  throw new RetinueError('usage', `--output-schema: ${path} is not a JSON Schema, which is a JSON object`);
 }
 
 function optional<K extends string, T>(key: K, value: T | undefined): { [P in K]?: T } {

@@ -1,81 +1,97 @@
 import type { RunDetail } from '../../api/api.ts';
-import { describeServer } from '../../config/displayed-server.ts';
+import { serverToPublicJson } from '../../config/hide-credentials.ts';
 import type { Grant } from '../../contract/grant.ts';
 import { formatRule } from '../../rules/policy.ts';
-import { clean, cleanLine } from '../clean.ts';
-import { ended, limitsText } from '../describe.ts';
-import type { Args } from '../flags.ts';
-import { cost, count, paint, statusStyle, statusWords, totalTokens } from '../format.ts';
+import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { detailJson, printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
-import { runTable } from '../tables.ts';
-import { cut, pad } from '../width.ts';
+import { describeLimits, describeOutcome } from '../output/describe-fact.ts';
+import { formatCost, formatCount, formatStatus, paint, statusStyle, totalTokens } from '../output/format.ts';
+import { printJson, runDetailToJson } from '../output/json.ts';
+import { formatRuns } from '../output/run-table.ts';
+import { cutToWidth, padToWidth } from '../output/width.ts';
+import { withApi } from '../session/open-api.ts';
 
-export async function run(args: Args, io: Io): Promise<number> {
-  const [word] = args.words as [string];
-  const detail = await withApi(io, { flags: groundFlags(args), drive: false }, async (api) => api.show(await api.find(word)));
-  if (args.has('json')) printJson(io, detailJson(detail));
-  else io.out(text(detail, io));
+export const showCommand: Command = {
+  name: 'show',
+  group: 'watch',
+  usage: 'ID [flags]',
+  summary: 'show the task, permissions, result and children of one run',
+  about: 'ID is an id, its unique beginning, or `last` for the newest run.',
+  flags: [jsonFlag, ...commonFlags],
+  positionals: { min: 1, max: 1 },
+  examples: [['retinue show last', 'the newest run']],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const [id] = args.positionals as [string];
+  const detail = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => api.show(await api.find(id)));
+  if (args.has('json')) printJson(io, runDetailToJson(detail));
+  else io.out(describeRun(detail, io));
   return 0;
 }
 
-function text(run: RunDetail, io: Io): string {
+function describeRun(run: RunDetail, io: Io): string {
   const colour = io.colour.out;
   const rows: [string, string][] = [
     ['run', run.runId],
-    ['status', run.outcome ? ended(run.outcome) : statusWords(run.status)],
+    ['status', run.outcome ? describeOutcome(run.outcome) : formatStatus(run.status)],
     ['agent', run.agent ?? run.kind],
     ['label', run.label ?? ''],
     ['parent', run.parentId ?? ''],
     ['depth', String(run.depth)],
     ['turns', String(run.turns)],
-    ['tokens', `${count(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached)`],
-    ['cost', run.costUsd === null ? 'not known' : cost(run.costUsd)],
+    ['tokens', `${formatCount(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached)`],
+    ['cost', run.costUsd === null ? 'unknown' : formatCost(run.costUsd)],
     ['started', run.startedAt ?? 'not yet'],
     ['ended', run.endedAt ?? ''],
-    ['taint', run.taint.length === 0 ? '' : `${run.taint.join(', ')}: it has read what is not to be trusted`],
-    ['erased', run.erasedAt === undefined ? '' : `${run.erasedAt}: of what it said only the hashes are kept`],
+    ['taint', run.taint.length === 0 ? '' : `${run.taint.join(', ')} (it has read untrusted content)`],
+    ['erased', run.erasedAt === undefined ? '' : `${run.erasedAt} (only hashes are left of its content)`],
     ...(run.grant === null ? [] : grantRows(run.grant)),
   ];
   const lines = rows
     .filter(([, value]) => value !== '')
     .map(([key, value]) => {
-      const shown = cut(cleanLine(value), io.outTTY ? Math.max(20, io.columns() - 12) : 2000);
-      return `${paint(colour, 'dim', pad(key, 11))} ${paint(colour, key === 'status' ? statusStyle[run.status] : null, shown)}`;
+      const shown = cutToWidth(sanitizeLine(value), io.outTTY ? Math.max(20, io.columns() - 12) : 2000);
+      return `${paint(colour, 'dim', padToWidth(key, 11))} ${paint(colour, key === 'status' ? statusStyle[run.status] : null, shown)}`;
     });
-  const part = (title: string, body: string) => (body.trim() === '' ? [] : ['', paint(colour, 'bold', title), body.trimEnd()]);
+  const section = (title: string, body: string) => (body.trim() === '' ? [] : ['', paint(colour, 'bold', title), body.trimEnd()]);
+  const artifacts = (run.outcome?.artifacts ?? []).map(({ kind, title, value }) => sanitizeLine(`${kind} ${title ?? value.slice(0, 200)}`));
   return `${[
     ...lines,
-    ...(run.endedAt === null && run.grant ? part('Rules', rulesText(run.grant)) : []),
-    ...(run.endedAt === null ? part('Servers', serversText(run.servers)) : []),
-    ...part('Task', clean(run.brief?.task ?? '')),
-    ...part('Summary', clean(run.outcome?.summary ?? '')),
-    ...part('Artifacts', (run.outcome?.artifacts ?? []).map((a) => cleanLine(`${a.kind} ${a.title ?? a.value.slice(0, 200)}`)).join('\n')),
-    ...part('Children', run.children.length === 0 ? '' : runTable(run.children, io)),
+    ...(run.endedAt === null && run.grant ? section('Rules', describeRules(run.grant)) : []),
+    ...(run.endedAt === null ? section('Servers', describeServers(run.servers)) : []),
+    ...section('Task', sanitizeText(run.brief?.task ?? '')),
+    ...section('Summary', sanitizeText(run.outcome?.summary ?? '')),
+    ...section('Artifacts', artifacts.join('\n')),
+    ...section('Children', run.children.length === 0 ? '' : formatRuns(run.children, io)),
   ].join('\n')}\n`;
 }
 
-/** What a run that may go on would go on with, in full: whoever looks before `retinue resume --adopt` decides by it. */
-function rulesText({ rulesets }: Grant): string {
+/** Complete, because people decide by it before they run `retinue resume --adopt`. */
+function describeRules({ rulesets }: Grant): string {
   return rulesets
     .flatMap(({ kind, owner, rules }) => [
-      cleanLine(`${owner} (${kind}):`),
-      ...rules.map((rule) => cleanLine(`  ${formatRule(rule)}${rule.from === undefined ? '' : ` (${rule.from})`}`)),
+      sanitizeLine(`${owner} (${kind}):`),
+      ...rules.map((rule) => `  ${sanitizeLine(`${formatRule(rule)}${rule.from === undefined ? '' : ` (${rule.from})`}`)}`),
     ])
     .join('\n');
 }
 
-function serversText(servers: RunDetail['servers']): string {
+function describeServers(servers: RunDetail['servers']): string {
   return Object.entries(servers)
-    .map(([name, server]) => cleanLine(`${name}: ${JSON.stringify(describeServer(server))}`))
+    .map(([name, server]) => sanitizeLine(`${name}: ${JSON.stringify(serverToPublicJson(server))}`))
     .join('\n');
 }
 
 function grantRows({ workspace, limits, tools, rulesets }: Grant): [string, string][] {
   return [
     ['workspace', workspace],
-    ['limits', limitsText(limits)],
+    ['limits', describeLimits(limits)],
     ['tools', tools.join(', ') || 'none'],
     ['rules', rulesets.map((set) => `${set.owner} (${set.rules.length})`).join(', ')],
   ];

@@ -1,81 +1,100 @@
 import type { Settings, TrustItem } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
-import { cleanLine } from '../clean.ts';
-import type { Args } from '../flags.ts';
-import { paint, table } from '../format.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, jsonFlag, workspaceFlag, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags } from '../session.ts';
+import { formatTable, paint } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { confirm } from '../session/confirm.ts';
 
-export async function run(args: Args, io: Io): Promise<number> {
+export const trustCommand: Command = {
+  name: 'trust',
+  group: 'setup',
+  usage: '[--list | --revoke] [--yes] [flags]',
+  summary: 'let the files of this workspace extend permissions and limits',
+  about:
+    'Until you trust them, retinue.config.json and the agent files of a workspace can only restrict. This command shows what they ask for, asks you, and remembers the files by their content: a file that changes needs your trust again.',
+  flags: [
+    { name: 'list', help: 'list the trusted files of all workspaces' },
+    { name: 'revoke', help: 'stop trusting this workspace' },
+    yesFlag,
+    jsonFlag,
+    workspaceFlag,
+  ],
+  positionals: { min: 0, max: 0 },
+  examples: [
+    ['retinue trust', 'shows what the files ask for, then asks you'],
+    ['retinue trust --revoke', 'takes the trust back'],
+  ],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
   const [json, list, revoke] = [args.has('json'), args.has('list'), args.has('revoke')];
-  if (list && revoke) throw new RetinueError('usage', '--list and --revoke exclude each other');
-  if (list) return listed(io, json);
-  const settings = await io.settings(groundFlags(args));
-  if (revoke) return revoked(io, settings.workspace, json);
-  return trusted(io, settings, { json, yes: args.has('yes') });
+  if (list && revoke) throw new RetinueError('usage', '--list and --revoke cannot be combined');
+  if (list) return listTrusted(io, json);
+  const settings = await io.settings(commonSettings(args));
+  if (revoke) return revokeTrust(io, settings.workspace, json);
+  return grantTrust(io, settings, { json, yes: args.has('yes') });
 }
 
-async function trusted(io: Io, settings: Settings, { json, yes }: { json: boolean; yes: boolean }): Promise<number> {
+async function grantTrust(io: Io, settings: Settings, { json, yes }: { json: boolean; yes: boolean }): Promise<number> {
   const { workspace } = settings;
   const files = [...settings.trust, ...settings.agents().trust];
   const open = files.filter(({ state }) => state !== 'trusted');
-  const print = (trusts: boolean) => json && printJson(io, { workspace, trusted: trusts, files: files.map(shape) });
+  const printResult = (trusted: boolean) => json && printJson(io, { workspace, trusted, files: files.map(itemToJson) });
   if (open.length === 0) {
-    const why = files.length === 0 ? 'nothing in it asks for trust' : 'it is trusted already';
-    io.err(`retinue: ${cleanLine(workspace)}: ${why}\n`);
-    print(true);
+    const why = files.length === 0 ? 'no file asks for trust' : 'everything is trusted already';
+    io.err(`retinue: ${sanitizeLine(workspace)}: ${why}\n`);
+    printResult(true);
     return 0;
   }
-  (json ? io.err : io.out)(preview(open, { workspace, colour: json ? io.colour.err : io.colour.out }));
-  if (!yes && !(await agreed(io))) {
+  const print = json ? io.err : io.out;
+  print(describeRequests(open, { workspace, colour: json ? io.colour.err : io.colour.out }));
+  if (!yes && !(await confirm(io, 'Trust these files?'))) {
     io.err('retinue: nothing was changed\n');
-    print(false);
+    printResult(false);
     return 1;
   }
   await io.trust.add(open);
   for (const file of open) file.state = 'trusted';
-  io.err(`retinue: trusted until they change: ${open.map(({ path }) => cleanLine(path)).join(', ')}\n`);
-  print(true);
+  io.err(`retinue: trusted until they change: ${open.map(({ path }) => sanitizeLine(path)).join(', ')}\n`);
+  printResult(true);
   return 0;
 }
 
-async function agreed(io: Io): Promise<boolean> {
-  const answer = await io.ask('Trust this? [y/N] ');
-  if (answer === null)
-    throw new RetinueError('usage', 'nobody can be asked here: run `retinue trust` in a terminal, or add --yes after reading the above');
-  return /^y(es)?$/i.test(answer.trim());
-}
-
-function preview(items: TrustItem[], { workspace, colour }: { workspace: string; colour: boolean }): string {
-  const lines = [`What counts only if ${cleanLine(workspace)} is trusted:`];
+function describeRequests(items: TrustItem[], { workspace, colour }: { workspace: string; colour: boolean }): string {
+  const lines = [`These files of ${sanitizeLine(workspace)} ask for settings that need your trust:`];
   for (const { path, state, gives } of items) {
-    lines.push('', paint(colour, 'bold', cleanLine(path) + (state === 'changed' ? ' (has changed since it was trusted)' : '')));
-    for (const { what, why } of gives) lines.push(`  ${cleanLine(what)}  ${paint(colour, 'dim', `now: ${cleanLine(why)}`)}`);
+    lines.push('', paint(colour, 'bold', sanitizeLine(path) + (state === 'changed' ? ' (changed since you trusted it)' : '')));
+    for (const { what, why } of gives) lines.push(`  ${sanitizeLine(what)}  ${paint(colour, 'dim', `now: ${sanitizeLine(why)}`)}`);
   }
   return `${lines.join('\n')}\n\n`;
 }
 
-async function listed(io: Io, json: boolean): Promise<number> {
+async function listTrusted(io: Io, json: boolean): Promise<number> {
   const files = await io.trust.list();
   if (json) printJson(io, files);
-  else if (files.length === 0) io.err('nothing is trusted\n');
+  else if (files.length === 0) io.err('no file is trusted\n');
   else {
-    const rows = files.map(({ path, at, state }) => [cleanLine(path), state, at]);
+    const rows = files.map(({ path, at, state }) => [sanitizeLine(path), state, at]);
     const columns = [{ title: 'FILE' }, { title: 'STATE' }, { title: 'SINCE' }];
-    io.out(`${table(columns, rows, { columns: 1000, colour: io.colour.out }).join('\n')}\n`);
+    io.out(`${formatTable(columns, rows, { columns: 1000, colour: io.colour.out }).join('\n')}\n`);
   }
   return 0;
 }
 
-async function revoked(io: Io, workspace: string, json: boolean): Promise<number> {
+async function revokeTrust(io: Io, workspace: string, json: boolean): Promise<number> {
   const files = await io.trust.revoke(workspace);
   if (json) printJson(io, { workspace, revoked: files });
-  else if (files.length === 0) io.err(`retinue: nothing in ${cleanLine(workspace)} was trusted\n`);
-  else io.out(files.map((file) => `not trusted any more: ${cleanLine(file)}\n`).join(''));
+  else if (files.length === 0) io.err(`retinue: no file of ${sanitizeLine(workspace)} was trusted\n`);
+  else io.out(files.map((file) => `no longer trusted: ${sanitizeLine(file)}\n`).join(''));
   return 0;
 }
 
-function shape({ path, state, gives }: TrustItem): Omit<TrustItem, 'hash'> {
+function itemToJson({ path, state, gives }: TrustItem): Omit<TrustItem, 'hash'> {
   return { path, state, gives };
 }

@@ -1,22 +1,42 @@
-import { cleanLine } from '../clean.ts';
-import type { Args } from '../flags.ts';
-import { count, paint } from '../format.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson } from '../json.ts';
-import { groundFlags, withApi } from '../session.ts';
+import { formatCount, paint } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { withApi } from '../session/open-api.ts';
 
-/** Checks the hash chain of all runs, or of the tree of one. Exit code 1 where it is broken. */
-export async function run(args: Args, io: Io): Promise<number> {
-  const [word] = args.words;
-  const verified = await withApi(io, { flags: groundFlags(args), drive: false }, (api) => api.verify(word));
-  const { trees, runs, facts, erased, broken } = verified;
-  if (args.has('json')) printJson(io, verified);
+export const verifyCommand: Command = {
+  name: 'verify',
+  group: 'records',
+  usage: '[ID] [flags]',
+  summary: 'check that no recorded event was changed or removed',
+  about:
+    'Every event has a hash over itself and the event before it, and the events of a parent include the hashes of its children. So the last hash of a root run covers its whole tree. Without an ID, all runs are checked. The command names the first broken event of each run; the exit code is then 1.',
+  flags: [jsonFlag, ...commonFlags],
+  positionals: { min: 0, max: 1 },
+  examples: [['retinue verify', 'everything in the database']],
+  exitCodes: 'command',
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const [id] = args.positionals;
+  const result = await withApi(io, { flags: commonSettings(args), drive: false }, (api) => api.verify(id));
+  const { trees, runs, facts, erased, broken } = result;
+  if (args.has('json')) printJson(io, result);
   else {
     for (const { runId, seq, what } of broken)
-      io.out(`${paint(io.colour.out, 'red', 'broken')} ${runId} fact ${seq}: ${cleanLine(what)}\n`);
-    const gone = erased === 0 ? '' : ` (${count(erased)} erased)`;
-    const sum = `${count(facts)} facts${gone} of ${count(runs)} runs in ${count(trees)} trees`;
-    io.out(broken.length === 0 ? `${paint(io.colour.out, 'green', 'intact')} ${sum}\n` : `${broken.length} broken, of ${sum}\n`);
+      io.out(`${paint(io.colour.out, 'red', 'broken')} ${runId} event ${seq}: ${sanitizeLine(what)}\n`);
+    const erasedText = erased === 0 ? '' : ` (${formatCount(erased)} erased)`;
+    const total = `${count(facts, 'event')}${erasedText} of ${count(runs, 'run')} in ${count(trees, 'tree')}`;
+    io.out(broken.length === 0 ? `${paint(io.colour.out, 'green', 'intact')} ${total}\n` : `${broken.length} broken, of ${total}\n`);
   }
   return broken.length === 0 ? 0 : 1;
+}
+
+/** Databases can have millions of events, so the numbers are abbreviated. */
+function count(value: number, noun: string): string {
+  return `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`;
 }

@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { RetinueError } from '../../contract/error.ts';
 import type { Crash } from '../../ports/crash.ts';
 import { dieWithParent } from '../../system/die-with-parent.ts';
-import { free } from '../../system/free.ts';
-import { endAll, graceMs } from '../../system/leftovers.ts';
+import { releaseBuffer } from '../../system/release-buffer.ts';
+import { endRemaining, graceMs } from '../../system/remaining-processes.ts';
 import { channelFd } from './protocol.ts';
 
 export interface ProcessOptions {
@@ -65,7 +65,7 @@ export async function startProcess(options: ProcessOptions): Promise<ToolProcess
     lastOutput,
     async end() {
       options.crash?.('before process.reap');
-      await endAll({ pid, mark: `${markName}=${mark}` }, isKilled ? 0 : graceMs);
+      await endRemaining({ pid, mark: `${markName}=${mark}` }, isKilled ? 0 : graceMs);
       options.crash?.('after process.reap');
       for (const stream of child.stdio) stream?.destroy();
     },
@@ -93,7 +93,7 @@ function drain({ stdout, stderr }: ChildProcess): () => string {
   for (const stream of [stdout, stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       last = Buffer.concat([last, chunk.subarray(-keptBytes)]).subarray(-keptBytes);
-      free(chunk);
+      releaseBuffer(chunk);
     });
     stream?.on('error', () => {});
   }

@@ -1,85 +1,92 @@
-// The tools of MCP servers, which somebody else wrote and runs: Retinue is their client here.
+// Tools of MCP servers, with Retinue as the client. (Retinue as an MCP server is in src/mcp.)
+//
+//   select-servers.ts   which servers an agent may use
+//   resolve-target.ts   a server definition to the command or address
+//   connection.ts       one connection per server: opening, calling, backoff; over stdio-transport.ts or http-transport.ts
+//   create-tools.ts     the list of a server to tools; with list-tools.ts, tool-names.ts and call-result.ts
 import type { McpServer } from '../../contract/mcp-server.ts';
 import type { AnyTool } from '../../ports/tool.ts';
 import type { ToolSource, ToolSourceResult } from '../../ports/tool-source.ts';
-import { createLink, type Link, type LinkGround } from './link.ts';
-import type { Listed } from './list.ts';
-import { namedOf, type Servers, serversOf } from './servers.ts';
-import { type Made, makeTools } from './tool.ts';
+import { canonical } from '../../text/canonical.ts';
+import { type Connection, type ConnectionDeps, createConnection } from './connection.ts';
+import { createServerTools, type ServerTools } from './create-tools.ts';
+import type { ToolListing } from './list-tools.ts';
+import { findToolPatterns, type Servers, selectServers } from './select-servers.ts';
 
-export { namedOf, type Servers, serversOf };
+export { findToolPatterns, type Servers, selectServers };
 
-export interface McpOptions extends LinkGround {
+export interface McpOptions extends ConnectionDeps {
   /** The configured servers by name. */
   servers: Servers;
 }
 
 export interface Mcp extends ToolSource {
-  /** The tools of one server. Rejects with an Error whose message says why it cannot be reached. */
-  probe(name: string, server: McpServer): Promise<Made>;
+  /** The tools of one server. Rejects with an Error whose message says why it cannot be used. */
+  probe(name: string, server: McpServer): Promise<ServerTools>;
 }
 
-interface Known {
-  link: Link;
-  made: { of: Listed; tools: Promise<Made> } | null;
+interface ConnectedServer {
+  connection: Connection;
+  /** The tools made from the last listing. */
+  made: { from: ToolListing; tools: Promise<ServerTools> } | null;
 }
 
-/** Nothing is opened before somebody needs it. */
+/** Connections are opened on first use. */
 export function createMcp(options: McpOptions): Mcp {
-  const known = new Map<string, Known>();
-  let closed = false;
+  const connected = new Map<string, ConnectedServer>();
+  let isClosed = false;
 
-  function knownOf(name: string, server: McpServer): Known {
-    const key = JSON.stringify([name, Object.entries(server).sort(([a], [b]) => (a < b ? -1 : 1))]);
-    const found = known.get(key) ?? { link: createLink(server, options), made: null };
-    known.set(key, found);
+  function findOrCreate(name: string, server: McpServer): ConnectedServer {
+    const key = canonical([name, server]);
+    const found = connected.get(key) ?? { connection: createConnection(server, options), made: null };
+    connected.set(key, found);
     return found;
   }
 
-  async function probe(name: string, server: McpServer): Promise<Made> {
-    if (closed) throw new Error('it is closed');
-    const one = knownOf(name, server);
-    const listed = await one.link.list();
-    if (one.made?.of !== listed) one.made = { of: listed, tools: makeTools(name, server, listed, one.link) };
-    return one.made.tools;
+  async function probe(name: string, server: McpServer): Promise<ServerTools> {
+    if (isClosed) throw new Error('the connection is closed');
+    const found = findOrCreate(name, server);
+    const listing = await found.connection.list();
+    if (found.made?.from !== listing) found.made = { from: listing, tools: createServerTools(name, server, listing, found.connection) };
+    return found.made.tools;
   }
 
-  async function sourced(name: string, server: McpServer): Promise<ToolSourceResult> {
+  async function findTools(name: string, server: McpServer): Promise<ToolSourceResult> {
     try {
       const { tools, problems } = await probe(name, server);
       return { tools, absent: [], notices: problems.map((problem) => `MCP server ${name}: ${problem}`) };
     } catch (error) {
       const notice = `MCP server ${name} cannot be used, so its tools are left out: ${(error as Error).message}`;
-      return { tools: [] as AnyTool[], absent: [groupOf(name)], notices: [notice] };
+      return { tools: [] as AnyTool[], absent: [toolGroup(name)], notices: [notice] };
     }
   }
 
   return {
     probe,
     async tools(agent, allow) {
-      const { servers, missing } = serversOf(agent, options.servers);
+      const { servers, missing } = selectServers(agent, options.servers);
       const isWanted = (name: string) =>
-        namedOf(agent, name).length > 0 && (allow === undefined || namedOf({ tools: allow }, name).length > 0);
+        findToolPatterns(agent, name).length > 0 && (allow === undefined || findToolPatterns({ tools: allow }, name).length > 0);
       const wanted = Object.entries(servers).filter(([name]) => isWanted(name));
-      const all = await Promise.all(wanted.map(([name, server]) => sourced(name, server)));
-      const idle = [...new Set([...Object.keys(options.servers), ...Object.keys(servers)])].filter(
+      const all = await Promise.all(wanted.map(([name, server]) => findTools(name, server)));
+      const unused = [...new Set([...Object.keys(options.servers), ...Object.keys(servers)])].filter(
         (name) => !wanted.some(([other]) => other === name),
       );
       const unknown = missing.map((name) => `MCP server ${name}, which the agent ${agent.name} names, is not configured`);
       return {
         tools: all.flatMap(({ tools }) => tools),
-        absent: [...all.flatMap(({ absent }) => absent), ...[...idle, ...missing].map(groupOf)],
+        absent: [...all.flatMap(({ absent }) => absent), ...[...unused, ...missing].map(toolGroup)],
         notices: [...unknown, ...all.flatMap(({ notices }) => notices)],
       };
     },
     async close() {
-      closed = true;
-      await Promise.all([...known.values()].map(({ link }) => link.close()));
+      isClosed = true;
+      await Promise.all([...connected.values()].map(({ connection }) => connection.close()));
     },
   };
 }
 
-/** All that a server has, as rules and lists name it. */
-function groupOf(server: string): string {
+/** All tools of a server, as rules and lists name them. */
+function toolGroup(server: string): string {
   return `mcp__${server}__*`;
 }

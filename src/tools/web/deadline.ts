@@ -1,7 +1,8 @@
+// The time limit of the web tools.
 import type { ToolResult } from '../../ports/tool.ts';
 import { failure } from '../refusal.ts';
 
-/** Does `work` with a signal that also fires after `ms`; that is then a failure that the model reads. Rejects when the caller's own fires. */
+/** Runs `work` with a signal that also fires after `ms`, which becomes an error result. Rejects when the signal of the caller fires. */
 export async function withDeadline(
   ms: number,
   signal: AbortSignal,
@@ -17,7 +18,7 @@ export async function withDeadline(
   } catch (error) {
     signal.throwIfAborted();
     if (!stop.signal.aborted) throw error;
-    return failure(`no whole answer within ${ms / 1000} s`);
+    return failure(`no complete response within ${ms / 1000} s`);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);

@@ -1,18 +1,16 @@
+// Sends one GET without following redirects. The connection goes to an address that `allows` has accepted: the name is looked up once, while connecting, so
+// a second lookup cannot give another address. Proxies and earlier connections are not used.
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
-import { codeOf, type Refusal, refuse } from '../refusal.ts';
+import { errorCode, type Refusal, refuse } from '../refusal.ts';
 
-/**
- * One GET, without following anything. The connection goes to an address that `allows` has just let through: the name is looked up once,
- * inside the connect, so nobody can answer something else in between. No proxy and no connection of earlier requests is used.
- */
-export interface Get {
+export interface GetRequest {
   url: URL;
   headers: Record<string, string>;
-  /** Whether this address may be connected to. */
+  /** Whether a connection to this IP address is allowed. */
   allows(address: string): boolean;
-  /** Who finds the addresses of a name; the system where it is absent. */
+  /** Looks up the addresses of a name. Defaults to the system. */
   resolve?: Resolve | undefined;
   signal: AbortSignal;
 }
@@ -23,60 +21,60 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
 ) => void;
 
-export type Got = { ok: true; response: IncomingMessage } | Refusal;
+export type GetResult = { ok: true; response: IncomingMessage } | Refusal;
 
-/** The response's body is the caller's to read or destroy. Rejects only when the signal fires. */
-export async function get({ url, headers, allows, resolve = lookup, signal }: Get): Promise<Got> {
+/** The caller reads or destroys the body of the response. Rejects only when the signal fires. */
+export async function sendGet({ url, headers, allows, resolve = lookup, signal }: GetRequest): Promise<GetResult> {
   signal.throwIfAborted();
-  const host = hostOf(url);
-  if (isIP(host) !== 0 && !allows(host)) return refuse(notPublic(host, host));
-  // Loaded at the first use: a start that fetches nothing need not wait for it.
+  const host = hostAddress(url);
+  if (isIP(host) !== 0 && !allows(host)) return refuse(notPublicMessage(host, host));
+  // Loaded on first use, so that it does not slow down the start.
   const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   try {
-    const response = await new Promise<IncomingMessage>((answered, reject) => {
-      const options = { agent: false as const, headers, lookup: checked(allows, resolve), signal };
-      request(url, options, answered).once('error', reject).end();
+    const response = await new Promise<IncomingMessage>((resolveResponse, reject) => {
+      const options = { agent: false as const, headers, lookup: createCheckedLookup(allows, resolve), signal };
+      request(url, options, resolveResponse).once('error', reject).end();
     });
-    // A reset while nobody reads must not end the process; whoever reads gets the error as well.
+    // A reset while the body is not being read must not end the process; the reader of the body gets the error as well.
     response.on('error', () => {});
     return { ok: true, response };
   } catch (error) {
     signal.throwIfAborted();
-    return refuse(problemOf(error, url));
+    return refuse(describeRequestError(error, url));
   }
 }
 
-/** The host as an address or a name: IPv6 without brackets. Spellings such as 0x7f.1 are ordinary addresses in a URL already. */
-export function hostOf(url: URL): string {
+/** The host as an IP address or a name; IPv6 without brackets. URL has already normalised spellings such as 0x7f.1. */
+function hostAddress(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-class NotPublic extends Error {}
+class NotPublicError extends Error {}
 
-/** Every address of the name must be allowed: one that is not shows what the name is for. */
-function checked(allows: (address: string) => boolean, resolve: Resolve): LookupFunction {
+/** Every address of the name must be allowed: a single private one shows that the name is meant for a private network. */
+function createCheckedLookup(allows: (address: string) => boolean, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       const wrong = error ? undefined : found.find(({ address }) => !allows(address));
       const [first] = found ?? [];
       if (error || first === undefined) callback(error ?? new Error(`${hostname} has no address`), '', 4);
-      else if (wrong) callback(new NotPublic(notPublic(hostname, wrong.address)), '', 4);
+      else if (wrong) callback(new NotPublicError(notPublicMessage(hostname, wrong.address)), '', 4);
       else if (options.all) callback(null, found);
       else callback(null, first.address, first.family);
     });
   };
 }
 
-function notPublic(host: string, address: string): string {
-  const leads = host === address ? 'is' : `leads to ${address},`;
-  return `refused: ${host} ${leads}${host === address ? '' : ' which is'} not a public address`;
+function notPublicMessage(host: string, address: string): string {
+  const subject = host === address ? host : `${host} leads to ${address}, which`;
+  return `refused: ${subject} is not a public address`;
 }
 
-function problemOf(error: unknown, url: URL): string {
-  // Several addresses were tried: the first failure stands for all.
+function describeRequestError(error: unknown, url: URL): string {
+  // If several addresses were tried, the first failure is reported.
   const first = error instanceof AggregateError ? error.errors[0] : error;
-  if (first instanceof NotPublic) return first.message;
-  switch (codeOf(first)) {
+  if (first instanceof NotPublicError) return first.message;
+  switch (errorCode(first)) {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `the name ${url.hostname} was not found`;
@@ -84,12 +82,12 @@ function problemOf(error: unknown, url: URL): string {
       return `${url.host} does not accept connections`;
     case 'ECONNRESET':
     case 'EPIPE':
-      return `${url.host} broke the connection off`;
+      return `${url.host} closed the connection`;
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
       return `${url.host} cannot be reached`;
     default:
-      return `${url.host}: ${(first as Error | undefined)?.message || codeOf(first) || 'the request failed'}`;
+      return `${url.host}: ${(first as Error | undefined)?.message || errorCode(first) || 'the request failed'}`;
   }
 }

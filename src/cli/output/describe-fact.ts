@@ -1,0 +1,169 @@
+// Facts as one line of text each, for `logs` and for progress without a terminal.
+import type { Fact } from '../../contract/fact.ts';
+import type { Grant } from '../../contract/grant.ts';
+import type { LimitName } from '../../contract/limits.ts';
+import type { Outcome } from '../../contract/outcome.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import { callKey, describeCall } from './describe-call.ts';
+import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, paint, shortId, statusStyle, totalTokens } from './format.ts';
+
+/** Call it with the facts in order: a call is remembered from its request to its result. */
+export function createFactDescriber(): (fact: Fact) => string {
+  const calls = new Map<string, string>();
+  return (fact) => {
+    const key = 'index' in fact.data ? `${fact.runId} ${callKey(fact.data)}` : '';
+    if (fact.type === 'tool.asked') calls.set(key, describeCall(fact.data.tool, fact.data.arguments));
+    const text = describeFact(fact, calls.get(key) ?? 'tool');
+    if (fact.type === 'tool.finished') calls.delete(key);
+    return sanitizeLine(text);
+  };
+}
+
+function describeFact(fact: Fact, call: string): string {
+  switch (fact.type) {
+    case 'run.created':
+      return join(fact.data.agent ?? fact.data.kind, fact.data.brief.label ?? '', excerpt(fact.data.brief.task));
+    case 'run.started':
+      return join(fact.data.model ?? 'no model', fact.data.deadline === null ? '' : `until ${fact.data.deadline}`);
+    case 'model.asked':
+      return join(`turn ${fact.data.turn}`, fact.data.attempt > 1 ? `attempt ${fact.data.attempt}` : '', fact.data.cause ?? '');
+    case 'model.answered':
+      return join(
+        `${formatCount(fact.data.usage.input + fact.data.usage.output)} tokens`,
+        formatCost(fact.data.costUsd),
+        describeAnswer(fact.data.content),
+      );
+    case 'model.failed':
+      return join(`${fact.data.error.code}: ${fact.data.error.message}`, fact.data.again ? 'retrying' : '');
+    case 'model.nudged':
+      return join(fact.data.reason, excerpt(fact.data.text));
+    case 'tool.asked':
+      return join(call, fact.data.rejected === null ? '' : describeRejection(fact.data.rejected, fact.data.decision));
+    case 'tool.finished':
+      return join(call, fact.data.status, describeTaint(fact.data.taint), excerpt(fact.data.output));
+    case 'child.created':
+      return join(
+        shortId(fact.data.childId),
+        fact.data.agent ?? '',
+        fact.data.label ?? '',
+        fact.data.background ? 'in the background' : '',
+      );
+    case 'child.ended':
+      return join(shortId(fact.data.childId), describeOutcome(fact.data.outcome), describeTaint(fact.data.taint ?? []));
+    case 'message.received':
+      return join(`from ${fact.data.from}`, excerpt(fact.data.text));
+    case 'artifact.recorded':
+      return join(
+        fact.data.artifact.kind,
+        fact.data.artifact.title ?? excerpt(fact.data.artifact.value),
+        `${fact.data.artifact.bytes} bytes`,
+      );
+    case 'context.pruned':
+      return `${formatPlural(fact.data.calls.length, 'old tool result')} removed`;
+    case 'context.compacted':
+      return join(`up to fact ${fact.data.upTo}`, excerpt(fact.data.summary));
+    case 'cancel.asked':
+      return join(`by ${fact.data.by}`, fact.data.reason);
+    case 'approval.asked':
+      return join(describeCall(fact.data.tool, fact.data.arguments), `until ${fact.data.expiresAt}`);
+    case 'approval.answered':
+      return join(fact.data.allowed ? 'allowed' : 'refused', `by ${fact.data.by}`);
+    case 'run.paused':
+      return join(fact.data.reason, fact.data.resumeAt === null ? '' : `until ${fact.data.resumeAt}`);
+    case 'run.resumed':
+      return `by ${fact.data.by}`;
+    case 'run.ended':
+      return describeOutcome(fact.data.outcome);
+  }
+}
+
+/** The few facts that belong in the log of a build; null for the others. */
+export function createProgressDescriber(): (fact: Fact) => string | null {
+  const describe = createFactDescriber();
+  return (fact) => {
+    const text = describe(fact);
+    const id = shortId(fact.runId);
+    switch (fact.type) {
+      case 'run.started':
+        return `${id} started · ${text}`;
+      case 'tool.asked':
+        return `${id} tool ${text}`;
+      case 'tool.finished':
+        return fact.data.status === 'ok' ? null : `${id} tool ${text}`;
+      case 'child.created':
+        return `${id} child ${text}`;
+      case 'model.failed':
+        return `${id} model ${text}`;
+      case 'message.received':
+        return `${id} message ${text}`;
+      case 'cancel.asked':
+        return `${id} cancel ${text}`;
+      case 'approval.asked':
+        return `${id} approval ${text}`;
+      case 'run.paused':
+        return `${id} paused · ${text}`;
+      case 'run.ended':
+        return `${id} ended · ${text}`;
+      default:
+        return null;
+    }
+  };
+}
+
+function describeTaint(taint: string[]): string {
+  return taint.length === 0 ? '' : `taint ${taint.join(', ')}`;
+}
+
+export function describeOutcome(outcome: Outcome): string {
+  const { status, error } = outcome;
+  const problem = error === null ? '' : error.code === status ? error.message : `${error.code}: ${error.message}`;
+  return join(formatStatus(status), describeUsage(outcome), problem);
+}
+
+/** `3 turns · 1.2k tokens · $0.02 · 12s` */
+function describeUsage({ turns, tokens, costUsd, durationMs }: Outcome): string {
+  return join(formatPlural(turns, 'turn'), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs));
+}
+
+/** An outcome with the id of its run, for lists of outcomes. */
+export function formatOutcomeLine(outcome: Outcome, colour: boolean): string {
+  return `${shortId(outcome.runId)} ${paint(colour, statusStyle[outcome.status], sanitizeLine(describeOutcome(outcome)))}`;
+}
+
+export function describeLimits(limits: Grant['limits']): string {
+  const text = (name: LimitName, format: (value: number) => string, none: string) => {
+    const value = limits[name]?.value ?? null;
+    return value === null ? none : format(value);
+  };
+  return join(
+    text('maxTurns', (n) => formatPlural(n, 'turn'), 'unlimited turns'),
+    text('timeoutMs', formatDuration, 'no time limit'),
+    text('maxTokens', (n) => `${groupThousands(n)} tokens`, 'unlimited tokens'),
+    text('maxCostUsd', (n) => `$${n}`, 'unlimited cost'),
+  );
+}
+
+function describeRejection(rejected: string, decision: { rule: string | null; owner: string }): string {
+  if (rejected !== 'denied') return `not executed: ${rejected}`;
+  return decision.rule === null ? `denied: no rule of ${decision.owner} allows it` : `denied by \`${decision.rule}\` of ${decision.owner}`;
+}
+
+function describeAnswer(content: { type: string; text?: string; tool?: string }[]): string {
+  const text = content.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join(' ');
+  const calls = content.flatMap((part) => (part.type === 'tool-call' ? [part.tool ?? ''] : []));
+  return join(text.trim() === '' ? '' : excerpt(text), calls.length === 0 ? '' : `calls ${calls.join(', ')}`);
+}
+
+function excerpt(text: string): string {
+  const line = sanitizeLine(text.slice(0, 2000));
+  return line.length > 400 ? `${line.slice(0, 400)}…` : line;
+}
+
+function join(...parts: string[]): string {
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+/** `toLocaleString` would take 20 ms to load. */
+function groupThousands(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
+}

@@ -1,0 +1,133 @@
+// Numbers, statuses and tables as text. Texts given to these functions are sanitized already.
+import type { OutcomeStatus, Tokens } from '../../contract/outcome.ts';
+import type { RunStatus } from '../../contract/run.ts';
+import { cutToWidth, padToWidth, textWidth } from './width.ts';
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+const codes: Record<Style, [number, number]> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+/** The text in the style, if colours are on. */
+export function paint(on: boolean, style: Style | null, text: string): string {
+  if (!on || style === null || text === '') return text;
+  const [start, end] = codes[style];
+  return `\x1b[${start}m${text}\x1b[${end}m`;
+}
+
+export type ShownStatus = RunStatus | 'interrupted';
+
+export const statusStyle: Record<ShownStatus, Style> = {
+  queued: 'dim',
+  running: 'cyan',
+  waiting: 'cyan',
+  paused: 'yellow',
+  interrupted: 'yellow',
+  completed: 'green',
+  failed: 'red',
+  timed_out: 'red',
+  cancelled: 'yellow',
+  exhausted: 'yellow',
+};
+
+export const statusGlyph: Record<ShownStatus, string> = {
+  queued: '○',
+  running: '●',
+  waiting: '◐',
+  paused: '‖',
+  interrupted: '?',
+  completed: '✓',
+  failed: '✗',
+  timed_out: '✗',
+  cancelled: '⊘',
+  exhausted: '!',
+};
+
+/** The beginning of an id, as people see it. Commands accept any unique beginning. */
+export function shortId(id: string): string {
+  return id.slice(0, 8);
+}
+
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${twoDigits(seconds % 60)}s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 24 ? `${hours}h${twoDigits(minutes % 60)}m` : `${Math.floor(hours / 24)}d${twoDigits(hours % 24)}h`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
+}
+
+export function formatCount(value: number): string {
+  if (value < 1000) return String(value);
+  if (value < 999_500) return `${(value / 1000).toFixed(value < 9950 ? 1 : 0)}k`;
+  return `${(value / 1_000_000).toFixed(1)}M`;
+}
+
+export function totalTokens(tokens: Tokens): number {
+  return tokens.input + tokens.output;
+}
+
+/** Empty if the cost is unknown: an unknown price is never shown as zero. */
+export function formatCost(usd: number | null): string {
+  if (usd === null) return '';
+  if (usd === 0) return '$0';
+  return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+}
+
+export function formatBytes(value: number): string {
+  if (value < 1_000) return `${value} B`;
+  return value < 1_000_000 ? `${(value / 1_000).toFixed(1)} kB` : `${(value / 1_000_000).toFixed(1)} MB`;
+}
+
+export function formatPlural(value: number, word: string): string {
+  return `${value} ${word}${value === 1 ? '' : 's'}`;
+}
+
+export function formatStatus(status: OutcomeStatus | ShownStatus): string {
+  return status.replace('_', ' ');
+}
+
+export interface Column {
+  title: string;
+  side?: 'left' | 'right';
+  /** Uses the remaining width of the terminal and is cut to it. */
+  flexible?: boolean;
+}
+
+/** Aligned lines; empty columns are omitted. `style` colours a cell after padding. */
+export function formatTable(
+  columns: Column[],
+  rows: string[][],
+  options: { columns: number; style?: (row: number, column: number) => Style | null; colour: boolean },
+): string[] {
+  const used = columns.map((_, i) => rows.some((row) => row[i] !== ''));
+  const widths = columns.map((column, i) => Math.max(textWidth(column.title), ...rows.map((row) => textWidth(row[i] as string))));
+  const fixed = widths.reduce((sum, w, i) => sum + (used[i] && !columns[i]?.flexible ? w + 2 : 0), 0);
+  const room = Math.max(8, options.columns - fixed);
+  const line = (cells: string[], style: (column: number) => Style | null) =>
+    cells
+      .map((cell, i) => {
+        const size = columns[i]?.flexible ? Math.min(widths[i] as number, room) : (widths[i] as number);
+        return used[i] ? paint(options.colour, style(i), padToWidth(cutToWidth(cell, size), size, columns[i]?.side)) : null;
+      })
+      .filter((cell) => cell !== null)
+      .join('  ')
+      .trimEnd();
+  const head = columns.map((column) => column.title);
+  return [line(head, () => 'dim'), ...rows.map((row, r) => line(row, (c) => options.style?.(r, c) ?? null))];
+}
+
+/** A path as one argument in a shell. */
+export function quoteForShell(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

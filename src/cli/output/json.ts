@@ -1,0 +1,54 @@
+// The JSON values that `--json` prints, with keys in a fixed order and hidden characters escaped.
+import type { RunDetail, RunView } from '../../api/api.ts';
+import { serverToPublicJson } from '../../config/hide-credentials.ts';
+import type { ErasedFact, Fact } from '../../contract/fact.ts';
+import type { Outcome } from '../../contract/outcome.ts';
+import type { Activity } from '../../ports/dialect.ts';
+import { stringifySafely } from '../../text/terminal.ts';
+import type { Io } from '../io.ts';
+
+/** Indented on a terminal, one line elsewhere. */
+export function printJson(io: Io, value: unknown): void {
+  io.out(`${stringifySafely(value, io.outTTY ? 2 : undefined)}\n`);
+}
+
+export function factToJsonLine(fact: Fact | ErasedFact, activity: Activity | null = null): string {
+  return `${stringifySafely(factToJson(fact, activity))}\n`;
+}
+
+/** Without the store's position, which is a cursor and not part of the fact. `activity` is the entry of the dialect's own activity log. */
+export function factToJson(fact: Fact | ErasedFact, activity: Activity | null = null): object {
+  const { runId, seq, at, v, type, hash } = fact;
+  if ('erased' in fact) return { runId, seq, at, v, type, erased: true, hash };
+  const { data } = fact;
+  return { runId, seq, at, v, type, data, hash, ...(activity && { activity }) };
+}
+
+export function runToJson(run: RunView): Omit<RunView, 'driven'> {
+  const { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt } = run;
+  return { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt };
+}
+
+export function runDetailToJson(run: RunDetail): object {
+  return {
+    ...runToJson(run),
+    brief: run.brief,
+    grant: run.grant,
+    servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, serverToPublicJson(server)])),
+    outcome: run.outcome && outcomeToJson(run.outcome),
+    taint: run.taint,
+    ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),
+    children: run.children.map(runToJson),
+  };
+}
+
+/** In the key order of the contract: stored outcomes have sorted keys. */
+export function outcomeToJson(outcome: Outcome): Outcome {
+  const { runId, parentId, rootId, depth, label, agent, status, success, summary, data } = outcome;
+  const { artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs } = outcome;
+  return {
+    ...{ runId, parentId, rootId, depth, label, agent, status, success, summary },
+    ...(data === undefined ? {} : { data }),
+    ...{ artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs },
+  };
+}

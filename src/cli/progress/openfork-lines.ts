@@ -1,0 +1,69 @@
+// Progress in the format of OpenFork: a line per step of a subagent, and a panel with its result. Only for runs of that dialect.
+import type { LiveEvent } from '../../api/api.ts';
+import type { FactData } from '../../contract/fact.ts';
+import { createSubSessionMapper, type SubSessionProgress } from '../../dialects/openfork/events.ts';
+import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import type { Io } from '../io.ts';
+import { paint, type Style } from '../output/format.ts';
+import { cutToWidth, padToWidth, textWidth } from '../output/width.ts';
+
+const maxContent = 100;
+const styles: Record<SubSessionProgress['partType'], Style | null> = { text: null, tool: 'cyan', error: 'red' };
+
+/** Null if the event is not one of a subagent. */
+export function createOpenforkLines(
+  io: Pick<Io, 'columns' | 'colour'>,
+): (event: LiveEvent) => { kind: 'progress' | 'end'; text: string } | null {
+  const map = createSubSessionMapper();
+  const subagents = new Set<string>();
+  const on = io.colour.err;
+  const line = (part: SubSessionProgress['partType'], content: string) => {
+    const text = cutToWidth(sanitizeLine(content), maxContent);
+    return text === ''
+      ? null
+      : { kind: 'progress' as const, text: `  ${paint(on, 'dim', '↳ Subagent:')} ${paint(on, styles[part], text)}\n` };
+  };
+  return (event) => {
+    if (event.type === 'delta') return null;
+    if (event.type === 'run.created' && event.data.dialect === 'openfork' && event.data.parentId !== null) subagents.add(event.runId);
+    if (!subagents.has(event.runId)) return null;
+    if (event.type === 'model.answered') return line('text', answerText(event.data));
+    const mapped = map(event);
+    if (mapped?.type === 'SubSessionProgress') return line(mapped.partType, mapped.content);
+    if (mapped?.type !== 'SubSessionCompleted') return null;
+    const text = [`${paint(on, 'green', '✓')} Subagent completed`, ...renderPanel(mapped.result, { columns: io.columns(), on })].join('\n');
+    return { kind: 'end', text: `${text}\n` };
+  };
+}
+
+function answerText({ content }: FactData['model.answered']): string {
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join(' ');
+}
+
+const title = 'Subagent Result';
+
+/** A rounded box as wide as its text, at most as wide as the terminal. */
+function renderPanel(text: string, { columns, on }: { columns: number; on: boolean }): string[] {
+  const most = Math.max(title.length, columns - 4);
+  const lines = sanitizeText(text)
+    .replaceAll('\t', '  ')
+    .split('\n')
+    .flatMap((each) => wrapLine(each, most));
+  const inner = Math.max(title.length, ...lines.map(textWidth));
+  const edge = (part: string) => paint(on, 'green', part);
+  return [
+    edge(`╭─${title}${'─'.repeat(inner + 1 - title.length)}╮`),
+    ...lines.map((each) => `${edge('│')} ${padToWidth(each, inner)} ${edge('│')}`),
+    edge(`╰${'─'.repeat(inner + 2)}╯`),
+  ];
+}
+
+function wrapLine(line: string, columns: number): string[] {
+  const lines = [''];
+  for (const character of line) {
+    const last = lines.length - 1;
+    if (textWidth((lines[last] as string) + character) > columns) lines.push(character);
+    else lines[last] += character;
+  }
+  return lines;
+}

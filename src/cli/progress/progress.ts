@@ -1,0 +1,110 @@
+// What a command prints while a run is going on: a live display on a terminal, otherwise one line per important event, or events as JSON Lines.
+import type { LiveEvent } from '../../api/api.ts';
+import type { Outcome } from '../../contract/outcome.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { OutputMode } from '../args/settings-flags.ts';
+import type { Io } from '../io.ts';
+import { createProgressDescriber, describeLimits } from '../output/describe-fact.ts';
+import { factToJsonLine } from '../output/json.ts';
+import { createLiveLines } from './live-lines.ts';
+import { applyEvent, applyOutcome, createLiveState } from './live-state.ts';
+import { createOpenforkLines } from './openfork-lines.ts';
+import { renderTree } from './render-tree.ts';
+
+export interface Progress {
+  handleEvent(event: LiveEvent): void;
+  print(text: string): void;
+  /** Writes nothing until the returned function is called, so that a question stays readable. */
+  suspend(): () => void;
+  /** Leaves the final state on the screen. */
+  end(outcome: Outcome | null): void;
+}
+
+/** Between events only the elapsed seconds change. */
+const repaintMs = 100;
+const maxFinalRows = 200;
+
+export function createProgress(io: Io, { stream, plain }: Pick<OutputMode, 'stream' | 'plain'>): Progress {
+  if (stream) return createEventStream(io);
+  return io.errTTY && !plain ? createLiveDisplay(io) : createEventLines(io);
+}
+
+function createLiveDisplay(io: Io): Progress {
+  const state = createLiveState();
+  const lines = createLiveLines(io);
+  const openforkLine = createOpenforkLines(io);
+  let isEnding = false;
+  /** Texts to print after the suspension; null while not suspended. */
+  let delayed: string[] | null = null;
+  let suspensions = 0;
+  const print = (text: string) => void (delayed ? delayed.push(text) : lines.printAbove(text));
+  const repaint = () => {
+    if (delayed !== null) return;
+    const rows = isEnding ? maxFinalRows : Math.max(1, io.rows() - 1);
+    lines.update(renderTree(state, { columns: Math.max(1, io.columns() - 1), rows, now: io.now(), colour: io.colour.err }));
+  };
+  const stopRepainting = io.repeat(repaintMs, repaint);
+  return {
+    handleEvent(event) {
+      applyEvent(state, event);
+      const notices = startNotices(event);
+      const openfork = openforkLine(event);
+      if (notices !== '') print(notices);
+      if (openfork?.kind === 'end') print(openfork.text);
+    },
+    print,
+    suspend() {
+      lines.update([]);
+      delayed ??= [];
+      suspensions++;
+      return () => {
+        if (--suspensions > 0) return;
+        const texts = delayed ?? [];
+        delayed = null;
+        for (const text of texts) lines.printAbove(text);
+      };
+    },
+    end(outcome) {
+      stopRepainting();
+      if (outcome) applyOutcome(state, outcome);
+      isEnding = true;
+      repaint();
+    },
+  };
+}
+
+function createEventLines(io: Io): Progress {
+  const describe = createProgressDescriber();
+  const openforkLine = createOpenforkLines(io);
+  return {
+    handleEvent(event) {
+      if (event.type === 'delta') return;
+      const notices = startNotices(event);
+      const line = describe(event);
+      const text = openforkLine(event)?.text ?? (line === null ? '' : `${line}\n`);
+      if (notices !== '' || text !== '') io.err(notices + text);
+    },
+    print: io.err,
+    suspend: () => () => {},
+    end() {},
+  };
+}
+
+function createEventStream(io: Io): Progress {
+  return {
+    handleEvent(event) {
+      if (event.type !== 'delta') io.out(factToJsonLine(event));
+    },
+    print: io.err,
+    suspend: () => () => {},
+    end() {},
+  };
+}
+
+/** Notices of a new run, and the limits of a new tree before anything is spent. */
+function startNotices(event: LiveEvent): string {
+  if (event.type !== 'run.created') return '';
+  const { parentId, kind, grant, notices } = event.data;
+  const lines = notices.map((notice) => `retinue: ${sanitizeLine(notice)}\n`).join('');
+  return parentId === null && kind === 'agent' ? `${lines}retinue: limits: ${describeLimits(grant.limits)}\n` : lines;
+}

@@ -1,0 +1,62 @@
+// Opens the API for the duration of one command.
+import type { Api } from '../../api/api.ts';
+import type { Settings, SettingsFlags } from '../../config/settings.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import { DatabaseOpenError } from '../errors.ts';
+import type { Io, OpenOptions } from '../io.ts';
+import { agentNotices } from './agent-notices.ts';
+
+export interface SessionOptions extends Omit<OpenOptions, 'dialect'> {
+  flags: SettingsFlags;
+  /** A name, or a function that finds it with an API that only reads. */
+  dialect?: string | undefined | ((api: Api) => Promise<string | undefined>);
+  /** Given if the command may start runs: problems with agents then end it before anything is opened. */
+  agents?: { chosen: string | undefined };
+}
+
+/** Loads the settings, opens the API, does the work, and closes the API whatever happens. */
+export async function withApi<T>(io: Io, options: SessionOptions, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
+  const settings = await loadSettings(io, options);
+  const { flags: _, agents: __, dialect: named, ...open } = options;
+  const dialect = typeof named === 'function' ? await useAndClose(await openApi(io, settings, { drive: false }), named) : named;
+  return useAndClose(await openApi(io, settings, { ...open, dialect }), (api) => work(api, settings));
+}
+
+async function useAndClose<T>(api: Api, work: (api: Api) => Promise<T>): Promise<T> {
+  try {
+    return await work(api);
+  } finally {
+    await api.close();
+  }
+}
+
+/** The dialect that a run was created with: a continuation of it needs the same. */
+export async function findDialect(api: Api, id: string): Promise<string | undefined> {
+  for await (const fact of api.follow(await api.find(id), { signal: new AbortController().signal }))
+    return fact.type === 'run.created' ? fact.data.dialect : undefined;
+  return undefined;
+}
+
+/** Prints a notice for each setting that is ignored. */
+export async function loadSettings(io: Io, { flags, agents }: Pick<SessionOptions, 'flags' | 'agents'>): Promise<Settings> {
+  const settings = await io.settings(flags);
+  const notices = [
+    ...settings.notices,
+    ...(agents ? [...agentNotices(settings.agents(), agents.chosen), ...sandboxNotices(settings)] : []),
+  ];
+  for (const notice of notices) io.err(`retinue: ${sanitizeLine(notice)}\n`);
+  return settings;
+}
+
+function sandboxNotices({ sandbox }: Settings): string[] {
+  if (sandbox.value !== 'off') return [];
+  return [`the sandbox is off (${sandbox.from}): allowed shell commands can read and change everything that you can`];
+}
+
+async function openApi(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
+  try {
+    return await io.open(settings, options);
+  } catch (error) {
+    throw new DatabaseOpenError(error);
+  }
+}

@@ -1,0 +1,43 @@
+// Runs whose process has died. They never end without `retinue resume` or `retinue cancel`, so no command waits for them.
+import type { Api } from '../../api/api.ts';
+import type { Io } from '../io.ts';
+
+export const orphanMessage = 'will not end: its process has died; continue it with `retinue resume` or end it with `retinue cancel`';
+
+const checkMs = 2000;
+
+/** Calls `onOrphan` once when one of the runs (with `any`: every one) has no process, also one that was paused. The returned function stops the watch. */
+export function watchForOrphans(io: Io, api: Api, watched: { ids: string[]; any: boolean; onOrphan(): void }): () => void {
+  let isOver = false;
+  let isChecking = false;
+  const check = async () => {
+    if (isChecking || isOver) return;
+    isChecking = true;
+    try {
+      const runs = await Promise.all(watched.ids.map((id) => api.show(id)));
+      const orphaned = runs.map((run) => run.endedAt === null && !run.driven);
+      if (isOver || !(watched.any ? orphaned.every(Boolean) : orphaned.some(Boolean))) return;
+      stop();
+      watched.onOrphan();
+    } catch {
+      // The command's own call fails the same way and reports it.
+    } finally {
+      isChecking = false;
+    }
+  };
+  const stopTimer = io.repeat(checkMs, () => void check());
+  const stop = () => {
+    isOver = true;
+    stopTimer();
+  };
+  void check();
+  return stop;
+}
+
+/** Mentions runs that earlier processes left unfinished: they are resumed only on request. */
+export async function reportInterruptedRuns(io: Io, api: Api): Promise<void> {
+  const { length } = await api.interrupted();
+  if (length === 0) return;
+  const runs = length === 1 ? '1 earlier run was interrupted; continue it' : `${length} earlier runs were interrupted; continue them`;
+  io.err(`retinue: ${runs} with \`retinue resume\`\n`);
+}

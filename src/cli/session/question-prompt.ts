@@ -1,0 +1,86 @@
+// Asks the person at the terminal about calls that need approval, one after the other. Without a terminal it prints the commands that answer.
+import { answerBy } from '../../api/answer-by.ts';
+import type { Api, Question } from '../../api/api.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import type { Io } from '../io.ts';
+import { describeQuestion } from '../output/describe-question.ts';
+import { shortId } from '../output/format.ts';
+import type { Progress } from '../progress/progress.ts';
+
+export interface QuestionPrompt {
+  /** For a question that was open before this process resumed its run; new ones are noticed without it. */
+  askAgain(question: Question): void;
+  close(): void;
+}
+
+type Answer = { allowed: boolean; always?: boolean; reason?: string };
+
+const choices = 'Allow this call? y: once · a: always in this run · Enter or n: no · any other text: no, with that text as the reason > ';
+
+/** Anything but a clear yes is a no. */
+export function parseAnswer(typed: string): Answer {
+  const text = typed.trim();
+  if (/^(y|yes)$/i.test(text)) return { allowed: true };
+  if (/^(a|always)$/i.test(text)) return { allowed: true, always: true };
+  return /^(n|no)?$/i.test(text) ? { allowed: false } : { allowed: false, reason: text };
+}
+
+export function createQuestionPrompt(io: Io, api: Pick<Api, 'answer' | 'watch'>, progress: Progress): QuestionPrompt {
+  let last = Promise.resolve();
+  let isOver = false;
+  const closed = new AbortController();
+
+  /** Null, because the answer is sent from here: the person learns whether it counted. */
+  async function handleQuestion(question: Question, signal: AbortSignal): Promise<null> {
+    if (!io.interactive) {
+      progress.print(howToAnswer(question, io));
+      return null;
+    }
+    const asked = last.then(() => ask(question, signal));
+    last = asked.catch(() => {});
+    await asked;
+    return null;
+  }
+
+  async function ask(question: Question, signal: AbortSignal): Promise<void> {
+    if (isOver || signal.aborted) return;
+    const release = progress.suspend();
+    const typed = await io.ask(`${describeQuestion(question, io)}\n${choices}`, { signal });
+    release();
+    if (typed !== null && !isOver) return sendAnswer(question, parseAnswer(typed));
+    // Ctrl-C: the person wants to stop, not to answer the next question.
+    if (!signal.aborted) isOver = true;
+  }
+
+  async function sendAnswer(question: Question, answer: Answer): Promise<void> {
+    try {
+      const { result } = await api.answer(question.id, { ...answer, by: 'the user' });
+      if (result === 'late') progress.print(`retinue: ${shortId(question.runId)} no longer waits for that answer\n`);
+    } catch (error) {
+      progress.print(`retinue: the answer could not be saved: ${sanitizeLine(String((error as Error)?.message ?? error))}\n`);
+    }
+  }
+
+  const stopAnswering = answerBy(api, handleQuestion);
+  return {
+    askAgain(question) {
+      const answered = new AbortController();
+      const unwatch = api.watch((event) => {
+        if (event.type === 'approval.answered' && `${event.runId}.${event.data.turn}.${event.data.index}` === question.id) answered.abort();
+      });
+      handleQuestion(question, AbortSignal.any([answered.signal, closed.signal]))
+        .catch(() => {})
+        .finally(unwatch);
+    },
+    close() {
+      isOver = true;
+      stopAnswering();
+      closed.abort();
+    },
+  };
+}
+
+function howToAnswer(question: Question, io: Io): string {
+  const id = `${shortId(question.runId)}.${question.turn}.${question.index}`;
+  return `${describeQuestion(question, io)}\nretinue: answer with \`retinue approve ${id}\` or \`retinue refuse ${id}\`\n`;
+}

@@ -1,0 +1,71 @@
+// Starts a run, shows its progress, asks its questions and prints its outcome: the common part of `run`, `fork`, `message` and others.
+import type { Api, RunHandle } from '../../api/api.ts';
+import type { Outcome } from '../../contract/outcome.ts';
+import { sanitizeLine, sanitizeText, stringifySafely } from '../../text/terminal.ts';
+import type { OutputMode } from '../args/settings-flags.ts';
+import { exitCodes } from '../errors.ts';
+import type { Io, Stop } from '../io.ts';
+import { describeOutcome } from '../output/describe-fact.ts';
+import { paint, shortId, statusStyle } from '../output/format.ts';
+import { outcomeToJson, printJson } from '../output/json.ts';
+import { createProgress } from '../progress/progress.ts';
+import { createQuestionPrompt } from './question-prompt.ts';
+import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode } from './stop-signals.ts';
+
+export interface RunToEndOptions extends OutputMode {
+  /** Null if there is no run to wait for. */
+  start(): Promise<RunHandle | null>;
+  /** SIGTERM cancels the run instead of pausing it: the caller expects an outcome and would not resume it. */
+  endsWithProcess?: boolean;
+}
+
+/** The exit code; null if `start` gave no run. Ctrl-C cancels the tree, SIGTERM pauses it for another process. */
+export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Promise<number | null> {
+  const progress = createProgress(io, options);
+  let handle: RunHandle | null = null;
+  const stop = (why: Stop) => {
+    if (why === 'terminate' && !options.endsWithProcess) pauseForExit(api);
+    else if (handle) cancelRun(handle, why, progress);
+  };
+  const stops = handleStops(io, progress, stop);
+  const unwatch = api.watch(progress.handleEvent);
+  const questions = createQuestionPrompt(io, api, progress);
+  let outcome: Outcome | null = null;
+  try {
+    handle = await options.start();
+    if (handle === null) return null;
+    const requested = stops.requested();
+    if (requested !== null) stop(requested);
+    outcome = await outcomeUnlessPaused(handle.outcome);
+  } finally {
+    unwatch();
+    questions.close();
+    stops.end();
+    progress.end(outcome);
+  }
+  if (outcome === null) {
+    io.err(`retinue: run ${shortId(handle.id)} is paused; continue it with \`retinue resume\`\n`);
+    return stopExitCode('terminate');
+  }
+  printOutcome(io, outcome, options);
+  return exitCodeFor(outcome, stops.requested());
+}
+
+function exitCodeFor({ status }: Outcome, requested: Stop | null): number {
+  if (requested === 'interrupt' || (requested === 'terminate' && status === 'cancelled')) return stopExitCode(requested);
+  return exitCodes[status];
+}
+
+function printOutcome(io: Io, outcome: Outcome, { json, stream }: OutputMode): void {
+  if (json) printJson(io, outcomeToJson(outcome));
+  else if (!stream) io.out(outcomeToText(outcome));
+  const line = `${sanitizeLine(describeOutcome(outcome))} · run ${shortId(outcome.runId)}`;
+  io.err(`${paint(io.colour.err, statusStyle[outcome.status], line)} · details: retinue show ${shortId(outcome.runId)}\n`);
+}
+
+/** The data if the brief had an output schema, otherwise the summary. */
+export function outcomeToText(outcome: Outcome): string {
+  if (outcome.data !== undefined) return `${stringifySafely(outcome.data, 2)}\n`;
+  const text = sanitizeText(outcome.summary);
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}

@@ -1,0 +1,88 @@
+// What a sandbox shows and protects of the workspace.
+import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { SandboxRequest } from '../ports/sandbox.ts';
+import { isPathUnder, type Mount } from './mounts.ts';
+
+export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide'>;
+
+/**
+ * Nothing is mounted on a path that does not exist, because that would create it on the real disk. A directory above a protected path is mounted over
+ * itself: a mount point can be neither renamed nor removed, so the protected path cannot be moved away and created anew.
+ */
+export function workspaceMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
+  const { workspace, writable, git } = wanted;
+  const top: Mount = { kind: writable ? 'write' : 'read', path: workspace };
+  const hidden = [...wanted.hide.map((name) => join(workspace, name)), ...secret].flatMap((path) => hiddenMount(path, workspace));
+  if (!writable) return [top, ...hidden];
+  const kept = wanted.protect.filter((name) => !(git && name === '.git'));
+  const found = kept.map((name) => resolveInside(workspace, name)).filter((path) => path !== null);
+  const above = new Set(found.flatMap((path) => foldersBetween(workspace, path)));
+  return [
+    top,
+    ...[...above].sort().map((path): Mount => ({ kind: 'write', path })),
+    ...[...new Set(found)].sort().map((path): Mount => ({ kind: 'read', path })),
+    ...hidden,
+  ];
+}
+
+/** Follows links, because their target must not change. Null if the path does not exist or is outside, where commands do not see it. */
+function resolveInside(workspace: string, name: string): string | null {
+  try {
+    const path = realpathSync(join(workspace, name));
+    return path !== workspace && isPathUnder(path, workspace) ? path : null;
+  } catch (error) {
+    return ifMissing(error, null);
+  }
+}
+
+function foldersBetween(workspace: string, path: string): string[] {
+  const folder = dirname(path);
+  return folder === workspace ? [] : [...foldersBetween(workspace, folder), folder];
+}
+
+function hiddenMount(path: string, workspace: string): Mount[] {
+  try {
+    const real = realpathSync(path);
+    if (real === workspace || !isPathUnder(real, workspace)) return [];
+    return [{ kind: 'hide', path: real, folder: lstatSync(real).isDirectory() }];
+  } catch (error) {
+    return ifMissing(error, []);
+  }
+}
+
+/** Returns `value` if the path does not exist. A path that cannot be read may exist, so other errors prevent the sandbox. */
+function ifMissing<T>(error: unknown, value: T): T {
+  if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return value;
+  throw error;
+}
+
+/** If the workspace is the home directory itself, dotfiles are hidden: keys, tokens and settings of programs. */
+export function hiddenDotfiles(home: string): Mount[] {
+  return readdirSync(home, { withFileTypes: true }).flatMap((entry): Mount[] => {
+    const isKnown = entry.isDirectory() || entry.isFile();
+    return entry.name.startsWith('.') && isKnown ? [{ kind: 'hide', path: join(home, entry.name), folder: entry.isDirectory() }] : [];
+  });
+}
+
+/**
+ * The repository of a checkout made with `git worktree`, whose `.git` is a file that points elsewhere. Anybody may have written that file, so the repository
+ * is shown only if it points back to the checkout, which only git writes there.
+ */
+export function worktreeMounts({ workspace, writable, git }: WorkspaceRequest): Mount[] {
+  try {
+    const pointer = join(workspace, '.git');
+    if (!lstatSync(pointer).isFile()) return [];
+    const [, given] = /^gitdir: (.+)\n?$/.exec(readFileSync(pointer, 'utf8')) ?? [];
+    if (given === undefined) return [];
+    const folder = realpathSync(resolve(workspace, given));
+    const back = readFileSync(join(folder, 'gitdir'), 'utf8').trim();
+    const common = realpathSync(resolve(folder, readFileSync(join(folder, 'commondir'), 'utf8').trim()));
+    const isOurs = realpathSync(resolve(folder, back)) === pointer && dirname(folder) === join(common, 'worktrees');
+    if (!isOurs || isPathUnder(workspace, common) || !lstatSync(join(common, 'objects')).isDirectory()) return [];
+    return [{ kind: writable && git ? 'write' : 'read', path: common }];
+  } catch {
+    // Not a worktree, or one that git could not use either.
+    return [];
+  }
+}

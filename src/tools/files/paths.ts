@@ -1,0 +1,116 @@
+// Paths of a workspace as text, and which of them are closed or protected. Nothing here reads the disk. A path inside the workspace is relative to it,
+// with `/` between its names; the workspace itself is ''.
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+
+/** Closed to every tool, wherever it is in the workspace. */
+const closedName = '.retinue';
+const mayBeClosed = /retinu|[^\0-\x7f]/i;
+/**
+ * Protected paths: files that programs on the user's machine obey as soon as the directory is entered, opened or committed, without anybody reading
+ * them first. Git looks at any depth; a directory with HEAD, objects and refs is a repository for it, so tools create no file named HEAD. The
+ * others count at the top of the workspace only. Scripts, build files and workflows are not protected: somebody starts or pushes them.
+ */
+const protectedNames = ['.git', closedName];
+const claude = ['agents', 'commands', 'hooks', 'plugins', 'settings.json', 'settings.local.json', 'skills'].map(
+  (name) => `.claude/${name}`,
+);
+const agents = [
+  ...[
+    '.mcp.json',
+    '.amp',
+    '.codex',
+    '.cursor',
+    '.factory',
+    '.gemini',
+    '.kilocode',
+    '.kiro',
+    '.opencode',
+    'opencode.json',
+    'opencode.jsonc',
+  ],
+  ...['.qwen', '.roo', '.windsurf', '.zed', 'crush.json', '.crush.json', '.crush'],
+];
+const editors = ['.vscode', '.idea', '.devcontainer', '.devcontainer.json', '.envrc'];
+/** Tools that run something when a shell enters the directory, with every name of their file. */
+const mise = ['mise', '.mise', 'mise.local', '.mise.local', '.config/mise'].map((name) => `${name}.toml`);
+const shells = [...mise, 'mise/config.toml', '.mise', '.config/mise', '.rtx.toml'];
+const lefthook = ['lefthook', '.lefthook', 'lefthook-local', '.lefthook-local', '.config/lefthook', '.config/lefthook-local'].flatMap(
+  (name) => ['yml', 'yaml', 'toml', 'json', 'jsonc'].map((type) => `${name}.${type}`),
+);
+const hooks = [
+  '.husky',
+  '.githooks',
+  ...lefthook,
+  '.lefthook',
+  '.lefthook-local',
+  '.overcommit.yml',
+  '.pre-commit-config.yaml',
+  '.hg',
+  '.jj',
+];
+export const protectedPaths = ['retinue.config.json', ...claude, ...agents, ...editors, ...shells, ...hooks];
+
+/** Paths that may be links: their targets are closed or protected as well. */
+export const closedAliases = [closedName];
+export const protectedAliases = ['.git', ...protectedPaths];
+/** Files that make the workspace a git repository: with a file HEAD it needs no `.git`. */
+export const gitRepositoryNames = ['.git', 'HEAD'];
+
+/** `path` relative to the first of `roots` that contains it, or null. `..` is removed as text, without following links. */
+export function pathInside(roots: string[], path: string): string | null {
+  for (const root of roots) {
+    const inside = relative(root, resolve(root, path));
+    if (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) return inside.split(sep).join('/');
+  }
+  return null;
+}
+
+export function splitPath(path: string): string[] {
+  return path === '' ? [] : path.split('/');
+}
+
+/** The path as it is shown and as rules match it. */
+export function displayPath(path: string): string {
+  return path === '' ? '.' : path;
+}
+
+/** Cheap, because a walk may call it millions of times. */
+export function isClosed(path: string): boolean {
+  if (!mayBeClosed.test(path)) return false;
+  return splitPath(path).some((name) => foldName(name) === closedName);
+}
+
+export function isProtected(path: string): boolean {
+  const names = splitPath(path).map(foldName);
+  if (names.at(-1) === 'head' || names.some((name) => protectedNames.includes(name))) return true;
+  return protectedPaths.some((top) => isUnder(path, top));
+}
+
+/** Where package managers put hard links to files in their own store. */
+const packageDirectories = /(?:^|\/)(?:node_modules|site-packages)\//;
+
+/** Whether tools may read a file at `path` that has several hard links. Elsewhere its other name may be outside the workspace. */
+export function mayHaveHardLinks(path: string): boolean {
+  return packageDirectories.test(path);
+}
+
+/** Whether `path` is `top` or below it, comparing names as loosely as any file system does. */
+export function isUnder(path: string, top: string): boolean {
+  const names = splitPath(path);
+  return splitPath(top).every((name, index) => names[index] !== undefined && foldName(names[index]) === foldName(name));
+}
+
+/**
+ * One spelling for all names that some file system treats as equal: case, composed forms, characters that HFS+ ignores, trailing dots and spaces
+ * that Windows drops, and its short names (`GIT~1`).
+ */
+function foldName(name: string): string {
+  const plain = name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
+    .replace(/[. ]+$/, '');
+  const short = /^(git|retinu|claude|codex|cursor|vscode|husky|envrc|mcp|idea)~\d+$/.exec(plain)?.[1];
+  if (short === undefined) return plain;
+  return `.${short === 'retinu' ? 'retinue' : short === 'mcp' ? 'mcp.json' : short}`;
+}

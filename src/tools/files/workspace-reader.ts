@@ -1,0 +1,29 @@
+// Reads files of a workspace for the kernel, confined like the tools.
+import type { FileHandle } from 'node:fs/promises';
+import type { FileText, WorkspaceReader } from '../../ports/workspace.ts';
+import { explainFileError } from '../refusal.ts';
+import { openFile } from './confine.ts';
+import { isBinary, readStart } from './read-file.ts';
+import { cutChars } from './read-lines.ts';
+
+/** For workspaces that are directories on this machine. */
+export const workspaceReader: WorkspaceReader = {
+  async read(workspace, path, maxChars) {
+    const opened = await openFile(workspace, path);
+    if (!opened.ok) return opened;
+    await using file = opened.file;
+    try {
+      return await readText(file, opened.path, maxChars);
+    } catch (error) {
+      return { ok: false, reason: explainFileError(error, opened.path) };
+    }
+  },
+};
+
+async function readText(file: FileHandle, path: string, maxChars: number): Promise<FileText> {
+  // A UTF-16 unit takes at most three bytes, so this many bytes contain `maxChars` units and at least one character more.
+  const bytes = await readStart(file, maxChars * 3 + 4);
+  if (isBinary(bytes)) return { ok: false, reason: `${path} is a binary file` };
+  const text = bytes.toString('utf8').replaceAll('\0', '\ufffd');
+  return { ok: true, text: cutChars(text, maxChars), truncated: text.length > maxChars };
+}

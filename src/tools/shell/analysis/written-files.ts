@@ -1,0 +1,44 @@
+// The files that a command writes because its words name them, and whether they may be protected ones.
+import { basename } from 'node:path';
+import { isProtected, isUnder, protectedAliases } from '../../files/paths.ts';
+import { findTargets, type PathScope } from './command-paths.ts';
+import { type Program, writtenOperands } from './programs/program.ts';
+import type { ShellWord } from './read-word.ts';
+
+/** If only the last operand is written it may be a directory; the files of the other operands are then created in it. */
+export function findWrittenFiles(words: ShellWord[], program: Program): string[] {
+  const written = writtenOperands(words, program);
+  if (written === null) return [];
+  const paths = written.paths.map(({ text }) => text);
+  if (written.which === 'all') return paths;
+  const last = paths.at(-1);
+  return last === undefined ? [] : [last, ...paths.slice(0, -1).map((path) => `${last}/${basename(path)}`)];
+}
+
+/** Returns why the command may write something protected, or null. */
+export function findWriteHazard(words: ShellWord[], program: Program, scope: PathScope): string | null {
+  const written = writtenOperands(words, program);
+  if (written === null) return null;
+  const unknown = written.paths.find(({ literal, text }) => !literal && !/^(\.\/)?[^*?[./][^*?[/]*\//.test(text) && !/^[<>]\(/.test(text));
+  if (unknown) return `which files \`${unknown.text}\` matches is unknown`;
+  const sources = written.which === 'last' ? written.paths.slice(0, -1) : [];
+  const last = written.paths.at(-1)?.text ?? '';
+  const isTop = written.which === 'last' && findTargets(last, scope).includes('.');
+  if (isTop) {
+    // The names of the copied files decide whether they replace protected files at the top of the workspace.
+    const open = sources.find(({ literal, text }) => !literal || /^\.*$/.test(basename(text)));
+    const tree = words.find(({ text }) => /^-[a-zA-Z]*[rRa]|^--(rec|arc)/.test(text));
+    if (tree) return 'it copies a tree over the workspace';
+    if (open) return `\`${open.text}\` may replace a protected file`;
+  }
+  const all = [...sources.map(({ text }) => text), ...findWrittenFiles(words, program)];
+  for (const path of isTop ? all.filter((each) => each !== last) : all) {
+    for (const each of findTargets(path, scope)) if (isProtected(each) || containsProtected(each)) return `\`${path}\` is protected`;
+  }
+  return null;
+}
+
+/** Writing, moving or removing a directory affects the protected paths in it. */
+function containsProtected(path: string): boolean {
+  return path === '.' || protectedAliases.some((each) => isUnder(each, path));
+}

@@ -1,0 +1,83 @@
+// Runs one shell command with the rights its run has now: in the sandbox if there is one, otherwise only if the rules allow it without.
+// This folder runs commands; `../analysis` decides what rules see of them.
+//
+//   run-command.ts      rights, sandbox and protected paths around one command
+//   run-process.ts      starts it, waits, stops it, collects its output; with process-monitor.ts, read-pipe.ts and bounded-output.ts
+//   watch-protected.ts  renames protected files that it has created; with move-aside.ts
+import type { Sandbox, SandboxedCommand } from '../../../ports/sandbox.ts';
+import { sandboxOwner } from '../../../ports/sandbox.ts';
+import type { Subject } from '../../../ports/subject.ts';
+import type { Rights } from '../../../ports/tool.ts';
+import { findGitControlledPaths } from '../../files/git-controlled-paths.ts';
+import { closedAliases, gitRepositoryNames, protectedPaths } from '../../files/paths.ts';
+import { type Refusal, refuse } from '../../refusal.ts';
+import { type ProcessRequest, type ProcessResult, runProcess } from './run-process.ts';
+import { watchProtectedPaths } from './watch-protected.ts';
+
+export interface CommandRequest extends Omit<ProcessRequest, 'sandboxed'> {
+  rights: Rights;
+  /** The subjects that rules matched for this call. */
+  subjects(): Promise<Subject[]>;
+}
+
+export interface CommandOptions {
+  /** Null: commands run unconfined. */
+  sandbox: Sandbox | null;
+  /** Why no command may be started at all, such as a required sandbox that is missing. */
+  closed?: string | null;
+}
+
+export interface CommandResult {
+  ok: true;
+  result: ProcessResult;
+  /** Sentences for the model. */
+  notes: string[];
+  /** Whether a protected file that the command created could not be renamed. */
+  hasLeftProtected: boolean;
+}
+
+export async function runCommand(request: CommandRequest, { sandbox, closed }: CommandOptions): Promise<CommandResult | Refusal> {
+  if (closed) return refuse(closed);
+  if (sandbox === null) return runUnsandboxed(request);
+  const { rights, argv, cwd, env } = request;
+  const isAllowed = (name: string) => rights.decide(name, []).action === 'allow';
+  // Rules may have been added since the tools were offered.
+  const writable = ['write', 'edit'].some((name) => rights.tools.includes(name) && rights.decide(name, []).action !== 'deny');
+  const git = isAllowed('git');
+  const { repository, configured } = await findGitControlledPaths(cwd);
+  const protect = [...protectedPaths, ...configured, ...(git ? [] : [...gitRepositoryNames, ...repository])];
+  const watched = writable ? watchProtectedPaths(cwd, [...protect, ...closedAliases]) : null;
+  if (watched?.ok === false) return watched;
+  using watch = watched?.watch;
+  const network = isAllowed('network');
+  const made = await sandbox.confine({ argv, workspace: cwd, writable, git, network, protect, hide: closedAliases, env });
+  if (!made.ok) return refuse(made.reason);
+  const { result, limitsReached } = await runInSandbox(made.confined, request);
+  const { moved, left } = (await watch?.renameCreated()) ?? { moved: [], left: [] };
+  if (!result.ok) return result;
+  const renamed = moved.map((name) => `${name} may not be created by a command; it was renamed`);
+  const remaining = left.map((name) => `${name} may not be created by a command and could not be renamed; remove it`);
+  return { ok: true, result, notes: [...limitsReached, ...renamed, ...remaining], hasLeftProtected: remaining.length > 0 };
+}
+
+/** A rule that allows commands only because of a sandbox does not count here; every other ruleset still applies to every subject. */
+async function runUnsandboxed(request: CommandRequest): Promise<CommandResult | Refusal> {
+  if (request.rights.decide('bash', await request.subjects(), { without: sandboxOwner }).action === 'deny')
+    return refuse('this run may start commands only in a sandbox, and none is available; run `retinue doctor` to see how to get one');
+  const result = await runProcess(request);
+  return result.ok ? { ok: true, result, notes: [], hasLeftProtected: false } : result;
+}
+
+async function runInSandbox(
+  sandboxed: SandboxedCommand,
+  request: ProcessRequest,
+): Promise<{ result: ProcessResult | Refusal; limitsReached: string[] }> {
+  let result: ProcessResult | Refusal;
+  let limitsReached: string[] = [];
+  try {
+    result = await runProcess({ ...request, argv: sandboxed.argv, env: sandboxed.env, sandboxed });
+  } finally {
+    limitsReached = await sandboxed.release();
+  }
+  return { result, limitsReached };
+}
