@@ -2,7 +2,7 @@
 import { RetinueError } from '../contract/error.ts';
 import type { Rule, Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
-import { foreignTools } from '../dialects/settings.ts';
+import { nonNativeToolNames } from '../dialects/settings.ts';
 import { dialectToolNames } from '../kernel/dialect-tools.ts';
 import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
@@ -37,7 +37,9 @@ export function settingsRulesets(settings: Settings, delegationTools: readonly s
 
 /** A misspelt tool in a deny rule would protect nothing, without any hint. */
 function assertToolNames(ruleLists: OwnedRules[], delegationTools: readonly string[]): void {
-  const known = [...new Set([...builtInToolNames(), ...capabilities, ...delegationTools, ...dialectToolNames(native), ...foreignTools])];
+  const known = [
+    ...new Set([...builtInToolNames(), ...capabilities, ...delegationTools, ...dialectToolNames(native), ...nonNativeToolNames]),
+  ];
   for (const { owner, rules } of ruleLists)
     for (const text of rules) {
       const { tool } = parseRule(text);

@@ -1,3 +1,4 @@
+// Checks a user's dialect when it is defined, so that mistakes do not first appear in a run.
 import { z } from 'zod';
 import { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
@@ -6,7 +7,7 @@ import type { Dialect, DialectSetup, DialectTool } from '../ports/dialect.ts';
 import { dialectNames } from './index.ts';
 
 export interface DialectDefinition {
-  /** Lower-case letters, digits, `-` and `_`; not the name of a built-in dialect. It stands in the facts of every run. */
+  /** Lower-case letters, digits, `-` and `_`; not the name of a built-in dialect. It is recorded in the facts of every run. */
   name: string;
   description: string;
   // biome-ignore lint/suspicious/noExplicitAny: tools of one dialect have different inputs
@@ -14,17 +15,19 @@ export interface DialectDefinition {
   setup?: DialectSetup;
 }
 
-/** A dialect of one's own. Throws `invalid_config` that says what is wrong with it: nothing of it is first found out in a run. */
+/** Creates a user-defined dialect. Throws `invalid_config` with the first problem of the definition. */
 export function defineDialect({ name, description, tools, setup }: DialectDefinition): Dialect {
-  if (!/^[a-z][a-z0-9_-]{0,63}$/.test(name)) throw wrong(name, 'a name has lower-case letters, digits, - and _, and begins with a letter');
-  if (dialectNames.includes(name)) throw wrong(name, 'a built-in dialect has this name');
-  if (typeof description !== 'string' || description.trim() === '') throw wrong(name, 'it has no description');
-  if (!Array.isArray(tools) || tools.length === 0) throw wrong(name, 'it has no tools');
-  const known = new Set<string>();
+  if (!/^[a-z][a-z0-9_-]{0,63}$/.test(name)) {
+    throw invalidDialect(name, 'the name must start with a letter and consist of lower-case letters, digits, - and _');
+  }
+  if (dialectNames.includes(name)) throw invalidDialect(name, 'a built-in dialect has this name');
+  if (typeof description !== 'string' || description.trim() === '') throw invalidDialect(name, 'it has no description');
+  if (!Array.isArray(tools) || tools.length === 0) throw invalidDialect(name, 'it has no tools');
+  const names = new Set<string>();
   for (const tool of tools) {
-    if (!/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/.test(tool.name)) throw wrong(name, `\`${tool.name}\` is no name of a tool`);
-    if (known.has(tool.name)) throw wrong(name, `two tools are called \`${tool.name}\``);
-    known.add(tool.name);
+    if (!/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/.test(tool.name)) throw invalidDialect(name, `\`${tool.name}\` is not a valid tool name`);
+    if (names.has(tool.name)) throw invalidDialect(name, `two tools have the name \`${tool.name}\``);
+    names.add(tool.name);
     checkTool(name, tool);
   }
   if (setup) checkSetup(name, setup);
@@ -32,18 +35,20 @@ export function defineDialect({ name, description, tools, setup }: DialectDefini
 }
 
 function checkTool(dialect: string, tool: DialectTool): void {
-  for (const part of ['description', 'toRequest', 'fromReply'] as const) {
-    if (typeof tool[part] !== 'function') throw wrong(dialect, `\`${part}\` of ${tool.name} is no function`);
+  for (const key of ['description', 'toRequest', 'fromReply'] as const) {
+    if (typeof tool[key] !== 'function') throw invalidDialect(dialect, `\`${key}\` of ${tool.name} is not a function`);
   }
-  for (const part of ['input', 'output'] as const) {
-    const schema = tool[part];
-    if (schema === undefined && part === 'output') continue;
-    if (jsonTypeOf(schema) !== 'object')
-      throw wrong(dialect, `\`${part}\` of ${tool.name} is no zod schema that becomes a JSON Schema of an object`);
+  for (const key of ['input', 'output'] as const) {
+    const schema = tool[key];
+    if (schema === undefined && key === 'output') continue;
+    if (getJsonType(schema) !== 'object') {
+      throw invalidDialect(dialect, `\`${key}\` of ${tool.name} must be a zod schema that converts to a JSON Schema of an object`);
+    }
   }
 }
 
-function jsonTypeOf(schema: unknown): unknown {
+/** Null if the schema has no JSON Schema. */
+function getJsonType(schema: unknown): unknown {
   try {
     return z.toJSONSchema(schema as z.ZodType, { io: 'input' }).type;
   } catch {
@@ -52,19 +57,19 @@ function jsonTypeOf(schema: unknown): unknown {
 }
 
 function checkSetup(dialect: string, { agents = [], limits = {} }: DialectSetup): void {
-  const given = LimitsGiven.safeParse(limits);
-  if (!given.success) throw wrong(dialect, `setup.limits.${issueOf(given.error)}`);
+  const parsedLimits = LimitsGiven.safeParse(limits);
+  if (!parsedLimits.success) throw invalidDialect(dialect, `setup.limits.${formatFirstIssue(parsedLimits.error)}`);
   for (const [index, agent] of agents.entries()) {
     const parsed = Agent.safeParse(agent);
-    if (!parsed.success) throw wrong(dialect, `setup.agents.${index}.${issueOf(parsed.error)}`);
+    if (!parsed.success) throw invalidDialect(dialect, `setup.agents.${index}.${formatFirstIssue(parsed.error)}`);
   }
 }
 
-function issueOf(error: z.ZodError): string {
+function formatFirstIssue(error: z.ZodError): string {
   const issue = error.issues[0];
   return `${issue?.path.join('.')}: ${issue?.message}`;
 }
 
-function wrong(name: string, why: string): RetinueError {
-  return new RetinueError('invalid_config', `dialect \`${name}\`: ${why}`);
+function invalidDialect(name: string, problem: string): RetinueError {
+  return new RetinueError('invalid_config', `dialect \`${name}\`: ${problem}`);
 }

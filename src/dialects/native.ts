@@ -1,10 +1,11 @@
+// Retinue's own dialect.
 import type { Dialect } from '../ports/dialect.ts';
-import { delegate } from './native/delegate.ts';
-import { followTools } from './native/follow.ts';
+import { delegateTool } from './native/delegate.ts';
+import { followUpTools } from './native/follow-up.ts';
 
 export const native: Dialect = {
   name: 'native',
   description: "Retinue's own five tools: delegate, delegate_wait, delegate_message, delegate_read, delegate_cancel",
-  tools: [delegate, ...followTools],
+  tools: [delegateTool, ...followUpTools],
   reader: 'delegate_read',
 };

@@ -1,43 +1,52 @@
-// OpenFork: `task` hands work to a subagent of a type, in the foreground or the background; `task_status` and `task_cancel` follow it.
+// OpenFork: `task` delegates to a subagent of a type, in the foreground or background; `task_status` and `task_cancel` follow up.
+// Texts quoted from the source are fixed.
 import { z } from 'zod';
-import type { DelegationRequest, Dialect, DialectContext, DialectResult, DialectTool } from '../ports/dialect.ts';
-import { about, denial, endParts, launched, refusal, statusOf, stillRunning } from './openfork/texts.ts';
-import { agentOf, childRules, openforkAgents, types } from './openfork/types.ts';
-import { OpenforkConfig, readSettings } from './settings.ts';
-import { delegateOne, readBrief } from './shared/brief.ts';
-import { onlyChild } from './shared/result.ts';
-import { waitMs } from './shared/wait-time.ts';
+import type { DelegationReply, DelegationRequest, Dialect, DialectContext, DialectResult, DialectTool } from '../ports/dialect.ts';
+import {
+  createRefusal,
+  formatDenial,
+  formatIdentity,
+  formatLaunched,
+  formatOutcome,
+  formatStillRunning,
+  viewToStatus,
+} from './openfork/texts.ts';
+import { childRules, createOpenforkAgents, subagentTypes, typeToAgent } from './openfork/types.ts';
+import { OpenforkConfig, parseSettings } from './settings.ts';
+import { briefToRequest, parseBrief } from './shared/brief.ts';
+import { getOnlyChild } from './shared/result.ts';
+import { resolveWaitMs } from './shared/wait-time.ts';
 
-const mostTurns = 50;
+const maxTurnsLimit = 50;
 
 export function openfork(config: z.input<typeof OpenforkConfig> = {}): Dialect {
-  const { max_concurrent = 8, models = {} } = readSettings('openfork', OpenforkConfig, config);
+  const { max_concurrent = 8, models = {} } = parseSettings('openfork', OpenforkConfig, config);
   return {
     name: 'openfork',
     description: 'OpenFork: typed subagents in the foreground or background, with status, cancellation and lifecycle events',
-    tools: [task, status, cancel],
+    tools: [taskTool, statusTool, cancelTool],
     setup: {
       endsWithClient: true,
       limits: { maxDepth: 1, maxConcurrent: max_concurrent },
-      agents: openforkAgents(models),
-      root: agentOf('main'),
+      agents: createOpenforkAgents(models),
+      root: typeToAgent('main'),
       rules: childRules,
-      denial,
+      denial: formatDenial,
       asks: false,
     },
   };
 }
 
 const Task = z.strictObject({
-  subagent_type: z.enum(types).describe('Type of subagent to spawn'),
+  subagent_type: z.enum(subagentTypes).describe('Type of subagent to spawn'),
   prompt: z.string().describe('Detailed task description for the subagent'),
   description: z.string().describe('Short description (3-5 words) for display'),
   run_in_background: z.boolean().default(false).describe('Run asynchronously without blocking'),
   max_turns: z
     .int()
     .optional()
-    .meta({ minimum: 1, maximum: mostTurns })
-    .describe(`Maximum agent turns before stopping, up to ${mostTurns} (default: general 20, explore 15, planner 10, researcher 10)`),
+    .meta({ minimum: 1, maximum: maxTurnsLimit })
+    .describe(`Maximum agent turns before stopping, up to ${maxTurnsLimit} (default: general 20, explore 15, planner 10, researcher 10)`),
 });
 type Task = z.infer<typeof Task>;
 
@@ -57,7 +66,7 @@ Available subagent types:
 
 IMPORTANT: Subagents cannot spawn their own subagents.`;
 
-const task: DialectTool<Task> = {
+const taskTool: DialectTool<Task> = {
   name: 'task',
   title: 'Launch a subagent',
   description: () => description,
@@ -66,12 +75,12 @@ const task: DialectTool<Task> = {
   destructive: false,
   toRequest,
   fromReply(reply, request) {
-    const child = onlyChild(reply);
-    if ('error' in child) return refusal(child.error);
+    const child = getOnlyChild(reply);
+    if ('error' in child) return createRefusal(child.error);
     const { outcome } = child.view;
-    if (outcome !== null) return { parts: endParts(outcome), isError: !outcome.success };
-    const background = request.kind === 'delegate' && request.briefs[0]?.background === true;
-    return { parts: [{ text: background ? launched(child.view) : stillRunning(child.view) }], isError: false };
+    if (outcome !== null) return { parts: formatOutcome(outcome), isError: !outcome.success };
+    const isBackground = request.kind === 'delegate' && request.briefs[0]?.background === true;
+    return { parts: [{ text: isBackground ? formatLaunched(child.view) : formatStillRunning(child.view) }], isError: false };
   },
 };
 
@@ -81,51 +90,54 @@ function toRequest(input: Task, context: DialectContext): DelegationRequest {
   const fields = {
     task: input.prompt,
     label: input.description,
-    agent: agentOf(input.subagent_type),
+    agent: typeToAgent(input.subagent_type),
     result: { mode: 'full' as const },
     ...(input.run_in_background && { background: true }),
-    ...(input.max_turns !== undefined && { limits: { maxTurns: Math.min(input.max_turns, mostTurns) } }),
+    ...(input.max_turns !== undefined && { limits: { maxTurns: Math.min(input.max_turns, maxTurnsLimit) } }),
   };
-  return delegateOne(readBrief(fields, { task: 'prompt', label: 'description' }), input.run_in_background ? 0 : waitMs(undefined, context));
+  return briefToRequest(
+    parseBrief(fields, { task: 'prompt', label: 'description' }),
+    input.run_in_background ? 0 : resolveWaitMs(undefined, context),
+  );
 }
 
-const Id = z.string().describe('The ID that the task tool gave');
+const Id = z.string().describe('The ID that the task tool returned');
 const Status = z.strictObject({
   id: Id,
   wait: z.boolean().default(false).describe('Wait until the subagent has finished'),
 });
 
-const status: DialectTool<z.infer<typeof Status>> = {
+const statusTool: DialectTool<z.infer<typeof Status>> = {
   name: 'task_status',
   title: 'Status of a subagent',
   description: () =>
-    'Check a subagent that was launched with the task tool: pending, running, completed, failed or cancelled, with its result once it has ' +
-    'finished. With wait it answers when the subagent has finished.',
+    'Check a subagent that was launched with the task tool. Returns its status (pending, running, completed, failed or cancelled), and its ' +
+    'result once it has finished. With wait it returns when the subagent has finished.',
   input: Status,
   readOnly: true,
-  toRequest: ({ id, wait }, context) => ({ kind: 'wait', ids: [id], mode: 'all', waitMs: wait ? waitMs(undefined, context) : 0 }),
-  fromReply: (reply) => standing(reply),
+  toRequest: ({ id, wait }, context) => ({ kind: 'wait', ids: [id], mode: 'all', waitMs: wait ? resolveWaitMs(undefined, context) : 0 }),
+  fromReply: formatStatus,
 };
 
 const Cancel = z.strictObject({ id: Id });
 
-const cancel: DialectTool<z.infer<typeof Cancel>> = {
+const cancelTool: DialectTool<z.infer<typeof Cancel>> = {
   name: 'task_cancel',
   title: 'Cancel a subagent',
-  description: () => 'Cancel a subagent that was launched with the task tool. What it did up to then stays.',
+  description: () => 'Cancel a subagent that was launched with the task tool. Changes that it made are kept.',
   input: Cancel,
   readOnly: false,
   destructive: true,
   toRequest: ({ id }) => ({ kind: 'cancel', ids: [id], reason: null }),
-  fromReply: (reply) => standing(reply),
+  fromReply: formatStatus,
 };
 
-/** The status word, which subagent it is, and what it came to. */
-function standing(reply: Parameters<DialectTool['fromReply']>[0]): DialectResult {
-  const child = onlyChild(reply);
-  if ('error' in child) return refusal(child.error);
+/** Status, identity and, once it has ended, the outcome of a subagent. */
+function formatStatus(reply: DelegationReply): DialectResult {
+  const child = getOnlyChild(reply);
+  if ('error' in child) return createRefusal(child.error);
   const { row, outcome } = child.view;
-  const head = `Status: ${statusOf(child.view).toLowerCase()}\n${about(row)}`;
+  const head = `Status: ${viewToStatus(child.view).toLowerCase()}\n${formatIdentity(row)}`;
   if (outcome === null) return { parts: [{ text: head }], isError: false };
-  return { parts: [{ text: `${head}\n` }, ...endParts(outcome)], isError: false };
+  return { parts: [{ text: `${head}\n` }, ...formatOutcome(outcome)], isError: false };
 }

@@ -1,33 +1,34 @@
-// Ralph: `subagent` starts a background run in a process of its own, `subagent_status` asks how it stands.
+// Ralph: `subagent` starts a background run in its own process, `subagent_status` returns its state.
+// Texts quoted from the source are fixed.
 import { z } from 'zod';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { ChildView } from '../ports/delegation.ts';
 import type { Dialect, DialectTool, FirstMessage } from '../ports/dialect.ts';
-import { RalphConfig, readSettings } from './settings.ts';
-import { delegateOne, given, readBrief } from './shared/brief.ts';
-import { filesText } from './shared/files.ts';
-import { oneLine } from './shared/one-line.ts';
-import { jsonOutputBytes, jsonResult, onlyChild, textWithNotice } from './shared/result.ts';
-import { waitMs } from './shared/wait-time.ts';
+import { formatFiles } from './ralph/files.ts';
+import { parseSettings, RalphConfig } from './settings.ts';
+import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
+import { toOneLine } from './shared/one-line.ts';
+import { createJsonResult, formatSummary, getOnlyChild, maxJsonOutputBytes } from './shared/result.ts';
+import { resolveWaitMs } from './shared/wait-time.ts';
 
 const defaults = { max_subagents: 5, subagent_timeout: 300 };
-/** As much of a result as goes into its parent's context. */
-const resultBytes = 16_384;
+/** The most of a result that enters the parent's context. */
+const maxResultBytes = 16_384;
 
 export function ralph(config: z.input<typeof RalphConfig> = {}): Dialect {
-  const settings = { ...defaults, ...given(readSettings('ralph', RalphConfig, config)) };
+  const settings = { ...defaults, ...omitUndefined(parseSettings('ralph', RalphConfig, config)) };
   return {
     name: 'ralph',
-    description: 'Ralph: subagents in the background, each in a process of its own, and polling of their status',
-    tools: [subagent(settings), status],
+    description: 'Ralph: background subagents, each in its own process, with status polling',
+    tools: [createSubagentTool(settings), statusTool],
     setup: {
       endsWithClient: true,
-      limits: { maxDepth: 1, maxConcurrent: settings.max_subagents, maxOutputBytes: jsonOutputBytes },
+      limits: { maxDepth: 1, maxConcurrent: settings.max_subagents, maxOutputBytes: maxJsonOutputBytes },
       whenFull: 'refuse',
       host: 'process',
-      first: firstMessage,
+      first: formatFirstMessage,
     },
   };
 }
@@ -36,8 +37,8 @@ const Status = z.enum(['pending', 'running', 'completed', 'failed', 'timeout']);
 type Status = z.infer<typeof Status>;
 
 const Task = z.strictObject({
-  task: z.string().describe('What the subagent is to do. It knows nothing of this conversation.'),
-  context: z.string().optional().describe('What it should know besides the task.'),
+  task: z.string().describe('What the subagent should do. It does not see this conversation.'),
+  context: z.string().optional().describe('Background information for the task.'),
 });
 
 const Spawned = z.strictObject({
@@ -47,18 +48,18 @@ const Spawned = z.strictObject({
   error: z.string().optional(),
 });
 
-function subagent({ max_subagents, subagent_timeout }: typeof defaults): DialectTool<z.infer<typeof Task>> {
-  const refused = ({ code, message }: ErrorInfo) => {
+function createSubagentTool({ max_subagents, subagent_timeout }: typeof defaults): DialectTool<z.infer<typeof Task>> {
+  const formatRefusal = ({ code, message }: ErrorInfo) => {
     if (code === 'parent_full') return `Too many subagents: ${max_subagents} are running (max_subagents); wait for one to end`;
-    if (code === 'depth') return `Subagents cannot spawn subagents: ${oneLine(message)}`;
-    return oneLine(message);
+    if (code === 'depth') return `Subagents cannot spawn subagents: ${toOneLine(message)}`;
+    return toOneLine(message);
   };
   return {
     name: 'subagent',
     title: 'Start a subagent',
     description: () =>
-      'Starts a subagent in the background, in a process and with a context of its own, for a task that stands on its own. It answers at ' +
-      `once with a subagent_id; ask for the result with subagent_status. At most ${max_subagents} run at a time, each for at most ` +
+      'Starts a subagent in the background for an independent task. It has its own process and a fresh context. Returns a subagent_id ' +
+      `immediately; get the result with subagent_status. At most ${max_subagents} run at the same time, each for at most ` +
       `${subagent_timeout} seconds. Subagents cannot start subagents.`,
     input: Task,
     output: Spawned,
@@ -66,24 +67,37 @@ function subagent({ max_subagents, subagent_timeout }: typeof defaults): Dialect
     destructive: false,
     toRequest({ task, context }) {
       const limits = { timeoutMs: subagent_timeout * 1000 };
-      const fields = { task, ...given({ context }), agent: 'general', background: true, limits, result: { maxBytes: resultBytes } };
-      return delegateOne(readBrief(fields, {}), 0);
+      const fields = {
+        task,
+        ...omitUndefined({ context }),
+        agent: 'general',
+        background: true,
+        limits,
+        result: { maxBytes: maxResultBytes },
+      };
+      return briefToRequest(parseBrief(fields, {}), 0);
     },
     fromReply(reply) {
-      const child = onlyChild(reply);
+      const child = getOnlyChild(reply);
       if ('error' in child) {
-        return jsonResult({ subagent_id: null, status: 'failed', result: null, error: refused(child.error) }, { isError: true });
+        return createJsonResult(
+          { subagent_id: null, status: 'failed', result: null, error: formatRefusal(child.error) },
+          { isError: true },
+        );
       }
       const { row, outcome } = child.view;
-      const result = outcome && resultOf(outcome);
-      return jsonResult({ subagent_id: row.runId, status: statusOf(child.view), result }, { runs: result === null ? [] : [row.runId] });
+      const result = outcome && formatResult(outcome);
+      return createJsonResult(
+        { subagent_id: row.runId, status: viewToStatus(child.view), result },
+        { runs: result === null ? [] : [row.runId] },
+      );
     },
   };
 }
 
 const Query = z.strictObject({
-  subagent_id: z.string().describe('The id that subagent gave.'),
-  wait: z.boolean().default(false).describe('Wait until it has ended, instead of saying how it stands now.'),
+  subagent_id: z.string().describe('The id that the subagent tool returned.'),
+  wait: z.boolean().default(false).describe('Wait until the subagent has ended instead of returning its current state.'),
 });
 
 const Report = z.strictObject({
@@ -94,12 +108,12 @@ const Report = z.strictObject({
   error: z.string().nullable(),
 });
 
-const status: DialectTool<z.infer<typeof Query>> = {
+const statusTool: DialectTool<z.infer<typeof Query>> = {
   name: 'subagent_status',
   title: 'Status of a subagent',
   description: () =>
-    'Says how a subagent stands: pending, running, completed, failed or timeout; what it is at while it runs, and its result or error once ' +
-    'it has ended. With wait it answers when the subagent has ended.',
+    'Returns the status of a subagent: pending, running, completed, failed or timeout. Includes its progress while it runs, and its result ' +
+    'or error once it has ended. With wait it returns when the subagent has ended.',
   input: Query,
   output: Report,
   readOnly: true,
@@ -107,55 +121,55 @@ const status: DialectTool<z.infer<typeof Query>> = {
     kind: 'wait',
     ids: [subagent_id],
     mode: 'all',
-    waitMs: wait ? waitMs(undefined, context) : 0,
+    waitMs: wait ? resolveWaitMs(undefined, context) : 0,
   }),
   fromReply(reply, request) {
-    const child = onlyChild(reply);
+    const child = getOnlyChild(reply);
     if ('error' in child) {
-      const asked = request.kind === 'wait' ? (request.ids?.[0] ?? '') : '';
-      const error = child.error.code === 'unknown_run' ? 'Subagent not found' : oneLine(child.error.message);
-      return jsonResult({ subagent_id: asked, status: 'failed', progress: null, result: null, error }, { isError: true });
+      const requestedId = request.kind === 'wait' ? (request.ids?.[0] ?? '') : '';
+      const error = child.error.code === 'unknown_run' ? 'Subagent not found' : toOneLine(child.error.message);
+      return createJsonResult({ subagent_id: requestedId, status: 'failed', progress: null, result: null, error }, { isError: true });
     }
     const { row, outcome } = child.view;
-    const result = outcome && resultOf(outcome);
-    const told = {
+    const result = outcome && formatResult(outcome);
+    const report = {
       subagent_id: row.runId,
-      status: statusOf(child.view),
-      progress: outcome ? null : progressOf(row),
+      status: viewToStatus(child.view),
+      progress: outcome ? null : formatProgress(row),
       result,
-      error: outcome && errorOf(outcome),
+      error: outcome && formatOutcomeError(outcome),
     };
-    return jsonResult(told, { runs: result === null ? [] : [row.runId] });
+    return createJsonResult(report, { runs: result === null ? [] : [row.runId] });
   },
 };
 
-function statusOf({ row, outcome }: ChildView): Status {
+function viewToStatus({ row, outcome }: ChildView): Status {
   if (outcome === null) return row.status === 'queued' ? 'pending' : 'running';
   if (outcome.status === 'timed_out') return 'timeout';
   return outcome.status === 'completed' ? 'completed' : 'failed';
 }
 
-/** One live line: the turn it is in, and what it does there. */
-function progressOf({ status, turns, activity }: RunRow): string {
+/** One line: the current turn and what the subagent does in it. */
+function formatProgress({ status, turns, activity }: RunRow): string {
   if (status === 'queued') return 'not started yet';
   if (activity === null) return `turn ${Math.max(1, turns)}`;
-  return activity === 'model' ? `turn ${turns + 1}: thinking` : `turn ${Math.max(1, turns)}: tool ${oneLine(activity, 100)}`;
+  return activity === 'model' ? `turn ${turns + 1}: thinking` : `turn ${Math.max(1, turns)}: tool ${toOneLine(activity, 100)}`;
 }
 
-/** What there is of the work is kept, whatever ended it. */
-function resultOf(outcome: Outcome): string | null {
-  return outcome.summary === '' ? null : textWithNotice(outcome);
+/** Partial work is kept however the run ended. */
+function formatResult(outcome: Outcome): string | null {
+  return outcome.summary === '' ? null : formatSummary(outcome);
 }
 
-function errorOf({ status, error }: Outcome): string | null {
+function formatOutcomeError({ status, error }: Outcome): string | null {
   if (error === null) return null;
   if (status === 'timed_out') return 'Subagent timed out';
   if (status === 'cancelled') return 'cancelled';
-  if (['crashed', 'no_result', 'invalid_reply'].includes(error.code)) return `Subagent process failed: ${oneLine(error.message)}`;
-  return `${error.code}: ${oneLine(error.message)}`;
+  if (['crashed', 'no_result', 'invalid_reply'].includes(error.code)) return `Subagent process failed: ${toOneLine(error.message)}`;
+  return `${error.code}: ${toOneLine(error.message)}`;
 }
 
-function firstMessage({ task, context, files, memories }: FirstMessage): string {
+function formatFirstMessage({ task, context, files, memories }: FirstMessage): string {
   const message = context === null ? task : `Context: ${context}\n\nTask: ${task}`;
-  return message + filesText({ files, memories });
+  return message + formatFiles({ files, memories });
 }

@@ -10,7 +10,7 @@ import { sandboxOptions } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
 import { isRetinueError } from '../contract/error.ts';
 import { findSandbox } from '../sandboxes/find-sandbox.ts';
-import { probeDatabase, sqliteVersion } from '../stores/sqlite/probe.ts';
+import { getSqliteVersion, probeDatabase } from '../stores/sqlite/probe.ts';
 import { broken, type Check, ok, warning } from './check.ts';
 import { checkServers } from './mcp-servers.ts';
 import { canCreateFile, findAgentPrograms, findOnPath, hasBundledRipgrep, ollamaHost, probeOllama } from './probes.ts';
@@ -50,7 +50,7 @@ function checkNode(): Check {
 }
 
 function checkSqlite(): Check {
-  const { version, wanted, tooOld } = sqliteVersion();
+  const { version, wanted, tooOld } = getSqliteVersion();
   return tooOld ? broken('sqlite', version, `${wanted} or later is needed; Node 24.15 and later include it`) : ok('sqlite', version);
 }
 

@@ -125,11 +125,21 @@ export interface ToolUse {
 }
 
 /** What the reply reads like, the children whose outcome that tells, and where it comes from: from them, and from all that they have read. */
-export async function useDialectTool(
-  { tool, input, context, signal }: ToolUse,
+export async function useDialectTool({ tool, input, context, signal }: ToolUse, delegation: Delegation): Promise<ToolAnswer> {
+  return answerToolRequest({ tool, request: tool.toRequest(input, context), context, signal }, delegation);
+}
+
+export interface ToolAnswer {
+  result: DialectResult;
+  told: string[];
+  taint: string[];
+}
+
+/** The same for a caller that has made the request of the input already. */
+export async function answerToolRequest(
+  { tool, request, context, signal }: Omit<ToolUse, 'input'> & { request: DelegationRequest },
   delegation: Delegation,
-): Promise<{ result: DialectResult; told: string[]; taint: string[] }> {
-  const request = tool.toRequest(input, context);
+): Promise<ToolAnswer> {
   const answer = await performRequest(request, delegation, signal);
   const told =
     answer.kind === 'children' ? answer.children.flatMap((child) => (child.ok && child.view.outcome ? [child.view.row.runId] : [])) : [];

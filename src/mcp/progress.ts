@@ -1,75 +1,77 @@
-// What a client hears while a call of its waits: turns and tools of the runs that the call is about, at a bearable rate, and a sign of life
-// when nothing else is to be said, so that clients which wait as long as there is progress go on waiting.
+// Progress notifications for a waiting tool call: turns and tool calls of its runs, at most two per second, and a keep-alive message after
+// 10 seconds without news, for clients that extend their timeout on progress.
 import type { Api, LiveEvent } from '../api/api.ts';
 import { cleanText } from '../text/cut.ts';
 
 const tickMs = 500;
-/** A sign of life after 10 s of silence. */
-const quietTicks = 20;
+const quietTicksBeforeKeepAlive = 20;
+const maxNameChars = 80;
 
-export interface Progress {
-  /** The runs that the call is about, and what they are called. */
-  follow(ids: string[], label: (id: string) => string | null): void;
+export interface ProgressReporter {
+  /** Adds runs to report on. Runs that they delegate are added automatically. */
+  follow(ids: string[], labelOf: (id: string) => string | null): void;
   end(): void;
 }
 
-export interface ProgressGround {
+export interface ProgressDeps {
   watch: Api['watch'];
   every(ms: number, run: () => void): () => void;
-  /** False where it could not be sent now. */
+  /** False if the notification could not be sent now. */
   send(progress: { progress: number; message: string }): boolean;
 }
 
-export function createProgress({ watch, every, send }: ProgressGround): Progress {
-  const runs = new Map<string, string | null>();
+export function createProgressReporter({ watch, every, send }: ProgressDeps): ProgressReporter {
+  const labels = new Map<string, string | null>();
   let steps = 0;
-  let sent = 0;
-  let news: string | null = null;
-  let quiet = 0;
-  let free = true;
+  let lastSent = 0;
+  let unsent: string | null = null;
+  let quietTicks = 0;
+  let maySend = true;
 
-  const say = (message: string) => {
-    // Each is more than the one before, whether a step was made in between or not.
-    const progress = Math.max(steps, sent + 1);
-    free = false;
+  const report = (message: string) => {
+    // The protocol requires each value to be larger than the one before, even without a new step.
+    const progress = Math.max(steps, lastSent + 1);
+    maySend = false;
     if (!send({ progress, message })) return;
-    sent = progress;
-    news = null;
-    quiet = 0;
+    lastSent = progress;
+    unsent = null;
+    quietTicks = 0;
   };
   const unwatch = watch((event) => {
-    if (event.type === 'run.created' && event.data.parentId !== null && runs.has(event.data.parentId)) {
-      runs.set(event.runId, shortLabel(event.data.brief.label ?? null));
+    if (event.type === 'run.created' && event.data.parentId !== null && labels.has(event.data.parentId)) {
+      labels.set(event.runId, shortenLabel(event.data.brief.label ?? null));
     }
-    if (!runs.has(event.runId)) return;
-    const step = stepOf(event);
+    if (!labels.has(event.runId)) return;
+    const step = describeStep(event);
     if (step === null) return;
     steps++;
-    news = `${runs.get(event.runId) ?? `run ${event.runId.slice(0, 8)}`}: ${step}`;
-    if (free) say(news);
+    unsent = `${labels.get(event.runId) ?? `run ${event.runId.slice(0, 8)}`}: ${step}`;
+    if (maySend) report(unsent);
   });
-  const endTicks = every(tickMs, () => {
-    free = true;
-    if (news !== null) say(news);
-    else if (++quiet >= quietTicks) say(`still at work on ${runs.size === 1 ? '1 run' : `${runs.size} runs`}`);
+  const stopTicks = every(tickMs, () => {
+    maySend = true;
+    if (unsent !== null) report(unsent);
+    else if (++quietTicks >= quietTicksBeforeKeepAlive)
+      report(`${labels.size === 1 ? '1 run is' : `${labels.size} runs are`} still running`);
   });
   return {
-    follow(ids, label) {
-      for (const id of ids) if (!runs.has(id)) runs.set(id, shortLabel(label(id)));
+    follow(ids, labelOf) {
+      for (const id of ids) if (!labels.has(id)) labels.set(id, shortenLabel(labelOf(id)));
     },
     end() {
       unwatch();
-      endTicks();
+      stopTicks();
     },
   };
 }
 
-function shortLabel(label: string | null): string | null {
-  return label === null ? null : cleanText(label).slice(0, 80);
+function shortenLabel(label: string | null): string | null {
+  return label === null ? null : cleanText(label).slice(0, maxNameChars);
 }
 
-function stepOf(event: LiveEvent): string | null {
+/** Null for events that are not worth a notification. */
+function describeStep(event: LiveEvent): string | null {
   if (event.type === 'model.asked') return `turn ${event.data.turn}`;
-  if (event.type === 'tool.asked') return `turn ${event.data.turn}, ${cleanText(event.data.tool).slice(0, 80)}`;
+  if (event.type === 'tool.asked') return `turn ${event.data.turn}, ${cleanText(event.data.tool).slice(0, maxNameChars)}`;
   return event.type === 'run.ended' ? event.data.outcome.status : null;
 }

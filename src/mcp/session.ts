@@ -1,223 +1,180 @@
-// One client's use of Retinue: the API on its workspace, opened when it is first needed; the root run it delegates from, created at its first
-// delegation; and what it has been told, so that nothing that ended while it did not wait is lost.
+// One client's session: its tool calls, the client run that it delegates from, and which ended runs were reported to it.
+//
+//  1. A tool call never rejects: whatever goes wrong is an error result.
+//  2. The client run is created at the first call that needs one. A refused call creates nothing.
+//  3. Each ended run is reported to the client exactly once: by the call that waited for it, or as an extra block of a later result.
+import { randomBytes } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
-import { type Answerer, answerBy } from '../api/answer-by.ts';
 import type { Api } from '../api/api.ts';
 import { isRetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
-import { useDialectTool } from '../kernel/dialect-tools.ts';
+import { answerToolRequest } from '../kernel/dialect-tools.ts';
 import type { Client } from '../kernel/runtime.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
-import { labels, needsClient, nobody, noting, openRuns, readRun } from './delegation.ts';
-import { createProgress, type ProgressGround } from './progress.ts';
-import { endedSince, refusal, resultOf } from './result.ts';
-import { readArguments, toolList } from './tools.ts';
+import { emptyDelegation, listEndedRunsRead, listOpenRuns, needsClientRun, observeStarts } from './delegation.ts';
+import { formatEndedRuns } from './ended-runs.ts';
+import { createProgressReporter, type ProgressDeps } from './progress.ts';
+import { createErrorResult, toCallToolResult } from './result.ts';
+import { createToolList, parseArguments } from './tools.ts';
+import { createWorkspaceApi, type WorkspaceApiOptions } from './workspace-api.ts';
 
-export interface SessionOptions {
-  /** The contract as the folder that the server was started in has it: it is shown where nothing could be opened. */
+export interface SessionOptions extends WorkspaceApiOptions {
+  /** The dialect configured for the folder that the server was started in. Its tools are listed if the workspace cannot be opened. */
   dialect: Dialect;
   limits: LimitsGiven;
-  /** The client's workspace; null where it names none. */
-  workspace(): Promise<string | null>;
-  /** `drive`: to delegate there; else only to look, which leaves nothing behind. */
-  open(workspace: string | null, options: { drive: boolean; asks: boolean }): Promise<Api>;
-  /** Who answers where a rule asks; null where nobody can be asked. */
-  answerer(): Answerer | null;
-  /** What the client calls itself. */
+  /** The client's name for itself. */
   label(): string;
-  every: ProgressGround['every'];
+  every: ProgressDeps['every'];
   log(line: string): void;
 }
 
-/** A call of a tool. With `detach` as its reason, the signal leaves alone what the call started. */
-export interface Call {
+export interface ToolCall {
   name: string;
   arguments: unknown;
+  /** Stops waiting and cancels the runs that the call started; with `detach` as its reason they continue. */
   signal: AbortSignal;
-  /** Where the client asked to hear how it goes. */
-  progress: ProgressGround['send'] | null;
+  /** Null if the client did not ask for progress. */
+  progress: ProgressDeps['send'] | null;
 }
 
 export interface Session {
-  tools(): Promise<Tool[]>;
-  /** Never rejects: what goes wrong is a result. */
-  call(call: Call): Promise<CallToolResult>;
-  /** The client has other roots now. They count until something was delegated. */
-  moved(): void;
-  /** The client went away: what it delegated ends with it, and everything is closed. */
+  listTools(): Promise<Tool[]>;
+  call(call: ToolCall): Promise<CallToolResult>;
+  /** The client's roots have changed. The workspace follows them until something was delegated. */
+  rootsChanged(): void;
+  /** The client has disconnected: ends or pauses what it delegated, as the dialect says, and closes everything. */
   close(): Promise<void>;
 }
 
 export function createSession(options: SessionOptions): Session {
   const { limits, log } = options;
-  let at: Promise<string | null> | null = null;
-  let opening: Promise<Api> | null = null;
+  const workspace = createWorkspaceApi(options);
+  const sessionId = randomBytes(8).toString('hex');
   let client: Promise<Client> | null = null;
-  let delegated = false;
-  let closed = false;
-  let uses = 0;
-  const told = new Set<string>();
-  /** Calls at work, and the runs whose ends they will tell. */
-  const waiting = new Set<{ runs: Set<string>; signal: AbortSignal }>();
+  let hasDelegated = false;
+  let isClosed = false;
+  let callCount = 0;
+  const reportedRuns = new Set<string>();
+  /** Calls that are waiting, and the runs that they will report. */
+  const waitingCalls = new Set<{ runs: Set<string>; signal: AbortSignal }>();
 
-  /** Asked for once, until the client says that it is another one. */
-  function folder(): Promise<string | null> {
-    at ??= options.workspace();
-    return at;
-  }
-
-  /** A client lists tools wherever it is started, so that makes no database. */
-  async function look(): Promise<Tool[]> {
-    if (opening) {
-      const api = await opening;
-      return toolList(api.dialect, agentsOf(api));
-    }
-    const api = await options.open(await folder(), { drive: false, asks: false });
-    try {
-      return toolList(api.dialect, agentsOf(api));
-    } finally {
-      await api.close();
-    }
-  }
-
-  function opened(): Promise<Api> {
-    opening ??= folder()
-      .then(async (workspace) => {
-        const answerer = options.answerer();
-        const api = await options.open(workspace, { drive: true, asks: answerer !== null });
-        if (answerer) answerBy(api, answerer);
-        return api;
-      })
-      .catch((error: unknown) => {
-        // What was wrong may be put right before the next call.
-        opening = null;
-        throw error;
-      });
-    return opening;
-  }
-
-  function connected(api: Api): Promise<Client> {
-    client ??= api
-      .client({ label: options.label(), limits })
-      .then((made) => {
-        // Somebody may cancel it from another terminal; then the next delegation is a new one's.
-        const unwatch = api.watch((event) => {
-          if (event.type !== 'run.ended' || event.runId !== made.id) return;
-          unwatch();
-          client = null;
-        });
-        return made;
-      })
-      .catch((error: unknown) => {
-        client = null;
-        throw error;
-      });
+  function getClient(api: Api): Promise<Client> {
+    client ??= createClient(api).catch((error: unknown) => {
+      client = null;
+      throw error;
+    });
     return client;
   }
 
-  async function attempt(call: Call): Promise<CallToolResult> {
-    const { name, arguments: args, signal, progress } = call;
-    const api = await opened();
+  async function createClient(api: Api): Promise<Client> {
+    const created = await api.client({ label: options.label(), limits });
+    // The client run may be cancelled from another terminal; the next delegation creates a new one then.
+    const unwatch = api.watch((event) => {
+      if (event.type !== 'run.ended' || event.runId !== created.id) return;
+      unwatch();
+      client = null;
+    });
+    return created;
+  }
+
+  async function attemptCall(call: ToolCall): Promise<CallToolResult> {
+    const { name, signal, progress } = call;
+    const api = await workspace.open();
     const tool = api.dialect.tools.find((each) => each.name === name);
-    if (!tool) return refusal(`the tool ${name} is gone`);
-    const read = readArguments(tool, args);
-    if (!read.ok) return refusal(`the arguments of ${name} are wrong: ${read.problem}`);
-    const context = { door: 'mcp' as const, agents: agentsOf(api) };
-    const request = tool.toRequest(read.input, { ...context, call: '' });
-    if (!client && !needsClient(request)) {
-      const { result } = await useDialectTool({ tool, input: read.input, context: { ...context, call: '' } }, nobody);
-      return resultOf(result, nobody.maxOutputBytes);
+    if (!tool) return createErrorResult(`this workspace has no tool ${name}`);
+    const parsed = parseArguments(tool, call.arguments);
+    if (!parsed.ok) return createErrorResult(`invalid arguments for ${name}: ${parsed.problem}`);
+    const context: DialectContext = { door: 'mcp', agents: listAgents(api), call: `${sessionId}/${++callCount}` };
+    const request = tool.toRequest(parsed.input, context);
+    if (!client && !needsClientRun(request)) {
+      const { result } = await answerToolRequest({ tool, request, context }, emptyDelegation);
+      return toCallToolResult(result, emptyDelegation.maxOutputBytes);
     }
-    const advice = request.kind === 'delegate' ? await adviceFor(request, api) : null;
-    if (advice !== null) return refusal(advice);
-    // The client may have moved meanwhile.
-    if ((await opened()) !== api) return attempt(call);
-    if (closed) return refusal('the client is gone');
-    delegated = true;
-    const { id, delegation } = await connected(api);
-    const shown = progress && createProgress({ watch: api.watch, every: options.every, send: progress });
-    const own = { runs: new Set<string>(), signal };
-    const about = (ids: string[]) => {
-      for (const run of ids) own.runs.add(run);
-      shown?.follow(ids, labels(delegation));
+    const advice = request.kind === 'delegate' ? await findAdvice(request, api) : null;
+    if (advice !== null) return createErrorResult(advice);
+    // The workspace may have changed in the meantime.
+    if ((await workspace.open()) !== api) return attemptCall(call);
+    if (isClosed) return createErrorResult('the client has disconnected');
+    hasDelegated = true;
+    const { delegation } = await getClient(api);
+    const reporter = progress && createProgressReporter({ watch: api.watch, every: options.every, send: progress });
+    const waiting = { runs: new Set<string>(), signal };
+    const follow = (ids: string[]) => {
+      for (const id of ids) waiting.runs.add(id);
+      reporter?.follow(ids, (id) => delegation.view(id)?.row.label ?? null);
     };
-    if (request.kind === 'wait') about(request.ids ?? openRuns(delegation));
-    waiting.add(own);
+    if (request.kind === 'wait') follow(request.ids ?? listOpenRuns(delegation));
+    waitingCalls.add(waiting);
     try {
-      const use = { tool, input: read.input, context: { ...context, call: `${id}/${++uses}` }, signal };
-      const used = await useDialectTool(use, noting(delegation, about));
-      // Nobody reads the answer to a call that was given up.
-      if (!signal.aborted) for (const run of [...used.told, ...readRun(request, delegation)]) told.add(run);
-      return resultOf(used.result, delegation.maxOutputBytes);
+      const { result, told } = await answerToolRequest({ tool, request, context, signal }, observeStarts(delegation, follow));
+      // The client does not read the answer to a call that it gave up.
+      if (!signal.aborted) for (const id of [...told, ...listEndedRunsRead(request, delegation)]) reportedRuns.add(id);
+      return toCallToolResult(result, delegation.maxOutputBytes);
     } finally {
-      waiting.delete(own);
-      shown?.end();
+      waitingCalls.delete(waiting);
+      reporter?.end();
     }
   }
 
-  /** One more block for what has ended since. */
-  async function withEnded(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
-    const made = await client?.catch(() => null);
-    const api = await opening?.catch(() => null);
-    if (!made || !api || signal.aborted) return result;
-    const { delegation } = made;
-    const known = (run: string) => told.has(run) || [...waiting].some((each) => !each.signal.aborted && each.runs.has(run));
-    const untold = delegation.children().flatMap(({ row, outcome }) => (outcome && !known(row.runId) ? [outcome] : []));
-    const more = endedSince(untold, api.dialect.reader ?? null, delegation.maxOutputBytes);
-    if (more === null) return result;
-    for (const run of more.told) told.add(run);
-    return { ...result, content: [...result.content, { type: 'text', text: more.text }] };
+  async function addEndedRuns(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
+    const current = await client?.catch(() => null);
+    const api = await workspace.current();
+    if (!current || !api || signal.aborted) return result;
+    const { delegation } = current;
+    const willBeReported = (id: string) => [...waitingCalls].some((each) => !each.signal.aborted && each.runs.has(id));
+    const unreported = delegation
+      .children()
+      .flatMap(({ row, outcome }) => (outcome && !reportedRuns.has(row.runId) && !willBeReported(row.runId) ? [outcome] : []));
+    const block = formatEndedRuns(unreported, api.dialect.reader ?? null, delegation.maxOutputBytes);
+    if (block === null) return result;
+    for (const id of block.runIds) reportedRuns.add(id);
+    return { ...result, content: [...result.content, { type: 'text', text: block.text }] };
   }
 
   return {
-    async tools() {
+    async listTools() {
       try {
-        return await look();
+        return await workspace.read((api) => createToolList(api.dialect, listAgents(api)));
       } catch (error) {
-        log(`the workspace could not be opened: ${messageOf(error)}`);
-        return toolList(options.dialect, []);
+        log(`cannot open the workspace: ${messageOf(error)}`);
+        return createToolList(options.dialect, []);
       }
     },
     async call(call) {
       try {
-        return await withEnded(await attempt(call), call.signal);
+        return await addEndedRuns(await attemptCall(call), call.signal);
       } catch (error) {
         if (!isRetinueError(error)) log(`${call.name} failed: ${(error as Error)?.stack ?? String(error)}`);
-        return refusal(messageOf(error));
+        return createErrorResult(messageOf(error));
       }
     },
-    moved() {
-      if (delegated) {
-        log('the client has other roots now; its workspace stays what it was when it first delegated');
-        return;
-      }
-      const old = opening;
-      at = null;
-      opening = null;
-      void old?.then((api) => api.close()).catch(() => {});
+    rootsChanged() {
+      if (hasDelegated) log('the roots of the client have changed; runs stay in the workspace of the first delegation');
+      else workspace.reset();
     },
     async close() {
-      closed = true;
-      const api = await opening?.catch(() => null);
-      const made = await client?.catch(() => null);
-      let open = 0;
+      isClosed = true;
+      const api = await workspace.current();
+      const current = await client?.catch(() => null);
+      let openRuns = 0;
       try {
-        // Afterwards its delegation is no longer there to be asked.
-        open = made ? openRuns(made.delegation).length : 0;
-        await made?.close({ gone: true });
+        // Counted first: a closed client has no delegation to ask.
+        openRuns = current ? listOpenRuns(current.delegation).length : 0;
+        await current?.close({ gone: true });
       } catch (error) {
-        log(notEnded(error, open));
+        log(describeCloseError(error, openRuns));
       }
       await api?.close();
     },
   };
 }
 
-function agentsOf(api: Api): DialectContext['agents'] {
+function listAgents(api: Api): DialectContext['agents'] {
   return api.agents().map(({ name, description }) => ({ name, description }));
 }
 
-async function adviceFor({ briefs }: DelegationRequest & { kind: 'delegate' }, api: Api): Promise<string | null> {
+/** What the user should change before these briefs can run; null if nothing. */
+async function findAdvice({ briefs }: DelegationRequest & { kind: 'delegate' }, api: Api): Promise<string | null> {
   for (const brief of briefs) {
     const advice = await api.advise(brief);
     if (advice !== null) return advice;
@@ -225,10 +182,10 @@ async function adviceFor({ briefs }: DelegationRequest & { kind: 'delegate' }, a
   return null;
 }
 
-/** What was paused instead is no failure: another process goes on with it. */
-function notEnded(error: unknown, open: number): string {
-  if (!isRetinueError(error) || error.code !== 'paused') return `could not end what was delegated: ${messageOf(error)}`;
-  return `${open} ${open === 1 ? 'run was' : 'runs were'} paused; \`retinue resume\` goes on with ${open === 1 ? 'it' : 'them'}`;
+/** `paused` is no failure: another process can continue these runs. */
+function describeCloseError(error: unknown, openRuns: number): string {
+  if (!isRetinueError(error) || error.code !== 'paused') return `cannot end the delegated runs: ${messageOf(error)}`;
+  return `${openRuns} ${openRuns === 1 ? 'run was' : 'runs were'} paused; continue with \`retinue resume\``;
 }
 
 function messageOf(error: unknown): string {

@@ -1,53 +1,55 @@
+// The store port in memory. This folder holds the implementations of ports/store.ts and ports/notes.ts: in memory and in SQLite. Stores check and
+// keep facts; numbering, hashing and interpreting them belongs to the kernel.
 import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
+import { appendUnit, createMemoryData, createTreeRecord, isCurrentOwner, type MemoryData } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
-import { appendUnit, createMemory, createTree, isDriving, type Memory } from './memory/memory.ts';
-import { readFacts, readRuns, readTrail, rowOf } from './memory/read.ts';
+import { getRow, readFacts, readRuns, readTrail } from './memory/read.ts';
 
 export interface MemoryStoreOptions {
-  /** Wakes the watchers; a microtask where it is absent. */
+  /** Schedules the calls of watchers. Default: a microtask. */
   clock?: Clock;
-  /** What several stores have in common, as if they were processes at one database. Its own where it is absent. */
-  memory?: Memory;
+  /** Data that several stores share, as processes share a database. Default: data of its own. */
+  memory?: MemoryData;
 }
 
-/** Keeps everything in this process: for tests, and for a library's user who wants nothing on disk. Never fails but when closed. */
-export function createMemoryStore({ clock, memory = createMemory() }: MemoryStoreOptions = {}): Store {
+/** A store in this process's memory, for tests and for programs that want nothing on disk. It fails only after `close`. */
+export function createMemoryStore({ clock, memory = createMemoryData() }: MemoryStoreOptions = {}): Store {
   const opened = new Set<string>();
   const watchers = new Set<() => void>();
-  const station = { wake };
-  let waking = false;
-  let closed = false;
-  memory.stations.add(station);
+  const self = { wake };
+  let isWaking = false;
+  let isClosed = false;
+  memory.stores.add(self);
 
   function assertOpen(): void {
-    if (closed) throw new RetinueError('store_io', 'The store is closed.');
+    if (isClosed) throw new RetinueError('store_io', 'The store is closed.');
   }
 
   function wake(): void {
-    if (waking || watchers.size === 0) return;
-    waking = true;
-    const call = () => {
-      waking = false;
+    if (isWaking || watchers.size === 0) return;
+    isWaking = true;
+    const callWatchers = () => {
+      isWaking = false;
       for (const changed of [...watchers]) changed();
     };
-    if (clock) clock.defer(call);
-    else queueMicrotask(call);
+    if (clock) clock.defer(callWatchers);
+    else queueMicrotask(callWatchers);
   }
 
   function wakeOthers(): void {
-    if (memory.stations.size > 1) for (const other of memory.stations) if (other !== station) other.wake();
+    if (memory.stores.size > 1) for (const other of memory.stores) if (other !== self) other.wake();
   }
 
-  const isOurs = (owner: Owner, order: Order) => memory.trees.get(order.rootId)?.owner === owner.id;
+  const isForOwner = (owner: Owner, order: Order) => memory.trees.get(order.rootId)?.owner === owner.id;
 
   return {
     async append(owner, units) {
       assertOpen();
-      const driving = isDriving(memory, owner);
-      const results = units.map((unit) => (driving ? appendUnit(memory, owner, unit) : { ok: false as const, reason: 'fenced' as const }));
+      const mayWrite = isCurrentOwner(memory, owner);
+      const results = units.map((unit) => (mayWrite ? appendUnit(memory, owner, unit) : { ok: false as const, reason: 'fenced' as const }));
       wakeOthers();
       return results;
     },
@@ -62,7 +64,7 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
     },
     async run(runId) {
       assertOpen();
-      return rowOf(memory.runs.get(runId));
+      return getRow(memory.runs.get(runId));
     },
     async runs(query) {
       assertOpen();
@@ -70,7 +72,7 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
     },
     async runByKey(parentId, key) {
       assertOpen();
-      return rowOf(memory.runs.get(memory.keys.get(JSON.stringify([parentId, key])) ?? ''));
+      return getRow(memory.runs.get(memory.keys.get(JSON.stringify([parentId, key])) ?? ''));
     },
     async blob(hash) {
       assertOpen();
@@ -94,26 +96,26 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
     async order(order) {
       assertOpen();
       if (!memory.orders.has(order.id)) memory.orders.set(order.id, { ...order });
-      for (const each of memory.stations) each.wake();
+      for (const each of memory.stores) each.wake();
     },
     async orders(owner) {
       assertOpen();
-      if (!isDriving(memory, owner)) throw new RetinueError('fenced', 'Another process has taken over what this one drove.');
-      return [...memory.orders.values()].filter((order) => isOurs(owner, order)).map((order) => ({ ...order }));
+      if (!isCurrentOwner(memory, owner)) throw new RetinueError('fenced', 'Another process has taken over the runs of this one.');
+      return [...memory.orders.values()].filter((order) => isForOwner(owner, order)).map((order) => ({ ...order }));
     },
     async dropOrders(owner, ids) {
       assertOpen();
-      if (!isDriving(memory, owner)) return;
+      if (!isCurrentOwner(memory, owner)) return;
       for (const id of ids) {
         const order = memory.orders.get(id);
-        if (order !== undefined && isOurs(owner, order)) memory.orders.delete(id);
+        if (order !== undefined && isForOwner(owner, order)) memory.orders.delete(id);
       }
     },
 
     async open() {
       assertOpen();
-      const owner = { id: `memory-${++memory.opened}`, fence: 1 };
-      memory.owners.set(owner.id, { fence: 1, lost: false });
+      const owner = { id: `memory-${++memory.ownerCount}`, fence: 1 };
+      memory.owners.set(owner.id, { fence: 1, isDead: false });
       opened.add(owner.id);
       return owner;
     },
@@ -124,26 +126,26 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
     },
     async claim(owner, rootId) {
       assertOpen();
-      if (!isDriving(memory, owner)) throw new RetinueError('fenced', 'Another process has taken over what this one drove.');
+      if (!isCurrentOwner(memory, owner)) throw new RetinueError('fenced', 'Another process has taken over the runs of this one.');
       const tree = memory.trees.get(rootId);
       if (tree === undefined) {
-        memory.trees.set(rootId, createTree(owner));
+        memory.trees.set(rootId, createTreeRecord(owner));
         return { ok: true, previous: null };
       }
       if (tree.owner === owner.id) return { ok: true, previous: null };
       const previous = memory.owners.get(tree.owner);
-      if (previous !== undefined && !previous.lost) return { ok: false, owner: tree.owner, pid: process.pid };
+      if (previous !== undefined && !previous.isDead) return { ok: false, owner: tree.owner, pid: process.pid };
       if (previous !== undefined) previous.fence++;
-      const name = previous === undefined ? null : tree.owner;
+      const previousId = previous === undefined ? null : tree.owner;
       tree.owner = owner.id;
-      return { ok: true, previous: name };
+      return { ok: true, previous: previousId };
     },
     async holders(rootIds) {
       assertOpen();
       return new Map(
         rootIds.map((rootId) => {
-          const holder = memory.owners.get(memory.trees.get(rootId)?.owner ?? '');
-          return [rootId, holder === undefined ? null : { pid: process.pid, alive: !holder.lost }];
+          const current = memory.owners.get(memory.trees.get(rootId)?.owner ?? '');
+          return [rootId, current === undefined ? null : { pid: process.pid, alive: !current.isDead }];
         }),
       );
     },
@@ -155,9 +157,9 @@ export function createMemoryStore({ clock, memory = createMemory() }: MemoryStor
       return () => void watchers.delete(watcher);
     },
     async close() {
-      closed = true;
+      isClosed = true;
       watchers.clear();
-      memory.stations.delete(station);
+      memory.stores.delete(self);
       for (const id of opened) memory.owners.delete(id);
     },
   };

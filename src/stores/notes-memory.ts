@@ -1,3 +1,4 @@
+// Memories and scratchpads in memory, and the word search that both implementations share.
 import type { Memories, Memory, ScratchpadEntry, Scratchpads } from '../ports/notes.ts';
 
 export interface Notes {
@@ -5,28 +6,28 @@ export interface Notes {
   scratchpads: Scratchpads;
 }
 
-/** Keeps notes in this process, for as long as it lives. Never fails. */
+/** Keeps notes in this process's memory. Never fails. */
 export function createMemoryNotes(): Notes {
-  /** By title, oldest first. */
+  /** Memories by workspace and title, oldest first. */
   const workspaces = new Map<string, Map<string, Memory>>();
   const pads = new Map<string, ScratchpadEntry[]>();
 
-  function at<T>(map: Map<string, T>, key: string, make: () => T): T {
-    const known = map.get(key) ?? make();
-    map.set(key, known);
-    return known;
+  function getOrCreate<T>(map: Map<string, T>, key: string, create: () => T): T {
+    const value = map.get(key) ?? create();
+    map.set(key, value);
+    return value;
   }
 
   return {
     memories: {
       async put(workspace, memory) {
-        const known = at(workspaces, workspace, () => new Map());
-        known.delete(memory.title);
-        known.set(memory.title, { ...memory });
+        const memories = getOrCreate(workspaces, workspace, () => new Map());
+        memories.delete(memory.title);
+        memories.set(memory.title, { ...memory });
       },
       async list(workspace, words) {
         const newest = [...(workspaces.get(workspace)?.values() ?? [])].reverse();
-        return newest.filter(hasWords(words)).map((memory) => ({ ...memory }));
+        return newest.filter(createWordFilter(words)).map((memory) => ({ ...memory }));
       },
       async remove(workspace, title) {
         return workspaces.get(workspace)?.delete(title) ?? false;
@@ -34,7 +35,7 @@ export function createMemoryNotes(): Notes {
     },
     scratchpads: {
       async append(rootId, entry) {
-        at(pads, rootId, () => []).push({ ...entry });
+        getOrCreate(pads, rootId, () => []).push({ ...entry });
       },
       async read(rootId) {
         return (pads.get(rootId) ?? []).map((entry) => ({ ...entry }));
@@ -46,17 +47,17 @@ export function createMemoryNotes(): Notes {
   };
 }
 
-/** Whether every word occurs in title or text, whatever its case; without words all do. */
-export function hasWords(words: string | undefined): (memory: Memory) => boolean {
-  const wanted = fold(words ?? '')
+/** Selects memories whose title or text contains every word, ignoring case. Without words it selects all. */
+export function createWordFilter(words: string | undefined): (memory: Memory) => boolean {
+  const wanted = normalizeCase(words ?? '')
     .split(/\s+/)
     .filter((word) => word !== '');
   return ({ title, text }) => {
-    const whole = fold(`${title}\n${text}`);
+    const whole = normalizeCase(`${title}\n${text}`);
     return wanted.every((word) => whole.includes(word));
   };
 }
 
-function fold(text: string): string {
+function normalizeCase(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }

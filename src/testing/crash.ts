@@ -1,79 +1,79 @@
-// Ports with crash points at the edges of what they do. They add nothing else: what goes in and comes out is untouched.
+// Wraps ports with crash points before and after each operation. Arguments and results are not changed.
 import type { RuntimeOptions } from '../kernel/runtime.ts';
 import { type Crash, type CrashFact, type CrashPoint, crashFacts } from '../ports/crash.ts';
 import type { Store, TreeAppend } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { ToolExecutor } from '../ports/tool-executor.ts';
 
-type Around = CrashPoint extends infer P ? (P extends `before ${infer Name}` ? Name : never) : never;
+type Operation = CrashPoint extends infer P ? (P extends `before ${infer Name}` ? Name : never) : never;
 
-/** The same ports, each dying where `crash` says. */
-export function crashingRuntime(options: RuntimeOptions, crash: Crash): RuntimeOptions {
+/** The same options with crash points in every port. */
+export function addCrashPoints(options: RuntimeOptions, crash: Crash): RuntimeOptions {
   const { callModel, toolSource } = options;
   return {
     ...options,
     executorNamed: (name) => {
       const executor = options.executorNamed(name);
-      return executor && executorWith(executor, crash);
+      return executor && wrapExecutor(executor, crash);
     },
-    tools: options.tools.map((tool) => toolWith(tool, crash)),
+    tools: options.tools.map((tool) => wrapTool(tool, crash)),
     callModel: (call) => {
       const onFirst = () => {
         crash('first model.event');
         call.onFirst();
       };
-      return around('model.call', () => callModel({ ...call, onFirst }), crash);
+      return runWithCrashPoints('model.call', () => callModel({ ...call, onFirst }), crash);
     },
     ...(toolSource && {
       toolSource: {
-        tools: (...given) => around('source.tools', () => toolSource.tools(...given), crash),
-        close: () => around('source.close', () => toolSource.close(), crash),
+        tools: (...args) => runWithCrashPoints('source.tools', () => toolSource.tools(...args), crash),
+        close: () => runWithCrashPoints('source.close', () => toolSource.close(), crash),
       },
     }),
   };
 }
 
-export function crashingStore(store: Store, crash: Crash): Store {
+export function addStoreCrashPoints(store: Store, crash: Crash): Store {
   return {
     ...store,
     async append(owner, units) {
-      const types = typesOf(units);
+      const types = listCrashFacts(units);
       for (const type of types) crash(`before ${type}`);
       const results = await store.append(owner, units);
       for (const type of types) crash(`after ${type}`);
       return results;
     },
-    open: () => around('open', () => store.open(), crash),
-    claim: (owner, rootId) => around('claim', () => store.claim(owner, rootId), crash),
-    release: (owner) => around('release', () => store.release(owner), crash),
-    order: (order) => around('order.give', () => store.order(order), crash),
-    orders: (owner) => around('order.look', () => store.orders(owner), crash),
-    dropOrders: (owner, ids) => around('order.drop', () => store.dropOrders(owner, ids), crash),
-    runs: (query) => around('resume.runs', () => store.runs(query), crash),
-    facts: (query) => around('resume.facts', () => store.facts(query), crash),
-    blob: (hash) => around('resume.blob', () => store.blob(hash), crash),
-    close: () => around('store.close', () => store.close(), crash),
+    open: () => runWithCrashPoints('open', () => store.open(), crash),
+    claim: (owner, rootId) => runWithCrashPoints('claim', () => store.claim(owner, rootId), crash),
+    release: (owner) => runWithCrashPoints('release', () => store.release(owner), crash),
+    order: (order) => runWithCrashPoints('order.give', () => store.order(order), crash),
+    orders: (owner) => runWithCrashPoints('order.look', () => store.orders(owner), crash),
+    dropOrders: (owner, ids) => runWithCrashPoints('order.drop', () => store.dropOrders(owner, ids), crash),
+    runs: (query) => runWithCrashPoints('resume.runs', () => store.runs(query), crash),
+    facts: (query) => runWithCrashPoints('resume.facts', () => store.facts(query), crash),
+    blob: (hash) => runWithCrashPoints('resume.blob', () => store.blob(hash), crash),
+    close: () => runWithCrashPoints('store.close', () => store.close(), crash),
   };
 }
 
-async function around<T>(name: Around, act: () => Promise<T>, crash: Crash): Promise<T> {
+async function runWithCrashPoints<T>(name: Operation, operation: () => Promise<T>, crash: Crash): Promise<T> {
   crash(`before ${name}`);
-  const value = await act();
+  const value = await operation();
   crash(`after ${name}`);
   return value;
 }
 
-function typesOf(units: TreeAppend[]): CrashFact[] {
-  const there = new Set<string>(units.flatMap((unit) => unit.facts.map((fact) => fact.type)));
-  return crashFacts.filter((type) => there.has(type));
+function listCrashFacts(units: TreeAppend[]): CrashFact[] {
+  const types = new Set<string>(units.flatMap((unit) => unit.facts.map((fact) => fact.type)));
+  return crashFacts.filter((type) => types.has(type));
 }
 
-function toolWith(tool: AnyTool, crash: Crash): AnyTool {
+function wrapTool(tool: AnyTool, crash: Crash): AnyTool {
   const name = tool.name === 'bash' ? 'tool.command' : tool.readOnly ? 'tool.read' : 'tool.change';
-  return { ...tool, execute: (input, context) => around(name, () => tool.execute(input, context), crash) };
+  return { ...tool, execute: (input, context) => runWithCrashPoints(name, () => tool.execute(input, context), crash) };
 }
 
-function executorWith(executor: ToolExecutor, crash: Crash): ToolExecutor {
+function wrapExecutor(executor: ToolExecutor, crash: Crash): ToolExecutor {
   return {
     ...executor,
     open(run) {

@@ -1,20 +1,20 @@
 /**
- * A clock that is driven by hand: time stands still until a test moves it. No real timer is used.
+ * A clock that only the test moves. No real timer is used.
  *
- *  1. Timers fire in the order of their due times; those due together, in the order in which they were set.
- *  2. Between two firings every promise chain that is under way comes to rest.
- *  3. A timer that is due when it is set fires without `advance`, but never inside `at`.
+ *  1. Timers fire in the order of their due times; timers with the same due time in the order in which they were set.
+ *  2. Between two timers all pending promise callbacks run.
+ *  3. A timer that is already due when it is set fires without `advance`, but never inside `at`.
  *  4. A jump of the wall clock moves no timer.
  */
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../ports/clock.ts';
 
 export interface HandClock extends Clock {
-  /** Moves both clocks on and fires what comes due on the way. Rejects when a timer throws. */
+  /** Moves both clocks forward and fires the timers that become due. Rejects if a timer throws. */
   advance(ms: number): Promise<void>;
-  /** Moves the wall clock alone; `ms` may be negative. */
+  /** Moves only the wall clock. `ms` may be negative. */
   jump(ms: number): void;
-  /** How many timers are set. */
+  /** The number of timers that are set. */
   pending(): number;
 }
 
@@ -29,11 +29,11 @@ export function createHandClock(options: { now?: number } = {}): HandClock {
   const timers: Timer[] = [];
   let deferred: (() => void)[] = [];
 
-  function set(due: number, fire: () => void): () => void {
-    if (Number.isNaN(due)) throw new RangeError('a timer needs a time');
+  function setTimer(due: number, fire: () => void): () => void {
+    if (Number.isNaN(due)) throw new RangeError('the due time of a timer is not a number');
     const timer = { due, fire };
-    const behind = timers.findIndex((other) => other.due > due);
-    timers.splice(behind === -1 ? timers.length : behind, 0, timer);
+    const next = timers.findIndex((other) => other.due > due);
+    timers.splice(next === -1 ? timers.length : next, 0, timer);
     if (due <= monotonic) defer(() => remove(timer) && fire());
     return () => void remove(timer);
   }
@@ -45,32 +45,32 @@ export function createHandClock(options: { now?: number } = {}): HandClock {
   }
 
   function defer(run: () => void): void {
-    if (deferred.push(run) === 1) queueMicrotask(drain);
+    if (deferred.push(run) === 1) queueMicrotask(runDeferred);
   }
 
-  function drain(): void {
+  function runDeferred(): void {
     const batch = deferred;
     deferred = [];
     for (const run of batch) run();
   }
 
   async function advance(ms: number): Promise<void> {
-    if (!(ms >= 0)) throw new RangeError('time only goes forward');
-    const goal = monotonic + ms;
-    await settle();
-    for (let next = timers[0]; next !== undefined && next.due <= goal; next = timers[0]) {
+    if (!(ms >= 0)) throw new RangeError('cannot move the clock by a negative time or NaN');
+    const target = monotonic + ms;
+    await runMicrotasks();
+    for (let next = timers[0]; next !== undefined && next.due <= target; next = timers[0]) {
       monotonic = Math.max(monotonic, next.due);
       timers.shift();
       next.fire();
-      await settle();
+      await runMicrotasks();
     }
-    monotonic = Math.max(monotonic, goal);
+    monotonic = Math.max(monotonic, target);
   }
 
   return {
     now: () => wallOffset + monotonic,
     monotonic: () => monotonic,
-    at: set,
+    at: setTimer,
     defer,
     advance,
     jump: (ms) => {
@@ -80,7 +80,7 @@ export function createHandClock(options: { now?: number } = {}): HandClock {
   };
 }
 
-/** One turn of the event loop: by then the queue of microtasks, with all that they added to it, is empty. */
-function settle(): Promise<void> {
+/** After one turn of the event loop all microtasks have run, including those that they queued. */
+function runMicrotasks(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,30 +1,30 @@
 /**
- * A model provider for tests: a real HTTP server on loopback that speaks the wire formats of Anthropic (Messages), OpenAI (Responses and
- * Chat Completions), everything compatible with the latter (Ollama, too: `/v1` and `/api/tags`) and Google (generateContent), streamed
- * and not. It says what a scenario tells it to say, and fails in the ways in which providers fail.
+ * A model provider for tests: an HTTP server on loopback with the wire formats of Anthropic (Messages), OpenAI (Responses and Chat
+ * Completions), compatible servers (also Ollama: `/v1` and `/api/tags`) and Google (generateContent), streamed and not. It answers as a
+ * scenario says and can fail in the ways in which providers fail.
  *
  *     const server = await startProviderServer({ answer: [{ fault: { kind: 'status', status: 529 } }, { text: 'Hello.' }] });
  *     const env = { ANTHROPIC_API_KEY: 'any', ANTHROPIC_BASE_URL: server.url };
  *     …
- *     server.requests[0].body;      // what was sent
+ *     server.requests[0].body;      // the request that was sent
  *     await server.close();
  *
- *  1. `answer` is a list, one step for each model call in the order in which they come in, or a function of the request. A call past the
- *     end of the list gets status 400, which nobody tries again.
- *  2. Every model call is kept in `requests`, headers with keys included, before it is answered.
- *  3. `close` cuts what is still open; nothing of the server is left after it.
+ *  1. `answer` is a list with one step per model call in order of arrival, or a function of the request. A call past the end of the list gets
+ *     status 400, which clients do not retry.
+ *  2. Every model call is recorded in `requests`, including headers with keys, before it is answered.
+ *  3. `close` ends open connections and leaves nothing behind.
  *
- * It checks no keys, counts no tokens and knows no model: the answer of a format has what the AI SDK's providers read of it, not all that
- * the real one has.
+ * It does not check keys, count tokens or know models. Answers contain what the AI SDK's providers read, not everything that the real
+ * provider sends.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerOf } from './provider-server/answer.ts';
+import { createAnswer } from './provider-server/answer.ts';
 import { anthropic } from './provider-server/anthropic.ts';
 import { google } from './provider-server/google.ts';
 import { openaiChat } from './provider-server/openai-chat.ts';
 import { openaiResponses } from './provider-server/openai-responses.ts';
-import { send } from './provider-server/send.ts';
+import { sendAnswer } from './provider-server/send.ts';
 import type { ProviderRequest, ProviderStep, Wire, WireName } from './provider-server/types.ts';
 
 export type { Fault, ProviderRequest, ProviderStep, StepCall, StepUsage, WireName } from './provider-server/types.ts';
@@ -33,12 +33,12 @@ export type Scenario = (request: ProviderRequest) => ProviderStep | Promise<Prov
 
 export interface ProviderServerOptions {
   answer: Scenario | readonly ProviderStep[];
-  /** Names that `/api/tags` and `/models` list. */
+  /** The models that `/api/tags` and `/models` list. */
   models?: readonly string[];
 }
 
 export interface ProviderServer {
-  /** `http://127.0.0.1:<port>`: with or without `/v1`, a base address for every provider. */
+  /** `http://127.0.0.1:<port>`: the base URL for every provider, with or without `/v1`. */
   url: string;
   requests: ProviderRequest[];
   close(): Promise<void>;
@@ -48,19 +48,19 @@ const maxBodyBytes = 64 * 1024 * 1024;
 const wires: Record<WireName, Wire> = { anthropic, openai: openaiResponses, 'openai-compatible': openaiChat, google };
 
 export async function startProviderServer({ answer, models = [] }: ProviderServerOptions): Promise<ProviderServer> {
-  const scenario = typeof answer === 'function' ? answer : inOrder(answer);
+  const scenario = typeof answer === 'function' ? answer : playInOrder(answer);
   const requests: ProviderRequest[] = [];
 
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = incoming.url ?? '/';
-    const call = callOf(path);
-    if (incoming.method !== 'POST' || call === null) return list(path, response, models);
-    const body = (await bodyOf(incoming)) as Record<string, unknown>;
+    const call = parseCall(path);
+    if (incoming.method !== 'POST' || call === null) return sendModelList(path, response, models);
+    const body = (await readBody(incoming)) as Record<string, unknown>;
     const request: ProviderRequest = {
       provider: call.provider,
       method: 'POST',
       path,
-      headers: headersOf(incoming),
+      headers: readHeaders(incoming),
       body,
       model: call.model ?? String(body.model ?? ''),
       streamed: call.streamed ?? body.stream === true,
@@ -72,7 +72,7 @@ export async function startProviderServer({ answer, models = [] }: ProviderServe
       request.aborted = !response.writableFinished;
     });
     const step = await scenario(request);
-    await send(response, wires[call.provider], { step, answer: answerOf(step, request), streamed: request.streamed });
+    await sendAnswer(response, wires[call.provider], { step, answer: createAnswer(step, request), streamed: request.streamed });
   }
 
   const server = createServer((incoming, response) => {
@@ -97,18 +97,18 @@ export async function startProviderServer({ answer, models = [] }: ProviderServe
   };
 }
 
-function inOrder(steps: readonly ProviderStep[]): Scenario {
+function playInOrder(steps: readonly ProviderStep[]): Scenario {
   return ({ n }) => steps[n - 1] ?? { fault: { kind: 'status', status: 400, message: `the scenario has no step for call ${n}` } };
 }
 
 interface Call {
   provider: WireName;
-  /** Where they stand in the path rather than in the body. */
+  /** Set if the path says so rather than the body. */
   model?: string;
   streamed?: boolean;
 }
 
-function callOf(path: string): Call | null {
+function parseCall(path: string): Call | null {
   const { pathname } = new URL(path, 'http://127.0.0.1');
   if (pathname.endsWith('/chat/completions')) return { provider: 'openai-compatible' };
   if (pathname.endsWith('/responses')) return { provider: 'openai' };
@@ -117,15 +117,15 @@ function callOf(path: string): Call | null {
   return model === undefined ? null : { provider: 'google', model, streamed: method === 'streamGenerateContent' };
 }
 
-function list(path: string, response: ServerResponse, models: readonly string[]): void {
+function sendModelList(path: string, response: ServerResponse, models: readonly string[]): void {
   const { pathname } = new URL(path, 'http://127.0.0.1');
   const tags = { models: models.map((name) => ({ name, model: name })) };
   const found = pathname.endsWith('/api/tags') ? tags : pathname.endsWith('/models') ? { data: models.map((id) => ({ id })) } : null;
   response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(found ?? { error: { message: `nothing is at ${pathname}` } }));
+  response.end(JSON.stringify(found ?? { error: { message: `unknown path ${pathname}` } }));
 }
 
-async function bodyOf(incoming: IncomingMessage): Promise<unknown> {
+async function readBody(incoming: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of incoming) {
@@ -136,6 +136,6 @@ async function bodyOf(incoming: IncomingMessage): Promise<unknown> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }
 
-function headersOf(incoming: IncomingMessage): Record<string, string> {
+function readHeaders(incoming: IncomingMessage): Record<string, string> {
   return Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
 }

@@ -4,7 +4,7 @@ import type { Store } from '../../src/ports/store.ts';
 import { createTransfer } from '../../src/records/transfer.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { canonical, factHash, sha256 } from '../../src/text/canonical.ts';
-import { temporary } from '../stores/support/temporary.ts';
+import { createTemporaryDirectory } from '../stores/support/temporary.ts';
 import { createWorld } from '../support/world.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: lines of a file that is taken apart
@@ -21,7 +21,7 @@ const script = {
 };
 
 let whole: Line[];
-let directory: ReturnType<typeof temporary>;
+let directory: ReturnType<typeof createTemporaryDirectory>;
 let store: Store;
 
 async function exported(): Promise<Line[]> {
@@ -36,7 +36,7 @@ async function exported(): Promise<Line[]> {
 
 beforeEach(async () => {
   whole ??= await exported();
-  directory = temporary();
+  directory = createTemporaryDirectory();
   store = await openSqliteStore({ path: directory.db });
 });
 afterEach(async () => {

@@ -101,7 +101,7 @@ describe('an invalid request gets a response envelope and exit code 2', () => {
     ['nothing', '', 'validation: envelope (is not JSON)', 'unknown'],
     ['an empty task', enveloped({ task: ' ' }), 'validation: request.task (must not be empty)', 'call-7'],
     ['too many seconds', enveloped({ timeout_seconds: 601 }), /^validation: request\.timeout_seconds /, 'call-7'],
-    ['a hash of another task', enveloped().replace('"look"', '"other"'), 'validation: task_hash (is not that of the task)', 'call-7'],
+    ['a hash of another task', enveloped().replace('"look"', '"other"'), 'validation: task_hash (does not match the task)', 'call-7'],
     ['too many bytes', enveloped({ context: 'x'.repeat(262_144) }), 'validation: envelope (has more than 262144 bytes)', 'unknown'],
     ['far too many bytes', 'x'.repeat(2_000_000), 'validation: envelope (has more than 262144 bytes)', 'unknown'],
     [

@@ -1,7 +1,7 @@
-// A dialect of one's own: what is wrong with it is said when it is defined.
+// User-defined dialects: mistakes are reported when the dialect is defined.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { foreignTools } from '../../src/dialects/settings.ts';
+import { nonNativeToolNames } from '../../src/dialects/settings.ts';
 import { type DialectTool, defineDialect, dialectNames, makeDialect } from '../../src/main/dialects.ts';
 
 const tool: DialectTool<{ what: string }> = {
@@ -14,7 +14,7 @@ const tool: DialectTool<{ what: string }> = {
 };
 const given = { name: 'mine', description: 'My own.', tools: [tool] };
 
-it('gives the dialect, with its setup', () => {
+it('returns the dialect with its setup', () => {
   expect(defineDialect(given)).toEqual(given);
   expect(defineDialect({ ...given, setup: { limits: { maxDepth: 2 } } }).setup).toEqual({ limits: { maxDepth: 2 } });
 });
@@ -22,12 +22,12 @@ it('gives the dialect, with its setup', () => {
 describe('refuses with invalid_config', () => {
   const agent = { name: 'mine/a', description: '', prompt: '', source: 'mine' };
   it.each([
-    ['a name', { name: 'My Own' }, /a name has/],
+    ['a name', { name: 'My Own' }, /the name must start with a letter/],
     ['a taken name', { name: 'rx' }, /built-in dialect/],
     ['no description', { description: ' ' }, /no description/],
     ['no tools', { tools: [] }, /no tools/],
     ['a tool’s name', { tools: [{ ...tool, name: 'hand over' }] }, /`hand over`/],
-    ['two tools of one name', { tools: [tool, tool] }, /two tools are called `hand_over`/],
+    ['two tools of one name', { tools: [tool, tool] }, /two tools have the name `hand_over`/],
     ['no function', { tools: [{ ...tool, toRequest: undefined }] }, /`toRequest` of hand_over/],
     ['no object as input', { tools: [{ ...tool, input: z.string() }] }, /`input` of hand_over/],
     ['an input without JSON Schema', { tools: [{ ...tool, input: z.strictObject({ at: z.date() }) }] }, /`input` of hand_over/],
@@ -41,11 +41,11 @@ describe('refuses with invalid_config', () => {
   });
 });
 
-it('the built-in dialects would be taken, but for their names', () => {
+it('the built-in dialects are valid definitions under another name', () => {
   for (const name of dialectNames) expect(() => defineDialect({ ...makeDialect(name), name: `my-${name}` }), name).not.toThrow();
 });
 
-it('rules may speak of the tools of every dialect', () => {
+it('rules may name the tools of every dialect', () => {
   const names = dialectNames.filter((name) => name !== 'native').flatMap((name) => makeDialect(name).tools.map((each) => each.name));
-  expect(new Set(foreignTools)).toEqual(new Set(names));
+  expect(new Set(nonNativeToolNames)).toEqual(new Set(names));
 });

@@ -1,15 +1,15 @@
-// Dex's tool as tables: SubagentConfig validation, the texts of its page, its activity entries.
+// Dex's tool as tables: SubagentConfig validation, the texts of the source, activity entries.
 import { describe, expect, test } from 'vitest';
 import type { Fact } from '../../src/contract/fact.ts';
 import { renderResultParts } from '../../src/conversation/result-parts.ts';
 import type { DialectConfig } from '../../src/dialects/index.ts';
-import { ended, failedWith, id, live, mcp, refusedBy, using } from './support.ts';
+import { createEndedChild, createFailedChild, createLiveChild, createRefusal, id, loadDialect, mcpContext } from './table-support.ts';
 
-const { dialect, request, result, wrong } = using('dex');
+const { dialect, request, result, findProblems } = loadDialect('dex');
 const spawn = 'spawn_subagent';
 const base = { task: 'look', agent: 'dex/explorer', limits: { maxTurns: 10, timeoutMs: 600_000 }, result: { mode: 'summary' } };
 const briefOf = (input: object, config: DialectConfig = {}) => {
-  const asked = using('dex', config).request(spawn, { instructions: 'look', ...input });
+  const asked = loadDialect('dex', config).request(spawn, { instructions: 'look', ...input });
   return asked.kind === 'delegate' ? asked.briefs[0] : asked;
 };
 
@@ -72,15 +72,18 @@ describe('SubagentConfig struct defined with validation', () => {
     [{ instructions: 'x', hats: 'critic' }, /hats/],
     [{}, /^instructions: /],
   ])('%j is refused by name', (input, said) => {
-    expect(wrong(spawn, input)).toMatch(said);
+    expect(findProblems(spawn, input)).toMatch(said);
   });
 
-  test.each([{ allowed_hats: ['editor'] }, { allowed_hats: ['expl'] }, { allowed_hats: [] }])('%j is no configuration', (config) => {
-    expect(() => using('dex', config)).toThrow(/allowed_hats/);
-  });
+  test.each([{ allowed_hats: ['editor'] }, { allowed_hats: ['expl'] }, { allowed_hats: [] }])(
+    '%j is not a valid configuration',
+    (config) => {
+      expect(() => loadDialect('dex', config)).toThrow(/allowed_hats/);
+    },
+  );
 
-  test('it waits as long as the subagent, through both doors: no other tool could give the result', () => {
-    for (const context of [undefined, mcp]) expect(request(spawn, { instructions: 'x' }, context)).toMatchObject({ waitMs: null });
+  test('it waits until the subagent has ended, for models and over MCP: no other tool could return the result', () => {
+    for (const context of [undefined, mcpContext]) expect(request(spawn, { instructions: 'x' }, context)).toMatchObject({ waitMs: null });
   });
 });
 
@@ -111,7 +114,7 @@ describe('the first message', () => {
     expect(first({ task: 'look', ...given })).toBe(wanted);
   });
 
-  test('memories beyond their measure are left out, the newest stay', () => {
+  test('memories beyond the limit are left out, and the newest are kept', () => {
     const memories = Array.from({ length: 300 }, (_, n) => ({ title: `m${n}`, text: 'x'.repeat(100), at }));
     const text = first({ task: 'look', ...nothing, memories });
     expect(text.length).toBeLessThan(21_000);
@@ -121,18 +124,22 @@ describe('the first message', () => {
 });
 
 describe('Parent receives formatted result', () => {
-  /** As text without fences, which only a conversation has. */
-  const markdown = (child: ReturnType<typeof ended>) =>
+  /** The text without fences, which are added only in a conversation. */
+  const markdown = (child: ReturnType<typeof createEndedChild>) =>
     renderResultParts(
       result(spawn, { instructions: 'x' }, [child]).parts.map(({ text }) => ({ text })),
       1e6,
     );
   const tokens = { input: 30, output: 12, cached: 0, reasoning: 0 };
   test.each([
-    { name: 'success', child: ended({ tokens }), wanted: '## Subagent Result (Success)\n\ndone it\n\n*(12 iterations, 42 tokens)*' },
+    {
+      name: 'success',
+      child: createEndedChild({ tokens }),
+      wanted: '## Subagent Result (Success)\n\ndone it\n\n*(12 iterations, 42 tokens)*',
+    },
     {
       name: 'Artifacts (created files) tracked',
-      child: ended({
+      child: createEndedChild({
         tokens,
         artifacts: [
           { kind: 'path', value: 'src/a.ts', title: 'created', bytes: 1 },
@@ -145,22 +152,22 @@ describe('Parent receives formatted result', () => {
     },
     {
       name: 'exhausted',
-      child: failedWith('max_turns', 'the limit of 10 turns was reached', { status: 'exhausted', summary: 'half', turns: 10 }),
+      child: createFailedChild('max_turns', 'the limit of 10 turns was reached', { status: 'exhausted', summary: 'half', turns: 10 }),
       wanted: '## Subagent Result (Terminated)\n\n**Reason**: the limit of 10 turns was reached\n\nhalf\n\n*(10 iterations, 0 tokens)*',
     },
     {
       name: 'timed out',
-      child: failedWith('deadline', 'the deadline passed', { status: 'timed_out' }),
+      child: createFailedChild('deadline', 'the deadline passed', { status: 'timed_out' }),
       wanted: '## Subagent Result (Terminated)\n\n**Reason**: the deadline passed\n\n\n\n*(12 iterations, 0 tokens)*',
     },
     {
       name: 'cancelled',
-      child: failedWith('cancelled', 'enough', { status: 'cancelled' }),
+      child: createFailedChild('cancelled', 'enough', { status: 'cancelled' }),
       wanted: '## Subagent Result (Terminated)\n\n**Reason**: enough\n\n\n\n*(12 iterations, 0 tokens)*',
     },
     {
       name: 'cut',
-      child: ended({ truncated: { originalBytes: 90, keptBytes: 7 } }),
+      child: createEndedChild({ truncated: { originalBytes: 90, keptBytes: 7 } }),
       wanted: '## Subagent Result (Success)\n\ndone it\n[truncated: kept 7 of 90 bytes]\n\n*(12 iterations, 0 tokens)*',
     },
   ])('$name', ({ child, wanted }) => {
@@ -168,19 +175,19 @@ describe('Parent receives formatted result', () => {
     expect(result(spawn, { instructions: 'x' }, [child]).isError).toBe(false);
   });
 
-  test('what the subagent wrote is marked, the rest is not', () => {
-    expect(result(spawn, { instructions: 'x' }, [ended()]).parts.map(({ run }) => run)).toEqual([undefined, id, undefined]);
+  test('only the text of the subagent is marked with its run', () => {
+    expect(result(spawn, { instructions: 'x' }, [createEndedChild()]).parts.map(({ run }) => run)).toEqual([undefined, id, undefined]);
   });
 
   test.each([
-    { reply: refusedBy('depth', 'x'), said: 'subagents cannot spawn additional subagents' },
-    { reply: refusedBy('max_runs', 'this tree has\nenough'), said: 'this tree has enough' },
+    { reply: createRefusal('depth', 'x'), said: 'subagents cannot spawn additional subagents' },
+    { reply: createRefusal('max_runs', 'this tree has\nenough'), said: 'this tree has enough' },
   ])('a refusal: $said', ({ reply, said }) => {
     expect(result(spawn, { instructions: 'x' }, [reply])).toEqual({ parts: [{ text: said }], isError: true });
   });
 
-  test('one that is still at work', () => {
-    expect(result(spawn, { instructions: 'x' }, [live()]).parts[0]?.text).toContain(id);
+  test('a subagent that is still running', () => {
+    expect(result(spawn, { instructions: 'x' }, [createLiveChild()]).parts[0]?.text).toContain(id);
   });
 });
 
@@ -194,7 +201,7 @@ describe('Activity log tracks subagent lifecycle', () => {
       message: 'spawned',
       metadata: { subagent_id: id, hat: 'critic', max_turns: '10' },
     });
-    const done = fact('child.ended', { childId: id, outcome: ended().view.outcome });
+    const done = fact('child.ended', { childId: id, outcome: createEndedChild().view.outcome });
     expect(activity(done, null)).toEqual({
       type: 'subagent_complete',
       message: 'completed',

@@ -1,4 +1,4 @@
-// docs/dialects.md names a test for every row, and each of them is there.
+// Every row of the tables in docs/dialects.md names an existing test.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -11,10 +11,10 @@ const rows = page
   .flatMap((section) => section.split('| requirement | where met | test |\n|---|---|---|\n').slice(1))
   .flatMap((table) => table.split('\n').filter((line) => line.startsWith('| ')));
 
-/** A test is a file and a name in it: a file alone would hold whatever becomes of its tests. */
+/** A file and the name of a test in it: a file alone would still match after its tests were removed. */
 const named = /`(test\/[\w/.-]+\.test\.ts)` "([^"]+)"/g;
 
-it('every row says where it is met, and names a test', () => {
+it('every row says where the requirement is met, and names a test', () => {
   expect(rows.length).toBeGreaterThan(140);
   const cells = rows.map((row) => row.split('|').map((cell) => cell.trim()));
   expect(cells.filter(([, requirement, met]) => requirement === '' || met === '')).toEqual([]);
@@ -22,25 +22,25 @@ it('every row says where it is met, and names a test', () => {
   expect(tests.filter((cell) => cell === '' || cell.replace(named, '').replaceAll(',', '').trim() !== '')).toEqual([]);
 });
 
-it('the tests that it names are there', () => {
+it('the named tests exist', () => {
   const missing = rows.flatMap((row) =>
     [...row.matchAll(named)].flatMap(([, path = '', name = '']) => {
       const file = join(root, path);
-      return existsSync(file) && titlesOf(file).some((title) => title.includes(name)) ? [] : [`${path}: ${name}`];
+      return existsSync(file) && readTitles(file).some((title) => title.includes(name)) ? [] : [`${path}: ${name}`];
     }),
   );
   expect(missing).toEqual([]);
 });
 
-it('each dialect is held through both doors: a parent model’s and a client’s', () => {
+it('each dialect is tested with a parent model and with an MCP client', () => {
   for (const name of dialectNames.filter((each) => each !== 'native')) {
-    expect(page).toContain(`\`test/dialects/${name}-door.test.ts\``);
+    expect(page).toContain(`\`test/dialects/${name}-kernel.test.ts\``);
     expect(page).toContain(`\`test/mcp/${name}.test.ts\``);
   }
 });
 
-/** The strings of a test file: titles, and the words of tables that become titles. */
-function titlesOf(file: string): string[] {
+/** All strings of a test file: titles, and table entries that become titles. */
+function readTitles(file: string): string[] {
   return [...readFileSync(file, 'utf8').matchAll(/'((?:[^'\\\n]|\\.)*)'|"([^"\n]*)"/g)].map(([, one, two]) => one ?? two ?? '');
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { dialectNames, makeDialect } from '../../src/dialects/index.ts';
-import { id, mcp, model, request, tool } from './support.ts';
+import { getNativeTool, id, makeRequest, mcpContext, modelContext } from './table-support.ts';
 
 test('dialects are found by name', () => {
   expect(dialectNames[0]).toBe('native');
@@ -21,7 +21,7 @@ describe('requests', () => {
     { name: 'delegate', input: { tasks: [{ task: ' look ' }] }, wanted: { kind: 'delegate', briefs: [{ task: 'look' }], waitMs: null } },
     {
       name: 'delegate',
-      context: mcp,
+      context: mcpContext,
       input: { tasks: [{ task: 'x' }] },
       wanted: { kind: 'delegate', briefs: [{ task: 'x' }], waitMs: 45_000 },
     },
@@ -85,7 +85,7 @@ describe('requests', () => {
     },
     { name: 'delegate_wait', input: {}, wanted: { kind: 'wait', ids: null, mode: 'all', waitMs: null } },
     { name: 'delegate_wait', input: { ids: [] }, wanted: { kind: 'wait', ids: null, mode: 'all', waitMs: null } },
-    { name: 'delegate_wait', context: mcp, input: {}, wanted: { kind: 'wait', ids: null, mode: 'all', waitMs: 45_000 } },
+    { name: 'delegate_wait', context: mcpContext, input: {}, wanted: { kind: 'wait', ids: null, mode: 'all', waitMs: 45_000 } },
     { name: 'delegate_wait', input: { ids: [id], mode: 'any', seconds: 0 }, wanted: { kind: 'wait', ids: [id], mode: 'any', waitMs: 0 } },
     { name: 'delegate_message', input: { id, text: 't' }, wanted: { kind: 'message', id, text: 't' } },
     { name: 'delegate_read', input: { id, part: 'log' }, wanted: { kind: 'read', id, part: 'log', offset: 0, limit: 5_000 } },
@@ -97,7 +97,7 @@ describe('requests', () => {
     { name: 'delegate_cancel', input: { ids: [id] }, wanted: { kind: 'cancel', ids: [id], reason: null } },
     { name: 'delegate_cancel', input: { ids: [id], reason: 'r' }, wanted: { kind: 'cancel', ids: [id], reason: 'r' } },
   ])('$name $input', ({ name, input, context, wanted }) => {
-    expect(request(name, input, context ?? model)).toEqual(wanted);
+    expect(makeRequest(name, input, context ?? modelContext)).toEqual(wanted);
   });
 });
 
@@ -118,15 +118,15 @@ test.each([
   { name: 'delegate_read', input: { id, part: 'everything' } },
   { name: 'delegate_cancel', input: { ids: [] } },
 ])('$name refuses $input', ({ name, input }) => {
-  expect(tool(name).input.safeParse(input).success).toBe(false);
+  expect(getNativeTool(name).input.safeParse(input).success).toBe(false);
 });
 
-test('the description of delegate lists the agents, a line each', () => {
-  expect(tool('delegate').description(model)).toMatch(/\n\nAgents:\n- explore: Looks around\.$/);
+test('the description of delegate lists the agents, one per line', () => {
+  expect(getNativeTool('delegate').description(modelContext)).toMatch(/\n\nAgents:\n- explore: Looks around\.$/);
 });
 
 test.each(dialectNames.flatMap((name) => makeDialect(name).tools))(
-  '$name has a JSON Schema in which everything is described',
+  '$name has a JSON Schema in which every property has a description',
   ({ input }) => {
     const schema = z.toJSONSchema(input, { io: 'input' }) as {
       additionalProperties: unknown;

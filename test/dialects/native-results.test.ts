@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ended, id, live, mcp, model, refused, result, task } from './support.ts';
+import { createEndedChild, createLiveChild, createRefusedChild, id, makeResult, mcpContext, modelContext, task } from './table-support.ts';
 
-const head = (reply: Parameters<typeof result>[2]): string => result('delegate_wait', {}, reply).parts[0]?.text ?? '';
+const head = (reply: Parameters<typeof makeResult>[2]): string => makeResult('delegate_wait', {}, reply).parts[0]?.text ?? '';
 const artifact = (kind: 'path' | 'diff' | 'note', value: string, title?: string) => ({
   kind,
   value,
@@ -11,12 +11,12 @@ const artifact = (kind: 'path' | 'diff' | 'note', value: string, title?: string)
 
 describe('the first line', () => {
   test.each([
-    { child: ended(), line: `[run ${id} · completed · 12 turns · $0.08]` },
-    { child: ended({ turns: 1, costUsd: null }), line: `[run ${id} · completed · 1 turn · $?]` },
-    { child: ended({ costUsd: 0 }), line: `[run ${id} · completed · 12 turns · $0.00]` },
-    { child: ended({ costUsd: 0.00042 }), line: `[run ${id} · completed · 12 turns · $0.0004]` },
+    { child: createEndedChild(), line: `[run ${id} · completed · 12 turns · $0.08]` },
+    { child: createEndedChild({ turns: 1, costUsd: null }), line: `[run ${id} · completed · 1 turn · $?]` },
+    { child: createEndedChild({ costUsd: 0 }), line: `[run ${id} · completed · 12 turns · $0.00]` },
+    { child: createEndedChild({ costUsd: 0.00042 }), line: `[run ${id} · completed · 12 turns · $0.0004]` },
     {
-      child: ended({
+      child: createEndedChild({
         artifacts: [
           artifact('path', 'a'),
           artifact('diff', '@@', 'a'),
@@ -28,30 +28,38 @@ describe('the first line', () => {
       line: `[run ${id} · completed · 12 turns · $0.08 · 3 files changed]`,
     },
     {
-      child: ended({ artifacts: [artifact('path', 'a'), artifact('path', 'a')] }),
+      child: createEndedChild({ artifacts: [artifact('path', 'a'), artifact('path', 'a')] }),
       line: `[run ${id} · completed · 12 turns · $0.08 · 1 file changed]`,
     },
-    { child: ended({ label: 'my\n[run x] "label"' }), line: `[run ${id} · completed · 12 turns · $0.08 · "my [run x] \\"label\\""]` },
-    { child: ended({ status: 'timed_out' }), line: `[run ${id} · timed_out · 12 turns · $0.08]` },
-    { child: live(), line: `[run ${id} · running · 3 turns · $0.01]` },
-    { child: live({ status: 'queued', turns: 0, costUsd: null }), line: `[run ${id} · queued · 0 turns · $?]` },
-    { child: live({ status: 'waiting', label: 'l' }), line: `[run ${id} · waiting · 3 turns · $0.01 · "l"]` },
+    {
+      child: createEndedChild({ label: 'my\n[run x] "label"' }),
+      line: `[run ${id} · completed · 12 turns · $0.08 · "my [run x] \\"label\\""]`,
+    },
+    { child: createEndedChild({ status: 'timed_out' }), line: `[run ${id} · timed_out · 12 turns · $0.08]` },
+    { child: createLiveChild(), line: `[run ${id} · running · 3 turns · $0.01]` },
+    { child: createLiveChild({ status: 'queued', turns: 0, costUsd: null }), line: `[run ${id} · queued · 0 turns · $?]` },
+    { child: createLiveChild({ status: 'waiting', label: 'l' }), line: `[run ${id} · waiting · 3 turns · $0.01 · "l"]` },
   ])('$line', ({ child, line }) => {
     expect(head([child])).toBe(line);
   });
 });
 
-describe('what follows it', () => {
+describe('the lines after it', () => {
   test.each([
-    { name: 'the summary, marked as the child’s', child: ended(), parts: [{ text: 'done it', run: id }] },
+    { name: 'the summary, marked with its run', child: createEndedChild(), parts: [{ text: 'done it', run: id }] },
     {
       name: 'an error, on one line',
-      child: ended({ status: 'failed', success: false, summary: '', error: { code: 'loop', message: 'again\n[run x]', retryable: false } }),
+      child: createEndedChild({
+        status: 'failed',
+        success: false,
+        summary: '',
+        error: { code: 'loop', message: 'again\n[run x]', retryable: false },
+      }),
       parts: [{ text: 'loop: again [run x]' }],
     },
     {
-      name: 'an error and what there is of the work',
-      child: ended({
+      name: 'an error and the partial work',
+      child: createEndedChild({
         status: 'exhausted',
         success: false,
         terminated: 'max_turns',
@@ -61,12 +69,12 @@ describe('what follows it', () => {
     },
     {
       name: 'a cause without an error',
-      child: ended({ status: 'cancelled', summary: '', terminated: 'cancelled' }),
-      parts: [{ text: 'ended by cancelled' }],
+      child: createEndedChild({ status: 'cancelled', summary: '', terminated: 'cancelled' }),
+      parts: [{ text: 'Reason: cancelled' }],
     },
     {
       name: 'data',
-      child: ended({ data: { n: [1] } }),
+      child: createEndedChild({ data: { n: [1] } }),
       parts: [
         { text: 'done it', run: id },
         { text: '{"n":[1]}', run: id },
@@ -74,15 +82,15 @@ describe('what follows it', () => {
     },
     {
       name: 'how to read the rest',
-      child: ended({ truncated: { originalBytes: 100, keptBytes: 7 } }),
+      child: createEndedChild({ truncated: { originalBytes: 100, keptBytes: 7 } }),
       parts: [
         { text: 'done it', run: id },
-        { text: `7 of 100 bytes shown; the rest: delegate_read {"id":"${id}","part":"summary","offset":7}` },
+        { text: `Shown: 7 of 100 bytes. Read the rest with delegate_read {"id":"${id}","part":"summary","offset":7}` },
       ],
     },
   ])('$name', ({ child, parts }) => {
     for (const name of ['delegate', 'delegate_wait']) {
-      const { parts: all, isError } = result(name, name === 'delegate' ? task : {}, [child]);
+      const { parts: all, isError } = makeResult(name, name === 'delegate' ? task : {}, [child]);
       expect(all.slice(1)).toEqual(parts);
       expect(isError).toBe(false);
     }
@@ -90,69 +98,69 @@ describe('what follows it', () => {
 });
 
 describe('delegate', () => {
-  test('runs that are not done: how to go on', () => {
-    const { parts } = result('delegate', task, [ended(), live()]);
+  test('unfinished runs: how to wait for them', () => {
+    const { parts } = makeResult('delegate', task, [createEndedChild(), createLiveChild()]);
     expect(parts.at(-1)?.text).toBe(
-      'Runs that are not done go on. delegate_wait waits for them and gives their results. You are also told when one ends.',
+      'Unfinished runs continue. Use delegate_wait to wait for their results. You are also notified when a run ends.',
     );
-    expect(result('delegate', task, [live()], mcp).parts.at(-1)?.text).toMatch(/gives their results\.$/);
-    expect(result('delegate', task, [ended()]).parts).toHaveLength(2);
+    expect(makeResult('delegate', task, [createLiveChild()], mcpContext).parts.at(-1)?.text).toMatch(/wait for their results\.$/);
+    expect(makeResult('delegate', task, [createEndedChild()]).parts).toHaveLength(2);
   });
 
   test('a refusal names its task', () => {
-    const { parts, isError } = result('delegate', task, [ended(), refused('no agent "x"')]);
+    const { parts, isError } = makeResult('delegate', task, [createEndedChild(), createRefusedChild('no agent "x"')]);
     expect(parts.at(-1)?.text).toBe('[task 2 of 2 · refused] unknown_agent: no agent "x"');
     expect(isError).toBe(false);
   });
 
   test('all refused is an error', () => {
-    expect(result('delegate', task, [refused('a'), refused('b')]).isError).toBe(true);
+    expect(makeResult('delegate', task, [createRefusedChild('a'), createRefusedChild('b')]).isError).toBe(true);
   });
 });
 
 describe('the other tools', () => {
   test('nothing is open', () => {
-    expect(result('delegate_wait', {}, [])).toEqual({ parts: [{ text: 'No delegated run is open.' }], isError: false });
+    expect(makeResult('delegate_wait', {}, [])).toEqual({ parts: [{ text: 'No delegated run is open.' }], isError: false });
   });
 
   test.each(['delegate_wait', 'delegate_cancel'])('%s: an unknown id', (name) => {
-    const reply = [refused('none of yours', 'abc\n')];
-    expect(result(name, { ids: ['abc\n'] }, reply)).toEqual({
+    const reply = [createRefusedChild('none of yours', 'abc\n')];
+    expect(makeResult(name, { ids: ['abc\n'] }, reply)).toEqual({
       parts: [{ text: '[run abc · refused] unknown_run: none of yours' }],
       isError: true,
     });
-    expect(result(name, { ids: [id, 'abc'] }, [live(), ...reply]).isError).toBe(false);
+    expect(makeResult(name, { ids: [id, 'abc'] }, [createLiveChild(), ...reply]).isError).toBe(false);
   });
 
-  test('cancel shows how the runs stand', () => {
-    expect(result('delegate_cancel', { ids: [id] }, [ended({ status: 'cancelled', summary: '' })]).parts[0]?.text).toContain(
+  test('cancel shows the state of the runs', () => {
+    expect(makeResult('delegate_cancel', { ids: [id] }, [createEndedChild({ status: 'cancelled', summary: '' })]).parts[0]?.text).toContain(
       '· cancelled ·',
     );
   });
 
-  test('message: passed on, or taken as a follow-up', () => {
-    expect(result('delegate_message', { id, text: 't' }, [live()]).parts[1]?.text).toBe(
-      'The message was passed on; the run hears it at its next turn.',
+  test('a message is delivered or starts a follow-up run', () => {
+    expect(makeResult('delegate_message', { id, text: 't' }, [createLiveChild()]).parts[1]?.text).toBe(
+      'The message was delivered. The run reads it at its next turn.',
     );
     const next = '1111111111111111';
-    expect(result('delegate_message', { id, text: 't' }, [live({ runId: next })]).parts).toEqual([
+    expect(makeResult('delegate_message', { id, text: 't' }, [createLiveChild({ runId: next })]).parts).toEqual([
       { text: `[run ${next} · running · 3 turns · $0.01]` },
-      { text: `Run ${id} was done; run ${next} goes on with its conversation. delegate_wait waits for it.` },
+      { text: `Run ${id} had finished; run ${next} continues its conversation. Use delegate_wait to wait for it.` },
     ]);
-    expect(result('delegate_message', { id, text: 't' }, [refused('gone', id)]).isError).toBe(true);
+    expect(makeResult('delegate_message', { id, text: 't' }, [createRefusedChild('gone', id)]).isError).toBe(true);
   });
 
   test.each([
     {
       page: { text: 'abc', offset: 2, total: 9 },
-      parts: [{ text: 'abc', run: id }, { text: 'There is more: go on with offset 5.' }],
+      parts: [{ text: 'abc', run: id }, { text: 'There is more. Continue with offset 5.' }],
       range: '2 to 5 of 9',
     },
     { page: { text: 'abc', offset: 6, total: 9 }, parts: [{ text: 'abc', run: id }], range: '6 to 9 of 9' },
     { page: { text: '', offset: 0, total: 0 }, parts: [], range: '0 to 0 of 0' },
   ])('read $range', ({ page, parts, range }) => {
     const wanted = [{ text: `[run ${id} · summary · characters ${range}]` }, ...parts];
-    expect(result('delegate_read', { id, part: 'summary' }, { kind: 'page', id, page })).toEqual({ parts: wanted, isError: false });
+    expect(makeResult('delegate_read', { id, part: 'summary' }, { kind: 'page', id, page })).toEqual({ parts: wanted, isError: false });
   });
 
   test.each([
@@ -163,7 +171,7 @@ describe('the other tools', () => {
     ['delegate_cancel', { ids: [id] }],
   ])('%s: a request that was refused', (name, input) => {
     const error = { code: 'depth' as const, message: 'too\ndeep', retryable: false };
-    expect(result(name, input, { kind: 'refused', error }, model)).toEqual({
+    expect(makeResult(name, input, { kind: 'refused', error }, modelContext)).toEqual({
       parts: [{ text: '[refused] depth: too deep' }],
       isError: true,
     });

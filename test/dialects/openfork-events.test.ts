@@ -1,4 +1,4 @@
-// OpenFork's six lifecycle events, from the facts and deltas of a real run; progress gathered for 16 ms.
+// OpenFork's six lifecycle events, made from the facts and deltas of a real run.
 import { expect, it } from 'vitest';
 import type { Delta } from '../../src/contract/delta.ts';
 import type { Fact } from '../../src/contract/fact.ts';
@@ -19,7 +19,7 @@ const asks = made('tool.asked', { tool: 'grep', arguments: { pattern: 'x' }, rej
 const breaks = made('tool.finished', { status: 'error', output: 'it\nbroke' });
 const ends = (status: string, more: object = {}) => made('run.ended', { outcome: { status, summary: 'seen', error: null, ...more } });
 
-/** Events that a test hands out one by one. */
+/** A source of events that the test controls one by one. */
 function source() {
   const queue: (Fact | Delta)[] = [];
   let wake = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ function collect(events: AsyncIterable<SubSessionEvent>) {
   return { seen, done };
 }
 
-it('progress is gathered for 16 ms: text is joined, tools and errors keep their place', async () => {
+it('progress is gathered for 16 ms: text is joined, tools and errors keep their order', async () => {
   const clock = createHandClock();
   const from = source();
   const { seen, done } = collect(subSessionEvents(from.events, { clock }));
@@ -99,7 +99,7 @@ it.each([
   ]);
 });
 
-it('a reader that leaves early leaves no timer', async () => {
+it('a reader that stops early leaves no timer', async () => {
   const clock = createHandClock();
   const from = source();
   const events = subSessionEvents(from.events, { clock });

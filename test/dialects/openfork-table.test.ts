@@ -1,10 +1,19 @@
-// OpenFork's three tools as tables: what a call asks for, and the texts of its page.
+// OpenFork's three tools as tables: the requests of calls, and the texts of the source.
 import { describe, expect, test } from 'vitest';
 import { renderResultParts } from '../../src/conversation/result-parts.ts';
 import type { DialectResult } from '../../src/ports/dialect.ts';
-import { ended, failedWith, id, live, mcp, model, refusedBy, using } from './support.ts';
+import {
+  createEndedChild,
+  createFailedChild,
+  createLiveChild,
+  createRefusal,
+  id,
+  loadDialect,
+  mcpContext,
+  modelContext,
+} from './table-support.ts';
 
-const { dialect, request, result, wrong } = using('openfork');
+const { dialect, request, result, findProblems } = loadDialect('openfork');
 const input = { subagent_type: 'explore', prompt: 'find it', description: 'Find the thing' };
 const brief = { task: 'find it', label: 'Find the thing', agent: 'openfork/explore', result: { mode: 'full' } };
 const text = ({ parts }: DialectResult) =>
@@ -16,7 +25,7 @@ const text = ({ parts }: DialectResult) =>
 describe('requests', () => {
   test.each([
     { name: 'task', input, wanted: { kind: 'delegate', briefs: [brief], waitMs: null } },
-    { name: 'task', input, context: mcp, wanted: { kind: 'delegate', briefs: [brief], waitMs: 45_000 } },
+    { name: 'task', input, context: mcpContext, wanted: { kind: 'delegate', briefs: [brief], waitMs: 45_000 } },
     {
       name: 'task',
       input: { ...input, run_in_background: true },
@@ -42,9 +51,14 @@ describe('requests', () => {
     },
     { name: 'task_status', input: { id }, wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: 0 } },
     { name: 'task_status', input: { id, wait: true }, wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: null } },
-    { name: 'task_status', context: mcp, input: { id, wait: true }, wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: 45_000 } },
+    {
+      name: 'task_status',
+      context: mcpContext,
+      input: { id, wait: true },
+      wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: 45_000 },
+    },
     { name: 'task_cancel', input: { id }, wanted: { kind: 'cancel', ids: [id], reason: null } },
-  ])('$name $input', ({ name, input, context = model, wanted }) => {
+  ])('$name $input', ({ name, input, context = modelContext, wanted }) => {
     expect(request(name, input, context)).toEqual(wanted);
   });
 
@@ -56,17 +70,22 @@ describe('requests', () => {
     ['task_status', { wait: true }, /^id: /],
     ['task_cancel', { id: 7 }, /^id: /],
   ])('%s refuses %j by name', (name, given, said) => {
-    expect(wrong(name, given)).toMatch(said);
+    expect(findProblems(name, given)).toMatch(said);
   });
 });
 
 describe('results of task', () => {
-  const failed = (message: string, more: object) => failedWith('max_turns', message, more);
+  const failed = (message: string, more: object) => createFailedChild('max_turns', message, more);
   test.each([
-    { name: 'completed', child: ended({ agent: 'openfork/explore' }), said: '## Subagent Result (explore)\n\ndone it', isError: false },
+    {
+      name: 'completed',
+      child: createEndedChild({ agent: 'openfork/explore' }),
+      said: '## Subagent Result (explore)\n\ndone it',
+      isError: false,
+    },
     {
       name: 'cut',
-      child: ended({ agent: 'openfork/general', truncated: { originalBytes: 9, keptBytes: 7 } }),
+      child: createEndedChild({ agent: 'openfork/general', truncated: { originalBytes: 9, keptBytes: 7 } }),
       said: '## Subagent Result (general)\n\ndone it\n[truncated: kept 7 of 9 bytes]',
       isError: false,
     },
@@ -78,17 +97,17 @@ describe('results of task', () => {
     },
     {
       name: 'timed out',
-      child: failedWith('deadline', 'the deadline passed', { status: 'timed_out' }),
+      child: createFailedChild('deadline', 'the deadline passed', { status: 'timed_out' }),
       said: 'Subagent failed: the deadline passed',
       isError: true,
     },
     {
       name: 'cancelled',
-      child: failedWith('cancelled', 'enough', { status: 'cancelled' }),
+      child: createFailedChild('cancelled', 'enough', { status: 'cancelled' }),
       said: 'Subagent failed: cancelled (enough)',
       isError: true,
     },
-    { name: 'failed', child: failedWith('loop', 'again'), said: 'Subagent failed: again', isError: true },
+    { name: 'failed', child: createFailedChild('loop', 'again'), said: 'Subagent failed: again', isError: true },
   ])('$name', ({ child, said, isError }) => {
     const given = result('task', input, [child]);
     expect(text(given)).toBe(said);
@@ -99,17 +118,17 @@ describe('results of task', () => {
   const lines = `- ID: ${id}\n- Type: explore\n- Description: Find the thing`;
   const hint = "\n\nUse 'task_status' to check progress or wait for completion event.";
   test('launched in the background', () => {
-    const given = result('task', { ...input, run_in_background: true }, [live(row)]);
+    const given = result('task', { ...input, run_in_background: true }, [createLiveChild(row)]);
     expect(text(given)).toBe(`Subagent launched in background.\n${lines}${hint}`);
   });
 
   test('still at work when a client’s patience is over', () => {
-    expect(text(result('task', input, [live(row)], mcp))).toBe(`Subagent is still running.\n${lines}${hint}`);
+    expect(text(result('task', input, [createLiveChild(row)], mcpContext))).toBe(`Subagent is still running.\n${lines}${hint}`);
   });
 
   test.each([
-    { reply: refusedBy('depth', 'x'), said: 'This agent cannot spawn subagents. Only primary agents can use the task tool.' },
-    { reply: refusedBy('max_runs', 'enough'), said: 'Subagent failed: enough' },
+    { reply: createRefusal('depth', 'x'), said: 'This agent cannot spawn subagents. Only primary agents can use the task tool.' },
+    { reply: createRefusal('max_runs', 'enough'), said: 'Subagent failed: enough' },
   ])('refused: $said', ({ reply, said }) => {
     expect(result('task', input, [reply])).toEqual({ parts: [{ text: said }], isError: true });
   });
@@ -118,17 +137,17 @@ describe('results of task', () => {
 describe('results of task_status and task_cancel', () => {
   const row = { agent: 'openfork/explore', label: 'Find the thing' };
   const lines = `- ID: ${id}\n- Type: explore\n- Description: Find the thing`;
-  const done = (child: ReturnType<typeof ended>) => {
+  const done = (child: ReturnType<typeof createEndedChild>) => {
     Object.assign(child.view.row, row);
     return child;
   };
   test.each([
-    { child: live({ ...row, status: 'queued' }), said: `Status: pending\n${lines}` },
-    { child: live({ ...row, status: 'waiting' }), said: `Status: running\n${lines}` },
-    { child: done(ended(row)), said: `Status: completed\n${lines}\n\n## Subagent Result (explore)\n\ndone it` },
-    { child: done(failedWith('loop', 'again', row)), said: `Status: failed\n${lines}\n\nSubagent failed: again` },
+    { child: createLiveChild({ ...row, status: 'queued' }), said: `Status: pending\n${lines}` },
+    { child: createLiveChild({ ...row, status: 'waiting' }), said: `Status: running\n${lines}` },
+    { child: done(createEndedChild(row)), said: `Status: completed\n${lines}\n\n## Subagent Result (explore)\n\ndone it` },
+    { child: done(createFailedChild('loop', 'again', row)), said: `Status: failed\n${lines}\n\nSubagent failed: again` },
     {
-      child: done(failedWith('cancelled', 'enough', { ...row, status: 'cancelled' })),
+      child: done(createFailedChild('cancelled', 'enough', { ...row, status: 'cancelled' })),
       said: `Status: cancelled\n${lines}\n\nSubagent failed: cancelled (enough)`,
     },
   ])('$said', ({ child, said }) => {
@@ -140,7 +159,7 @@ describe('results of task_status and task_cancel', () => {
   });
 
   test.each(['task_status', 'task_cancel'])('%s of an unknown id', (name) => {
-    const given = result(name, { id: 'nope' }, [refusedBy('unknown_run', 'nope is none of your delegated runs', 'nope')]);
+    const given = result(name, { id: 'nope' }, [createRefusal('unknown_run', 'nope is none of your delegated runs', 'nope')]);
     expect(given).toEqual({ parts: [{ text: 'Subagent not found: nope is none of your delegated runs' }], isError: true });
   });
 });
@@ -157,7 +176,7 @@ test('denials are the source’s', () => {
 
 test('the four types: turns, tools, and a model of their own where one is configured', () => {
   const agents = (config = {}) =>
-    Object.fromEntries((using('openfork', config).dialect.setup?.agents ?? []).map((agent) => [agent.name, agent]));
+    Object.fromEntries((loadDialect('openfork', config).dialect.setup?.agents ?? []).map((agent) => [agent.name, agent]));
   const known = agents();
   expect(Object.entries(known).map(([name, { limits, tools }]) => [name, limits?.maxTurns, tools])).toEqual([
     ['openfork/main', undefined, undefined],

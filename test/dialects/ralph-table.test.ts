@@ -1,20 +1,30 @@
-// Ralph's two tools as tables: what a call asks for, and how every reply reads.
+// Ralph's two tools as tables: the requests of calls, and the result of every reply.
 import { describe, expect, test } from 'vitest';
-import { ended, failedWith, id, live, mcp, model, refused, refusedBy, using } from './support.ts';
+import {
+  createEndedChild,
+  createFailedChild,
+  createLiveChild,
+  createRefusal,
+  createRefusedChild,
+  id,
+  loadDialect,
+  mcpContext,
+  modelContext,
+} from './table-support.ts';
 
-const { dialect, request, result, wrong } = using('ralph');
+const { dialect, request, result, findProblems } = loadDialect('ralph');
 const brief = { agent: 'general', background: true, limits: { timeoutMs: 300_000 }, result: { maxBytes: 16_384 } };
 
-test('test_subagent_manager_init: settings come from the configuration, else the defaults', () => {
+test('test_subagent_manager_init: settings come from the configuration or are defaults', () => {
   expect(dialect.setup).toMatchObject({ limits: { maxDepth: 1, maxConcurrent: 5 }, whenFull: 'refuse', host: 'process' });
-  const own = using('ralph', { max_subagents: 2, subagent_timeout: 10 });
+  const own = loadDialect('ralph', { max_subagents: 2, subagent_timeout: 10 });
   expect(own.dialect.setup?.limits?.maxConcurrent).toBe(2);
   expect(own.request('subagent', { task: 'x' })).toMatchObject({ briefs: [{ limits: { timeoutMs: 10_000 } }] });
-  expect(() => using('ralph', { max_subagents: 0 })).toThrow(/dialects\.ralph\.max_subagents/);
-  expect(() => using('ralph', { max_agents: 1 })).toThrow(/dialects\.ralph\.max_agents/);
+  expect(() => loadDialect('ralph', { max_subagents: 0 })).toThrow(/dialects\.ralph\.max_subagents/);
+  expect(() => loadDialect('ralph', { max_agents: 1 })).toThrow(/dialects\.ralph\.max_agents/);
 });
 
-test('the first message is the source’s', () => {
+test('the first message is that of the source', () => {
   const given = { files: [], memories: [] };
   expect(dialect.setup?.first?.({ task: 't', context: null, ...given })).toBe('t');
   expect(dialect.setup?.first?.({ task: 't', context: 'c', ...given })).toBe('Context: c\n\nTask: t');
@@ -35,11 +45,11 @@ describe('requests', () => {
     { name: 'subagent_status', input: { subagent_id: id, wait: true }, wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: null } },
     {
       name: 'subagent_status',
-      context: mcp,
+      context: mcpContext,
       input: { subagent_id: id, wait: true },
       wanted: { kind: 'wait', ids: [id], mode: 'all', waitMs: 45_000 },
     },
-  ])('$name $input', ({ name, input, context = model, wanted }) => {
+  ])('$name $input', ({ name, input, context = modelContext, wanted }) => {
     expect(request(name, input, context)).toEqual(wanted);
   });
 
@@ -50,17 +60,17 @@ describe('requests', () => {
     ['subagent_status', { subagent_id: id, wait: 'yes' }, /^wait: /],
     ['subagent_status', { id }, /subagent_id/],
   ])('%s refuses %j by name', (name, input, said) => {
-    expect(wrong(name, input)).toMatch(said);
+    expect(findProblems(name, input)).toMatch(said);
   });
 });
 
 describe('results of subagent', () => {
   test.each([
-    { name: 'running', reply: [live()], wanted: { subagent_id: id, status: 'running', result: null } },
-    { name: 'pending', reply: [live({ status: 'queued' })], wanted: { subagent_id: id, status: 'pending', result: null } },
+    { name: 'running', reply: [createLiveChild()], wanted: { subagent_id: id, status: 'running', result: null } },
+    { name: 'pending', reply: [createLiveChild({ status: 'queued' })], wanted: { subagent_id: id, status: 'pending', result: null } },
     {
       name: 'full',
-      reply: [refusedBy('parent_full', 'x')],
+      reply: [createRefusal('parent_full', 'x')],
       wanted: {
         subagent_id: null,
         status: 'failed',
@@ -71,7 +81,7 @@ describe('results of subagent', () => {
     },
     {
       name: 'nested',
-      reply: [refusedBy('depth', 'a run at depth 1 may not delegate')],
+      reply: [createRefusal('depth', 'a run at depth 1 may not delegate')],
       wanted: {
         subagent_id: null,
         status: 'failed',
@@ -90,49 +100,61 @@ describe('results of subagent', () => {
 describe('results of subagent_status', () => {
   const none = { progress: null, result: null, error: null };
   test.each([
-    { name: 'pending', child: live({ status: 'queued', turns: 0 }), wanted: { status: 'pending', ...none, progress: 'not started yet' } },
-    { name: 'at a tool', child: live({ activity: 'grep' }), wanted: { status: 'running', ...none, progress: 'turn 3: tool grep' } },
-    { name: 'at the model', child: live({ activity: 'model' }), wanted: { status: 'running', ...none, progress: 'turn 4: thinking' } },
-    { name: 'between', child: live({ turns: 0 }), wanted: { status: 'running', ...none, progress: 'turn 1' } },
-    { name: 'completed', child: ended(), run: id, wanted: { status: 'completed', ...none, result: 'done it' } },
+    {
+      name: 'pending',
+      child: createLiveChild({ status: 'queued', turns: 0 }),
+      wanted: { status: 'pending', ...none, progress: 'not started yet' },
+    },
+    {
+      name: 'at a tool',
+      child: createLiveChild({ activity: 'grep' }),
+      wanted: { status: 'running', ...none, progress: 'turn 3: tool grep' },
+    },
+    {
+      name: 'at the model',
+      child: createLiveChild({ activity: 'model' }),
+      wanted: { status: 'running', ...none, progress: 'turn 4: thinking' },
+    },
+    { name: 'between', child: createLiveChild({ turns: 0 }), wanted: { status: 'running', ...none, progress: 'turn 1' } },
+    { name: 'completed', child: createEndedChild(), run: id, wanted: { status: 'completed', ...none, result: 'done it' } },
     {
       name: 'cut',
-      child: ended({ truncated: { originalBytes: 9, keptBytes: 7 } }),
+      child: createEndedChild({ truncated: { originalBytes: 9, keptBytes: 7 } }),
       run: id,
       wanted: { status: 'completed', ...none, result: 'done it\n[truncated: kept 7 of 9 bytes]' },
     },
     {
       name: 'exhausted: the partial result is kept',
-      child: failedWith('max_turns', 'the limit of 40 turns was reached', { status: 'exhausted', summary: 'half' }),
+      child: createFailedChild('max_turns', 'the limit of 40 turns was reached', { status: 'exhausted', summary: 'half' }),
       run: id,
       wanted: { status: 'failed', ...none, result: 'half', error: 'max_turns: the limit of 40 turns was reached' },
     },
     {
       name: 'timed out',
-      child: failedWith('deadline', 'the deadline passed', { status: 'timed_out' }),
+      child: createFailedChild('deadline', 'the deadline passed', { status: 'timed_out' }),
       wanted: { status: 'timeout', ...none, error: 'Subagent timed out' },
     },
     {
       name: 'cancelled',
-      child: failedWith('cancelled', 'because', { status: 'cancelled' }),
+      child: createFailedChild('cancelled', 'because', { status: 'cancelled' }),
       wanted: { status: 'failed', ...none, error: 'cancelled' },
     },
     {
       name: 'killed, with the signal',
-      child: failedWith('crashed', 'the process ended by SIGKILL'),
+      child: createFailedChild('crashed', 'the process ended by SIGKILL'),
       wanted: { status: 'failed', ...none, error: 'Subagent process failed: the process ended by SIGKILL' },
     },
     {
       name: 'without a result',
-      child: failedWith('no_result', 'it exited with 0'),
+      child: createFailedChild('no_result', 'it exited with 0'),
       wanted: { status: 'failed', ...none, error: 'Subagent process failed: it exited with 0' },
     },
     {
       name: 'garbage',
-      child: failedWith('invalid_reply', 'step: unknown'),
+      child: createFailedChild('invalid_reply', 'step: unknown'),
       wanted: { status: 'failed', ...none, error: 'Subagent process failed: step: unknown' },
     },
-    { name: 'failed', child: failedWith('loop', 'again'), wanted: { status: 'failed', ...none, error: 'loop: again' } },
+    { name: 'failed', child: createFailedChild('loop', 'again'), wanted: { status: 'failed', ...none, error: 'loop: again' } },
   ])('$name', ({ child, wanted, run }) => {
     const given = result('subagent_status', { subagent_id: id }, [child]);
     expect(given.structured).toEqual({ subagent_id: id, ...wanted });
@@ -142,7 +164,7 @@ describe('results of subagent_status', () => {
   });
 
   test('an unknown id', () => {
-    expect(result('subagent_status', { subagent_id: 'nope' }, [refused('none of yours', 'nope')])).toMatchObject({
+    expect(result('subagent_status', { subagent_id: 'nope' }, [createRefusedChild('none of yours', 'nope')])).toMatchObject({
       isError: true,
       structured: { subagent_id: 'nope', status: 'failed', progress: null, result: null, error: 'Subagent not found' },
     });

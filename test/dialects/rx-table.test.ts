@@ -1,4 +1,4 @@
-// rx's tool as tables: bounds, the stable shape, the same bytes for the same response, the envelope.
+// rx's tool as tables: limits, the stable shape, the same bytes for the same response, and the envelope.
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
@@ -9,9 +9,9 @@ import {
   responseEnvelope,
   taskHash,
 } from '../../src/dialects/rx/envelope.ts';
-import { ended, failedWith, id, mcp, model, refusedBy, using } from './support.ts';
+import { createEndedChild, createFailedChild, createRefusal, id, loadDialect, mcpContext, modelContext } from './table-support.ts';
 
-const { request, result, wrong } = using('rx');
+const { request, result, findProblems } = loadDialect('rx');
 const hash = createHash('sha256').update('look').digest('hex');
 const brief = {
   task: 'look',
@@ -20,7 +20,7 @@ const brief = {
   tags: ['rx.correlation=call', `rx.task=${hash}`],
 };
 const asks = (input: object, config = {}) => {
-  const asked = using('rx', config).request('subagent', { task: 'look', ...input });
+  const asked = loadDialect('rx', config).request('subagent', { task: 'look', ...input });
   return asked.kind === 'delegate' ? asked.briefs[0] : asked;
 };
 const limits = (maxTurns: number, seconds: number) => ({ ...brief, limits: { maxTurns, timeoutMs: seconds * 1000 } });
@@ -45,8 +45,8 @@ describe('requests', () => {
     expect(asks(input, config)).toEqual(wanted);
   });
 
-  test('the parent blocks until the result is there, through both doors', () => {
-    for (const context of [model, mcp]) expect(request('subagent', { task: 'x' }, context)).toMatchObject({ waitMs: null });
+  test('the parent blocks until the result is there, for models and over MCP', () => {
+    for (const context of [modelContext, mcpContext]) expect(request('subagent', { task: 'x' }, context)).toMatchObject({ waitMs: null });
   });
 
   test.each([
@@ -56,13 +56,13 @@ describe('requests', () => {
     [{ task: 'x', files: [1] }, /^files\.0: /],
     [{ task: 'x', depth: 2 }, /depth/],
   ])('%j is refused by name', (input, said) => {
-    expect(wrong('subagent', input)).toMatch(said);
+    expect(findProblems('subagent', input)).toMatch(said);
   });
 
   test('depth is a limit of the whole tree', () => {
-    expect(using('rx').dialect.setup?.limits?.maxDepth).toBe(1);
-    expect(using('rx', { max_depth: 0 }).dialect.setup?.limits?.maxDepth).toBe(0);
-    expect(() => using('rx', { artifact_kinds: ['video'] })).toThrow(/artifact_kinds/);
+    expect(loadDialect('rx').dialect.setup?.limits?.maxDepth).toBe(1);
+    expect(loadDialect('rx', { max_depth: 0 }).dialect.setup?.limits?.maxDepth).toBe(0);
+    expect(() => loadDialect('rx', { artifact_kinds: ['video'] })).toThrow(/artifact_kinds/);
   });
 });
 
@@ -76,7 +76,7 @@ describe('results: one stable shape, keys in this order', () => {
   test.each([
     {
       name: 'successful delegation returns stable summary/artifacts shape',
-      child: ended({
+      child: createEndedChild({
         artifacts: [artifact('path', 'a.ts', 'created'), artifact('diff', '@@', 'a.ts'), artifact('note', '', 'whole output of grep')],
       }),
       wanted: {
@@ -92,42 +92,42 @@ describe('results: one stable shape, keys in this order', () => {
     },
     {
       name: 'timeout returns deterministic timeout payload',
-      child: failedWith('deadline', 'the deadline passed at 12:00', { status: 'timed_out' }),
+      child: createFailedChild('deadline', 'the deadline passed at 12:00', { status: 'timed_out' }),
       wanted: { success: false, summary: '', artifacts: [], error: 'timed out', timed_out: true, duration_ms: 5 },
     },
     {
       name: 'child runner exceeds output cap',
-      child: ended({ truncated: { originalBytes: 90_000, keptBytes: 16_384 } }),
+      child: createEndedChild({ truncated: { originalBytes: 90_000, keptBytes: 16_384 } }),
       wanted: { success: true, summary: 'done it\n[truncated: kept 16384 of 90000 bytes]', artifacts: [], duration_ms: 5 },
     },
     {
       name: 'malformed child output is normalized into schema error',
-      child: failedWith('invalid_reply', 'facts.3.data: no such field 4711'),
+      child: createFailedChild('invalid_reply', 'facts.3.data: no such field 4711'),
       wanted: { success: false, summary: '', artifacts: [], error: 'validation: facts.3.data', duration_ms: 5 },
     },
     {
       name: 'child runner returns invalid JSON',
-      child: failedWith('invalid_reply', 'line: Unexpected token < in JSON'),
+      child: createFailedChild('invalid_reply', 'line: Unexpected token < in JSON'),
       wanted: { success: false, summary: '', artifacts: [], error: 'validation: line', duration_ms: 5 },
     },
     {
       name: 'a schema violation after repair',
-      child: failedWith('result_invalid', 'it broke'),
+      child: createFailedChild('result_invalid', 'it broke'),
       wanted: { success: false, summary: '', artifacts: [], error: 'validation: data', duration_ms: 5 },
     },
     {
       name: 'child runner unavailable',
-      child: failedWith('crashed', 'the process could not be started'),
+      child: createFailedChild('crashed', 'the process could not be started'),
       wanted: { success: false, summary: '', artifacts: [], error: 'crashed: the process could not be started', duration_ms: 5 },
     },
     {
       name: 'exhausted',
-      child: failedWith('max_turns', 'the limit of 8 turns was reached', { status: 'exhausted', summary: 'half' }),
+      child: createFailedChild('max_turns', 'the limit of 8 turns was reached', { status: 'exhausted', summary: 'half' }),
       wanted: { success: false, summary: 'half', artifacts: [], error: 'max_turns: the limit of 8 turns was reached', duration_ms: 5 },
     },
     {
       name: 'cancelled',
-      child: failedWith('cancelled', 'enough', { status: 'cancelled' }),
+      child: createFailedChild('cancelled', 'enough', { status: 'cancelled' }),
       wanted: { success: false, summary: '', artifacts: [], error: 'cancelled: enough', duration_ms: 5 },
     },
   ])('$name', ({ child, wanted }) => {
@@ -136,8 +136,8 @@ describe('results: one stable shape, keys in this order', () => {
   });
 
   test('policy for allowed returned artifact kinds', () => {
-    const own = using('rx', { artifact_kinds: ['path'] });
-    const child = ended({ artifacts: [artifact('path', 'a.ts'), artifact('diff', '@@')] });
+    const own = loadDialect('rx', { artifact_kinds: ['path'] });
+    const child = createEndedChild({ artifacts: [artifact('path', 'a.ts'), artifact('diff', '@@')] });
     expect(own.result('subagent', { task: 'x' }, [child]).structured).toEqual({
       success: false,
       summary: 'done it',
@@ -148,7 +148,7 @@ describe('results: one stable shape, keys in this order', () => {
   });
 
   test('many and large artifacts are bounded', () => {
-    const child = ended({ artifacts: Array.from({ length: 70 }, () => artifact('diff', 'x'.repeat(5000))) });
+    const child = createEndedChild({ artifacts: Array.from({ length: 70 }, () => artifact('diff', 'x'.repeat(5000))) });
     const { artifacts } = result('subagent', { task: 'x' }, [child]).structured as { artifacts: { value: string }[] };
     expect(artifacts).toHaveLength(64);
     expect(artifacts[0]?.value).toBe(`${'x'.repeat(4096)}\n[truncated: kept 4096 of 5000 bytes]`);
@@ -156,15 +156,15 @@ describe('results: one stable shape, keys in this order', () => {
 
   test('repeated same mocked child response yields identical normalized output', () => {
     const text = (durationMs: number) => {
-      const given = result('subagent', { task: 'x' }, [ended({ durationMs, artifacts: [artifact('json', '{"b":1,"a":2}')] })]);
+      const given = result('subagent', { task: 'x' }, [createEndedChild({ durationMs, artifacts: [artifact('json', '{"b":1,"a":2}')] })]);
       return given.parts[0]?.text.replace(/"duration_ms":\d+/, '');
     };
     expect(text(5)).toBe(text(999));
   });
 
   test.each([
-    { reply: refusedBy('invalid_brief', 'not enabled'), error: 'not enabled' },
-    { reply: refusedBy('depth', 'a run at depth 1 may not delegate'), error: 'depth: a run at depth 1 may not delegate' },
+    { reply: createRefusal('invalid_brief', 'not enabled'), error: 'not enabled' },
+    { reply: createRefusal('depth', 'a run at depth 1 may not delegate'), error: 'depth: a run at depth 1 may not delegate' },
   ])('refused: $error', ({ reply, error }) => {
     const given = result('subagent', { task: 'x' }, [reply]);
     expect(given).toMatchObject({
@@ -180,7 +180,7 @@ describe('the envelope', () => {
   const answer = { success: true, summary: 's', artifacts: [{ kind: 'note' as const, value: 'n' }], duration_ms: 7 };
   const answered = responseEnvelope(asked, answer, '2026-01-01T00:00:00.000Z');
 
-  test('keys in a fixed order, whatever order they came in', () => {
+  test('keys have a fixed order, whatever the order of the input', () => {
     const turned = { timeout_seconds: 120, files: ['a'], max_iterations: 8, context: 'c', task: 'look' };
     expect(JSON.stringify(requestEnvelope('c', turned))).toBe(
       `{"version":1,"correlation_id":"c","request":{"task":"look","context":"c","files":["a"],"max_iterations":8,"timeout_seconds":120},"task_hash":"${hash}"}`,
@@ -189,7 +189,7 @@ describe('the envelope', () => {
     expect(taskHash(' look\n')).toBe(hash);
   });
 
-  test.each([asked, answered])('what is written is read again', (envelope) => {
+  test.each([asked, answered])('an envelope can be read again', (envelope) => {
     expect(readEnvelope(JSON.stringify(envelope))).toEqual({ ok: true, envelope });
   });
 
@@ -212,7 +212,7 @@ describe('the envelope', () => {
     [changed(asked, { request: { ...request, task: ' ' } }), 'validation: request.task (must not be empty)'],
     [changed(asked, { request: { ...request, timeout_seconds: 601 } }), /^validation: request\.timeout_seconds /],
     [changed(asked, { request: { ...request, colour: 1 } }), /^validation: request\.colour /],
-    [changed(asked, { task_hash: 'f'.repeat(64) }), 'validation: task_hash (is not that of the task)'],
+    [changed(asked, { task_hash: 'f'.repeat(64) }), 'validation: task_hash (does not match the task)'],
     [
       changed(answered, { response: { ...answer, artifacts: [{ kind: 'video', value: '' }] } }),
       /^validation: response\.artifacts\.0\.kind /,

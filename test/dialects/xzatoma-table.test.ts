@@ -1,9 +1,9 @@
-// XZatoma's two tools as tables, named after its unit tests.
+// XZatoma's two tools as tables, named after the unit tests of the source.
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ended, failedWith, id, live, refusedBy, using } from './support.ts';
+import { createEndedChild, createFailedChild, createLiveChild, createRefusal, id, loadDialect } from './table-support.ts';
 
-const { dialect, request, result, tool, wrong } = using('xzatoma');
+const { dialect, request, result, tool, findProblems } = loadDialect('xzatoma');
 const input = { label: 'research', task_prompt: 'look' };
 const brief = {
   task: 'look',
@@ -36,7 +36,7 @@ describe('Input Parsing (Tests 1-3)', () => {
     [{ ...input, max_turns: '5' }, /^max_turns: /],
     [{ ...input, tools: [] }, /tools/],
   ])('2: missing required fields and wrong types rejected: %j', (given, said) => {
-    expect(wrong('subagent', given)).toMatch(said);
+    expect(findProblems('subagent', given)).toMatch(said);
   });
 
   test.each([{}, { allowed_tools: null, summary_prompt: null, max_turns: null }, { summary_prompt: ' ' }])(
@@ -51,7 +51,7 @@ describe('Recursion Safety (Tests 4-5)', () => {
   test('4: depth limit enforced (depth >= 3 fails), with the depth named', () => {
     expect(dialect.setup).toMatchObject({ limits: { maxDepth: 2 }, offerAlways: true, root: 'xzatoma/main' });
     const told = 'a run at depth 2 may not delegate: the deepest allowed level is 2';
-    expect(result('subagent', input, [refusedBy('depth', told)])).toMatchObject({
+    expect(result('subagent', input, [createRefusal('depth', told)])).toMatchObject({
       isError: true,
       structured: {
         success: false,
@@ -81,12 +81,12 @@ describe('Tool Filtering (Tests 6-9)', () => {
 
   test.each(own)('8: rejects %s in whitelist', (name) => {
     expect(asks({ allowed_tools: ['grep', name] })).toEqual(
-      refuse(`allowed_tools: \`${name}\` cannot be listed; the depth limit decides about it`),
+      refuse(`allowed_tools: \`${name}\` cannot be listed; the depth limit controls it`),
     );
   });
 
   test('9: rejects unknown tools, by name', () => {
-    const given = result('subagent', { ...input, allowed_tools: ['grpe'] }, [refusedBy('unknown_tool', 'there is no tool `grpe`')]);
+    const given = result('subagent', { ...input, allowed_tools: ['grpe'] }, [createRefusal('unknown_tool', 'there is no tool `grpe`')]);
     expect(given).toMatchObject({ isError: true, structured: { error: 'allowed_tools: there is no tool `grpe`' } });
   });
 });
@@ -130,35 +130,39 @@ describe('results', () => {
   const incomplete = { ...metadata, completion_status: 'incomplete' };
   const more = { label: 'research', tokens };
   test.each([
-    { name: '14, 15: success with metadata', child: ended(more), wanted: { success: true, output: 'done it', error: null, metadata } },
+    {
+      name: '14, 15: success with metadata',
+      child: createEndedChild(more),
+      wanted: { success: true, output: 'done it', error: null, metadata },
+    },
     {
       name: '16: max turns exceeded: partial results with metadata',
-      child: failedWith('max_turns', 'enough', { ...more, status: 'exhausted', terminated: 'max_turns', summary: 'half' }),
+      child: createFailedChild('max_turns', 'enough', { ...more, status: 'exhausted', terminated: 'max_turns', summary: 'half' }),
       wanted: { success: true, output: 'half', error: null, metadata: { ...incomplete, max_turns_reached: 'true' } },
     },
     {
       name: 'exhausted without a text',
-      child: failedWith('max_tokens', 'enough', { ...more, status: 'exhausted', terminated: 'max_tokens' }),
+      child: createFailedChild('max_tokens', 'enough', { ...more, status: 'exhausted', terminated: 'max_tokens' }),
       wanted: { success: false, output: '', error: 'max_tokens: enough', metadata: incomplete },
     },
     {
       name: 'timed out',
-      child: failedWith('deadline', 'late', { ...more, status: 'timed_out', summary: 'half' }),
+      child: createFailedChild('deadline', 'late', { ...more, status: 'timed_out', summary: 'half' }),
       wanted: { success: false, output: 'half', error: 'deadline: late', metadata: incomplete },
     },
     {
       name: 'cancelled',
-      child: failedWith('cancelled', 'enough', { ...more, status: 'cancelled' }),
+      child: createFailedChild('cancelled', 'enough', { ...more, status: 'cancelled' }),
       wanted: { success: false, output: '', error: 'cancelled: enough', metadata: incomplete },
     },
     {
       name: 'failed',
-      child: failedWith('loop', 'again', more),
+      child: createFailedChild('loop', 'again', more),
       wanted: { success: false, output: '', error: 'loop: again', metadata: incomplete },
     },
     {
       name: 'cut',
-      child: ended({ ...more, truncated: { originalBytes: 9000, keptBytes: 4096 } }),
+      child: createEndedChild({ ...more, truncated: { originalBytes: 9000, keptBytes: 4096 } }),
       wanted: { success: true, output: 'done it\n[truncated: kept 4096 of 9000 bytes]', error: null, metadata },
     },
   ])('$name', ({ child, wanted }) => {
@@ -169,7 +173,7 @@ describe('results', () => {
 
 describe('parallel_subagent', () => {
   const tasks = [input, { ...input, label: 'other' }];
-  test('asks for all, so many at once', () => {
+  test('requests all tasks with a concurrency limit', () => {
     const briefs = [brief, { ...brief, label: 'other' }];
     expect(request('parallel_subagent', { tasks })).toEqual({ kind: 'delegate', briefs, waitMs: null, atOnce: 5 });
     expect(request('parallel_subagent', { tasks, max_concurrent: 2 })).toMatchObject({ atOnce: 2 });
@@ -190,8 +194,8 @@ describe('parallel_subagent', () => {
     });
   });
 
-  test('results in task order; one that is refused is no error of the others', () => {
-    const given = result('parallel_subagent', { tasks }, [refusedBy('max_runs', 'enough'), ended({ label: 'other' })]);
+  test('results in task order; a refused task is not an error of the others', () => {
+    const given = result('parallel_subagent', { tasks }, [createRefusal('max_runs', 'enough'), createEndedChild({ label: 'other' })]);
     expect(given).toMatchObject({
       isError: false,
       structured: {
@@ -202,13 +206,13 @@ describe('parallel_subagent', () => {
       },
     });
     expect(given.parts[0]?.run).toBe(id);
-    expect(result('parallel_subagent', { tasks }, [refusedBy('max_runs', 'x'), refusedBy('max_runs', 'x')]).isError).toBe(true);
-    expect(result('parallel_subagent', { tasks }, [live(), ended()]).isError).toBe(false);
+    expect(result('parallel_subagent', { tasks }, [createRefusal('max_runs', 'x'), createRefusal('max_runs', 'x')]).isError).toBe(true);
+    expect(result('parallel_subagent', { tasks }, [createLiveChild(), createEndedChild()]).isError).toBe(false);
   });
 });
 
 test('configuration', () => {
-  const set = using('xzatoma', {
+  const set = loadDialect('xzatoma', {
     max_depth: 2,
     default_max_turns: 4,
     output_max_size: 100,
@@ -216,5 +220,7 @@ test('configuration', () => {
   });
   expect(set.dialect.setup).toMatchObject({ limits: { maxDepth: 1 }, context: { maxTokens: 5000, keptTurns: 1, startAt: 0.5 } });
   expect(set.request('subagent', input)).toMatchObject({ briefs: [{ limits: { maxTurns: 4 }, result: { maxBytes: 100 } }] });
-  expect(() => using('xzatoma', { conversation: { prune_threshold: 2 } })).toThrow(/dialects\.xzatoma\.conversation\.prune_threshold/);
+  expect(() => loadDialect('xzatoma', { conversation: { prune_threshold: 2 } })).toThrow(
+    /dialects\.xzatoma\.conversation\.prune_threshold/,
+  );
 });

@@ -8,7 +8,7 @@ import type { Check } from '../../src/doctor/check.ts';
 import { ollamaHost } from '../../src/doctor/probes.ts';
 import { runDoctor } from '../../src/doctor/run.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
-import { parseLocks } from '../../src/stores/sqlite/probe.ts';
+import { parseWriteLocks } from '../../src/stores/sqlite/probe.ts';
 import { agentText, createTestWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const nobody = { OLLAMA_HOST: 'http://127.0.0.1:9' };
@@ -186,7 +186,7 @@ describe('a locked database', () => {
       '5: POSIX  ADVISORY  WRITE 4714 00:2f:77 0 EOF',
       '5: -> POSIX  ADVISORY  WRITE 4715 fd:01:77 120 120',
     ].join('\n');
-    expect(parseLocks(text, 77)).toEqual([4711, 4714]);
+    expect(parseWriteLocks(text, 77)).toEqual([4711, 4714]);
   });
 });
 

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dialectNames, makeDialect } from '../../src/dialects/index.ts';
-import { childId, openWorld } from '../dialects/door.ts';
+import { createChildId, openWorld } from '../dialects/kernel-support.ts';
 import { createWorld } from '../support/world.ts';
 
 const hostile = [
@@ -52,7 +52,7 @@ describe('what a child says', () => {
     const dialect = makeDialect(name);
     const tool = dialect.tools[0];
     // Ralph's come back when they are asked for.
-    const more = name === 'ralph' ? [{ calls: [{ tool: 'subagent_status', args: { subagent_id: childId(1), wait: true } }] }] : [];
+    const more = name === 'ralph' ? [{ calls: [{ tool: 'subagent_status', args: { subagent_id: createChildId(1), wait: true } }] }] : [];
     const runs = [
       {
         when: { task: 'only-the-root' },

@@ -1,14 +1,14 @@
-// The official inspector, in its command line mode.
+// The official MCP inspector in its command line mode.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bin, temporaryFolder } from './support.ts';
+import { bin, createTemporaryFolder } from './support.ts';
 
 const modules = resolve(import.meta.dirname, '../../node_modules');
 
-/** The package reads its version from a package.json above itself, where it lies in the inspector's own repository: so it is laid out like that. */
-function layOut(folder: string): string {
+/** Copies the package into the layout of its repository, because it reads its version from a package.json in the parent folder. */
+function copyInspector(folder: string): string {
   const inside = join(folder, 'inspector');
   const own = join(modules, '@modelcontextprotocol/inspector-cli');
   mkdirSync(inside);
@@ -20,8 +20,8 @@ function layOut(folder: string): string {
 
 describe('the inspector', () => {
   it('lists the tools and calls them', () => {
-    using place = temporaryFolder({ 'script.json': JSON.stringify({ runs: [{ steps: [{ text: 'seen by the inspector' }] }] }) });
-    const inspector = layOut(place.folder);
+    using place = createTemporaryFolder({ 'script.json': JSON.stringify({ runs: [{ steps: [{ text: 'seen by the inspector' }] }] }) });
+    const inspector = copyInspector(place.folder);
     const inspect = (...args: string[]) => {
       const env = { PATH: process.env.PATH, HOME: place.folder, RETINUE_MODEL: 'script/script.json' };
       const command = [inspector, '--cli', process.execPath, bin, 'mcp', ...args];

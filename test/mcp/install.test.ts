@@ -1,4 +1,4 @@
-// `retinue mcp install`: the real program with a home of its own. What stood in a client's file stays in it.
+// `retinue mcp install` with the real program and a temporary home folder. Existing settings of the client are kept.
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ describe('install', () => {
     expect(readdirSync(dirname(file)).filter((name) => name.includes('before-retinue'))).toEqual([]);
   });
 
-  it('writes each client’s own form', async () => {
+  it('writes the format of each client', async () => {
     using at = place();
     for (const client of mcpClients) await install(at, client, '--yes');
     const read = (client: keyof typeof files) => readFileSync(join(at.folder, files[client][0]), 'utf8');
@@ -63,7 +63,7 @@ describe('install', () => {
     );
   });
 
-  it.each(mcpClients)('with --project goes into the project of %s; --print only prints', async (client) => {
+  it.each(mcpClients)('with --project writes into the project of %s; --print only prints', async (client) => {
     using at = place();
     const project = join(at.folder, 'project');
     mkdirSync(project);
@@ -83,7 +83,7 @@ describe('install', () => {
     for (const [args, expected] of [
       [['cursr'], /unknown client `cursr`; did you mean `cursor`\?/],
       [[], /the client is missing/],
-      [['cursor', '--dialect', 'latin'], /no dialect `latin`/],
+      [['cursor', '--dialect', 'latin'], /unknown dialect `latin`/],
       [['cursor', '--timeout', 'soon'], /--timeout/],
     ] as const) {
       const { code, err } = await install(at, ...args);
@@ -92,8 +92,8 @@ describe('install', () => {
   });
 });
 
-describe('a file that is there', () => {
-  it('keeps its comments, its order and its other servers, and a backup', async () => {
+describe('an existing file', () => {
+  it('keeps its comments, order and other servers, and gets a backup', async () => {
     using at = place();
     const before = `// my settings\n{\n    "theme": "dark", // nice\n    "context_servers": {\n        "other": { "command": "x", "args": [] }, // theirs\n    },\n    "last": [1, 2,],\n}\n`;
     const file = put(at, files.zed[0], before);
@@ -111,7 +111,7 @@ describe('a file that is there', () => {
     expect(readFileSync(`${file}.before-retinue`, 'utf8')).toBe(before);
   });
 
-  it('keeps what somebody added to our own entry', async () => {
+  it('keeps what the user added to our entry', async () => {
     using at = place();
     const entry = { command: 'old', args: ['x'], env: { KEY: 'value' }, disabled: true };
     const file = put(at, files.cursor[0], JSON.stringify({ mcpServers: { retinue: entry, other: {} } }, null, '\t'));
@@ -151,7 +151,7 @@ describe('a file that is there', () => {
     expect([Object.keys(mcp), Object.keys(mcp.servers)]).toEqual([['servers'], ['other', 'retinue']]);
   });
 
-  it('that is a link stays one, and keeps its mode', async () => {
+  it('that is a link stays a link and keeps its mode', async () => {
     using at = place();
     const real = put(at, 'dotfiles/cursor.json', '{}');
     mkdirSync(join(at.folder, '.cursor'));
@@ -175,7 +175,7 @@ describe('a file that is there', () => {
     ['has servers in a list', 'codex', '[[mcp_servers]]\nname = "x"\n', /`mcp_servers` must be one table/],
     ['has the server with dots', 'codex', 'mcp_servers.retinue.command = "x"\n', /in a form that cannot be edited/],
   ];
-  it.each(broken)('that %s (%#) is left alone', async (_, client, text, why) => {
+  it.each(broken)('that %s (%#) is not changed', async (_, client, text, why) => {
     using at = place();
     const file = put(at, files[client][0], text);
     if (text === 'latin') writeFileSync(file, Buffer.from([0x7b, 0xe4, 0x7d]));
@@ -203,7 +203,7 @@ describe('TOML', () => {
     'args = ["-y", "x"]',
   ].join('\n');
 
-  it('gets our table at the end, the rest untouched', async () => {
+  it('gets our table at the end, and nothing else changes', async () => {
     using at = place();
     const file = put(at, files.codex[0], others);
     await install(at, 'codex', '--yes');
@@ -212,7 +212,7 @@ describe('TOML', () => {
     );
   });
 
-  it('gets only command and args of our table replaced', async () => {
+  it('has only command and args of our table replaced', async () => {
     using at = place();
     const own = [
       '[mcp_servers."retinue"] # mine',
@@ -235,7 +235,7 @@ describe('TOML', () => {
     expect((await install(at, 'codex', '--yes', '--model', 'a"b\\c/d')).err).toContain('already has this entry');
   });
 
-  it('loses what our table had for another transport, and says so first', async () => {
+  it('loses the settings of another transport in our table, after a notice', async () => {
     using at = place();
     const before = [
       '[mcp_servers.retinue] # mine',

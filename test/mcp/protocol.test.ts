@@ -1,13 +1,13 @@
-// Lines that no client should send: each is answered with an error, or with nothing where nobody waits, and the session lives.
+// Invalid messages: requests get an error, notifications nothing, and the session continues.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, it } from 'vitest';
-import { bin, temporaryFolder } from './support.ts';
+import { bin, createTemporaryFolder } from './support.ts';
 
 interface Raw {
   child: ChildProcess;
   write(line: string): void;
-  /** The next line of standard output, which has to be JSON. */
+  /** The next line of standard output, parsed as JSON. */
   next(): Promise<{ id?: unknown; error?: { code: number; message: string }; result?: Record<string, unknown> }>;
   left: Promise<number | null>;
 }
@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 function start(): Raw {
-  const folder = temporaryFolder({ 'script.json': JSON.stringify({ runs: [{ times: 'any', steps: [{ text: 'fine' }] }] }) });
+  const folder = createTemporaryFolder({ 'script.json': JSON.stringify({ runs: [{ times: 'any', steps: [{ text: 'fine' }] }] }) });
   const env = { PATH: process.env.PATH, HOME: folder.folder, RETINUE_MODEL: 'script/script.json' };
   const child = spawn(process.execPath, [bin, 'mcp'], { cwd: folder.folder, env, stdio: ['pipe', 'pipe', 'ignore'] });
   opened.push({ folder, child });
@@ -60,7 +60,7 @@ const abuses: [what: string, line: string, id: unknown, code: number, message: R
 ];
 
 describe('the session', () => {
-  it('answers abuse with errors and lives on', async () => {
+  it('answers invalid messages with errors and continues', async () => {
     const raw = start();
     raw.write(JSON.stringify(initialize));
     expect((await raw.next()).result).toMatchObject({ serverInfo: { name: 'retinue' } });
@@ -70,7 +70,7 @@ describe('the session', () => {
       const answer = await raw.next();
       expect([what, answer.id, answer.error?.code, answer.error?.message]).toEqual([what, id, code, expect.stringMatching(message)]);
     }
-    // Nothing of this has an answer.
+    // None of these gets an answer.
     for (const line of [
       '',
       '   ',
@@ -84,7 +84,7 @@ describe('the session', () => {
     expect(await raw.next()).toEqual({ jsonrpc: '2.0', id: 20, result: {} });
   });
 
-  it('reads messages in pieces, and arguments that are no object or nested without end as refusals', async () => {
+  it('reads messages in pieces, and refuses arguments that are not an object or nested too deeply', async () => {
     const raw = start();
     const call = (id: number, args: string) =>
       `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"delegate","arguments":${args}}}`;
@@ -94,14 +94,14 @@ describe('the session', () => {
     const content = (text: RegExp) => ({ content: [{ type: 'text', text: expect.stringMatching(text) }] });
     expect((await raw.next()).result).toMatchObject(content(/fine/));
     raw.write(call(2, '[1]'));
-    expect((await raw.next()).result).toMatchObject({ isError: true, ...content(/have to be an object/) });
+    expect((await raw.next()).result).toMatchObject({ isError: true, ...content(/must be an object/) });
     raw.write(call(3, `{"tasks":${'['.repeat(50_000)}${']'.repeat(50_000)}}`));
     expect((await raw.next()).result).toMatchObject({ isError: true, ...content(/nested deeper/) });
     raw.write('{"jsonrpc":"2.0","id":4,"method":"ping"}');
     expect(await raw.next()).toMatchObject({ id: 4, result: {} });
   });
 
-  it('closes at a line without end, and says why', async () => {
+  it('closes after a line that is too long, and says why', async () => {
     const raw = start();
     const part = Buffer.alloc(1024 * 1024, 'x');
     for (let n = 0; n < 17; n++) raw.child.stdin?.write(part);
@@ -109,7 +109,7 @@ describe('the session', () => {
     expect(await raw.left).toBe(0);
   });
 
-  it('answers what was sent before the end of its input', async () => {
+  it('answers requests that were sent before the end of its input', async () => {
     const raw = start();
     raw.child.stdin?.end(`${JSON.stringify(initialize)}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`);
     expect(await raw.next()).toMatchObject({ id: 'first' });
@@ -117,7 +117,7 @@ describe('the session', () => {
     expect(await raw.left).toBe(0);
   });
 
-  it('waits for no roots of a client that has left', async () => {
+  it('does not wait for the roots of a client that has disconnected', async () => {
     const raw = start();
     const params = { ...initialize.params, capabilities: { roots: {} } };
     raw.child.stdin?.end(`${JSON.stringify({ ...initialize, params })}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n`);

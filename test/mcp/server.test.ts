@@ -1,11 +1,11 @@
-// The official client against the program: what is listed, what a call gives, what is refused, and whose word the workspace and the limits are.
+// The official client with the real program: tool list, calls, refusals, limits and the choice of the workspace.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
-import { startServer, temporaryFolder, texts } from './support.ts';
+import { createTemporaryFolder, readTexts, startServer } from './support.ts';
 
 type View = { runId: string; kind: string; label: string | null; status: string; depth: number };
 
@@ -21,29 +21,29 @@ describe('the list', () => {
     expect(delegate?.annotations).toEqual({ readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true });
     expect(wait?.annotations).toEqual({ readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false });
     expect(server.client.getServerVersion()).toMatchObject({ name: 'retinue', version: expect.stringMatching(/^\d+\.\d+\.\d+/) });
-    expect(server.client.getInstructions()).toMatch(/Delegate what stands on its own[\s\S]*- delegate: Hands tasks to other agents/);
+    expect(server.client.getInstructions()).toMatch(/Delegate independent work[\s\S]*- delegate: Delegates tasks to other agents/);
     expect(existsSync(join(server.place.folder, '.retinue'))).toBe(false);
   });
 
-  it('is there without a model, and a call says which ways there are', async () => {
+  it('is available without a model, and a call explains how to configure one', async () => {
     await using server = await startServer({ env: { RETINUE_MODEL: '', OLLAMA_HOST: '127.0.0.1:9', OPENAI_API_KEY: 'sk-not-shown-0000' } });
     expect((await server.client.listTools()).tools).toHaveLength(5);
     const result = await server.call('delegate', { tasks: [{ task: 'x' }] });
     expect(result.isError).toBe(true);
-    expect(texts(result)[0]).toMatch(/no model is configured[\s\S]*OPENAI_API_KEY is set/);
-    expect(texts(result)[0]).not.toContain('not-shown');
+    expect(readTexts(result)[0]).toMatch(/no model is configured[\s\S]*OPENAI_API_KEY is set/);
+    expect(readTexts(result)[0]).not.toContain('not-shown');
   });
 });
 
 describe('a call', () => {
-  it('gives the outcome, from a root of the client’s name that is created at the first delegation', async () => {
+  it('returns the outcome, from a client run with the client’s name that is created at the first delegation', async () => {
     await using server = await startServer();
-    expect(texts(await server.call('delegate_wait', {}))).toEqual(['No delegated run is open.']);
+    expect(readTexts(await server.call('delegate_wait', {}))).toEqual(['No delegated run is open.']);
     expect(JSON.parse((await server.place.run('ps', '--all', '--json')).out)).toEqual([]);
     const result = await server.call('delegate', { tasks: [{ task: 'look', label: 'first' }] });
     expect(result).toMatchObject({ content: [{ type: 'text' }] });
     expect(result.isError).toBeUndefined();
-    const [text] = texts(result);
+    const [text] = readTexts(result);
     expect(text).toMatch(/^\[run [0-9a-f]{16} · completed · 1 turn · .*"first"\]\nall is fine here$/);
     const all: View[] = JSON.parse((await server.place.run('ps', '--all', '--json')).out);
     expect(all.map(({ kind, label, status, depth }) => [kind, label, status, depth])).toEqual([
@@ -52,26 +52,26 @@ describe('a call', () => {
     ]);
   });
 
-  it('cleans control characters out of what a child wrote, and uses no fences', async () => {
+  it('removes control characters from the text of a child, and uses no fences', async () => {
     await using server = await startServer();
     const evil = 'a\u001b[31mred\u0007 \u202eback \u0000zero';
     writeFileSync(join(server.place.folder, 'script.json'), JSON.stringify({ runs: [{ steps: [{ text: evil }] }] }));
-    const [text = ''] = texts(await server.call('delegate', { tasks: [{ task: 'x' }] }));
+    const [text = ''] = readTexts(await server.call('delegate', { tasks: [{ task: 'x' }] }));
     expect(text.split('\n').slice(1)).toEqual(['a[31mred back zero']);
   });
 
-  it('goes on with what an earlier connection delegated, by its id', async () => {
+  it('can read what an earlier connection delegated, by its id', async () => {
     await using first = await startServer();
-    const [text = ''] = texts(await first.call('delegate', { tasks: [{ task: 'x' }] }));
+    const [text = ''] = readTexts(await first.call('delegate', { tasks: [{ task: 'x' }] }));
     const id = /run ([0-9a-f]{16})/.exec(text)?.[1] as string;
     await first.client.close();
     await using second = await startServer({ place: first.place });
-    expect(texts(await second.call('delegate_wait', { ids: [id] }))[0]).toContain('all is fine here');
+    expect(readTexts(await second.call('delegate_wait', { ids: [id] }))[0]).toContain('all is fine here');
   });
 });
 
 describe('a refusal', () => {
-  it('is a result that names the parameter, what is wrong with it, and the nearest right one', async () => {
+  it('is a result that names the parameter, the problem, and the nearest valid name', async () => {
     await using server = await startServer();
     const cases: [string, object, RegExp][] = [
       ['delegate', {}, /tasks: is missing; it has to be an array/],
@@ -85,28 +85,28 @@ describe('a refusal', () => {
     ];
     for (const [name, args, expected] of cases) {
       const result = await server.call(name, args);
-      expect([result.isError, texts(result)[0]]).toEqual([true, expect.stringMatching(expected)]);
+      expect([result.isError, readTexts(result)[0]]).toEqual([true, expect.stringMatching(expected)]);
     }
     const unknown = await server.call('delegate', { tasks: [{ task: 'x', agent: 'nobody' }] });
-    expect([unknown.isError, texts(unknown)[0]]).toEqual([true, expect.stringMatching(/unknown agent `nobody`/)]);
+    expect([unknown.isError, readTexts(unknown)[0]]).toEqual([true, expect.stringMatching(/unknown agent `nobody`/)]);
   });
 
-  it('of a tool that there is none of is an error of the protocol', async () => {
+  it('of an unknown tool is a protocol error', async () => {
     await using server = await startServer();
     await expect(server.call('delgate', {})).rejects.toThrow(/-32602.*unknown tool `delgate`; did you mean `delegate`\?/);
   });
 
-  it('stops wrong flags before anything is served', async () => {
-    using folder = temporaryFolder();
+  it('of wrong flags ends the program before it serves anything', async () => {
+    using folder = createTemporaryFolder();
     const { createPlace } = await import('../cli/support-process.ts');
     using place = createPlace({ runs: [{ steps: [] }] });
     for (const [args, expected] of [
-      [['--dialect', 'latin'], /no dialect `latin`/],
+      [['--dialect', 'latin'], /unknown dialect `latin`/],
       [['--timeout', 'soon'], /--timeout/],
       [['--max-concurrent', '0'], /--max-concurrent/],
       [['-C', join(folder.folder, 'gone')], /unknown directory/],
-      [['--yes'], /--yes belongs to/],
-      [['serve'], /unknown word `serve`/],
+      [['--yes'], /--yes is a flag of `retinue mcp install/],
+      [['serve'], /unknown argument `serve`/],
     ] as const) {
       const { code, out, err } = await place.run('mcp', ...args);
       expect([code, out, err]).toEqual([2, '', expect.stringMatching(expected)]);
@@ -115,10 +115,10 @@ describe('a refusal', () => {
 });
 
 describe('limits', () => {
-  it('of the command hold for every delegated run and for the whole connection', async () => {
+  it('of the command apply to every delegated run and to the whole connection', async () => {
     const flags = ['--max-turns', '3', '--timeout', '20s', '--budget-tokens', '900', '--max-concurrent', '2', '--max-depth', '0'];
     await using server = await startServer({ args: flags.slice(0, 8) });
-    const [text = ''] = texts(await server.call('delegate', { tasks: [{ task: 'x' }] }));
+    const [text = ''] = readTexts(await server.call('delegate', { tasks: [{ task: 'x' }] }));
     const id = /run ([0-9a-f]{16})/.exec(text)?.[1] as string;
     const child = JSON.parse((await server.place.run('show', id, '--json')).out);
     expect(child.grant.limits).toMatchObject({ maxTurns: { value: 3 }, timeoutMs: { value: 20_000 }, maxTokens: { value: 900 } });
@@ -126,14 +126,14 @@ describe('limits', () => {
     expect(root.grant.limits.maxConcurrent).toEqual({ from: 'command', value: 2 });
     await using shut = await startServer({ args: flags });
     const refused = await shut.call('delegate', { tasks: [{ task: 'x' }] });
-    expect([refused.isError, texts(refused)[0]]).toEqual([true, expect.stringMatching(/depth/)]);
+    expect([refused.isError, readTexts(refused)[0]]).toEqual([true, expect.stringMatching(/depth/)]);
   });
 
-  it('and rules of the command hold too', async () => {
+  it('and rules of the command apply too', async () => {
     await using server = await startServer({ args: ['--deny', 'read'] });
     const steps = [{ calls: [{ tool: 'read', args: { path: 'script.json' } }] }, { text: 'done' }];
     writeFileSync(join(server.place.folder, 'script.json'), JSON.stringify({ runs: [{ steps }] }));
-    const [text = ''] = texts(await server.call('delegate', { tasks: [{ task: 'x' }] }));
+    const [text = ''] = readTexts(await server.call('delegate', { tasks: [{ task: 'x' }] }));
     const id = /run ([0-9a-f]{16})/.exec(text)?.[1] as string;
     const facts: { type: string; data: unknown }[] = JSON.parse((await server.place.run('logs', id, '--json')).out);
     expect(facts.find((fact) => fact.type === 'tool.asked')?.data).toMatchObject({ decision: { action: 'deny', rule: 'deny read' } });
@@ -148,49 +148,49 @@ describe('the workspace', () => {
   }
   const script = JSON.stringify({ runs: [{ times: 'any', steps: [{ text: 'from the root' }] }] });
 
-  it('is the first of the client’s roots that is there; other roots after a delegation change nothing', async () => {
-    using root = temporaryFolder({ 'script.json': script });
-    using other = temporaryFolder();
+  it('is the first existing root of the client; other roots after a delegation change nothing', async () => {
+    using root = createTemporaryFolder({ 'script.json': script });
+    using other = createTemporaryFolder();
     const roots = ['https://example.com/x', pathToFileURL(join(root.folder, 'gone')).href, pathToFileURL(root.folder).href];
     const client = withRoots(roots);
     await using server = await startServer({ client });
-    expect(texts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
+    expect(readTexts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
     expect([existsSync(join(root.folder, '.retinue')), existsSync(join(server.place.folder, '.retinue'))]).toEqual([true, false]);
     roots.splice(0, roots.length, pathToFileURL(other.folder).href);
     await client.sendRootsListChanged();
-    expect(texts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
-    expect(server.stderr()).toContain('other roots now');
+    expect(readTexts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
+    expect(server.stderr()).toContain('the roots of the client have changed');
     expect(existsSync(join(other.folder, '.retinue'))).toBe(false);
   });
 
-  it('follows the client’s roots until something was delegated', async () => {
-    using root = temporaryFolder({ 'script.json': script });
-    using other = temporaryFolder();
+  it('follows the client’s roots until something is delegated', async () => {
+    using root = createTemporaryFolder({ 'script.json': script });
+    using other = createTemporaryFolder();
     const roots = [pathToFileURL(other.folder).href];
     const client = withRoots(roots);
     await using server = await startServer({ client });
     await client.listTools();
     roots.splice(0, 1, pathToFileURL(root.folder).href);
     await client.sendRootsListChanged();
-    expect(texts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
+    expect(readTexts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
   });
 
-  it('is the one given with -C where there is one, and the current folder where no root is there', async () => {
-    using root = temporaryFolder({ 'script.json': script });
+  it('is the folder given with -C, or the current folder if no root exists', async () => {
+    using root = createTemporaryFolder({ 'script.json': script });
     await using given = await startServer({ client: withRoots([pathToFileURL('/').href]), args: ['-C', root.folder] });
-    expect(texts(await given.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
+    expect(readTexts(await given.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('from the root');
     await using none = await startServer({ client: withRoots(['file:///nowhere/at/all']) });
-    expect(texts(await none.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('all is fine here');
+    expect(readTexts(await none.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('all is fine here');
     expect(none.stderr()).toContain('none of the client’s roots');
   });
 
-  it('that cannot be opened is said in the result of a call, and the session lives', async () => {
+  it('that cannot be opened is an error result, and the session continues', async () => {
     await using server = await startServer();
     writeFileSync(join(server.place.folder, 'retinue.config.json'), '{"modle": "x"}');
     expect((await server.client.listTools()).tools).toHaveLength(5);
     const result = await server.call('delegate', { tasks: [{ task: 'x' }] });
-    expect([result.isError, texts(result)[0]]).toEqual([true, expect.stringMatching(/modle.*did you mean `model`/)]);
+    expect([result.isError, readTexts(result)[0]]).toEqual([true, expect.stringMatching(/modle.*did you mean `model`/)]);
     writeFileSync(join(server.place.folder, 'retinue.config.json'), '{}');
-    expect(texts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('all is fine here');
+    expect(readTexts(await server.call('delegate', { tasks: [{ task: 'x' }] }))[0]).toContain('all is fine here');
   });
 });

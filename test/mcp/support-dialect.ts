@@ -1,4 +1,4 @@
-// `retinue mcp --dialect X` with the official client in front and a provider on loopback behind it, whose answers the test gives and holds back.
+// Starts `retinue mcp --dialect X` with the official client and a provider on loopback. The test defines the answers and can hold them back.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -6,16 +6,16 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'vitest';
 import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
 import { createPlace, type Place } from '../cli/support-process.ts';
-import { environment, type Server, startServer, texts } from './support.ts';
+import { createEnvironment, readTexts, type Server, startServer } from './support.ts';
 
-/** By a word of the first message; one step for each turn of the run, the last one for all that follow. */
+/** Answers by a word of the run's first message: one step per turn, and the last one for all further turns. */
 export type Answers = Record<string, ProviderStep | ProviderStep[]>;
 
 export interface Options {
   answers?: Answers;
-  /** Words whose answers come when the test lets them. */
+  /** Words whose answers wait for `release`. */
   held?: string[];
-  /** The user's own configuration. */
+  /** The user's configuration file. */
   config?: object;
   args?: string[];
   env?: Record<string, string>;
@@ -24,20 +24,21 @@ export interface Options {
 }
 
 export interface DialectServer extends Server {
-  /** What the models were sent whose first message has the word. */
-  requests(word: string): ProviderRequest[];
+  /** The requests of runs whose first message contains the word. */
+  findRequests(word: string): ProviderRequest[];
   asked(word: string): Promise<void>;
   release(word: string): void;
-  /** Another server on the same folder, with the same provider. */
-  again(): Promise<Server>;
-  /** What was delegated, newest first, as the facts have it; and the newest with this word in its task. */
-  runs(): Promise<Delegated[]>;
-  shown(word: string): Promise<Delegated>;
-  /** `retinue cancel` from another process. */
-  cancelled(word: string): Promise<void>;
+  /** Starts another server in the same folder with the same provider. */
+  startAgain(): Promise<Server>;
+  /** The delegated runs from the facts, newest first. */
+  listRuns(): Promise<DelegatedRun[]>;
+  /** The newest run with the word in its task. */
+  findRun(word: string): Promise<DelegatedRun>;
+  /** Runs `retinue cancel` in another process. */
+  cancelRun(word: string): Promise<void>;
 }
 
-export interface Delegated {
+export interface DelegatedRun {
   runId: string;
   parentId: string;
   depth: number;
@@ -53,49 +54,52 @@ interface LoggedFact {
   activity?: object;
 }
 
-function runsIn(facts: LoggedFact[]): Delegated[] {
+function factsToRuns(facts: LoggedFact[]): DelegatedRun[] {
   const created = facts.filter(({ type, data }) => type === 'run.created' && data.kind !== 'client');
   const outcomeOf = (id: string) => facts.find(({ runId, type }) => type === 'run.ended' && runId === id)?.data.outcome ?? null;
-  return created.map(({ runId, data }) => ({ runId, ...data, outcome: outcomeOf(runId) }) as Delegated).reverse();
+  return created.map(({ runId, data }) => ({ runId, ...data, outcome: outcomeOf(runId) }) as DelegatedRun).reverse();
 }
 
-export async function startDialect(dialect: string, { answers = {}, held = [], config, args = [], env = {}, files = {} }: Options = {}) {
+export async function startDialectServer(
+  dialect: string,
+  { answers = {}, held = [], config, args = [], env = {}, files = {} }: Options = {},
+) {
   const gates = new Map(held.map((word) => [word, Promise.withResolvers<void>()]));
   const arrived = new Map(Object.keys(answers).map((word) => [word, Promise.withResolvers<void>()]));
   const provider = await startProviderServer({
     async answer(request) {
-      const word = wordOf(request, Object.keys(answers));
-      if (word === undefined) return { fault: { kind: 'status', status: 400, message: `nobody expects this: ${firstMessage(request)}` } };
+      const word = findWord(request, Object.keys(answers));
+      if (word === undefined) return { fault: { kind: 'status', status: 400, message: `unexpected request: ${getFirstMessage(request)}` } };
       arrived.get(word)?.resolve();
       await gates.get(word)?.promise;
       const steps = [answers[word] as ProviderStep | ProviderStep[]].flat();
-      return steps[Math.min(turnsIn(request), steps.length - 1)] as ProviderStep;
+      return steps[Math.min(countTurns(request), steps.length - 1)] as ProviderStep;
     },
   });
-  const place = placeFor({ ...environment(provider), ...env }, { config, files });
-  const options = { place, args: ['--dialect', dialect, ...args], env: { ...environment(provider), ...env } };
+  const place = placeFor({ ...createEnvironment(provider), ...env }, { config, files });
+  const options = { place, args: ['--dialect', dialect, ...args], env: { ...createEnvironment(provider), ...env } };
   const server = await startServer(options);
-  // With the schemas at hand the client checks structured content against them.
+  // After listing tools, the client validates structured content against their schemas.
   await server.client.listTools();
-  const runs = async () => {
+  const listRuns = async () => {
     const { out } = await place.run('logs', 'last', '--tree', '--json');
-    return runsIn(JSON.parse(out));
+    return factsToRuns(JSON.parse(out));
   };
-  const shown = async (word: string) => {
-    const found = (await runs()).find(({ brief }) => brief.task.includes(word));
+  const findRun = async (word: string) => {
+    const found = (await listRuns()).find(({ brief }) => brief.task.includes(word));
     if (!found) throw new Error(`no run has ${word} in its task`);
     return found;
   };
   return {
     ...server,
-    requests: (word: string) => provider.requests.filter((request) => firstMessage(request).includes(word)),
+    findRequests: (word: string) => provider.requests.filter((request) => getFirstMessage(request).includes(word)),
     asked: (word: string) => (arrived.get(word) as PromiseWithResolvers<void>).promise,
     release: (word: string) => gates.get(word)?.resolve(),
-    again: () => startServer(options),
-    runs,
-    shown,
-    async cancelled(word: string) {
-      const { runId } = await shown(word);
+    startAgain: () => startServer(options),
+    listRuns,
+    findRun,
+    async cancelRun(word: string) {
+      const { runId } = await findRun(word);
       const { code, err } = await place.run('cancel', runId);
       expect(code, err).toBe(0);
     },
@@ -119,16 +123,16 @@ function placeFor(env: Record<string, string>, { config, files }: { config: obje
   return place;
 }
 
-/** Its children, as `retinue show` has them. */
-export async function childrenOf(
+/** The children of a run from `retinue show`. */
+export async function readChildren(
   place: Place,
   id: string,
 ): Promise<{ runId: string; agent: string; status: string; label: string | null }[]> {
   return JSON.parse((await place.run('show', id, '--json')).out).children;
 }
 
-/** The facts of a run as `retinue logs` has them. */
-export async function logsOf(place: Place, id: string): Promise<LoggedFact[]> {
+/** The facts of a run from `retinue logs`. */
+export async function readLogs(place: Place, id: string): Promise<LoggedFact[]> {
   return JSON.parse((await place.run('logs', id, '--json')).out);
 }
 
@@ -137,57 +141,57 @@ interface Message {
   content: string | { type: string; text?: string }[];
 }
 
-export function messagesOf({ body }: ProviderRequest): Message[] {
+export function getMessages({ body }: ProviderRequest): Message[] {
   return body.messages as Message[];
 }
 
-export function textOf({ content }: Message): string {
+export function getText({ content }: Message): string {
   return typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('');
 }
 
-export function firstMessage(request: ProviderRequest): string {
-  const [first] = messagesOf(request);
-  return first ? textOf(first) : '';
+export function getFirstMessage(request: ProviderRequest): string {
+  const [first] = getMessages(request);
+  return first ? getText(first) : '';
 }
 
-export function systemOf({ body }: ProviderRequest): string {
+export function getSystemPrompt({ body }: ProviderRequest): string {
   return JSON.stringify(body.system);
 }
 
-export function toolsOf({ body }: ProviderRequest | { body: Record<string, unknown> }): string[] {
+export function getToolNames({ body }: ProviderRequest | { body: Record<string, unknown> }): string[] {
   return ((body.tools ?? []) as { name: string }[]).map(({ name }) => name).sort();
 }
 
-function wordOf(request: ProviderRequest, words: string[]): string | undefined {
-  const first = firstMessage(request);
+function findWord(request: ProviderRequest, words: string[]): string | undefined {
+  const first = getFirstMessage(request);
   return words.find((word) => first.includes(word));
 }
 
-function turnsIn(request: ProviderRequest): number {
-  return messagesOf(request).filter(({ role }) => role === 'assistant').length;
+function countTurns(request: ProviderRequest): number {
+  return getMessages(request).filter(({ role }) => role === 'assistant').length;
 }
 
-/** What a JSON dialect answered: its structured content, which is the one text block too, byte for byte. */
-export function jsonOf<T = Record<string, unknown>>(result: CallToolResult): T {
-  expect(texts(result)).toEqual([JSON.stringify(result.structuredContent)]);
+/** The structured content of a result. Checks that the only text block is the same JSON. */
+export function parseStructured<T = Record<string, unknown>>(result: CallToolResult): T {
+  expect(readTexts(result)).toEqual([JSON.stringify(result.structuredContent)]);
   return result.structuredContent as T;
 }
 
-export function only(result: CallToolResult): string {
+export function readOnlyText(result: CallToolResult): string {
   expect(result.content).toHaveLength(1);
   expect(result.structuredContent).toBeUndefined();
-  return texts(result)[0] as string;
+  return readTexts(result)[0] as string;
 }
 
-export async function toolOf(client: Client, name: string) {
+export async function findTool(client: Client, name: string) {
   const { tools } = await client.listTools();
   const found = tools.find((tool) => tool.name === name);
-  if (!found) throw new Error(`there is no tool ${name}`);
+  if (!found) throw new Error(`unknown tool ${name}`);
   return found as typeof found & { inputSchema: { properties: Record<string, { default?: unknown }>; required: string[] } };
 }
 
-/** Living processes below this one, as pid and command line; the guard, which outlives it to see to that, left out. */
-export function descendants(pid: number): { pid: number; command: string }[] {
+/** The running descendants of a process, without the guard, which outlives it on purpose. */
+export function listDescendants(pid: number): { pid: number; command: string }[] {
   const all = readdirSync('/proc').flatMap((name) => {
     try {
       const stat =
@@ -205,7 +209,7 @@ export function descendants(pid: number): { pid: number; command: string }[] {
   return below(pid).filter(({ command }) => !command.includes('retinue-guard'));
 }
 
-export function alive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] !== 'Z';
   } catch {

@@ -1,4 +1,5 @@
-// The real program as a server of the official client, in a folder of its own, with a provider on loopback whose answers the test holds back.
+// Starts the real program as a server for the official client, in a temporary folder, with a provider on loopback whose answers the test can hold
+// back.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,9 +11,9 @@ import { createPlace, type Place } from '../cli/support-process.ts';
 
 export const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
 
-/** Answers by a word of the task; those of held words come when the test lets them. */
+/** Answers by a word of the task. Answers of held words wait for `release`. */
 export interface Provider extends ProviderServer {
-  /** Resolves when a request with the word has come in. */
+  /** Resolves when a request with the word has arrived. */
   asked(word: string): Promise<void>;
   release(word: string): void;
 }
@@ -39,7 +40,7 @@ export async function startProvider(answers: Record<string, ProviderStep | Provi
   };
 }
 
-export function environment(provider: ProviderServer): Record<string, string> {
+export function createEnvironment(provider: ProviderServer): Record<string, string> {
   return {
     ANTHROPIC_API_KEY: 'any',
     ANTHROPIC_BASE_URL: provider.url,
@@ -63,7 +64,7 @@ export interface ServerOptions {
   place?: Place;
 }
 
-/** A client that is connected to `retinue mcp`. */
+/** Starts `retinue mcp` and connects a client to it. */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const env = options.env ?? {};
   const place = options.place ?? createPlace({ runs: [{ times: 'any', steps: [{ text: 'all is fine here' }] }] }, env);
@@ -93,12 +94,12 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   };
 }
 
-export function texts(result: CallToolResult): string[] {
+export function readTexts(result: CallToolResult): string[] {
   return result.content.map((block) => (block.type === 'text' ? block.text : `(${block.type})`));
 }
 
-/** Resolves when there is no such process any more. */
-export async function processEnded(pid: number): Promise<void> {
+/** Resolves when the process has ended. */
+export async function waitForExit(pid: number): Promise<void> {
   for (;;) {
     try {
       process.kill(pid, 0);
@@ -109,7 +110,7 @@ export async function processEnded(pid: number): Promise<void> {
   }
 }
 
-export function temporaryFolder(files: Record<string, string> = {}): { folder: string; [Symbol.dispose](): void } {
+export function createTemporaryFolder(files: Record<string, string> = {}): { folder: string; [Symbol.dispose](): void } {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-mcp-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };

@@ -1,7 +1,16 @@
-// XZatoma over MCP: the real program, the official client; nesting, filters, several at once, and quotas for the tree.
+// XZatoma over MCP: the real program and the official client; nesting, tool filters, parallel subagents, and quotas for the tree.
 import { describe, expect, it } from 'vitest';
-import { texts } from './support.ts';
-import { childrenOf, jsonOf, messagesOf, only, startDialect, textOf, toolOf, toolsOf } from './support-dialect.ts';
+import { readTexts } from './support.ts';
+import {
+  findTool,
+  getMessages,
+  getText,
+  getToolNames,
+  parseStructured,
+  readChildren,
+  readOnlyText,
+  startDialectServer,
+} from './support-dialect.ts';
 
 interface Result {
   success: boolean;
@@ -15,22 +24,22 @@ const nested = (task_prompt: string) => ({ calls: [{ tool: 'subagent', args: ask
 const looks = { text: 'I begin.', calls: [{ tool: 'list', args: { path: '.' } }] };
 
 describe('the tools', () => {
-  it('are those of the page: names, parameters, results', async () => {
-    await using server = await startDialect('xzatoma');
+  it('match the source: names, parameters, results', async () => {
+    await using server = await startDialectServer('xzatoma');
     expect((await server.client.listTools()).tools.map(({ name }) => name)).toEqual(['subagent', 'parallel_subagent']);
-    const tool = await toolOf(server.client, 'subagent');
+    const tool = await findTool(server.client, 'subagent');
     expect(tool.inputSchema.required).toEqual(['label', 'task_prompt']);
     expect(Object.keys(tool.inputSchema.properties)).toEqual(['label', 'task_prompt', 'summary_prompt', 'allowed_tools', 'max_turns']);
     expect(tool.outputSchema?.required).toEqual(['success', 'output', 'error', 'metadata']);
-    const parallel = await toolOf(server.client, 'parallel_subagent');
+    const parallel = await findTool(server.client, 'parallel_subagent');
     expect([Object.keys(parallel.inputSchema.properties), parallel.inputSchema.properties.max_concurrent?.default]).toEqual([
       ['tasks', 'max_concurrent'],
       5,
     ]);
   });
 
-  it('refuse what is wrong by its name, in the shape of a result (tests 2, 8 to 12)', async () => {
-    await using server = await startDialect('xzatoma');
+  it('refuse wrong parameters by name, in the shape of a result (tests 2, 8 to 12)', async () => {
+    await using server = await startDialectServer('xzatoma');
     for (const [args, said] of [
       [{ label: 'x' }, /task_prompt/],
       [{ task_prompt: 'x' }, /label/],
@@ -38,7 +47,7 @@ describe('the tools', () => {
       [ask('x', { tools: ['grep'] }), /tools/],
     ] as const) {
       const result = await server.call('subagent', args);
-      expect([result.isError, only(result)]).toEqual([true, expect.stringMatching(said)]);
+      expect([result.isError, readOnlyText(result)]).toEqual([true, expect.stringMatching(said)]);
     }
     for (const [args, said] of [
       [{ label: 'x', task_prompt: ' ' }, /^task_prompt: /],
@@ -50,24 +59,24 @@ describe('the tools', () => {
     ] as const) {
       const result = await server.call('subagent', args);
       expect(result.isError).toBe(true);
-      expect(jsonOf(result)).toMatchObject({ success: false, output: '', error: expect.stringMatching(said) });
+      expect(parseStructured(result)).toMatchObject({ success: false, output: '', error: expect.stringMatching(said) });
     }
     const several = await server.call('parallel_subagent', { tasks: [ask('x'), ask('y', { max_turns: 99 })] });
-    expect([several.isError, jsonOf(several)]).toEqual([true, { results: [], error: 'tasks[1].max_turns: must be from 1 to 50' }]);
+    expect([several.isError, parseStructured(several)]).toEqual([true, { results: [], error: 'tasks[1].max_turns: must be from 1 to 50' }]);
     for (const [args, said] of [
       [{ tasks: [] }, /^tasks: /],
       [{ tasks: [ask('x')], max_concurrent: 0 }, /^max_concurrent: /],
     ] as const) {
       const result = await server.call('parallel_subagent', args);
-      expect([result.isError, jsonOf(result)]).toEqual([true, { results: [], error: expect.stringMatching(said) }]);
+      expect([result.isError, parseStructured(result)]).toEqual([true, { results: [], error: expect.stringMatching(said) }]);
     }
   });
 });
 
-it('14, 15: basic delegation gives the summary, which a second prompt asked for, with metadata as strings', async () => {
+it('14, 15: basic delegation returns the summary that a second prompt asks for, with metadata as strings', async () => {
   const docs = [{ text: 'all that I found' }, { text: 'Three ways: key, token, cookie.' }];
-  await using server = await startDialect('xzatoma', { answers: { authentication: docs } });
-  const result = jsonOf<Result>(
+  await using server = await startDialectServer('xzatoma', { answers: { authentication: docs } });
+  const result = parseStructured<Result>(
     await server.call('subagent', {
       label: 'research_docs',
       task_prompt: 'Find the authentication API documentation',
@@ -88,30 +97,30 @@ it('14, 15: basic delegation gives the summary, which a second prompt asked for,
       tokens_consumed: '30',
     },
   });
-  const [, second] = server.requests('authentication');
-  expect(second && messagesOf(second).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
-  expect(second && textOf(messagesOf(second)[2] as never)).toContain('Summarize the key authentication methods');
+  const [, second] = server.findRequests('authentication');
+  expect(second && getMessages(second).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+  expect(second && getText(getMessages(second)[2] as never)).toContain('Summarize the key authentication methods');
 });
 
-it('the summary is asked for without a prompt too; max_turns is 10 unless it is given', async () => {
-  await using server = await startDialect('xzatoma', { answers: { plain: [{ text: 'much' }, { text: 'short' }] } });
+it('a summary is requested without a summary_prompt too; max_turns is 10 by default', async () => {
+  await using server = await startDialectServer('xzatoma', { answers: { plain: [{ text: 'much' }, { text: 'short' }] } });
   for (const more of [{}, { max_turns: 5, summary_prompt: null, allowed_tools: null }]) {
-    expect(jsonOf(await server.call('subagent', ask('plain', more)))).toMatchObject({ success: true, output: 'short' });
+    expect(parseStructured(await server.call('subagent', ask('plain', more)))).toMatchObject({ success: true, output: 'short' });
   }
-  expect(JSON.stringify(server.requests('plain')[1]?.body.messages)).toContain('Summarize your findings concisely');
-  expect((await server.runs()).map(({ grant }) => grant.limits.maxTurns?.value)).toEqual([5, 10]);
+  expect(JSON.stringify(server.findRequests('plain')[1]?.body.messages)).toContain('Summarize your findings concisely');
+  expect((await server.listRuns()).map(({ grant }) => grant.limits.maxTurns?.value)).toEqual([5, 10]);
 });
 
 describe('tool filtering', () => {
-  it('6, 7: all there are, or those of the list, its aliases meant; delegation stays on offer', async () => {
-    await using server = await startDialect('xzatoma', {
+  it('6, 7: all tools, or those of the list with aliases expanded; delegation stays available', async () => {
+    await using server = await startDialectServer('xzatoma', {
       answers: { all: { text: 'a' }, logs: { text: 'b' }, net: { text: 'c' }, none: { text: 'd' } },
     });
     await server.call('subagent', ask('all'));
     await server.call('subagent', { label: 'analyze_logs', task_prompt: 'logs', allowed_tools: ['grep', 'file_ops'], max_turns: 5 });
     await server.call('subagent', ask('net', { allowed_tools: ['fetch', 'terminal'] }));
     await server.call('subagent', ask('none', { allowed_tools: [] }));
-    const sent = (word: string) => toolsOf(server.requests(word)[0] ?? { body: {} });
+    const sent = (word: string) => getToolNames(server.findRequests(word)[0] ?? { body: {} });
     const delegating = ['parallel_subagent', 'subagent'];
     expect(sent('all')).toEqual(
       expect.arrayContaining([...delegating, 'bash', 'edit', 'glob', 'grep', 'list', 'read', 'webfetch', 'write']),
@@ -121,37 +130,37 @@ describe('tool filtering', () => {
     expect(sent('none')).toEqual(delegating);
   });
 
-  it('holds below too: a nested subagent has no tool that its parent has not', async () => {
+  it('applies below too: a nested subagent has only tools that its parent has', async () => {
     const answers = { outer: [nested('inner'), { text: 'done' }], inner: { text: 'in' } };
-    await using server = await startDialect('xzatoma', { answers });
+    await using server = await startDialectServer('xzatoma', { answers });
     await server.call('subagent', ask('outer', { allowed_tools: ['grep'] }));
-    expect(toolsOf(server.requests('inner')[0] ?? { body: {} })).toEqual(['grep', 'parallel_subagent', 'subagent']);
+    expect(getToolNames(server.findRequests('inner')[0] ?? { body: {} })).toEqual(['grep', 'parallel_subagent', 'subagent']);
   });
 });
 
-it('4: nesting to two levels; past the limit a call answers an error that names the depth', async () => {
+it('4: nesting to two levels; past the limit a call returns an error that names the depth', async () => {
   const answers = { outer: [nested('inner'), { text: 'outer done' }], inner: [nested('innermost'), { text: 'inner done' }] };
-  await using server = await startDialect('xzatoma', { answers });
-  const result = jsonOf<Result>(await server.call('subagent', ask('outer')));
+  await using server = await startDialectServer('xzatoma', { answers });
+  const result = parseStructured<Result>(await server.call('subagent', ask('outer')));
   expect(result).toMatchObject({ success: true, output: 'outer done', metadata: { recursion_depth: '1' } });
-  expect((await server.runs()).map(({ depth, outcome }) => [depth, outcome?.status])).toEqual([
+  expect((await server.listRuns()).map(({ depth, outcome }) => [depth, outcome?.status])).toEqual([
     [2, 'completed'],
     [1, 'completed'],
   ]);
-  expect(toolsOf(server.requests('inner')[0] ?? { body: {} })).toContain('subagent');
-  expect(JSON.stringify(server.requests('inner')[1]?.body.messages)).toMatch(/Maximum recursion depth exceeded: .*depth/);
-  expect(JSON.stringify(server.requests('outer')[1]?.body.messages)).toMatch(/recursion_depth\\*":\\*"2/);
+  expect(getToolNames(server.findRequests('inner')[0] ?? { body: {} })).toContain('subagent');
+  expect(JSON.stringify(server.findRequests('inner')[1]?.body.messages)).toMatch(/Maximum recursion depth exceeded: .*depth/);
+  expect(JSON.stringify(server.findRequests('outer')[1]?.body.messages)).toMatch(/recursion_depth\\*":\\*"2/);
 });
 
 describe('parallel_subagent', () => {
   it('gives results in task order, however they end, at most max_concurrent at a time', async () => {
     const denied = { fault: { kind: 'status' as const, status: 401, message: 'bad key' } };
     const answers = { slow: { text: 'of slow' }, denied, quick: { text: 'of quick' } };
-    await using server = await startDialect('xzatoma', { answers, held: ['slow'] });
+    await using server = await startDialectServer('xzatoma', { answers, held: ['slow'] });
     const given = server.call('parallel_subagent', { tasks: ['slow', 'denied', 'quick'].map((word) => ask(word)), max_concurrent: 2 });
     await server.asked('quick');
     server.release('slow');
-    const { results } = jsonOf<{ results: Result[] }>(await given);
+    const { results } = parseStructured<{ results: Result[] }>(await given);
     expect(results.map(({ success, output, metadata }) => [success, output, metadata.subagent_label])).toEqual([
       [true, 'of slow', 'l-slow'],
       [false, '', 'l-denied'],
@@ -159,94 +168,103 @@ describe('parallel_subagent', () => {
     ]);
   });
 
-  it('with max_concurrent 1 the next begins when the one before has ended', async () => {
+  it('with max_concurrent 1 the next one starts when the previous one has ended', async () => {
     const answers = { first: { text: '1' }, second: { text: '2' } };
-    await using server = await startDialect('xzatoma', { answers, held: ['first'] });
+    await using server = await startDialectServer('xzatoma', { answers, held: ['first'] });
     const given = server.call('parallel_subagent', { tasks: [ask('first'), ask('second')], max_concurrent: 1 });
     await server.asked('first');
-    expect(await server.runs()).toHaveLength(1);
+    expect(await server.listRuns()).toHaveLength(1);
     server.release('first');
-    expect(jsonOf<{ results: Result[] }>(await given).results.map(({ output }) => output)).toEqual(['1', '2']);
+    expect(parseStructured<{ results: Result[] }>(await given).results.map(({ output }) => output)).toEqual(['1', '2']);
   });
 });
 
 describe('quotas for the whole tree', () => {
-  it('of runs: the one too many is refused, and the tree goes on', async () => {
+  it('of runs: a run beyond the limit is refused, and the tree continues', async () => {
     const calls = ['one', 'two'].map((word) => ({ tool: 'subagent', args: ask(word) }));
     const answers = { outer: [{ calls }, { text: 'done' }], one: { text: '1' }, two: { text: '2' } };
-    await using server = await startDialect('xzatoma', { answers, config: { limits: { maxRuns: 2 } } });
-    expect(jsonOf(await server.call('subagent', ask('outer')))).toMatchObject({ success: true, output: 'done' });
-    expect((await server.runs()).filter(({ depth }) => depth === 2)).toHaveLength(1);
-    expect(JSON.stringify(server.requests('outer')[1]?.body.messages)).toMatch(/maxRuns|2 runs/);
+    await using server = await startDialectServer('xzatoma', { answers, config: { limits: { maxRuns: 2 } } });
+    expect(parseStructured(await server.call('subagent', ask('outer')))).toMatchObject({ success: true, output: 'done' });
+    expect((await server.listRuns()).filter(({ depth }) => depth === 2)).toHaveLength(1);
+    expect(JSON.stringify(server.findRequests('outer')[1]?.body.messages)).toMatch(/maxRuns|2 runs/);
   });
 
-  it('of tokens: what a nested subagent spends counts', async () => {
+  it('of tokens: spending of nested subagents counts', async () => {
     const spends = { text: 'spent', usage: { input: 50_000, output: 10 } };
     const answers = { outer: [nested('inner'), { text: 'done' }], inner: spends };
-    await using server = await startDialect('xzatoma', { answers, config: { limits: { maxTokens: 60_000 } } });
-    const result = jsonOf<Result>(await server.call('subagent', ask('outer')));
+    await using server = await startDialectServer('xzatoma', { answers, config: { limits: { maxTokens: 60_000 } } });
+    const result = parseStructured<Result>(await server.call('subagent', ask('outer')));
     expect(result.metadata.completion_status).toBe('incomplete');
-    const { outcome } = await server.shown('outer');
+    const { outcome } = await server.findRun('outer');
     expect(outcome).toMatchObject({ status: 'exhausted', terminated: 'max_tokens' });
   });
 
   it('of time: a nested subagent ends with its parent', async () => {
     const answers = { outer: [nested('inner'), { text: 'done' }], inner: { text: 'x' } };
-    await using server = await startDialect('xzatoma', { answers, held: ['inner'], config: { limits: { timeoutMs: 3000 } } });
-    const result = jsonOf<Result>(await server.call('subagent', ask('outer')));
+    await using server = await startDialectServer('xzatoma', { answers, held: ['inner'], config: { limits: { timeoutMs: 3000 } } });
+    const result = parseStructured<Result>(await server.call('subagent', ask('outer')));
     expect(result).toMatchObject({ success: false, metadata: { completion_status: 'incomplete' } });
-    const runs = await server.runs();
+    const runs = await server.listRuns();
     expect(runs.map(({ outcome }) => outcome?.status)).toEqual(Array(2).fill('timed_out'));
   });
 });
 
 it('output of more than 4,096 bytes is cut, with a notice', async () => {
-  await using server = await startDialect('xzatoma', { answers: { long: { text: 'y'.repeat(5000), chunkSize: 1000 } } });
-  const { output } = jsonOf<Result>(await server.call('subagent', ask('long')));
+  await using server = await startDialectServer('xzatoma', { answers: { long: { text: 'y'.repeat(5000), chunkSize: 1000 } } });
+  const { output } = parseStructured<Result>(await server.call('subagent', ask('long')));
   expect(output).toBe(`${'y'.repeat(4096)}\n[truncated: kept 4096 of 5000 bytes]`);
 });
 
-describe('how an outcome reads', () => {
-  it('16: exhausted: a success with what there is, incomplete; the summary is the wrap-up', async () => {
-    await using server = await startDialect('xzatoma', {
+describe('how outcomes are shown', () => {
+  it('16: exhausted: an incomplete success with the partial work; the summary is the wrap-up', async () => {
+    await using server = await startDialectServer('xzatoma', {
       answers: { far: [looks, { text: 'as far as I came' }], mute: [{ calls: looks.calls }, {}] },
     });
-    expect(jsonOf(await server.call('subagent', ask('far', { max_turns: 1 })))).toMatchObject({
+    expect(parseStructured(await server.call('subagent', ask('far', { max_turns: 1 })))).toMatchObject({
       success: true,
       output: 'as far as I came',
       error: null,
       metadata: { completion_status: 'incomplete', turns_used: '1', max_turns_reached: 'true' },
     });
-    expect(jsonOf(await server.call('subagent', ask('mute', { max_turns: 1 })))).toMatchObject({
+    expect(parseStructured(await server.call('subagent', ask('mute', { max_turns: 1 })))).toMatchObject({
       success: false,
       output: '',
       error: expect.stringMatching(/^max_turns: /),
       metadata: { completion_status: 'incomplete' },
     });
-    const [, wrapUp] = server.requests('far');
+    const [, wrapUp] = server.findRequests('far');
     expect(wrapUp?.body.tool_choice).toEqual({ type: 'none' });
     expect(JSON.stringify(wrapUp?.body.messages)).toContain('Summarize your findings concisely');
   });
 
   it('cancelled and failed: success false, incomplete, with the code', async () => {
     const denied = { fault: { kind: 'status' as const, status: 401, message: 'bad key' } };
-    await using server = await startDialect('xzatoma', { answers: { stopped: { text: 'x' }, denied }, held: ['stopped'] });
+    await using server = await startDialectServer('xzatoma', { answers: { stopped: { text: 'x' }, denied }, held: ['stopped'] });
     const stopping = server.call('subagent', ask('stopped'));
     const metadata = { completion_status: 'incomplete', max_turns_reached: 'false' };
-    expect(jsonOf(await server.call('subagent', ask('denied')))).toMatchObject({
+    expect(parseStructured(await server.call('subagent', ask('denied')))).toMatchObject({
       success: false,
       output: '',
       error: expect.stringMatching(/^\w+: .*(401|bad key)/),
       metadata,
     });
     await server.asked('stopped');
-    await server.cancelled('stopped');
-    expect(jsonOf(await stopping)).toMatchObject({ success: false, output: '', error: expect.stringMatching(/^cancelled: /), metadata });
+    await server.cancelRun('stopped');
+    expect(parseStructured(await stopping)).toMatchObject({
+      success: false,
+      output: '',
+      error: expect.stringMatching(/^cancelled: /),
+      metadata,
+    });
   });
 
   it('timed out: success false, incomplete', async () => {
-    await using server = await startDialect('xzatoma', { answers: { slow: { text: 'x' } }, held: ['slow'], args: ['--timeout', '1s'] });
-    expect(jsonOf(await server.call('subagent', ask('slow')))).toMatchObject({
+    await using server = await startDialectServer('xzatoma', {
+      answers: { slow: { text: 'x' } },
+      held: ['slow'],
+      args: ['--timeout', '1s'],
+    });
+    expect(parseStructured(await server.call('subagent', ask('slow')))).toMatchObject({
       success: false,
       output: '',
       error: expect.stringMatching(/^(timed_out|deadline|timeout): /),
@@ -255,7 +273,7 @@ describe('how an outcome reads', () => {
   });
 });
 
-it('18, 19: a tool that fails is a result, and the subagent goes on', async () => {
+it('18, 19: a failing tool is a result, and the subagent continues', async () => {
   const steps = [
     {
       calls: [
@@ -265,26 +283,26 @@ it('18, 19: a tool that fails is a result, and the subagent goes on', async () =
     },
     { text: 'without it' },
   ];
-  await using server = await startDialect('xzatoma', { answers: { adapt: steps } });
-  expect(jsonOf(await server.call('subagent', ask('adapt')))).toMatchObject({ success: true, output: 'without it' });
-  const told = server.requests('adapt')[1]?.body.messages as { content: { type: string; is_error?: boolean }[] }[];
+  await using server = await startDialectServer('xzatoma', { answers: { adapt: steps } });
+  expect(parseStructured(await server.call('subagent', ask('adapt')))).toMatchObject({ success: true, output: 'without it' });
+  const told = server.findRequests('adapt')[1]?.body.messages as { content: { type: string; is_error?: boolean }[] }[];
   expect(told.at(-1)?.content.map(({ type, is_error }) => [type, is_error])).toEqual(Array(2).fill(['tool_result', true]));
 });
 
-it('a client that gives up after its timeout loses nothing: every task is done, and the results stand in the next one', async () => {
+it('a client that gives up after its timeout loses nothing: every task is done, and the next result includes them', async () => {
   const answers = { slow: { text: 'the slow finding' }, after: { text: 'the one after' }, quick: { text: 'quick' } };
-  await using server = await startDialect('xzatoma', { answers, held: ['slow'] });
+  await using server = await startDialectServer('xzatoma', { answers, held: ['slow'] });
   const given = server.call('parallel_subagent', { tasks: [ask('slow'), ask('after')], max_concurrent: 1 }, { timeout: 1000 });
   await expect(given).rejects.toThrow(/timed out/i);
   await server.asked('after');
   server.release('slow');
-  const { parentId, runId } = await server.shown('slow');
+  const { parentId, runId } = await server.findRun('slow');
   await expect
-    .poll(async () => (await childrenOf(server.place, parentId)).map(({ status }) => status), { timeout: 15_000 })
+    .poll(async () => (await readChildren(server.place, parentId)).map(({ status }) => status), { timeout: 15_000 })
     .toEqual(['completed', 'completed']);
   const next = await server.call('subagent', ask('quick'));
   expect(next.structuredContent).toMatchObject({ success: true, output: 'quick' });
-  const [, since = ''] = texts(next);
+  const [, since = ''] = readTexts(next);
   expect(since).toContain(`[run ${runId} · completed`);
   for (const text of ['the slow finding', 'the one after']) expect(since).toContain(text);
 });

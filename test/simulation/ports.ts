@@ -5,13 +5,13 @@ import type { Usage } from '../../src/contract/content.ts';
 import type { ModelCaller, ModelCallResult, ModelRequester, Models } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
-import type { Memory } from '../../src/stores/memory/memory.ts';
+import type { MemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { busy, type Life } from './life.ts';
 import { answerTo, type Plan } from './plan.ts';
 
 /** A store at the shared memory as this process sees it. Fails before or after the deed, is late, and hears everything twice. */
-export function storeOf(memory: Memory, life: Life, fault: (what: string) => void): Store {
+export function storeOf(memory: MemoryData, life: Life, fault: (what: string) => void): Store {
   const store = createMemoryStore({ clock: life.clock, memory });
   const slow = async <T>(read: () => Promise<T>): Promise<T> => {
     await life.point();

@@ -8,7 +8,7 @@ import { createRuntime, type Runtime } from '../../src/kernel/runtime.ts';
 import type { Ids } from '../../src/ports/ids.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { builtInRuleset } from '../../src/rules/policy.ts';
-import { createMemory } from '../../src/stores/memory/memory.ts';
+import { createMemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { createHandClock, type HandClock } from '../../src/testing/hand-clock.ts';
@@ -42,7 +42,7 @@ export async function simulate(seed: number, tell: (line: string) => void = () =
   const chance = createChance(seed);
   const plan = createPlan(chance.fork());
   const clock = createHandClock();
-  const memory = createMemory();
+  const memory = createMemoryData();
   const outside: Outside = { effects: new Map(), answers: new Map() };
   const faults: string[] = [];
   const world: World = {

@@ -1,27 +1,27 @@
 import { expect, it } from 'vitest';
 import type { Owner, Store } from '../../src/ports/store.ts';
-import { createMemory } from '../../src/stores/memory/memory.ts';
+import { createMemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { storeSuite } from '../../src/testing/store-suite.ts';
+import { runStoreSuite } from '../../src/testing/store-suite.ts';
 
-storeSuite('memory store', async () => {
-  const memory = createMemory();
+runStoreSuite('memory store', async () => {
+  const memory = createMemoryData();
   const stores: Store[] = [];
-  const lose = async (owner: Owner) => void Object.assign(memory.owners.get(owner.id) ?? {}, { lost: true });
+  const markDead = async (owner: Owner) => void Object.assign(memory.owners.get(owner.id) ?? {}, { isDead: true });
   return {
     open: async () => {
       const store = createMemoryStore({ memory });
       stores.push(store);
       return store;
     },
-    kill: lose,
-    silence: lose,
+    kill: markDead,
+    silence: markDead,
     dispose: async () => void (await Promise.all(stores.map((store) => store.close()))),
   };
 });
 
-it('wakes through the clock it is given', async () => {
+it('calls watchers through the given clock', async () => {
   const clock = createHandClock();
   const store = createMemoryStore({ clock });
   let calls = 0;

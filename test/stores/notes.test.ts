@@ -4,12 +4,12 @@ import { createMemoryNotes, type Notes } from '../../src/stores/notes-memory.ts'
 import { openNotes } from '../../src/stores/notes-sqlite.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { migrations } from '../../src/stores/sqlite/migrations.ts';
-import { temporary } from './support/temporary.ts';
+import { createTemporaryDirectory } from './support/temporary.ts';
 
 const at = (n: number): string => new Date(n * 1000).toISOString();
 
-async function sqlite(): Promise<Notes> {
-  const directory = temporary();
+async function openSqliteNotes(): Promise<Notes> {
+  const directory = createTemporaryDirectory();
   const notes = await openNotes({ path: directory.db });
   onTestFinished(async () => {
     await notes.close();
@@ -20,9 +20,9 @@ async function sqlite(): Promise<Notes> {
 
 describe.each([
   { name: 'in memory', open: async () => createMemoryNotes() },
-  { name: 'in SQLite', open: sqlite },
+  { name: 'in SQLite', open: openSqliteNotes },
 ])('notes $name', ({ open }) => {
-  test('memories: newest first, of one workspace, replaced by title', async () => {
+  test('memories are listed newest first per workspace, and replaced by title', async () => {
     const { memories } = await open();
     expect(await memories.list('/w')).toEqual([]);
     await memories.put('/w', { title: 'a', text: '1', at: at(1) });
@@ -36,7 +36,7 @@ describe.each([
     expect((await memories.list('/w')).map(({ title, text }) => title + text)).toEqual(['anew', 'b2']);
   });
 
-  test('memories: found by all words, whatever their case', async () => {
+  test('memories are found if they contain all words, ignoring case', async () => {
     const { memories } = await open();
     await memories.put('/w', { title: 'Build', text: 'Run MAKE in straße, 100% of "it"', at: at(1) });
     await memories.put('/w', { title: 'Test', text: 'run npm', at: at(2) });
@@ -49,7 +49,7 @@ describe.each([
     expect(await found('  ')).toEqual(['Test', 'Build']);
   });
 
-  test('memories: removed', async () => {
+  test('memories can be removed', async () => {
     const { memories } = await open();
     await memories.put('/w', { title: 'a', text: '1', at: at(1) });
     expect(await memories.remove('/w', 'b')).toBe(false);
@@ -58,7 +58,7 @@ describe.each([
     expect(await memories.list('/w')).toEqual([]);
   });
 
-  test('what is given is not what is kept', async () => {
+  test('stored notes do not change with the objects of the caller', async () => {
     const { memories, scratchpads } = await open();
     const memory = { title: 'a', text: '1', at: at(1) };
     await memories.put('/w', memory);
@@ -71,7 +71,7 @@ describe.each([
     expect((await scratchpads.read('r'))[0]?.text).toBe('1');
   });
 
-  test('scratchpads: in the order written, one for each tree', async () => {
+  test('scratchpads keep the order of writing, one for each tree', async () => {
     const { scratchpads } = await open();
     expect(await scratchpads.read('r')).toEqual([]);
     await Promise.all(Array.from({ length: 50 }, (_, n) => scratchpads.append('r', { runId: `run${n % 3}`, text: String(n), at: at(1) })));
@@ -85,8 +85,8 @@ describe.each([
 });
 
 describe('in the database of the store', () => {
-  test('both work side by side, whoever comes first, and the version is left alone', async () => {
-    const directory = temporary();
+  test('notes and store work together, whichever is opened first, and notes do not change the version', async () => {
+    const directory = createTemporaryDirectory();
     onTestFinished(() => directory.remove());
     const notes = await openNotes({ path: directory.db });
     const store = await openSqliteStore({ path: directory.db });
@@ -102,25 +102,25 @@ describe('in the database of the store', () => {
     await later.close();
   });
 
-  test('a lock of another process is waited for without blocking', async () => {
-    const directory = temporary();
+  test('a lock of another process does not block the event loop', async () => {
+    const directory = createTemporaryDirectory();
     onTestFinished(() => directory.remove());
     const notes = await openNotes({ path: directory.db });
     using other = new DatabaseSync(directory.db);
     other.exec('BEGIN IMMEDIATE');
-    let beats = 0;
-    const beat = setInterval(() => beats++, 10);
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 10);
     setTimeout(() => other.exec('COMMIT'), 300);
     await notes.scratchpads.append('r', { runId: 'x', text: 'y', at: at(1) });
-    clearInterval(beat);
-    // SQLite itself waits 20 ms at a time; had it waited for the lock there would be none.
-    expect(beats).toBeGreaterThan(1);
+    clearInterval(timer);
+    // SQLite waits at most 20 ms at a time. Had it waited for the lock, no timer would have fired.
+    expect(ticks).toBeGreaterThan(1);
     expect(await notes.scratchpads.read('r')).toHaveLength(1);
     await notes.close();
   });
 
-  test('when closed, or no database, calls reject with store_io and store_corrupt', async () => {
-    const directory = temporary();
+  test('calls reject with store_io after closing, and with store_corrupt for a foreign database', async () => {
+    const directory = createTemporaryDirectory();
     onTestFinished(() => directory.remove());
     const notes = await openNotes({ path: directory.db });
     await notes.close();

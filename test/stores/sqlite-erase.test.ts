@@ -1,22 +1,22 @@
-// Erasing in a database that an earlier version made: its trees know their texts after the migration, and it is written anew to shrink.
+// Erasing in a database of an earlier version: the migration records which tree uses which blob, and the file is rewritten to shrink.
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { applicationId, migrate, migrations } from '../../src/stores/sqlite/migrations.ts';
-import { temporary } from './support/temporary.ts';
+import { createTemporaryDirectory } from './support/temporary.ts';
 
 const at = '2026-01-02T03:04:05.678Z';
 const hash = (n: number) => String(n).repeat(64);
 const roots = ['a'.repeat(16), 'b'.repeat(16)];
-let directory: ReturnType<typeof temporary>;
+let directory: ReturnType<typeof createTemporaryDirectory>;
 beforeEach(() => {
-  directory = temporary();
+  directory = createTemporaryDirectory();
 });
 afterEach(() => directory.remove());
 
-/** Two ended trees in the first form of the tables; the texts 1 and 2 are the first tree's, 2 and 3 the second's, 4 is an artifact of the first. */
-function makeOld(): void {
+/** Two ended trees in the tables of version 1. The first uses the blobs 1 and 2, and 4 as an artifact; the second uses 2 and 3. */
+function createOldDatabase(): void {
   const db = new DatabaseSync(directory.db);
   db.exec(`PRAGMA application_id = ${applicationId}`);
   migrate(db, directory.db, { steps: migrations.slice(0, 1) });
@@ -48,22 +48,22 @@ function makeOld(): void {
   db.close();
 }
 
-it('texts go with the last tree that has them, and the file shrinks once nobody drives runs', async () => {
-  makeOld();
+it('removes blobs with the last tree that uses them, and shrinks the file once no process drives runs', async () => {
+  createOldDatabase();
   const size = statSync(directory.db).size;
   const store = await openSqliteStore({ path: directory.db });
   const other = await openSqliteStore({ path: directory.db });
-  const there = async () => (await Promise.all([1, 2, 3, 4].map((n) => store.blob(hash(n))))).map((text) => text !== null);
+  const findBlobs = async () => (await Promise.all([1, 2, 3, 4].map((n) => store.blob(hash(n))))).map((text) => text !== null);
   const owner = await other.open();
   expect(await store.erase(roots[0] as string, at)).toMatchObject({ ok: true, facts: 3 });
-  expect(await there()).toEqual([false, true, true, false]);
+  expect(await findBlobs()).toEqual([false, true, true, false]);
   await store.reclaim();
-  const using = new DatabaseSync(directory.db);
-  expect(using.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 0 });
-  using.close();
+  const db = new DatabaseSync(directory.db);
+  expect(db.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 0 });
+  db.close();
   await other.release(owner);
   await store.erase(roots[1] as string, at);
-  expect(await there()).toEqual([false, false, false, false]);
+  expect(await findBlobs()).toEqual([false, false, false, false]);
   await store.reclaim();
   expect(await store.trail(roots[1] as string)).toHaveLength(3);
   await other.close();

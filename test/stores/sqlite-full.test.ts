@@ -1,5 +1,4 @@
-// A disk that is full in the middle of a run: a typed failure, no half fact, and the run goes on when there is room again. On a small file
-// system of its own, which needs the right to mount one.
+// A full disk, simulated with a small file system. Skipped without the permission to mount one.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,8 +33,8 @@ const canMount = (() => {
   }
 })();
 
-/** Takes what room is left, but for so many bytes. */
-function fill(leave: number): string {
+/** Fills the disk except for `leave` bytes. */
+function fillDisk(leave: number): string {
   const { bavail, bsize } = statfsSync(disk);
   const filler = join(disk, 'filler');
   writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - leave)));
@@ -43,7 +42,7 @@ function fill(leave: number): string {
 }
 
 describe.runIf(canMount)('a full disk', () => {
-  it('in the middle of a run: a typed failure, no half fact, and the run goes on when there is room', async () => {
+  it('in the middle of a run is a typed error without a partial fact, and the run continues when there is space again', async () => {
     const path = join(disk, 'retinue.db');
     const big = tool('big', async () => ({ output: 'x'.repeat(40_000) }));
     const calls = (n: number) => ({ calls: [{ tool: 'big', args: { n } }] });
@@ -51,7 +50,7 @@ describe.runIf(canMount)('a full disk', () => {
     const options = { script: { runs: [{ steps }] }, agents: [anyAgent], tools: [big] };
     const store = await openSqliteStore({ path, durability: 'normal' });
     const first = await createWorld({ ...options, store });
-    const filler = fill(400_000);
+    const filler = fillDisk(400_000);
     const run = await first.runtime.start({ task: 'x', agent: 'any', limits: { maxTokens: 1_000_000_000 } });
     const error = await run.outcome.catch((thrown: unknown) => thrown);
     expect(isRetinueError(error) && [error.code, error.retryable]).toEqual(['store_io', true]);
@@ -68,8 +67,8 @@ describe.runIf(canMount)('a full disk', () => {
     await checkJournal(second);
   });
 
-  it('before anything is there: a clear error, and no database that looks like an empty one', async () => {
-    fill(2_000);
+  it('before the first write is a clear error and leaves no empty database', async () => {
+    fillDisk(2_000);
     const opened = await openSqliteStore({ path: join(disk, 'retinue.db'), durability: 'normal' }).catch((error: unknown) => error);
     expect(isRetinueError(opened) && opened.code).toBe('store_io');
   });

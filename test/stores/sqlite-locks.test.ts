@@ -1,17 +1,17 @@
-// What must not happen while others hold locks, the disk is full, or there is much to read or to copy.
+// Behaviour while other processes hold locks, with a full disk, and with much data.
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Owner, Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { createActors } from './support/actors.ts';
-import { temporary } from './support/temporary.ts';
-import { runId, unit } from './support/units.ts';
+import { createTemporaryDirectory } from './support/temporary.ts';
+import { createRunId, createUnit } from './support/units.ts';
 
-const root = runId(1);
+const root = createRunId(1);
 const good = [{ ok: true }];
 const actors = createActors();
-let directory: ReturnType<typeof temporary>;
+let directory: ReturnType<typeof createTemporaryDirectory>;
 let store: Store;
 let owner: Owner;
 
@@ -21,7 +21,7 @@ async function open(options: Partial<Parameters<typeof openSqliteStore>[0]> = {}
 }
 
 beforeEach(() => {
-  directory = temporary();
+  directory = createTemporaryDirectory();
 });
 afterEach(async () => {
   await store.close();
@@ -30,12 +30,12 @@ afterEach(async () => {
 });
 
 describe('while another process holds the write lock', () => {
-  it('and is stopped, the event loop goes on; the appends wait and keep their order', async () => {
+  it('and is stopped, the event loop keeps running, and appends wait and keep their order', async () => {
     await open();
     const holder = actors.start(directory.db);
     await holder.call('lock');
     await holder.signal('SIGSTOP');
-    const appends = [1, 2, 3, 4, 5].map((seq) => store.append(owner, [unit(root, root, seq)]));
+    const appends = [1, 2, 3, 4, 5].map((seq) => store.append(owner, [createUnit(root, root, seq)]));
     const gaps: number[] = [];
     const end = performance.now() + 2_000;
     for (let last = performance.now(); last < end; ) {
@@ -45,7 +45,7 @@ describe('while another process holds the write lock', () => {
       last = now;
     }
     gaps.sort((a, b) => a - b);
-    // The machine may be busy, so single gaps say little; a wait inside SQLite would be one gap of 2 s.
+    // The machine may be busy, so single gaps mean little. A wait inside SQLite would be one gap of 2 s.
     expect(gaps[gaps.length >> 1]).toBeLessThan(40);
     expect(gaps.at(-1)).toBeLessThan(1_000);
     await holder.signal('SIGCONT');
@@ -54,30 +54,30 @@ describe('while another process holds the write lock', () => {
     expect((await store.facts({ runId: root })).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('reading goes on, and writing gives up after its time with nothing written', async () => {
+  it('reads continue, and writes give up after a while without having written anything', async () => {
     await open({ timing: { giveUp: 200 } });
-    await store.append(owner, [unit(root, root, 1)]);
+    await store.append(owner, [createUnit(root, root, 1)]);
     using holder = new DatabaseSync(directory.db);
     holder.exec('BEGIN IMMEDIATE');
-    const append = store.append(owner, [unit(root, root, 2)]);
+    const append = store.append(owner, [createUnit(root, root, 2)]);
     expect(await store.facts({})).toHaveLength(1);
     await expect(append).rejects.toMatchObject({ code: 'store_busy', retryable: true });
     await expect(store.open()).rejects.toMatchObject({ code: 'store_busy' });
     holder.exec('ROLLBACK');
-    expect(await store.append(owner, [unit(root, root, 2)])).toEqual(good);
+    expect(await store.append(owner, [createUnit(root, root, 2)])).toEqual(good);
   });
 
-  it('closing ends what waits', async () => {
+  it('closing rejects waiting writes', async () => {
     await open();
     using holder = new DatabaseSync(directory.db);
     holder.exec('BEGIN IMMEDIATE');
-    const append = store.append(owner, [unit(root, root, 1)]);
+    const append = store.append(owner, [createUnit(root, root, 1)]);
     const closing = store.close();
     await expect(append).rejects.toMatchObject({ code: 'store_io' });
     await closing;
   });
 
-  it('a database can be opened, and registering waits', async () => {
+  it('the database can be opened, and a new owner waits', async () => {
     await open();
     using holder = new DatabaseSync(directory.db);
     holder.exec('BEGIN IMMEDIATE');
@@ -90,7 +90,7 @@ describe('while another process holds the write lock', () => {
 });
 
 describe('when the disk is full', () => {
-  it('the append fails whole and may be tried again; what was taken before is there', async () => {
+  it('an append fails as a whole and may be retried, and earlier appends are kept', async () => {
     await open();
     await store.close();
     // A limit on the size of files stands for the full disk: to SQLite both are a write that fails.
@@ -114,14 +114,15 @@ describe('when the disk is full', () => {
     const seqs = (await store.facts({ runId: root })).map(({ seq }) => seq);
     expect(seqs).toEqual(Array.from({ length: 20 * taken }, (_, index) => index + 1));
     await store.claim(owner, root);
-    expect(await store.append(owner, [unit(root, root, 20 * taken + 1)])).toEqual(good);
+    expect(await store.append(owner, [createUnit(root, root, 20 * taken + 1)])).toEqual(good);
   });
 });
 
-describe('with much to do', () => {
-  const batch = (n: number) => Array.from({ length: 100 }, (_, index) => unit(runId(1000 * n + index), runId(1000 * n + index), 1, 7));
+describe('with much data', () => {
+  const batch = (n: number) =>
+    Array.from({ length: 100 }, (_, index) => createUnit(createRunId(1000 * n + index), createRunId(1000 * n + index), 1, 7));
 
-  it('a long answer is read in slices, complete and in order', async () => {
+  it('a long result is read in slices, complete and in order', async () => {
     await open();
     for (let n = 1; n <= 30; n++) await store.append(owner, batch(n));
     let turns = 0;
@@ -141,7 +142,7 @@ describe('with much to do', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it('the write-ahead log stays bounded, and is gone after closing', async () => {
+  it('the write-ahead log stays bounded, and is removed on close', async () => {
     await open();
     let longest = 0;
     for (let n = 1; n <= 120; n++) {
@@ -155,10 +156,10 @@ describe('with much to do', () => {
     expect(await store.runs({})).toHaveLength(12_000);
   });
 
-  it('a reader with an old snapshot, which keeps the log from being cut, is warned of', async () => {
+  it('warns of a reader with an old snapshot, which prevents the log from being restarted', async () => {
     const warnings: string[] = [];
     await open({ warn: (message) => warnings.push(message) });
-    await store.append(owner, [unit(root, root, 1)]);
+    await store.append(owner, [createUnit(root, root, 1)]);
     using reader = new DatabaseSync(directory.db);
     reader.exec('BEGIN; SELECT count(*) FROM facts');
     reader.prepare('SELECT * FROM facts').all();

@@ -2,23 +2,23 @@ import { existsSync, readdirSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
-import { type Migration, migrate, migrations, userVersion } from '../../src/stores/sqlite/migrations.ts';
+import { getUserVersion, type Migration, migrate, migrations } from '../../src/stores/sqlite/migrations.ts';
 import { createActors } from './support/actors.ts';
-import { temporary } from './support/temporary.ts';
+import { createTemporaryDirectory } from './support/temporary.ts';
 
 const steps: Migration[] = [...migrations, (db) => db.exec('CREATE TABLE whole (x)'), (db) => db.exec('CREATE TABLE half (x)')];
 const first = migrations.length;
-let directory: ReturnType<typeof temporary>;
+let directory: ReturnType<typeof createTemporaryDirectory>;
 const actors = createActors();
 beforeEach(() => {
-  directory = temporary();
+  directory = createTemporaryDirectory();
 });
 afterEach(async () => {
   await actors.end();
   directory.remove();
 });
 
-function tables(db: DatabaseSync): string[] {
+function readTables(db: DatabaseSync): string[] {
   return db
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('whole', 'half') ORDER BY name")
     .all()
@@ -26,33 +26,33 @@ function tables(db: DatabaseSync): string[] {
 }
 
 describe('a migration', () => {
-  it.each(['SIGKILL', 'error'] as const)('cut short by %s leaves whole steps only, and the next start completes it', async (how) => {
+  it.each(['SIGKILL', 'error'] as const)('interrupted by %s leaves only complete steps, and the next start completes it', async (how) => {
     await (await openSqliteStore({ path: directory.db })).close();
     const actor = actors.start(directory.db);
     await expect(actor.call('migrate', how)).rejects.toThrow(how === 'error' ? 'broken step' : 'the process ended');
     await actor.signal('SIGKILL');
     using db = new DatabaseSync(directory.db);
-    expect(tables(db)).toEqual(['whole']);
-    expect(userVersion(db)).toBe(first + 1);
+    expect(readTables(db)).toEqual(['whole']);
+    expect(getUserVersion(db)).toBe(first + 1);
     migrate(db, directory.db, { steps });
-    expect(tables(db)).toEqual(['half', 'whole']);
-    expect(userVersion(db)).toBe(first + 2);
+    expect(readTables(db)).toEqual(['half', 'whole']);
+    expect(getUserVersion(db)).toBe(first + 2);
   });
 
-  it('refuses a database that became newer meanwhile', async () => {
+  it('refuses a database that has become newer in the meantime', async () => {
     await (await openSqliteStore({ path: directory.db })).close();
     using db = new DatabaseSync(directory.db);
     migrate(db, directory.db, { steps });
     expect(() => migrate(db, directory.db)).toThrow(expect.objectContaining({ code: 'store_newer' }));
     expect(db.isTransaction).toBe(false);
-    expect(userVersion(db)).toBe(first + 2);
+    expect(getUserVersion(db)).toBe(first + 2);
   });
 });
 
 describe('a database that does not exist yet', () => {
-  it('may be opened by many at once, in one process or in several', { timeout: 60_000 }, async () => {
+  it('may be opened several times at once, in one process and in several', { timeout: 60_000 }, async () => {
     const others = Array.from({ length: 6 }, () => actors.start(directory.db));
-    await Promise.all(others.map((actor) => actor.call('rings')));
+    await Promise.all(others.map((actor) => actor.call('wakeUps')));
     const own = Array.from({ length: 4 }, () => openSqliteStore({ path: directory.db }));
     await Promise.all(others.map((actor) => actor.call('connect')));
     const stores = await Promise.all(own);
@@ -63,7 +63,7 @@ describe('a database that does not exist yet', () => {
     expect(readdirSync(directory.path).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  it('is not there after its maker was killed, and can be made again', async () => {
+  it('does not exist after its creator was killed, and can be created again', async () => {
     await expect(actors.start(directory.db).call('create')).rejects.toThrow('the process ended');
     expect(existsSync(directory.db)).toBe(false);
     const store = await openSqliteStore({ path: directory.db });
@@ -71,7 +71,7 @@ describe('a database that does not exist yet', () => {
     await store.close();
   });
 
-  it('leaves nothing behind where there is no room for it', async () => {
+  it('leaves nothing behind if the disk is full', async () => {
     const actor = actors.start(directory.db, { shell: 'ulimit -f 16' });
     await expect(actor.call('connect')).rejects.toMatchObject({ code: 'store_io' });
     expect(readdirSync(directory.path)).toEqual([]);

@@ -1,8 +1,8 @@
-// Queries must find their rows through an index, however many others there are.
+// Queries must use an index, so that their cost does not grow with the number of other rows.
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { migrations } from '../../src/stores/sqlite/migrations.ts';
-import { factsQuery, runsQuery } from '../../src/stores/sqlite/queries.ts';
+import { createFactsQuery, createRunsQuery } from '../../src/stores/sqlite/queries.ts';
 import { createKysely, createStatements } from '../../src/stores/sqlite/tables.ts';
 
 const db = new DatabaseSync(':memory:');
@@ -10,7 +10,7 @@ for (const step of migrations) step(db);
 const statements = createStatements(db);
 const kysely = createKysely(statements);
 
-function planOf({ sql, parameters }: { sql: string; parameters: readonly unknown[] }): string {
+function explainQuery({ sql, parameters }: { sql: string; parameters: readonly unknown[] }): string {
   const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...(parameters as string[]));
   return steps.map(({ detail }) => detail).join('; ');
 }
@@ -25,13 +25,13 @@ describe('runs', () => {
     [{ rootId: 'x', live: true }, 'INDEX runs_'],
     [{ live: true }, 'INDEX runs_live (live=?'],
   ])('%j', (query, expected) => {
-    expect(planOf(runsQuery(kysely, query)(null, 10))).toContain(expected);
-    expect(planOf(runsQuery(kysely, query)(7, 10))).toContain(expected);
+    expect(explainQuery(createRunsQuery(kysely, query)(null, 10))).toContain(expected);
+    expect(explainQuery(createRunsQuery(kysely, query)(7, 10))).toContain(expected);
   });
 
-  it('without a question are walked in order, without sorting', () => {
-    expect(planOf(runsQuery(kysely, {})(null, 10))).not.toContain('TEMP B-TREE');
-    expect(planOf(runsQuery(kysely, { roots: true })(null, 10))).not.toContain('TEMP B-TREE');
+  it('are scanned in order without sorting if there is no condition', () => {
+    expect(explainQuery(createRunsQuery(kysely, {})(null, 10))).not.toContain('TEMP B-TREE');
+    expect(explainQuery(createRunsQuery(kysely, { roots: true })(null, 10))).not.toContain('TEMP B-TREE');
   });
 });
 
@@ -42,13 +42,13 @@ describe('facts', () => {
     [{ rootId: 'x' }, 'INDEX facts_tree (tree=? AND rowid>?)'],
     [{}, 'INTEGER PRIMARY KEY (rowid>?)'],
   ])('%j', (query, expected) => {
-    const plan = planOf(factsQuery(kysely, query)(7, 10));
+    const plan = explainQuery(createFactsQuery(kysely, query)(7, 10));
     expect(plan).toContain(expected);
     expect(plan).not.toContain('TEMP B-TREE');
   });
 });
 
-it('a statement is prepared once, and many do not pile up', () => {
+it('a statement is prepared once, and the number of statements is limited', () => {
   expect(statements('SELECT 1')).toBe(statements('SELECT 1'));
   const first = statements('SELECT 2');
   for (let n = 0; n < 200; n++) statements(`SELECT ${n} AS n`);

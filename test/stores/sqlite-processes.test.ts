@@ -8,21 +8,21 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
-import { isGone, ownIdentity, readStat } from '../../src/stores/sqlite/processes.ts';
+import { getOwnIdentity, hasEnded, parseStat } from '../../src/stores/sqlite/process-identity.ts';
 import { type Actor, createActors } from './support/actors.ts';
-import { temporary } from './support/temporary.ts';
-import { runId, unit } from './support/units.ts';
+import { createTemporaryDirectory } from './support/temporary.ts';
+import { createRunId, createUnit } from './support/units.ts';
 
-const root = runId(1);
+const root = createRunId(1);
 const good = [{ ok: true }];
 const fenced = [{ ok: false, reason: 'fenced' }];
 
-let directory: ReturnType<typeof temporary>;
+let directory: ReturnType<typeof createTemporaryDirectory>;
 let store: Store;
 const actors = createActors();
 
 beforeEach(() => {
-  directory = temporary();
+  directory = createTemporaryDirectory();
 });
 afterEach(async () => {
   await store?.close();
@@ -30,8 +30,8 @@ afterEach(async () => {
   directory.remove();
 });
 
-/** Another process that owns a tree with one fact. */
-async function owning(options: unknown = {}): Promise<Actor> {
+/** Starts another process that owns a tree with one fact. */
+async function startOwner(options: unknown = {}): Promise<Actor> {
   const actor = actors.start(directory.db, { options });
   await actor.call('connect');
   await actor.call('open');
@@ -39,11 +39,11 @@ async function owning(options: unknown = {}): Promise<Actor> {
   return actor;
 }
 
-function database(): DatabaseSync {
+function openDatabase(): DatabaseSync {
   return new DatabaseSync(directory.db, { timeout: 5_000 });
 }
 
-it('lets 32 processes open a new database and append at once: nothing is refused, nothing is lost', { timeout: 120_000 }, async () => {
+it('32 processes can open a new database and append at the same time: nothing is refused or lost', { timeout: 120_000 }, async () => {
   const [processes, runs, appends] = [32, 3, 50];
   const writers = Array.from({ length: processes }, () => actors.start(directory.db));
   await Promise.all(writers.map((writer) => writer.call('connect')));
@@ -60,39 +60,39 @@ it('lets 32 processes open a new database and append at once: nothing is refused
 });
 
 describe('an owner', () => {
-  it('that is killed is replaced at once, and what it committed is there', async () => {
-    const actor = await owning();
+  it('that is killed can be replaced immediately, and its commits are kept', async () => {
+    const actor = await startOwner();
     store = await openSqliteStore({ path: directory.db });
-    const heir = await store.open();
-    expect(await store.claim(heir, root)).toMatchObject({ ok: false, pid: actor.pid });
+    const successor = await store.open();
+    expect(await store.claim(successor, root)).toMatchObject({ ok: false, pid: actor.pid });
     expect((await store.holders([root])).get(root)).toEqual({ pid: actor.pid, alive: true });
     await actor.signal('SIGKILL');
     expect((await store.holders([root])).get(root)).toEqual({ pid: actor.pid, alive: false });
-    expect(await store.claim(heir, root)).toMatchObject({ ok: true, previous: expect.any(String) });
-    expect(await store.append(heir, [unit(root, root, 2)])).toEqual(good);
+    expect(await store.claim(successor, root)).toMatchObject({ ok: true, previous: expect.any(String) });
+    expect(await store.append(successor, [createUnit(root, root, 2)])).toEqual(good);
     expect((await store.facts({ runId: root })).map(({ seq }) => seq)).toEqual([1, 2]);
   });
 
-  it('that is stopped is fenced after the silence, and refused when it goes on', async () => {
+  it('that is stopped is fenced after missing heartbeats, and refused when it continues', async () => {
     const timing = { heartbeat: 50, silence: 400 };
-    const actor = await owning({ timing });
-    await actor.call('append', runId(3), runId(3), 1, 1);
+    const actor = await startOwner({ timing });
+    await actor.call('append', createRunId(3), createRunId(3), 1, 1);
     store = await openSqliteStore({ path: directory.db, timing });
-    const heir = await store.open();
+    const successor = await store.open();
     await actor.signal('SIGSTOP');
-    await vi.waitFor(async () => expect(await store.claim(heir, root)).toMatchObject({ ok: true }), { timeout: 10_000, interval: 50 });
-    expect(await store.append(heir, [unit(root, root, 2)])).toEqual(good);
+    await vi.waitFor(async () => expect(await store.claim(successor, root)).toMatchObject({ ok: true }), { timeout: 10_000, interval: 50 });
+    expect(await store.append(successor, [createUnit(root, root, 2)])).toEqual(good);
     await actor.signal('SIGCONT');
     expect(await actor.call('append', root, root, 2, 2)).toEqual(fenced);
-    expect(await actor.call('append', runId(2), runId(2), 1, 1)).toEqual(fenced);
-    // Its heartbeats, which go on, bring nothing back.
-    expect((await store.holders([runId(3)])).get(runId(3))).toEqual({ pid: actor.pid, alive: false });
-    expect(await store.claim(heir, runId(3))).toMatchObject({ ok: true });
+    expect(await actor.call('append', createRunId(2), createRunId(2), 1, 1)).toEqual(fenced);
+    // Its heartbeats, which continue, restore nothing.
+    expect((await store.holders([createRunId(3)])).get(createRunId(3))).toEqual({ pid: actor.pid, alive: false });
+    expect(await store.claim(successor, createRunId(3))).toMatchObject({ ok: true });
   });
 
-  it('that lives sends heartbeats and keeps its trees', async () => {
-    await owning({ timing: { heartbeat: 50 } });
-    using db = database();
+  it('that is alive sends heartbeats and keeps its trees', async () => {
+    await startOwner({ timing: { heartbeat: 50 } });
+    using db = openDatabase();
     const beats = new Set<unknown>();
     const look = () => expect(beats.add(db.prepare('SELECT beat FROM owners').get()?.beat).size).toBeGreaterThan(5);
     await vi.waitFor(look, { timeout: 10_000, interval: 20 });
@@ -100,33 +100,33 @@ describe('an owner', () => {
     expect(await store.claim(await store.open(), root)).toMatchObject({ ok: false });
   });
 
-  it.each(['started', 'boot'])('whose number now belongs to a process with another %s is gone', async (column) => {
-    const actor = await owning();
-    using db = database();
+  it.each(['started', 'boot'])('whose process id now belongs to a process with another %s is dead', async (column) => {
+    const actor = await startOwner();
+    using db = openDatabase();
     db.prepare(`UPDATE owners SET ${column} = 'other' WHERE pid = ?`).run(actor.pid);
     store = await openSqliteStore({ path: directory.db });
     expect(await store.claim(await store.open(), root)).toMatchObject({ ok: true, previous: expect.any(String) });
   });
 
-  it('in another container is judged by its heartbeat alone', async () => {
-    await owning();
-    using db = database();
+  it('in another container is judged only by its heartbeat', async () => {
+    await startOwner();
+    using db = openDatabase();
     db.exec("UPDATE owners SET space = 'other', pid = 99999999");
     store = await openSqliteStore({ path: directory.db });
-    const heir = await store.open();
-    expect(await store.claim(heir, root)).toMatchObject({ ok: false });
+    const successor = await store.open();
+    expect(await store.claim(successor, root)).toMatchObject({ ok: false });
     db.exec("UPDATE owners SET beat = beat - 16000 WHERE space = 'other'");
-    expect(await store.claim(heir, root)).toMatchObject({ ok: true });
+    expect(await store.claim(successor, root)).toMatchObject({ ok: true });
   });
 
-  it('that is dead and drives nothing is forgotten at the next opening', async () => {
+  it('that is dead and drives nothing is removed when another owner registers', async () => {
     const actor = actors.start(directory.db);
     await actor.call('connect');
     await actor.call('open');
     await actor.signal('SIGKILL');
     store = await openSqliteStore({ path: directory.db });
     await store.open();
-    using db = database();
+    using db = openDatabase();
     expect(db.prepare('SELECT pid FROM owners').all()).toEqual([{ pid: process.pid }]);
   });
 });
@@ -135,27 +135,27 @@ describe('the wake-up', () => {
   const order = { id: 'o', runId: root, rootId: root, kind: 'cancel', text: '', at: '2026-01-01T00:00:00.000Z' } as const;
 
   it('reaches an owner in another process through its socket', async () => {
-    const actor = await owning({ timing: { poll: 600_000 } });
+    const actor = await startOwner({ timing: { poll: 600_000 } });
     await actor.call('watch');
     store = await openSqliteStore({ path: directory.db });
     await store.order(order);
-    await vi.waitFor(async () => expect(await actor.call('rings')).toBe(1), { timeout: 5_000 });
+    await vi.waitFor(async () => expect(await actor.call('wakeUps')).toBe(1), { timeout: 5_000 });
   });
 
-  it.each(["'1-00000000.sock'", "'../../etc/passwd'", 'NULL'])('comes by looking where the socket is %s', async (socket) => {
-    const actor = await owning({ timing: { poll: 20 } });
-    using db = database();
+  it.each(["'1-00000000.sock'", "'../../etc/passwd'", 'NULL'])('comes by polling if the socket is %s', async (socket) => {
+    const actor = await startOwner({ timing: { poll: 20 } });
+    using db = openDatabase();
     db.exec(`UPDATE owners SET socket = ${socket}`);
     await actor.call('watch');
     store = await openSqliteStore({ path: directory.db });
     await store.order(order);
-    await vi.waitFor(async () => expect(await actor.call('rings')).toBeGreaterThan(0), { timeout: 5_000 });
+    await vi.waitFor(async () => expect(await actor.call('wakeUps')).toBeGreaterThan(0), { timeout: 5_000 });
   });
 
-  it('needs a socket only as long as there is a lease', async () => {
+  it('has a socket only as long as there is a lease', async () => {
     store = await openSqliteStore({ path: directory.db });
     const owner = await store.open();
-    using db = database();
+    using db = openDatabase();
     const socket = join(tmpdir(), `retinue-${process.getuid?.()}`, String(db.prepare('SELECT socket FROM owners').get()?.socket));
     expect(statSync(socket).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700);
@@ -163,8 +163,8 @@ describe('the wake-up', () => {
     expect(existsSync(socket)).toBe(false);
   });
 
-  it('does not wait for an owner that is stopped', async () => {
-    const actor = await owning();
+  it('does not wait for a stopped owner', async () => {
+    const actor = await startOwner();
     await actor.signal('SIGSTOP');
     store = await openSqliteStore({ path: directory.db });
     const begin = performance.now();
@@ -173,21 +173,21 @@ describe('the wake-up', () => {
   });
 });
 
-describe('telling processes apart', () => {
-  it('reads the start out of a line whose name has spaces and brackets', () => {
+describe('the identity of a process', () => {
+  it('has the start time from a line whose process name contains spaces and brackets', () => {
     const rest = `S ${Array.from({ length: 30 }, (_, index) => index + 4).join(' ')}`;
-    expect(readStat(`7 (a) b (c) ${rest}`)).toEqual({ ended: false, started: '22' });
-    expect(readStat('7 (x) Z 1 2').ended).toBe(true);
+    expect(parseStat(`7 (a) b (c) ${rest}`)).toEqual({ ended: false, started: '22' });
+    expect(parseStat('7 (x) Z 1 2').ended).toBe(true);
   });
 
-  it('takes a process that has ended for gone while its parent has not asked for it', async () => {
-    const self = ownIdentity();
-    // The shell becomes a `sleep`, which never asks what became of the shell's child.
+  it('counts a zombie as ended', async () => {
+    const self = getOwnIdentity();
+    // The shell becomes a `sleep`, which never reads the exit code of the shell's child.
     const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
     const [line] = await once(parent.stdout, 'data');
     const pid = Number(String(line));
     await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z '), { timeout: 10_000 });
-    expect(isGone({ ...self, pid, started: null }, self)).toBe(true);
+    expect(hasEnded({ ...self, pid, started: null }, self)).toBe(true);
     parent.kill('SIGKILL');
   });
 });

@@ -1,14 +1,14 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Owner, Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
-import { storeSuite } from '../../src/testing/store-suite.ts';
-import { temporary } from './support/temporary.ts';
+import { runStoreSuite } from '../../src/testing/store-suite.ts';
+import { createTemporaryDirectory } from './support/temporary.ts';
 
-storeSuite('sqlite store', async () => {
-  const directory = temporary();
+runStoreSuite('sqlite store', async () => {
+  const directory = createTemporaryDirectory();
   const stores: Store[] = [];
 
-  function change(sql: string, owner: Owner): void {
+  function updateOwner(sql: string, owner: Owner): void {
     using db = new DatabaseSync(directory.db, { timeout: 5_000 });
     db.prepare(sql).run(owner.id);
   }
@@ -19,9 +19,9 @@ storeSuite('sqlite store', async () => {
       stores.push(store);
       return store;
     },
-    // A number that no process has: they end at 2^22.
-    kill: async (owner) => change('UPDATE owners SET pid = 99999999 WHERE id = ?', owner),
-    silence: async (owner) => change('UPDATE owners SET beat = beat - 15001 WHERE id = ?', owner),
+    // No process has this id: they end at 2^22.
+    kill: async (owner) => updateOwner('UPDATE owners SET pid = 99999999 WHERE id = ?', owner),
+    silence: async (owner) => updateOwner('UPDATE owners SET beat = beat - 15001 WHERE id = ?', owner),
     dispose: async () => {
       await Promise.all(stores.map((store) => store.close()));
       directory.remove();

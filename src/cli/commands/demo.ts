@@ -39,7 +39,7 @@ async function run(args: Args, io: Io): Promise<number> {
   if (name === 'hostile' || name === 'runaway') return runRightsDemo(name, io, mode.json);
   const demo = await io.demo(name);
   const flags = { workspace: demo.workspace, model: demo.model, db: demo.db ?? undefined, limits: {}, rules: [] };
-  return withApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: undefined } }, async (api, settings) => {
+  return withApi(io, { flags, drive: true, agents: { chosen: undefined } }, async (api, settings) => {
     io.err(`retinue: ${demo.about}\n`);
     const start = () => api.start({ task: demo.task, agent: 'general', model: demo.model });
     const code = await runToEnd(io, api, { ...mode, start });

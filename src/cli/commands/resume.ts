@@ -46,30 +46,17 @@ async function run(args: Args, io: Io): Promise<number> {
     ...{ flags: { ...commonSettings(args), ...sandboxSetting(args) }, drive: true, agents: { chosen: undefined } },
     ...{ askMs: questionTimeout(args, io), adopted },
   };
-  const patient = args.positionals.length === 0;
-  const resumer = createTreeResumer(io, createProgress(io, { stream: false, plain: args.has('plain') }));
-  try {
-    await withApi(io, session, async (api, settings) => {
-      const trees = await findTrees(args, io, api);
-      if (adopted) await adoptDatabase(io, settings);
-      else if (trees.length > 0) await io.origin.assert(settings);
-      if (trees.length === 0 && !args.has('json')) io.err('retinue: there is nothing to resume\n');
-      const treesOf = (dialect: string) => trees.filter((tree) => tree.dialect === dialect);
-      const otherDialects = [...new Set(trees.map((tree) => tree.dialect))].filter((dialect) => dialect !== api.dialect.name);
-      // All at once: the time limit of one tree does not wait for another tree.
-      await Promise.all([
-        resumer.resume(api, treesOf(api.dialect.name), { patient }),
-        ...otherDialects.map((dialect) =>
-          withApi(io, { ...session, dialect }, (other) => resumer.resume(other, treesOf(dialect), { patient })),
-        ),
-      ]);
-    });
-  } finally {
-    resumer.end();
-  }
-  if (args.has('json')) printJson(io, resumer.outcomes.map(outcomeToJson));
-  else for (const outcome of resumer.outcomes) io.out(`${formatOutcomeLine(outcome, io.colour.out)}\n`);
-  return resumer.exitCode();
+  const progress = createProgress(io, { stream: false, plain: args.has('plain') });
+  return withApi(io, session, async (api, settings) => {
+    const trees = await findTrees(args, io, api);
+    if (adopted) await adoptDatabase(io, settings);
+    else if (trees.length > 0) await io.origin.assert(settings);
+    if (trees.length === 0 && !args.has('json')) io.err('retinue: there is nothing to resume\n');
+    const { outcomes, exitCode } = await resumeTrees(trees, { patient: args.positionals.length === 0 }, { io, api, progress });
+    if (args.has('json')) printJson(io, outcomes.map(outcomeToJson));
+    else for (const outcome of outcomes) io.out(`${formatOutcomeLine(outcome, io.colour.out)}\n`);
+    return exitCode;
+  });
 }
 
 /** The runs are resumed even if the decision cannot be saved. */
@@ -95,57 +82,54 @@ async function findTrees(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
   return all.filter((tree) => roots.has(tree.rootId));
 }
 
-/** Resumes trees together. A tree that cannot be resumed is reported and leaves the others alone. */
-function createTreeResumer(io: Io, progress: Progress) {
+interface ResumeDeps {
+  io: Io;
+  api: Api;
+  progress: Progress;
+}
+
+/** Resumes all trees at once: the time limit of one does not wait for another. A tree that cannot be resumed is reported and leaves the others alone. */
+async function resumeTrees(trees: Interrupted[], options: { patient: boolean }, { io, api, progress }: ResumeDeps) {
   const outcomes: Outcome[] = [];
   const handles = new Set<RunHandle>();
-  const apis = new Set<Api>();
   let hasFailed = false;
   const stops = handleStops(io, progress, (why) => {
-    if (why === 'terminate') for (const api of apis) pauseForExit(api);
+    if (why === 'terminate') pauseForExit(api);
     else for (const handle of handles) cancelRun(handle, why, progress);
   });
 
-  async function resumeTree(api: Api, id: string, options: { patient: boolean }): Promise<void> {
+  async function resumeTree({ rootId }: Interrupted): Promise<void> {
     try {
-      const [root] = await api.resume(id, options);
+      const [root] = await api.resume(rootId, options);
       if (!root) return;
       handles.add(root);
-      applyEarlierStop(api, root, stops.requested());
+      applyEarlierStop(root, stops.requested());
       const outcome = await outcomeUnlessPaused(root.outcome);
       if (outcome) outcomes.push(outcome);
       else io.err(`retinue: run ${shortId(root.id)} is paused again\n`);
     } catch (error) {
       hasFailed = true;
-      progress.print(`retinue: ${shortId(id)}: ${sanitizeLine(isRetinueError(error) ? error.message : String(error))}\n`);
+      progress.print(`retinue: ${shortId(rootId)}: ${sanitizeLine(isRetinueError(error) ? error.message : String(error))}\n`);
     }
   }
 
   /** A stop may be requested while the tree is being resumed. */
-  function applyEarlierStop(api: Api, root: RunHandle, why: Stop | null): void {
+  function applyEarlierStop(root: RunHandle, why: Stop | null): void {
     if (why === 'terminate') pauseForExit(api);
     else if (why !== null) cancelRun(root, why, progress);
   }
 
-  return {
-    outcomes,
-    async resume(api: Api, trees: Interrupted[], options: { patient: boolean }): Promise<void> {
-      apis.add(api);
-      const unwatch = api.watch(progress.handleEvent);
-      const questions = createQuestionPrompt(io, api, progress);
-      for (const question of await api.questions()) if (trees.some((tree) => tree.rootId === question.rootId)) questions.askAgain(question);
-      await Promise.all(trees.map((tree) => resumeTree(api, tree.rootId, options)));
-      unwatch();
-      questions.close();
-      apis.delete(api);
-    },
-    end() {
-      stops.end();
-      progress.end(null);
-    },
-    exitCode() {
-      const requested = stops.requested();
-      return requested ? stopExitCode(requested) : hasFailed ? 1 : 0;
-    },
-  };
+  const unwatch = api.watch(progress.handleEvent);
+  const questions = createQuestionPrompt(io, api, progress);
+  try {
+    for (const question of await api.questions()) if (trees.some((tree) => tree.rootId === question.rootId)) questions.askAgain(question);
+    await Promise.all(trees.map(resumeTree));
+  } finally {
+    unwatch();
+    questions.close();
+    stops.end();
+    progress.end(null);
+  }
+  const requested = stops.requested();
+  return { outcomes, exitCode: requested ? stopExitCode(requested) : hasFailed ? 1 : 0 };
 }

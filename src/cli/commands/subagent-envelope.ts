@@ -3,12 +3,12 @@ import type { Api } from '../../api/api.ts';
 import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import {
-  failedResponse,
+  createFailedResponse,
+  createRefusedEnvelope,
   maxRequestBytes,
+  parseRequestEnvelope,
   type RxRequestEnvelope,
   RxResponse,
-  readRequest,
-  refusedEnvelope,
   responseEnvelope,
 } from '../../dialects/rx/envelope.ts';
 import { useDialectTool } from '../../kernel/dialect-tools.ts';
@@ -26,9 +26,9 @@ export async function runEnvelope(args: Args, io: Io): Promise<number> {
   const other = ['task', 'context', 'agent'].find((name) => args.value(name) !== undefined);
   if (other !== undefined) throw new RetinueError('usage', `--envelope and --${other} cannot be combined: the request contains the task`);
   const text = await readRequestText(io);
-  const read = text === null ? tooLarge : readRequest(text);
+  const read = text === null ? tooLarge : parseRequestEnvelope(text);
   if (!read.ok) {
-    printJson(io, refusedEnvelope(text ?? '', read.error));
+    printJson(io, createRefusedEnvelope(text ?? '', read.error));
     return invalidRequestCode;
   }
   const flags = runSettings(args);
@@ -70,7 +70,7 @@ async function runRequest({ correlation_id, request }: RxRequestEnvelope, { io, 
   const [tool] = api.dialect.tools;
   if (!tool) throw new RetinueError('internal', 'the dialect rx has no tool');
   const advice = await api.advise({});
-  if (advice !== null) return { response: failedResponse(`unknown_model: ${advice}`), outcome: null, stopped: null };
+  if (advice !== null) return { response: createFailedResponse(`unknown_model: ${advice}`), outcome: null, stopped: null };
   const progress = createProgress(io, { stream: false, plain: true });
   const stop = new AbortController();
   let stopped: Stop | null = null;

@@ -1,9 +1,9 @@
-// The texts of the source: first message, system prompt addition, Markdown result.
+// Texts that the source fixes to the letter: first message, system prompt addition, Markdown result.
 import type { Artifact } from '../../contract/artifact.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { FirstMessage, ResultPart } from '../../ports/dialect.ts';
-import { oneLine } from '../shared/one-line.ts';
-import { totalTokens, truncationNotice } from '../shared/result.ts';
+import { toOneLine } from '../shared/one-line.ts';
+import { formatTruncation, sumTokens } from '../shared/result.ts';
 
 const maxMemoryChars = 20_000;
 
@@ -23,22 +23,22 @@ When done, provide a clear summary of:
 - Recommendations for the parent agent
 `;
 
-export function firstMessage({ task, context, files, memories }: FirstMessage): string {
+export function formatFirstMessage({ task, context, files, memories }: FirstMessage): string {
   let text = `# Subagent Task\n\n${task}\n\n`;
   if (context !== null) text += `## Context\n\n${context}\n\n`;
-  if (files.length > 0) text += `## Pre-loaded Files\n\n${files.map(fileText).join('')}`;
-  if (memories.length > 0) text += `## Project Knowledge\n\n${memoryLines(memories)}\n`;
+  if (files.length > 0) text += `## Pre-loaded Files\n\n${files.map(formatFile).join('')}`;
+  if (memories.length > 0) text += `## Project Knowledge\n\n${formatMemories(memories)}\n`;
   return text;
 }
 
-function fileText({ path, file }: FirstMessage['files'][number]): string {
+function formatFile({ path, file }: FirstMessage['files'][number]): string {
   if (!file.ok) return `### ${path}\n(failed to read: ${file.reason})\n\n`;
   const notice = file.truncated ? '[cut at 10000 characters; the file has more]\n' : '';
   return `### ${path}\n\`\`\`\n${file.text}\n\`\`\`\n${notice}\n`;
 }
 
-/** The newest, as many as fit. */
-function memoryLines(memories: FirstMessage['memories']): string {
+/** The newest memories, as many as fit. */
+function formatMemories(memories: FirstMessage['memories']): string {
   let text = '';
   for (const memory of memories) {
     const line = `- **${memory.title}**: ${memory.text}\n`;
@@ -49,15 +49,15 @@ function memoryLines(memories: FirstMessage['memories']): string {
 }
 
 /**
- * Parts are joined by a line break, so each leaves one out where the source has one. What the subagent wrote stands apart from what must not
- * be cut away with it.
+ * Parts are joined by a line break, so each part omits the last one. The subagent's text is a part of its own: it may be cut, the rest may
+ * not.
  */
-export function resultParts(outcome: Outcome): ResultPart[] {
-  const reason = outcome.success ? '' : `**Reason**: ${reasonOf(outcome)}\n\n`;
+export function formatResult(outcome: Outcome): ResultPart[] {
+  const reason = outcome.success ? '' : `**Reason**: ${formatReason(outcome)}\n\n`;
   const head = `## Subagent Result (${outcome.success ? 'Success' : 'Terminated'})\n\n${reason}`.slice(0, -1);
-  const notice = truncationNotice(outcome);
-  const artifacts = artifactsText(outcome.artifacts);
-  const counts = `\n*(${outcome.turns} iterations, ${totalTokens(outcome.tokens)} tokens)*`;
+  const notice = formatTruncation(outcome);
+  const artifacts = formatArtifacts(outcome.artifacts);
+  const counts = `\n*(${outcome.turns} iterations, ${sumTokens(outcome.tokens)} tokens)*`;
   const run = outcome.runId;
   return [
     { text: head },
@@ -68,17 +68,17 @@ export function resultParts(outcome: Outcome): ResultPart[] {
   ];
 }
 
-function reasonOf({ error, terminated, status }: Outcome): string {
-  return error === null ? (terminated ?? status) : oneLine(error.message);
+function formatReason({ error, terminated, status }: Outcome): string {
+  return error === null ? (terminated ?? status) : toOneLine(error.message);
 }
 
-function artifactsText(artifacts: Artifact[]): string {
-  const lines = new Set(artifacts.map(artifactLine));
+function formatArtifacts(artifacts: Artifact[]): string {
+  const lines = new Set(artifacts.map(formatArtifact));
   return lines.size === 0 ? '' : `\n**Artifacts:**\n${[...lines].join('')}`;
 }
 
-/** Files by their path; what is text itself is named, and stays readable with the run. */
-function artifactLine({ kind, value, title }: Artifact): string {
+/** Names the artifact. Its content stays readable with the run. */
+function formatArtifact({ kind, value, title }: Artifact): string {
   const [key, shown] = kind === 'path' ? [value, title ?? 'changed'] : kind === 'diff' ? [title ?? 'diff', 'diff'] : [kind, title ?? value];
-  return `- ${oneLine(key, 300)}: ${oneLine(shown, 300)}\n`;
+  return `- ${toOneLine(key, 300)}: ${toOneLine(shown, 300)}\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * The envelope in which a delegated request and its response can travel and be kept: a stable form, with keys in a fixed order and limits on
- * size and time. Pure; what does not fit is a value that names the place.
+ * The envelope for storing or sending a delegated request and its response. Its keys have a fixed order, so the same content gives the same
+ * bytes. Pure; an invalid envelope is a value that names the invalid field.
  *
  * Limits: a request of at most 262,144 bytes of JSON, a response of at most 131,072; a task of at most 65,536 bytes; at most 100 file hints of
  * at most 4,096 characters; 1 to 600 seconds; 1 to 500 iterations; at most 64 artifacts.
@@ -52,80 +52,80 @@ const ResponseEnvelope = z.strictObject({
 export type RxRequestEnvelope = z.infer<typeof RequestEnvelope>;
 export type RxResponseEnvelope = z.infer<typeof ResponseEnvelope>;
 
-/** Of the task as it is delegated: without the blanks around it. */
+/** Hashes the task as it is delegated: without surrounding whitespace. */
 export function taskHash(task: string): string {
   return createHash('sha256').update(task.trim().toWellFormed()).digest('hex');
 }
 
 export function requestEnvelope(correlationId: string, request: RxRequest): RxRequestEnvelope {
-  return { version: envelopeVersion, correlation_id: correlationId, request: normalRequest(request), task_hash: taskHash(request.task) };
+  return { version: envelopeVersion, correlation_id: correlationId, request: orderRequestKeys(request), task_hash: taskHash(request.task) };
 }
 
-/** A response that is larger than an envelope may be loses its artifacts, and its summary where that is too large, and says so as a validation error. */
+/** A response that is too large loses its artifacts, then its summary, and becomes a validation error. */
 export function responseEnvelope(
-  asked: Pick<RxRequestEnvelope, 'correlation_id' | 'task_hash'>,
+  request: Pick<RxRequestEnvelope, 'correlation_id' | 'task_hash'>,
   response: RxResponse,
   startedAt: string | null,
 ): RxResponseEnvelope {
-  const envelope = (answer: RxResponse): RxResponseEnvelope => ({
+  const wrap = (answer: RxResponse): RxResponseEnvelope => ({
     version: envelopeVersion,
-    correlation_id: asked.correlation_id,
-    response: normalResponse(answer),
-    task_hash: asked.task_hash,
+    correlation_id: request.correlation_id,
+    response: orderResponseKeys(answer),
+    task_hash: request.task_hash,
     started_at: startedAt,
     duration_ms: answer.duration_ms,
   });
-  const { error } = refused('response', `has more than ${maxResponseBytes} bytes`);
+  const { error } = createFailure('response', `has more than ${maxResponseBytes} bytes`);
   const cut = { ...response, success: false, artifacts: [], error };
-  const fits = (made: RxResponseEnvelope) => Buffer.byteLength(JSON.stringify(made)) <= maxResponseBytes;
-  return [response, cut].map(envelope).find(fits) ?? envelope({ ...cut, summary: '' });
+  const fits = (envelope: RxResponseEnvelope) => Buffer.byteLength(JSON.stringify(envelope)) <= maxResponseBytes;
+  return [response, cut].map(wrap).find(fits) ?? wrap({ ...cut, summary: '' });
 }
 
-/** The answer to what was no request: with its id and its task as far as they could be read. */
-export function refusedEnvelope(text: string, error: string): RxResponseEnvelope {
-  const given = asObject(Buffer.byteLength(text) <= maxRequestBytes ? jsonOf(text) : null);
-  const id = head.correlation_id.safeParse(given.correlation_id);
-  const { task } = asObject(given.request);
-  const asked = { correlation_id: id.success ? id.data : 'unknown', task_hash: taskHash(typeof task === 'string' ? task : '') };
-  return responseEnvelope(asked, failedResponse(error), null);
+/** The answer to an invalid request, with its id and task hash as far as they could be read. */
+export function createRefusedEnvelope(text: string, error: string): RxResponseEnvelope {
+  const value = toObject(Buffer.byteLength(text) <= maxRequestBytes ? parseJson(text) : null);
+  const id = head.correlation_id.safeParse(value.correlation_id);
+  const { task } = toObject(value.request);
+  const request = { correlation_id: id.success ? id.data : 'unknown', task_hash: taskHash(typeof task === 'string' ? task : '') };
+  return responseEnvelope(request, createFailedResponse(error), null);
 }
 
-export function failedResponse(error: string): RxResponse {
+export function createFailedResponse(error: string): RxResponse {
   return { success: false, summary: '', artifacts: [], error, duration_ms: 0 };
 }
 
 export type EnvelopeRead<T> = { ok: true; envelope: T } | { ok: false; error: string };
 
-/** Reads an envelope from its JSON. What breaks the form is refused as `validation: <path>`, with what is wrong behind it. */
+/** Parses an envelope from JSON. The error of an invalid one is `validation: <path> (<problem>)`. */
 export function readEnvelope(text: string): EnvelopeRead<RxRequestEnvelope | RxResponseEnvelope> {
   const bytes = Buffer.byteLength(text);
-  if (bytes > maxRequestBytes) return refused('envelope', `has more than ${maxRequestBytes} bytes`);
-  const value = jsonOf(text);
-  if (value === undefined) return refused('envelope', 'is not JSON');
-  const answers = typeof value === 'object' && value !== null && 'response' in value;
-  if (answers && bytes > maxResponseBytes) return refused('envelope', `has more than ${maxResponseBytes} bytes`);
-  const parsed = (answers ? ResponseEnvelope : RequestEnvelope).safeParse(value);
+  if (bytes > maxRequestBytes) return createFailure('envelope', `has more than ${maxRequestBytes} bytes`);
+  const value = parseJson(text);
+  if (value === undefined) return createFailure('envelope', 'is not JSON');
+  const isResponse = typeof value === 'object' && value !== null && 'response' in value;
+  if (isResponse && bytes > maxResponseBytes) return createFailure('envelope', `has more than ${maxResponseBytes} bytes`);
+  const parsed = (isResponse ? ResponseEnvelope : RequestEnvelope).safeParse(value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0] as z.core.$ZodIssue;
     const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] as string] : issue.path;
-    return refused(path.join('.') || 'envelope', issue.message);
+    return createFailure(path.join('.') || 'envelope', issue.message);
   }
   const envelope = parsed.data;
   if ('request' in envelope && envelope.task_hash !== taskHash(envelope.request.task))
-    return refused('task_hash', 'is not that of the task');
+    return createFailure('task_hash', 'does not match the task');
   return { ok: true, envelope };
 }
 
-/** The same for one who expects a request. */
-export function readRequest(text: string): EnvelopeRead<RxRequestEnvelope> {
+/** As `readEnvelope`, but a response is an error. */
+export function parseRequestEnvelope(text: string): EnvelopeRead<RxRequestEnvelope> {
   const read = readEnvelope(text);
   if (!read.ok) return read;
   const { envelope } = read;
-  return 'request' in envelope ? { ok: true, envelope } : refused('request', 'is missing: this is a response');
+  return 'request' in envelope ? { ok: true, envelope } : createFailure('request', 'is missing: this is a response');
 }
 
-/** Undefined where it is no JSON. */
-function jsonOf(text: string): unknown {
+/** Undefined if it is not JSON. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -133,16 +133,16 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function asObject(value: unknown): Record<string, unknown> {
+function toObject(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-function refused(path: string, why: string): { ok: false; error: string } {
-  return { ok: false, error: `validation: ${path} (${why})` };
+function createFailure(path: string, problem: string): { ok: false; error: string } {
+  return { ok: false, error: `validation: ${path} (${problem})` };
 }
 
-/** Keys in their fixed order, whatever order they came in: the same request gives the same bytes. */
-function normalRequest({ task, context, files, max_iterations, timeout_seconds }: RxRequest): RxRequest {
+/** Puts keys into their fixed order, so that the same request gives the same bytes. */
+function orderRequestKeys({ task, context, files, max_iterations, timeout_seconds }: RxRequest): RxRequest {
   return {
     task,
     ...(context !== undefined && { context }),
@@ -152,7 +152,7 @@ function normalRequest({ task, context, files, max_iterations, timeout_seconds }
   };
 }
 
-export function normalResponse({ success, summary, artifacts, error, timed_out, duration_ms }: RxResponse): RxResponse {
+export function orderResponseKeys({ success, summary, artifacts, error, timed_out, duration_ms }: RxResponse): RxResponse {
   return {
     success,
     summary,

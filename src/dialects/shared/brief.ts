@@ -1,25 +1,26 @@
+// From a tool's parameters to a delegation request.
 import type { z } from 'zod';
 import { Brief } from '../../contract/brief.ts';
 import type { DelegationRequest } from '../../ports/dialect.ts';
 
-export type Read = { ok: true; brief: Brief } | { ok: false; message: string };
+export type ParsedBrief = { ok: true; brief: Brief } | { ok: false; message: string };
 
-/** A brief from a tool's own parameters. What is wrong with it is told with the parameter's name, not with the brief's. */
-export function readBrief(fields: z.input<typeof Brief>, names: Partial<Record<keyof Brief, string>>, prefix = ''): Read {
+/** Problems name the tool's parameter (`names`), not the field of the brief. */
+export function parseBrief(fields: z.input<typeof Brief>, names: Partial<Record<keyof Brief, string>>, prefix = ''): ParsedBrief {
   const parsed = Brief.safeParse(fields);
   if (parsed.success) return { ok: true, brief: parsed.data };
-  const faults = parsed.error.issues.map(({ path: [field, ...rest], message }) => {
+  const problems = parsed.error.issues.map(({ path: [field, ...rest], message }) => {
     const name = names[field as keyof Brief] ?? String(field);
     return `${prefix}${[name, ...rest].join('.')}: ${message}`;
   });
-  return { ok: false, message: faults.join('; ') };
+  return { ok: false, message: problems.join('; ') };
 }
 
-export function delegateOne(read: Read, waitMs: number | null): DelegationRequest {
-  return read.ok ? { kind: 'delegate', briefs: [read.brief], waitMs } : { kind: 'refuse', message: read.message };
+export function briefToRequest(parsed: ParsedBrief, waitMs: number | null): DelegationRequest {
+  return parsed.ok ? { kind: 'delegate', briefs: [parsed.brief], waitMs } : { kind: 'refuse', message: parsed.message };
 }
 
-/** An object without the keys whose value is undefined: briefs have no such keys. */
-export function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+/** Removes keys whose value is undefined. Briefs and settings must not contain them. */
+export function omitUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }

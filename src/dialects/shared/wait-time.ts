@@ -1,17 +1,11 @@
-import { z } from 'zod';
-import { maxMs } from '../../contract/limits.ts';
+// How long a delegation tool waits for runs.
 import type { DialectContext } from '../../ports/dialect.ts';
 
-/** Clients of MCP give a call up after 60 s, so that it has to answer before. */
+/** Shorter than the 60 s after which MCP clients give up a call. */
 const mcpWaitMs = 45_000;
 
-export const seconds = z
-  .number()
-  .min(0)
-  .max(Math.floor(maxMs / 1000));
-
-/** Left out, a wait lasts as long as the caller's own deadline (null), over MCP as long as clients are patient. */
-export function waitMs(given: number | undefined, { door }: DialectContext): number | null {
-  if (given !== undefined) return Math.round(given * 1000);
+/** Without a given time a wait lasts until the caller's deadline (null), and over MCP until just before the client gives up. */
+export function resolveWaitMs(seconds: number | undefined, { door }: DialectContext): number | null {
+  if (seconds !== undefined) return Math.round(seconds * 1000);
   return door === 'mcp' ? mcpWaitMs : null;
 }

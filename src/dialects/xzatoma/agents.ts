@@ -1,28 +1,29 @@
+// The agents of XZatoma and its names for groups of tools.
 import type { Agent } from '../../contract/agent.ts';
 
 const source = 'dialect xzatoma';
 
-/** Neither has a list of tools: a subagent may what its parent may, less what the call takes away. */
+/** Neither agent lists tools: a subagent has its parent's tools, except those that the call removes. */
 export const xzatomaAgents: Agent[] = [
   {
     name: 'xzatoma/main',
-    description: 'The main agent: works with every tool there is and delegates to subagents, two levels deep.',
+    description: 'The main agent: has all tools and delegates to subagents, up to two levels deep.',
     source,
-    prompt: `You carry a task through to a checked result in the workspace you are given. Sub-problems that stand on their own go to subagents:
-research, the analysis of logs, other ways to solve something. Check what they report before you rely on it.`,
+    prompt: `Complete the task in the given workspace and verify the result. Delegate independent sub-problems to subagents, such as research, log
+analysis or alternative solutions. Check the reports of subagents before you rely on them.`,
   },
   {
     name: 'xzatoma/subagent',
-    description: 'A subagent: does one focused task with a conversation of its own.',
+    description: 'A subagent: does one focused task in its own conversation.',
     source,
-    prompt: `You are a subagent with one focused task. Work it out with the tools you are given; when one fails, read why, and try another way. You
-may delegate further where your tools let you.`,
+    prompt: `You are a subagent with one focused task. Solve it with the tools you have. If a tool fails, read the error and try another way. You may
+delegate further if your tools allow it.`,
   },
 ];
 
 const aliases: Record<string, string[]> = { file_ops: ['read', 'list', 'glob'], fetch: ['webfetch'], terminal: ['bash'] };
 
-/** Names as the source has them, as the tools there are. */
-export function expanded(names: readonly string[]): string[] {
+/** Replaces the source's tool names by ours. */
+export function expandToolAliases(names: readonly string[]): string[] {
   return [...new Set(names.flatMap((name) => (Object.hasOwn(aliases, name) ? (aliases[name] as string[]) : [name])))];
 }

@@ -1,13 +1,14 @@
-import { isLive, type RunRow } from '../../contract/run.ts';
+// Erasing trees of a memory store.
+import { isLive } from '../../contract/run.ts';
 import type { EraseResult } from '../../ports/store.ts';
-import type { KeptRun, Memory } from './memory.ts';
+import type { MemoryData, RunRecord } from './data.ts';
 
-export function eraseTree(memory: Memory, rootId: string, at: string): EraseResult {
+export function eraseTree(memory: MemoryData, rootId: string, at: string): EraseResult {
   const tree = memory.trees.get(rootId);
   if (tree === undefined || tree.runs.length === 0) return { ok: false, reason: 'unknown' };
   if (tree.runs.some(({ row }) => row !== null && isLive(row.status))) return { ok: false, reason: 'live' };
   const weight = weighTrees(memory, [rootId]);
-  for (const hash of loose(memory, [rootId])) memory.blobs.delete(hash);
+  for (const hash of listUnsharedBlobs(memory, [rootId])) memory.blobs.delete(hash);
   tree.pins.clear();
   for (const fact of tree.facts) fact.text = '';
   for (const run of tree.runs) eraseRow(memory, run, at);
@@ -15,26 +16,22 @@ export function eraseTree(memory: Memory, rootId: string, at: string): EraseResu
   return { ok: true, ...weight };
 }
 
-export function weighTrees(memory: Memory, rootIds: string[]): { facts: number; bytes: number } {
+export function weighTrees(memory: MemoryData, rootIds: string[]): { facts: number; bytes: number } {
   const texts = rootIds.flatMap((rootId) => memory.trees.get(rootId)?.facts ?? []).filter(({ text }) => text !== '');
-  const blobs = loose(memory, rootIds).map((hash) => ({ text: memory.blobs.get(hash) ?? '' }));
+  const blobs = listUnsharedBlobs(memory, rootIds).map((hash) => ({ text: memory.blobs.get(hash) ?? '' }));
   return { facts: texts.length, bytes: [...texts, ...blobs].reduce((sum, { text }) => sum + Buffer.byteLength(text), 0) };
 }
 
-/** Hashes of blobs that no other tree was given. */
-function loose(memory: Memory, rootIds: string[]): string[] {
-  const own = new Set(rootIds.flatMap((rootId) => [...(memory.trees.get(rootId)?.pins ?? [])]));
-  for (const [rootId, { pins }] of memory.trees) if (!rootIds.includes(rootId)) for (const hash of pins) own.delete(hash);
-  return [...own];
+/** Hashes of the blobs of these trees that no other tree uses. */
+function listUnsharedBlobs(memory: MemoryData, rootIds: string[]): string[] {
+  const hashes = new Set(rootIds.flatMap((rootId) => [...(memory.trees.get(rootId)?.pins ?? [])]));
+  for (const [rootId, { pins }] of memory.trees) if (!rootIds.includes(rootId)) for (const hash of pins) hashes.delete(hash);
+  return [...hashes];
 }
 
-function eraseRow(memory: Memory, run: KeptRun, at: string): void {
+function eraseRow(memory: MemoryData, run: RunRecord, at: string): void {
   if (run.row === null) return;
   const { parentId, idempotencyKey } = run.row;
   if (idempotencyKey !== null) memory.keys.delete(JSON.stringify([parentId, idempotencyKey]));
-  run.row = erasedRow(run.row, at);
-}
-
-function erasedRow(row: RunRow, at: string): RunRow {
-  return { ...row, activity: null, idempotencyKey: null, label: null, erasedAt: row.erasedAt ?? at };
+  run.row = { ...run.row, activity: null, idempotencyKey: null, label: null, erasedAt: run.row.erasedAt ?? at };
 }

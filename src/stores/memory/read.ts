@@ -1,50 +1,51 @@
-import { setImmediate as turn } from 'node:timers/promises';
+// Reading facts and runs of a memory store.
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { isLive, type RunRow } from '../../contract/run.ts';
 import type { FactQuery, RunQuery } from '../../ports/store.ts';
-import { copyRow, type KeptFact, type KeptRun, type Memory } from './memory.ts';
+import { copyRow, type FactRecord, type MemoryData, type RunRecord } from './data.ts';
 
-/** So much is read in a few milliseconds. Counted, not timed: a simulated world must not depend on how fast the machine is today. */
+/** This much is read in a few milliseconds. Counted, not timed, so that simulations do not depend on the speed of the machine. */
 const sliceCharacters = 500_000;
 
-/** Gives the event loop its turn after every slice. */
-export async function readFacts(memory: Memory, { runId, rootId, types, after, limit }: FactQuery): Promise<StoredFact[]> {
+/** Yields to the event loop after every slice. */
+export async function readFacts(memory: MemoryData, { runId, rootId, types, after, limit }: FactQuery): Promise<StoredFact[]> {
   const run = runId === undefined ? undefined : memory.runs.get(runId);
   if (runId !== undefined && (run === undefined || (rootId !== undefined && run.rootId !== rootId))) return [];
-  const kept = run?.facts ?? (rootId === undefined ? memory.facts : (memory.trees.get(rootId)?.facts ?? []));
+  const records = run?.facts ?? (rootId === undefined ? memory.facts : (memory.trees.get(rootId)?.facts ?? []));
   const wanted = types === undefined ? null : new Set<string>(types);
   const found: StoredFact[] = [];
-  let left = sliceCharacters;
-  for (let index = after === undefined ? 0 : firstAfter(kept, positionOf(after)); index < kept.length; index++) {
+  let charactersLeft = sliceCharacters;
+  for (let index = after === undefined ? 0 : findFirstAfter(records, parsePosition(after)); index < records.length; index++) {
     if (found.length >= (limit ?? Number.POSITIVE_INFINITY)) break;
-    const fact = kept[index] as KeptFact;
+    const fact = records[index] as FactRecord;
     if (wanted !== null && !wanted.has(fact.type)) continue;
     if (fact.text === '') continue;
     found.push(toFact(fact) as StoredFact);
-    left -= fact.text.length;
-    if (left <= 0) {
-      await turn();
-      left = sliceCharacters;
+    charactersLeft -= fact.text.length;
+    if (charactersLeft <= 0) {
+      await yieldToEventLoop();
+      charactersLeft = sliceCharacters;
     }
   }
   return found;
 }
 
-export function readTrail(memory: Memory, runId: string): (StoredFact | ErasedFact)[] {
+export function readTrail(memory: MemoryData, runId: string): (StoredFact | ErasedFact)[] {
   return (memory.runs.get(runId)?.facts ?? []).map(toFact);
 }
 
-function toFact({ text, position, ...head }: KeptFact): StoredFact | ErasedFact {
+function toFact({ text, position, ...head }: FactRecord): StoredFact | ErasedFact {
   if (text === '') return { ...head, erased: true, position: String(position) };
   return { ...head, data: JSON.parse(text), position: String(position) } as StoredFact;
 }
 
-/** The narrowest list that holds the answer is searched. */
-export function readRuns(memory: Memory, query: RunQuery): RunRow[] {
+/** Searches the smallest list that contains every match. */
+export function readRuns(memory: MemoryData, query: RunQuery): RunRow[] {
   const limit = query.limit ?? Number.POSITIVE_INFINITY;
   const sign = query.order === 'oldest' ? 1 : -1;
-  const candidates = [...listFor(memory, query)].sort((a, b) => sign * (a.n - b.n));
+  const candidates = [...chooseCandidates(memory, query)].sort((a, b) => sign * (a.n - b.n));
   const found: RunRow[] = [];
   for (const { row } of candidates) {
     if (found.length >= limit) break;
@@ -53,14 +54,14 @@ export function readRuns(memory: Memory, query: RunQuery): RunRow[] {
   return found;
 }
 
-export function rowOf(run: KeptRun | undefined): RunRow | null {
+export function getRow(run: RunRecord | undefined): RunRow | null {
   return run?.row ? copyRow(run.row) : null;
 }
 
-function listFor(memory: Memory, { rootId, parentId, live, roots }: RunQuery): Iterable<KeptRun> {
+function chooseCandidates(memory: MemoryData, { rootId, parentId, live, roots }: RunQuery): Iterable<RunRecord> {
   if (parentId !== undefined) return memory.children.get(parentId) ?? [];
   if (rootId !== undefined) return memory.trees.get(rootId)?.runs ?? [];
-  if (live === true) return memory.live;
+  if (live === true) return memory.liveRuns;
   return roots === true ? (memory.children.get(null) ?? []) : memory.runs.values();
 }
 
@@ -72,19 +73,20 @@ function matches(row: RunRow, { rootId, parentId, live, prefix, roots }: RunQuer
   return prefix === undefined || row.runId.startsWith(prefix);
 }
 
-function firstAfter(facts: KeptFact[], position: number): number {
+/** Binary search: positions grow with the index. */
+function findFirstAfter(facts: FactRecord[], position: number): number {
   let low = 0;
   let high = facts.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((facts[middle] as KeptFact).position <= position) low = middle + 1;
+    if ((facts[middle] as FactRecord).position <= position) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-function positionOf(text: string): number {
+function parsePosition(text: string): number {
   const position = Number(text);
-  if (text === '' || !Number.isSafeInteger(position)) throw new RetinueError('usage', `"${text}" is no position of this store.`);
+  if (text === '' || !Number.isSafeInteger(position)) throw new RetinueError('usage', `"${text}" is not a position of this store.`);
   return position;
 }

@@ -1,19 +1,19 @@
-// Copies the write-ahead log into the database on a thread of its own: on the event loop's thread 4 MB of log would stop
-// everything for some 30 ms. The thread starts with the first megabytes written, so short commands never have one.
+// Copies the write-ahead log into the database on a worker thread: on the main thread, copying 4 MB would block the event loop for about 30 ms.
+// The thread starts after the first megabytes are written, so short commands never start one.
 import { Worker } from 'node:worker_threads';
-import { existing } from './connect.ts';
+import { existingFileUrl } from './connect.ts';
 
-/** This much written is worth a checkpoint. What is left at the end is copied while the store closes: some 40 ms at most. */
+/** Bytes written between two checkpoints. The rest is copied when the store closes, in about 40 ms at most. */
 const bytesPerPass = 8_000_000;
-/** A log longer than this should begin anew. */
+/** A log longer than this is restarted. */
 const longLogPages = 4_000;
-/** A pass that has to leave this much is worth a warning. */
-const alarmPages = 16_000;
-const closeMs = 2_000;
+/** Warn if a checkpoint leaves more than this. */
+const warnPages = 16_000;
+const closeTimeoutMs = 2_000;
 
 /*
- * A passive pass disturbs nobody but leaves what was written meanwhile, so under steady load the log would never begin anew.
- * The second pass makes that rest short, and `RESTART` takes the write lock for what then remains.
+ * A passive checkpoint blocks no connection but skips what is written in the meantime, so under steady load the log would never restart. The second
+ * one makes the rest short, and `RESTART` then takes the write lock for what remains.
  */
 const source = `
   const { parentPort, workerData } = require('node:worker_threads');
@@ -41,47 +41,47 @@ const source = `
 `;
 
 export interface Checkpointer {
-  /** Tells how much was written; a pass begins when it is enough. */
-  wrote(bytes: number): void;
+  /** Starts a checkpoint once enough has been written. */
+  recordWrite(bytes: number): void;
   close(): Promise<void>;
 }
 
 export function createCheckpointer(path: string, warn: (message: string) => void): Checkpointer {
-  // Whether a pass is under way, and what the last one left. Shared rather than sent: messages wait for the event loop.
+  // [0]: whether a checkpoint is running, [1]: the pages that the last one left. Shared memory, because messages wait for the event loop.
   const shared = new Int32Array(new SharedArrayBuffer(8));
   let worker: Worker | null = null;
-  let broken = false;
+  let hasFailed = false;
   let bytes = 0;
 
-  function start(): Worker {
-    const workerData = { url: existing(path).href, longLogPages, shared };
+  function startWorker(): Worker {
+    const workerData = { url: existingFileUrl(path).href, longLogPages, shared };
     const started = new Worker(source, { eval: true, workerData, resourceLimits: { maxOldGenerationSizeMb: 16 } });
     started.unref();
-    // Without the thread the commits copy the log themselves, at the backstop that connect.ts sets.
+    // Without the thread SQLite's auto-checkpoint copies the log (see connect.ts).
     started.on('error', () => {
-      broken = true;
+      hasFailed = true;
     });
     return started;
   }
 
   return {
-    wrote(more) {
+    recordWrite(more) {
       bytes += more;
-      if (bytes < bytesPerPass || broken || Atomics.load(shared, 0) === 1) return;
-      if (Atomics.load(shared, 1) > alarmPages) {
-        warn(`The write-ahead log of ${path} keeps growing: some process holds an old snapshot of the database open.`);
+      if (bytes < bytesPerPass || hasFailed || Atomics.load(shared, 0) === 1) return;
+      if (Atomics.load(shared, 1) > warnPages) {
+        warn(`The write-ahead log of ${path} keeps growing, because a process has an old snapshot of the database open.`);
       }
       bytes = 0;
       Atomics.store(shared, 0, 1);
-      worker ??= start();
+      worker ??= startWorker();
       worker.postMessage(false);
     },
     async close() {
-      if (worker === null || broken) return;
+      if (worker === null || hasFailed) return;
       const ended = new Promise((resolve) => worker?.once('exit', resolve));
       worker.ref();
       worker.postMessage(true);
-      const timer = setTimeout(() => void worker?.terminate(), closeMs);
+      const timer = setTimeout(() => void worker?.terminate(), closeTimeoutMs);
       await ended;
       clearTimeout(timer);
     },

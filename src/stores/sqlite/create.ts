@@ -1,27 +1,29 @@
+// The store port in a SQLite file. The parts: connect.ts opens the file, writer.ts runs transactions, append.ts, orders.ts, leases.ts and erase.ts write,
+// queries.ts reads, watch.ts and wake-socket.ts notice other processes, checkpoint.ts keeps the write-ahead log short.
 import type { Order } from '../../contract/order.ts';
 import type { Owner, Store, TreeAppend } from '../../ports/store.ts';
 import { createAppender } from './append.ts';
 import { createCheckpointer } from './checkpoint.ts';
-import { connect, placeOf } from './connect.ts';
+import { connect, resolveDatabasePath } from './connect.ts';
 import { createEraser } from './erase.ts';
-import { closedError, storeError } from './errors.ts';
+import { createClosedError, toStoreError } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { defaultTiming, type SqliteOptions } from './options.ts';
 import { createOrders } from './orders.ts';
 import { createQueries } from './queries.ts';
-import { patiently } from './retry.ts';
-import { type Bell, listen, ping } from './socket.ts';
+import { retryWhileBusy } from './retry.ts';
 import { createKysely, createStatements } from './tables.ts';
-import { createWatch } from './watch.ts';
+import { openWakeSocket, sendWakeUp, type WakeSocket } from './wake-socket.ts';
+import { createChangeWatcher } from './watch.ts';
 import { createWriter } from './writer.ts';
 
-/** Milliseconds since the machine started: the same for all its processes, and not moved when somebody sets the clock. */
-const sinceBoot = () => Number(process.hrtime.bigint() / 1_000_000n);
+/** Milliseconds since the machine started: the same for all processes, and unaffected by changes of the clock. */
+const msSinceBoot = () => Number(process.hrtime.bigint() / 1_000_000n);
 
-/** Opens the store in a file, which several processes may share. Rejects with `store_io`, `store_corrupt` or `store_newer`. */
+/** Opens the store in a database file that several processes may share. Rejects with `store_io`, `store_corrupt` or `store_newer`. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { durability = 'normal', now = sinceBoot, warn = () => {} } = options;
-  const path = placeOf(options.path);
+  const { durability = 'normal', now = msSinceBoot, warn = () => {} } = options;
+  const path = resolveDatabasePath(options.path);
   const { crash, made } = options;
   const timing = { ...defaultTiming, ...options.timing, crash, made };
   const db = await connect(path, durability, timing);
@@ -29,36 +31,36 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const kysely = createKysely(statements);
   const writer = createWriter(db, path, timing);
   const appender = createAppender(db);
-  const leases = createLeases(db, writer, { now, timing });
+  const leases = createLeases({ db, kysely, writer, now, timing });
   const orders = createOrders(db, kysely, writer);
   const eraser = createEraser(db, writer, { isHeld: leases.isHeld, timing });
   const queries = createQueries({ db: kysely, statements, path });
-  const watch = createWatch(db, timing.poll);
+  const watcher = createChangeWatcher(db, timing.poll);
   const checkpointer = createCheckpointer(path, warn);
-  const opened = new Set<string>();
-  let bell: Promise<Bell | null> | null = null;
-  let closed = false;
+  const openOwners = new Set<string>();
+  let wakeSocket: Promise<WakeSocket | null> | null = null;
+  let isClosed = false;
 
   async function read<T>(query: () => Promise<T>): Promise<T> {
-    if (closed) throw closedError();
+    if (isClosed) throw createClosedError();
     try {
-      return await patiently(query, timing.giveUp);
+      return await retryWhileBusy(query, timing.giveUp);
     } catch (error) {
-      throw storeError(error, path);
+      throw toStoreError(error, path);
     }
   }
 
-  async function endBell(): Promise<void> {
-    const ending = bell;
-    bell = null;
-    (await ending)?.close();
+  async function closeWakeSocket(): Promise<void> {
+    const socket = wakeSocket;
+    wakeSocket = null;
+    (await socket)?.close();
   }
 
   return {
     async append(owner, units) {
       const results = await writer.write(() => appender.apply(owner, units));
-      appender.committed(units, results);
-      checkpointer.wrote(weigh(units));
+      appender.rememberCommitted(units, results);
+      checkpointer.recordWrite(estimateBytes(units));
       return results;
     },
     facts: (query) => read(() => queries.facts(query)),
@@ -73,39 +75,39 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     reclaim: () => read(() => eraser.reclaim()),
 
     async order(order: Order) {
-      const socket = await orders.give(order);
-      if (socket === null) return;
-      if (socket === (await bell)?.name) watch.ring();
-      else await ping(socket);
+      const socketName = await orders.add(order);
+      if (socketName === null) return;
+      if (socketName === (await wakeSocket)?.name) watcher.notify();
+      else await sendWakeUp(socketName);
     },
     orders: (owner: Owner) => read(() => orders.list(owner)),
     dropOrders: (owner, ids) => orders.drop(owner, ids),
 
     async open() {
-      if (closed) throw closedError();
-      bell ??= listen(watch.ring);
-      const owner = await leases.open((await bell)?.name ?? null);
-      opened.add(owner.id);
+      if (isClosed) throw createClosedError();
+      wakeSocket ??= openWakeSocket(watcher.notify);
+      const owner = await leases.open((await wakeSocket)?.name ?? null);
+      openOwners.add(owner.id);
       return owner;
     },
     async release(owner) {
       await leases.release(owner);
-      if (opened.delete(owner.id) && opened.size === 0) await endBell();
+      if (openOwners.delete(owner.id) && openOwners.size === 0) await closeWakeSocket();
     },
     claim: (owner, rootId) => leases.claim(owner, rootId),
-    holders: (rootIds) => read(() => orders.holders(rootIds, leases.isHeld)),
+    holders: (rootIds) => read(() => leases.findHolders(rootIds)),
     watch(changed) {
-      if (closed) throw closedError();
-      return watch.add(changed);
+      if (isClosed) throw createClosedError();
+      return watcher.add(changed);
     },
 
     async close() {
-      if (closed) return;
-      closed = true;
-      watch.close();
+      if (isClosed) return;
+      isClosed = true;
+      watcher.close();
       writer.close();
       leases.close();
-      await endBell();
+      await closeWakeSocket();
       crash?.('before checkpoint');
       await checkpointer.close();
       crash?.('after checkpoint');
@@ -114,8 +116,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   };
 }
 
-/** About how many bytes the units add to the write-ahead log. */
-function weigh(units: TreeAppend[]): number {
+/** Roughly how many bytes the units add to the write-ahead log. */
+function estimateBytes(units: TreeAppend[]): number {
   let bytes = 0;
   for (const { facts, rows, blobs } of units) {
     bytes += 500 * rows.length;

@@ -1,40 +1,40 @@
-// Looks at a database file before anything may write to it.
+// Checks a database file before anything may write to it.
 //
-// The main file is only ever opened through SQLite, never through `fs`: closing a plain descriptor would drop the locks
-// that other connections of this process hold on it. SQLite keeps no locks on the write-ahead log, so that one is read directly.
+// The main file is opened only through SQLite, never through `fs`: closing a plain file descriptor would release the locks that other connections
+// of this process hold on the file. SQLite has no locks on the write-ahead log, so the log is read directly.
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { RetinueError } from '../../contract/error.ts';
-import { isDamage, isNoDatabase } from './errors.ts';
-import { applicationId, newerError, userVersion } from './migrations.ts';
+import { isCorruption, isNotADatabase } from './errors.ts';
+import { applicationId, createNewerError, getUserVersion } from './migrations.ts';
 
-/** What is at the path: nothing, or a database of ours in a version that we know. All else throws; no file is changed. */
-export function inspect(path: string, known: number): 'absent' | 'ours' {
-  const log = sizeOf(`${path}-wal`) ?? 0;
-  const size = sizeOf(path);
+/** Whether the path is free or has a Retinue database of a known version. Everything else throws. No file is changed. */
+export function inspectDatabase(path: string, maxVersion: number): 'absent' | 'ours' {
+  const logSize = getSize(`${path}-wal`) ?? 0;
+  const size = getSize(path);
   if (size === null) {
-    if (log > 0) throw corrupt(path, 'is gone, but its write-ahead log is still there');
+    if (logSize > 0) throw createCorruptError(path, 'is missing, but its write-ahead log still exists');
     return 'absent';
   }
-  // New databases appear complete under their name (see new-database.ts), so an empty file is what is left of one.
-  if (size === 0) throw corrupt(path, 'is empty. Delete it to begin with a new one');
+  // A new database gets its name only when it is complete (see new-database.ts), so an empty file is a damaged one.
+  if (size === 0) throw createCorruptError(path, 'is empty. Delete the file to start with a new database');
   assertWritable(path);
-  const header = look(path, 'immutable');
-  if (header !== 'damaged') assertOurs(path, header, known);
-  if (log === 0) {
-    if (header === 'damaged') throw corrupt(path, 'is damaged');
+  const header = readHeader(path, 'immutable');
+  if (header !== 'damaged') assertUsable(path, header, maxVersion);
+  if (logSize === 0) {
+    if (header === 'damaged') throw createCorruptError(path, 'is damaged');
     return 'ours';
   }
-  if (!isLogHeader(readHead(`${path}-wal`))) {
-    throw corrupt(
+  if (!isWalHeader(readLogHead(`${path}-wal`))) {
+    throw createCorruptError(
       path,
-      `has a damaged write-ahead log (${path}-wal): what was written last may be lost. Move the log away to go on without it`,
+      `has a damaged write-ahead log (${path}-wal), so the last changes may be lost. Move the log away to continue without them`,
     );
   }
-  const whole = look(path, 'shared');
-  if (whole === 'damaged') throw corrupt(path, 'is damaged');
-  assertOurs(path, whole, known);
+  const current = readHeader(path, 'shared');
+  if (current === 'damaged') throw createCorruptError(path, 'is damaged');
+  assertUsable(path, current, maxVersion);
   return 'ours';
 }
 
@@ -43,51 +43,56 @@ interface Header {
   version: number;
 }
 
-/** `immutable` sees the main file alone and leaves no file beside it; `shared` sees what the write-ahead log adds. */
-function look(path: string, mode: 'immutable' | 'shared'): Header | 'damaged' {
+/** `immutable` reads the main file alone and creates no other file; `shared` includes the write-ahead log. */
+function readHeader(path: string, mode: 'immutable' | 'shared'): Header | 'damaged' {
   const url = pathToFileURL(path);
   url.search = mode === 'immutable' ? '?immutable=1' : '';
   const db = new DatabaseSync(url, { readOnly: true });
   try {
-    return { application: Number(db.prepare('PRAGMA application_id').get()?.application_id), version: userVersion(db) };
+    return { application: Number(db.prepare('PRAGMA application_id').get()?.application_id), version: getUserVersion(db) };
   } catch (error) {
-    if (isNoDatabase(error)) throw corrupt(path, 'is no SQLite database');
-    if (isDamage(error)) return 'damaged';
+    if (isNotADatabase(error)) throw createCorruptError(path, 'is not a SQLite database');
+    if (isCorruption(error)) return 'damaged';
     throw error;
   } finally {
     db.close();
   }
 }
 
-function assertOurs(path: string, header: Header, known: number): void {
-  if (header.application !== applicationId) throw corrupt(path, 'is no database of Retinue');
-  if (header.version > known) throw newerError(path, header.version, known);
-  if (header.version < 1) throw corrupt(path, 'has no version');
+function assertUsable(path: string, header: Header, maxVersion: number): void {
+  if (header.application !== applicationId) throw createCorruptError(path, 'is not a Retinue database');
+  if (header.version > maxVersion) throw createNewerError(path, header.version, maxVersion);
+  if (header.version < 1) throw createCorruptError(path, 'has no version');
 }
 
 function assertWritable(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (error) {
-    throw new RetinueError('store_io', `The database ${path} cannot be read and written. Change its rights, or name another database.`, {
-      retryable: true,
-      cause: error,
-    });
+    throw new RetinueError(
+      'store_io',
+      `The database ${path} is not readable and writable. Change its permissions, or choose another database.`,
+      {
+        retryable: true,
+        cause: error,
+      },
+    );
   }
 }
 
-function sizeOf(path: string): number | null {
+function getSize(path: string): number | null {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found !== undefined && !found.isFile()) throw new RetinueError('store_io', `${path} is no file. Name another database.`);
+  if (found !== undefined && !found.isFile())
+    throw new RetinueError('store_io', `${path} is not a file. Choose another path for the database.`);
   return found?.size ?? null;
 }
 
-function readHead(path: string): Buffer {
+function readLogHead(path: string): Buffer {
   let file: number;
   try {
     file = openSync(path, 'r');
   } catch {
-    // Gone in the meantime: another process has just closed the database well.
+    // The log has just disappeared: another process has closed the database properly.
     return Buffer.alloc(0);
   }
   try {
@@ -98,22 +103,22 @@ function readHead(path: string): Buffer {
   }
 }
 
-/** Whether these are the 32 bytes that a write-ahead log begins with: SQLite would silently ignore a log with any other. */
-export function isLogHeader(head: Buffer): boolean {
+/** Whether these are the first 32 bytes of a valid write-ahead log. SQLite silently ignores a log with an invalid header. */
+export function isWalHeader(head: Buffer): boolean {
   if (head.length === 0) return true;
   if (head.length < 32) return false;
   const magic = head.readUInt32BE(0);
   if (magic !== 0x377f0682 && magic !== 0x377f0683) return false;
-  const word = (offset: number) => (magic & 1 ? head.readUInt32BE(offset) : head.readUInt32LE(offset));
+  const readWord = (offset: number) => (magic & 1 ? head.readUInt32BE(offset) : head.readUInt32LE(offset));
   let a = 0;
   let b = 0;
   for (let offset = 0; offset < 24; offset += 8) {
-    a = (a + word(offset) + b) >>> 0;
-    b = (b + word(offset + 4) + a) >>> 0;
+    a = (a + readWord(offset) + b) >>> 0;
+    b = (b + readWord(offset + 4) + a) >>> 0;
   }
   return a === head.readUInt32BE(24) && b === head.readUInt32BE(28);
 }
 
-function corrupt(path: string, what: string): RetinueError {
-  return new RetinueError('store_corrupt', `The database ${path} ${what}.`);
+function createCorruptError(path: string, problem: string): RetinueError {
+  return new RetinueError('store_corrupt', `The database ${path} ${problem}.`);
 }

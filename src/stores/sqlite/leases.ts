@@ -1,70 +1,84 @@
-// Who drives which tree. One row of `owners` per registered process; a tree names its owner.
+// Which process drives which tree: one lease (a row of `owners`) per registered process, kept alive by heartbeats. Each tree names its owner.
 //
-// 1. Only the fence decides whether an owner may write: it is checked inside the append's own transaction.
-// 2. Taking a tree from an owner raises that owner's fence and takes its heartbeat away (null): all its trees are free then,
-//    and no later heartbeat, which must match the fence, brings it back.
-// 3. An owner without a row holds nothing: releasing is deleting the row, however many trees name it.
+// 1. Only the fence decides whether an owner may write. It is checked inside the append's own transaction.
+// 2. Taking a tree from an owner raises that owner's fence and sets its heartbeat to null. All its trees are free from then on. Later heartbeats
+//    do not restore the lease, because they must match the fence.
+// 3. An owner without a row holds nothing: releasing a lease deletes the row, however many trees name the owner.
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
+import type { Kysely } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
 import type { Claim, Owner } from '../../ports/store.ts';
 import type { Timing } from './options.ts';
-import { type Identity, isGone, ownIdentity } from './processes.ts';
+import { getOwnIdentity, hasEnded, type ProcessIdentity } from './process-identity.ts';
 import type { Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
 
 type OwnerRow = Tables['owners'];
 
 export interface Leases {
-  open(socket: string | null): Promise<Owner>;
+  open(socketName: string | null): Promise<Owner>;
   claim(owner: Owner, rootId: string): Promise<Claim>;
   release(owner: Owner): Promise<void>;
   /** Whether a claim on this owner's trees would be refused. */
   isHeld(owner: OwnerRow): boolean;
-  /** Releases whatever this store has registered, in one attempt. */
+  findHolders(rootIds: string[]): Promise<Map<string, { pid: number; alive: boolean } | null>>;
+  /** Releases the leases of this store, in one attempt. */
   close(): void;
 }
 
-export function createLeases(db: DatabaseSync, writer: Writer, options: { now: () => number; timing: Timing }): Leases {
-  const { now, timing } = options;
-  const self: Identity = ownIdentity();
-  const beats = new Map<string, NodeJS.Timeout>();
-  const add = db.prepare('INSERT INTO owners (id, pid, started, boot, space, fence, beat, socket) VALUES (?, ?, ?, ?, ?, 1, ?, ?)');
-  const beat = db.prepare('UPDATE owners SET beat = ? WHERE id = ? AND fence = ? AND beat IS NOT NULL');
-  const remove = db.prepare('DELETE FROM owners WHERE id = ?');
-  const all = db.prepare('SELECT * FROM owners');
-  const fence = db.prepare('UPDATE owners SET fence = fence + 1, beat = NULL WHERE id = ? AND beat IS NOT NULL');
-  const ownerOf = db.prepare('SELECT * FROM owners WHERE id = ?');
-  const treeOf = db.prepare('SELECT owner FROM trees WHERE root = ?');
-  const take = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?) ON CONFLICT (root) DO UPDATE SET owner = excluded.owner');
-  const drives = db.prepare('SELECT 1 FROM runs JOIN trees ON trees.n = runs.tree WHERE runs.live = 1 AND trees.owner = ? LIMIT 1');
+/** Far below the number of values that SQLite can bind. */
+const rootsPerQuery = 500;
+
+export interface LeaseDeps {
+  db: DatabaseSync;
+  kysely: Kysely<Tables>;
+  writer: Writer;
+  now: () => number;
+  timing: Timing;
+}
+
+export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Leases {
+  const self: ProcessIdentity = getOwnIdentity();
+  const heartbeatTimers = new Map<string, NodeJS.Timeout>();
+  const insertOwner = db.prepare('INSERT INTO owners (id, pid, started, boot, space, fence, beat, socket) VALUES (?, ?, ?, ?, ?, 1, ?, ?)');
+  const updateHeartbeat = db.prepare('UPDATE owners SET beat = ? WHERE id = ? AND fence = ? AND beat IS NOT NULL');
+  const deleteOwner = db.prepare('DELETE FROM owners WHERE id = ?');
+  const selectOwners = db.prepare('SELECT * FROM owners');
+  const fenceOwner = db.prepare('UPDATE owners SET fence = fence + 1, beat = NULL WHERE id = ? AND beat IS NOT NULL');
+  const selectOwner = db.prepare('SELECT * FROM owners WHERE id = ?');
+  const selectTree = db.prepare('SELECT owner FROM trees WHERE root = ?');
+  const takeTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?) ON CONFLICT (root) DO UPDATE SET owner = excluded.owner');
+  const selectLiveRun = db.prepare('SELECT 1 FROM runs JOIN trees ON trees.n = runs.tree WHERE runs.live = 1 AND trees.owner = ? LIMIT 1');
 
   function isHeld(owner: OwnerRow): boolean {
-    // A heartbeat of the future is one of an earlier start of the machine.
+    // A heartbeat in the future comes from before the machine was restarted.
     if (owner.beat === null || Math.abs(now() - owner.beat) > timing.silence) return false;
-    return !isGone(owner, self);
+    return !hasEnded(owner, self);
   }
 
-  async function open(socket: string | null): Promise<Owner> {
+  /** Also removes the rows of dead owners that drive nothing. */
+  async function open(socketName: string | null): Promise<Owner> {
     const owner = { id: randomBytes(8).toString('hex'), fence: 1 };
     await writer.write(() => {
-      for (const other of all.all() as unknown as OwnerRow[]) {
-        if ((other.beat === null || isGone(other, self)) && drives.get(other.id) === undefined) remove.run(other.id);
+      for (const other of selectOwners.all() as unknown as OwnerRow[]) {
+        const isDead = other.beat === null || hasEnded(other, self);
+        if (isDead && selectLiveRun.get(other.id) === undefined) deleteOwner.run(other.id);
       }
-      add.run(owner.id, self.pid, self.started, self.boot, self.space, Math.floor(now()), socket);
+      insertOwner.run(owner.id, self.pid, self.started, self.boot, self.space, Math.floor(now()), socketName);
     });
-    schedule(owner, timing.heartbeat);
+    scheduleHeartbeat(owner, timing.heartbeat);
     return owner;
   }
 
-  function schedule(owner: Owner, delay: number): void {
-    beats.set(owner.id, setTimeout(() => schedule(owner, sendBeat(owner)), delay).unref());
+  function scheduleHeartbeat(owner: Owner, delayMs: number): void {
+    heartbeatTimers.set(owner.id, setTimeout(() => scheduleHeartbeat(owner, sendHeartbeat(owner)), delayMs).unref());
   }
 
-  /** Tells after how long to send the next one. Nobody waits for a heartbeat, so it stands in no queue. */
-  function sendBeat(owner: Owner): number {
+  /** Returns the delay until the next heartbeat. Tried once, not queued: the next heartbeat replaces a failed one. */
+  function sendHeartbeat(owner: Owner): number {
     try {
-      writer.once(() => beat.run(Math.floor(now()), owner.id, owner.fence));
+      writer.tryNow(() => updateHeartbeat.run(Math.floor(now()), owner.id, owner.fence));
       return timing.heartbeat;
     } catch {
       return timing.heartbeat / 10;
@@ -73,37 +87,56 @@ export function createLeases(db: DatabaseSync, writer: Writer, options: { now: (
 
   function claim(owner: Owner, rootId: string): Promise<Claim> {
     return writer.write(() => {
-      const mine = ownerOf.get(owner.id) as OwnerRow | undefined;
-      if (mine?.fence !== owner.fence) throw new RetinueError('fenced', 'Another process has taken over what this one drove.');
-      const holder = treeOf.get(rootId)?.owner as string | null | undefined;
-      if (holder === owner.id) return { ok: true, previous: null };
-      const previous = holder ? (ownerOf.get(holder) as OwnerRow | undefined) : undefined;
-      if (previous !== undefined && isHeld(previous)) return { ok: false, owner: previous.id, pid: previous.pid };
-      if (previous !== undefined) fence.run(previous.id);
-      take.run(rootId, owner.id);
-      return { ok: true, previous: previous?.id ?? null };
+      const own = selectOwner.get(owner.id) as OwnerRow | undefined;
+      if (own?.fence !== owner.fence) throw new RetinueError('fenced', 'Another process has taken over the runs of this one.');
+      const holderId = selectTree.get(rootId)?.owner as string | null | undefined;
+      if (holderId === owner.id) return { ok: true, previous: null };
+      const holder = holderId ? (selectOwner.get(holderId) as OwnerRow | undefined) : undefined;
+      if (holder !== undefined && isHeld(holder)) return { ok: false, owner: holder.id, pid: holder.pid };
+      if (holder !== undefined) fenceOwner.run(holder.id);
+      takeTree.run(rootId, owner.id);
+      return { ok: true, previous: holder?.id ?? null };
     });
   }
 
-  async function release(owner: Owner): Promise<void> {
-    forget(owner.id);
-    await writer.write(() => remove.run(owner.id));
+  async function findHolders(rootIds: string[]): Promise<Map<string, { pid: number; alive: boolean } | null>> {
+    const holders = new Map<string, { pid: number; alive: boolean } | null>(rootIds.map((rootId) => [rootId, null]));
+    const aliveById = new Map<string, boolean>();
+    for (let start = 0; start < rootIds.length; start += rootsPerQuery) {
+      const found = await kysely
+        .selectFrom('trees')
+        .innerJoin('owners', 'owners.id', 'trees.owner')
+        .selectAll('owners')
+        .select('root')
+        .where('root', 'in', rootIds.slice(start, start + rootsPerQuery))
+        .execute();
+      for (const owner of found) {
+        if (!aliveById.has(owner.id)) aliveById.set(owner.id, isHeld(owner));
+        holders.set(owner.root, { pid: owner.pid, alive: aliveById.get(owner.id) === true });
+      }
+    }
+    return holders;
   }
 
-  function forget(id: string): void {
-    clearTimeout(beats.get(id));
-    beats.delete(id);
+  async function release(owner: Owner): Promise<void> {
+    stopHeartbeat(owner.id);
+    await writer.write(() => deleteOwner.run(owner.id));
+  }
+
+  function stopHeartbeat(id: string): void {
+    clearTimeout(heartbeatTimers.get(id));
+    heartbeatTimers.delete(id);
   }
 
   function close(): void {
-    const ids = [...beats.keys()];
-    for (const id of ids) forget(id);
+    const ids = [...heartbeatTimers.keys()];
+    for (const id of ids) stopHeartbeat(id);
     try {
-      if (ids.length > 0) writer.once(() => ids.map((id) => remove.run(id)));
+      if (ids.length > 0) writer.tryNow(() => ids.map((id) => deleteOwner.run(id)));
     } catch {
-      // Somebody else is writing: without heartbeats the leases end by themselves.
+      // Another process is writing. Without heartbeats the leases expire.
     }
   }
 
-  return { open, claim, release, isHeld, close };
+  return { open, claim, release, isHeld, findHolders, close };
 }

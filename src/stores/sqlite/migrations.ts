@@ -1,18 +1,19 @@
+// The tables of the database and the steps that create them.
 import type { DatabaseSync } from 'node:sqlite';
 import { RetinueError } from '../../contract/error.ts';
 import type { Crash } from '../../ports/crash.ts';
 
-/** Marks a file as ours, in the header field that SQLite keeps for this: "Rtnu". */
+/** Marks a file as a Retinue database in the header field that SQLite reserves for this: "Rtnu". */
 export const applicationId = 0x52746e75;
 
-/** Step n takes a database from `user_version` n - 1 to n. Steps are never changed once released, only added. */
+/** Step n takes a database from `user_version` n - 1 to n. Released steps are never changed; new ones are added. */
 export type Migration = (db: DatabaseSync) => void;
 
 /*
- * Facts name their run and tree by number: with the random text ids in the indexes every fact dirties a page of its own,
- * and an append costs half as much again. Trees without an owner, or whose owner has no row, are free to be claimed.
+ * Facts refer to their run and tree by number: with random text ids in the indexes every fact would write to a page of its own, and an append
+ * would cost half as much again. Trees without an owner, or whose owner has no row, are free to be claimed.
  */
-const first = `
+const baseTables = `
   CREATE TABLE trees (
     n INTEGER PRIMARY KEY,
     root TEXT NOT NULL UNIQUE,
@@ -67,8 +68,8 @@ const first = `
   ) WITHOUT ROWID;
 `;
 
-/** Which tree was given which blob, so that the last one to be erased takes it along. */
-const pins = `
+/** Records which tree uses which blob, so that a blob is deleted with the last tree that uses it. */
+const pinsTable = `
   CREATE TABLE pins (
     hash TEXT NOT NULL,
     tree INTEGER NOT NULL,
@@ -83,27 +84,27 @@ const pins = `
       OR (facts.type = 'artifact.recorded' AND field.key = 'blob');
 `;
 
-export const migrations: readonly Migration[] = [(db) => db.exec(first), (db) => db.exec(pins)];
+export const migrations: readonly Migration[] = [(db) => db.exec(baseTables), (db) => db.exec(pinsTable)];
 
 export interface MigrateOptions {
   steps?: readonly Migration[];
   crash?: Crash | undefined;
 }
 
-export function userVersion(db: DatabaseSync): number {
+export function getUserVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version);
 }
 
 /**
- * Brings the database up to date, each step in one transaction with its number, so that a kill between or inside steps
- * leaves whole steps only. Others may migrate at the same time: the number is read again under the write lock.
+ * Migrates the database, each step in one transaction with its number, so that a kill leaves only complete steps. Other processes may migrate
+ * at the same time: the number is read again under the write lock.
  */
 export function migrate(db: DatabaseSync, path: string, { steps = migrations, crash }: MigrateOptions = {}): void {
-  while (userVersion(db) !== steps.length) {
+  while (getUserVersion(db) !== steps.length) {
     db.exec('BEGIN IMMEDIATE');
     try {
-      const version = userVersion(db);
-      if (version > steps.length) throw newerError(path, version, steps.length);
+      const version = getUserVersion(db);
+      if (version > steps.length) throw createNewerError(path, version, steps.length);
       const step = steps[version];
       if (step !== undefined) {
         crash?.('before migration.step');
@@ -119,9 +120,9 @@ export function migrate(db: DatabaseSync, path: string, { steps = migrations, cr
   }
 }
 
-export function newerError(path: string, found: number, known: number): RetinueError {
+export function createNewerError(path: string, found: number, known: number): RetinueError {
   return new RetinueError(
     'store_newer',
-    `The database ${path} has version ${found}; this Retinue knows versions up to ${known}. Use the newer Retinue that wrote it, or another database.`,
+    `The database ${path} has version ${found}, but this version of Retinue supports only versions up to ${known}. Update Retinue, or choose another database.`,
   );
 }

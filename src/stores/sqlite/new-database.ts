@@ -1,3 +1,4 @@
+// Creates a database file.
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -7,94 +8,101 @@ import { applicationId, type MigrateOptions, migrate } from './migrations.ts';
 import type { SqliteOptions } from './options.ts';
 
 /**
- * Makes the database beside its place and then gives it its name, so that nobody ever sees half of one. Where another
- * process was faster, its database stays.
+ * Creates the database under a temporary name and then gives it its own, so that no process sees an incomplete one. If another process was
+ * faster, its database stays.
  */
 export function createDatabase(path: string, { made, ...options }: MigrateOptions & Pick<SqliteOptions, 'made'> = {}): void {
   const directory = dirname(path);
-  makeDirectory(directory, path);
-  refuseLeftover(path);
+  ensureDirectory(directory, path);
+  assertNoLeftover(path);
   const draft = join(directory, `.${basename(path)}.${randomBytes(4).toString('hex')}`);
   try {
     const db = new DatabaseSync(draft);
     try {
-      // Before the first page is written: room that is free can then be given back piece by piece.
+      // Incremental vacuum can be enabled only before the first page is written. It lets `reclaim` return free space in small steps.
       db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = ${applicationId}`);
       migrate(db, path, options);
-      enableLog(db, path);
+      enableWal(db, path);
     } finally {
       db.close();
     }
     made?.(draft, path);
-    place(draft, path);
-    sync(directory);
+    publish(draft, path);
+    syncDirectory(directory);
   } finally {
-    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(draft + end, { force: true });
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(draft + suffix, { force: true });
   }
 }
 
-/** Switches to the write-ahead log, which the file system must bear: the answer says whether it does. */
-export function enableLog(db: DatabaseSync, path: string): void {
+/** Switches to a write-ahead log. Throws if the file system does not support one. */
+export function enableWal(db: DatabaseSync, path: string): void {
   const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
   if (mode === 'wal') return;
   throw new RetinueError(
     'store_io',
-    `The database ${path} cannot keep a write-ahead log there (journal mode "${mode}"), as on network file systems. Put it on a local disk.`,
+    `The database ${path} cannot use a write-ahead log (journal mode is "${mode}"), as is usual on network file systems. Put it on a local disk.`,
   );
 }
 
-function place(draft: string, path: string): void {
+function publish(draft: string, path: string): void {
   try {
     linkSync(draft, path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'EEXIST') return;
-    // File systems without hard links.
+    // The file system has no hard links.
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
     renameSync(draft, path);
   }
 }
 
-/** A repository could bring a link of this name along, to have the database written somewhere else. */
-export function refuseLinked(path: string): void {
+/** A repository could contain a link named .retinue to have the database written somewhere else. */
+export function assertNotLinked(path: string): void {
   const directory = dirname(path);
   if (basename(directory) !== '.retinue' || !isLink(directory)) return;
-  throw new RetinueError('store_io', `${directory} is a link: the database is not kept behind one. Remove it, or name another database.`);
+  throw new RetinueError(
+    'store_io',
+    `${directory} is a symbolic link, which Retinue does not follow. Remove it, or choose another database.`,
+  );
 }
 
-/** SQLite would write what is in a journal of this name into the new database, whoever put it there. */
-function refuseLeftover(path: string): void {
-  const left = `${path}-journal`;
-  // Where the database is there by now, the journal is that of the process that was faster.
-  if (!existsSync(left) || existsSync(path)) return;
-  throw new RetinueError('store_io', `${left} lies there without its database: it may have come with the folder. Move it away.`);
+/** SQLite would replay a journal with this name into the new database, even one from an untrusted source. */
+function assertNoLeftover(path: string): void {
+  const journal = `${path}-journal`;
+  // If the database exists by now, the journal belongs to the process that was faster.
+  if (!existsSync(journal) || existsSync(path)) return;
+  throw new RetinueError('store_io', `${journal} exists without its database and may not be yours. Move it away.`);
 }
 
 function isLink(path: string): boolean {
   try {
     return lstatSync(path).isSymbolicLink();
   } catch {
-    return false; // what is wrong with the path is said when it is opened
+    return false; // opening the database reports problems with the path
   }
 }
 
-function makeDirectory(directory: string, path: string): void {
+function ensureDirectory(directory: string, path: string): void {
   try {
-    if (makeAll(directory) && basename(directory) === '.retinue') writeFileSync(join(directory, '.gitignore'), '*\n');
+    if (createDirectories(directory) && basename(directory) === '.retinue') writeFileSync(join(directory, '.gitignore'), '*\n');
   } catch (error) {
     const reason = (error as Error).message;
-    throw new RetinueError('store_io', `The directory of the database ${path} cannot be made: ${reason}. Name another database.`, {
-      retryable: true,
-      cause: error,
-    });
+    throw new RetinueError(
+      'store_io',
+      `The directory of the database ${path} cannot be created: ${reason}. Choose another path for the database.`,
+      {
+        retryable: true,
+        cause: error,
+      },
+    );
   }
 }
 
-/** True if it was not there. Node's own `recursive` turns for ever in places such as /proc, where nothing can be made. */
-function makeAll(directory: string): boolean {
+/** True if the directory was created. Node's `recursive` option loops forever in file systems such as /proc. */
+function createDirectories(directory: string): boolean {
   if (existsSync(directory)) return false;
   const parent = dirname(directory);
-  if (parent !== directory) makeAll(parent);
+  if (parent !== directory) createDirectories(parent);
   try {
     mkdirSync(directory);
     return true;
@@ -104,13 +112,13 @@ function makeAll(directory: string): boolean {
   }
 }
 
-/** Makes the new name itself last through a loss of power. */
-function sync(directory: string): void {
+/** Makes the new name survive a loss of power. */
+function syncDirectory(directory: string): void {
   const handle = openSync(directory, 'r');
   try {
     fsyncSync(handle);
   } catch {
-    // Not every file system can do this for a directory.
+    // Not every file system supports this for directories.
   } finally {
     closeSync(handle);
   }

@@ -1,41 +1,42 @@
+// The options of the SQLite store.
 import type { Crash } from '../../ports/crash.ts';
 
-/** Spans of time in milliseconds; tests shorten them. */
+/** Times in milliseconds. Tests shorten them. */
 export interface Timing {
-  /** How long SQLite itself may wait for a lock: the event loop stands still meanwhile. */
+  /** How long SQLite itself may wait for a lock. The event loop is blocked meanwhile. */
   busy: number;
-  /** How long a call is tried again before it rejects with `store_busy`. */
+  /** How long a call is retried before it rejects with `store_busy`. */
   giveUp: number;
   heartbeat: number;
-  /** After this long without a heartbeat a lease may be taken over from a living process. */
+  /** A lease without a heartbeat for this long may be taken over, even if its process is alive. */
   silence: number;
-  /** How often to look whether another process has written. */
+  /** How often to check whether another process has written. */
   poll: number;
 }
 
 export const defaultTiming: Timing = { busy: 20, giveUp: 30_000, heartbeat: 5_000, silence: 15_000, poll: 250 };
 
 export interface SqliteOptions {
-  /** The database file; its directory is made where it is missing. */
+  /** The database file. Its directory is created if it does not exist. */
   path: string;
-  /** `normal` survives the death of the process, `full` the loss of power too. */
+  /** `normal` survives a crash of the process, `full` also a loss of power. */
   durability?: 'normal' | 'full';
   /**
-   * Milliseconds on a clock that all processes of this machine share and nobody sets: heartbeats are dated with it.
-   * The default counts from the start of the machine.
+   * Milliseconds on a clock that all processes of this machine share and that is never set. Heartbeats use it.
+   * Default: the time since the machine started.
    */
   now?: () => number;
   timing?: Partial<Timing>;
-  /** Told when the write-ahead log keeps growing because a reader holds an old snapshot. */
+  /** Called if the write-ahead log keeps growing because a reader has an old snapshot open. */
   warn?: (message: string) => void;
-  /** Told of a database that is new, before it gets its name: `draft` is the file. */
+  /** Called with a new database before it gets its name; `draft` is the file. */
   made?: ((draft: string, path: string) => void) | undefined;
-  /** Nothing in production. */
+  /** Crash points for tests. */
   crash?: Crash | undefined;
 }
 
-/** What the parts of a store are told of its circumstances. */
-export interface Conditions extends Timing {
+/** Timing and hooks for the parts of the store. */
+export interface InternalOptions extends Timing {
   made?: SqliteOptions['made'];
   crash?: Crash | undefined;
 }

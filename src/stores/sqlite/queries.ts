@@ -1,10 +1,11 @@
+// Reads facts, runs and blobs.
 import type { StatementSync } from 'node:sqlite';
 import { type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
 import type { FactQuery, RunQuery } from '../../ports/store.ts';
-import { readSlices } from './slices.ts';
+import { readInSlices } from './slices.ts';
 import type { Tables } from './tables.ts';
 
 export interface Queries {
@@ -16,7 +17,7 @@ export interface Queries {
   blob(hash: string): Promise<string | null>;
 }
 
-export interface Reading {
+export interface QueryDeps {
   db: Kysely<Tables>;
   statements: (sql: string) => StatementSync;
   path: string;
@@ -24,66 +25,67 @@ export interface Reading {
 
 type FactRow = Omit<Tables['facts'], 'run' | 'tree'> & { runId: string };
 
-export function createQueries({ db, statements, path }: Reading): Queries {
-  const damaged = (what: string, cause: unknown) =>
-    new RetinueError('store_corrupt', `${what} in the database ${path} is damaged: it is no JSON.`, { cause });
+export function createQueries({ db, statements, path }: QueryDeps): Queries {
+  const createDamagedError = (what: string, cause: unknown) =>
+    new RetinueError('store_corrupt', `${what} in the database ${path} is damaged: it is not JSON.`, { cause });
 
-  function toFact(row: FactRow): StoredFact {
+  function rowToFact(row: FactRow): StoredFact {
     const { runId, seq, at, v, type, hash, position } = row;
     try {
       return { runId, seq, at, v, type, data: JSON.parse(row.data), hash, position: String(position) } as StoredFact;
     } catch (cause) {
-      throw damaged(`Fact ${seq} of run ${runId}`, cause);
+      throw createDamagedError(`Fact ${seq} of run ${runId}`, cause);
     }
   }
 
-  function toLeft(row: FactRow): StoredFact | ErasedFact {
+  /** An erased fact keeps everything except its data. */
+  function rowToTrailFact(row: FactRow): StoredFact | ErasedFact {
     const { runId, seq, at, v, type, hash, position } = row;
-    if (row.data !== '') return toFact(row);
+    if (row.data !== '') return rowToFact(row);
     return { runId, seq, at, v, type: type as ErasedFact['type'], hash, erased: true, position: String(position) };
   }
 
-  function toRun({ id, row }: { id: string; row: string | null }): RunRow {
+  function rowToRun({ id, row }: { id: string; row: string | null }): RunRow {
     try {
       return JSON.parse(row as string) as RunRow;
     } catch (cause) {
-      throw damaged(`The row of run ${id}`, cause);
+      throw createDamagedError(`The row of run ${id}`, cause);
     }
   }
 
-  const oneRun = async (query: SelectQueryBuilder<Tables, 'runs', { id: string; row: string | null }>) => {
+  const findRun = async (query: SelectQueryBuilder<Tables, 'runs', { id: string; row: string | null }>) => {
     const found = await query.where('row', 'is not', null).executeTakeFirst();
-    return found === undefined ? null : toRun(found);
+    return found === undefined ? null : rowToRun(found);
   };
-  const rows = db.selectFrom('runs').select(['id', 'row']);
+  const runs = db.selectFrom('runs').select(['id', 'row']);
 
   return {
     facts(query) {
-      const select = factsQuery(db, query);
-      const start = query.after === undefined ? 0 : positionOf(query.after);
+      const select = createFactsQuery(db, query);
+      const start = query.after === undefined ? 0 : parsePosition(query.after);
       const page = (cursor: number | null, limit: number) => select(cursor ?? start, limit);
-      return readSlices(statements, page, (row) => [toFact(row as FactRow), (row as FactRow).position], query.limit);
+      return readInSlices(statements, page, (row) => [rowToFact(row as FactRow), (row as FactRow).position], query.limit);
     },
     trail(runId) {
-      const select = factsQuery(db, { runId, erased: true });
+      const select = createFactsQuery(db, { runId, erased: true });
       const page = (cursor: number | null, limit: number) => select(cursor ?? 0, limit);
-      return readSlices(statements, page, (row) => [toLeft(row as FactRow), (row as FactRow).position]);
+      return readInSlices(statements, page, (row) => [rowToTrailFact(row as FactRow), (row as FactRow).position]);
     },
     runs(query) {
       type Row = { n: number; id: string; row: string };
-      const page = runsQuery(db, query);
-      return readSlices(statements, page, (row) => [toRun(row as Row), (row as Row).n], query.limit);
+      const page = createRunsQuery(db, query);
+      return readInSlices(statements, page, (row) => [rowToRun(row as Row), (row as Row).n], query.limit);
     },
-    run: (runId) => oneRun(rows.where('id', '=', runId)),
-    runByKey: (parentId, key) => oneRun(rows.where(sql`coalesce(parent, '')`, '=', parentId ?? '').where('key', '=', key)),
+    run: (runId) => findRun(runs.where('id', '=', runId)),
+    runByKey: (parentId, key) => findRun(runs.where(sql`coalesce(parent, '')`, '=', parentId ?? '').where('key', '=', key)),
     async blob(hash) {
       return (await db.selectFrom('blobs').select('text').where('hash', '=', hash).executeTakeFirst())?.text ?? null;
     },
   };
 }
 
-/** The unary plus keeps SQLite from walking all facts after a position where the run's own index is the short way. */
-export function factsQuery(db: Kysely<Tables>, { runId, rootId, types, erased }: FactQuery & { erased?: boolean }) {
+/** The unary plus prevents SQLite from scanning all facts after a position where the index of the run is faster. */
+export function createFactsQuery(db: Kysely<Tables>, { runId, rootId, types, erased }: FactQuery & { erased?: boolean }) {
   return (after: number, limit: number): CompiledQuery => {
     let query = db
       .selectFrom('facts as f')
@@ -105,25 +107,25 @@ export function factsQuery(db: Kysely<Tables>, { runId, rootId, types, erased }:
   };
 }
 
-export function runsQuery(db: Kysely<Tables>, { rootId, parentId, live, prefix, roots, order }: RunQuery) {
-  const down = order !== 'oldest';
+export function createRunsQuery(db: Kysely<Tables>, { rootId, parentId, live, prefix, roots, order }: RunQuery) {
+  const isDescending = order !== 'oldest';
   return (cursor: number | null, limit: number): CompiledQuery => {
     let query = db.selectFrom('runs').select(['n', 'id', 'row']).where('row', 'is not', null).limit(limit);
     if (rootId !== undefined) query = query.where('tree', '=', (eb) => eb.selectFrom('trees').select('trees.n').where('root', '=', rootId));
     if (parentId !== undefined) query = query.where('parent', '=', parentId);
     if (roots === true) query = query.where('parent', 'is', null);
     if (live !== undefined) query = query.where('live', '=', sql.lit(live ? 1 : 0));
-    // No character sorts after the last one of Unicode.
+    // U+10FFFF sorts after every other character.
     if (prefix !== undefined) query = query.where('id', '>=', prefix).where('id', '<', `${prefix}\u{10ffff}`);
-    // With a prefix the few matches are sorted: walking all runs in order would be the other way.
+    // With a prefix, sort the few matches (`+n`) instead of scanning all runs in order.
     const n = prefix === undefined ? sql<number>`n` : sql<number>`+n`;
-    if (cursor !== null) query = query.where(n, down ? '<' : '>', cursor);
-    return query.orderBy(n, down ? 'desc' : 'asc').compile();
+    if (cursor !== null) query = query.where(n, isDescending ? '<' : '>', cursor);
+    return query.orderBy(n, isDescending ? 'desc' : 'asc').compile();
   };
 }
 
-function positionOf(text: string): number {
+function parsePosition(text: string): number {
   const position = Number(text);
-  if (text === '' || !Number.isSafeInteger(position)) throw new RetinueError('usage', `"${text}" is no position of this store.`);
+  if (text === '' || !Number.isSafeInteger(position)) throw new RetinueError('usage', `"${text}" is not a position of this store.`);
   return position;
 }

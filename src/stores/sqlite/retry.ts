@@ -1,23 +1,24 @@
+// Retrying while the database is locked.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isBusy } from './errors.ts';
 
 /**
- * Repeats what met a lock, leaving the event loop free in between: SQLite's own wait would freeze it.
- * Throws the last error once `giveUpMs` are over.
+ * Retries while the database is locked. The event loop stays free in between, which SQLite's own waiting would block.
+ * Throws the last error after `giveUpMs`.
  */
-export async function patiently<T>(attempt: () => T | Promise<T>, giveUpMs: number): Promise<T> {
-  const end = performance.now() + giveUpMs;
-  for (let round = 0; ; round++) {
+export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, giveUpMs: number): Promise<T> {
+  const deadline = performance.now() + giveUpMs;
+  for (let failedAttempts = 0; ; failedAttempts++) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isBusy(error) || performance.now() >= end) throw error;
-      await sleep(pause(round));
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+      await sleep(backoffMs(failedAttempts));
     }
   }
 }
 
-/** Milliseconds to wait before the next attempt: growing, and never in step with other processes. */
-export function pause(round: number): number {
-  return Math.min(100, 4 * 1.5 ** round) * (0.5 + Math.random());
+/** Exponential backoff up to 100 ms, with jitter so that processes do not retry in step. */
+export function backoffMs(failedAttempts: number): number {
+  return Math.min(100, 4 * 1.5 ** failedAttempts) * (0.5 + Math.random());
 }

@@ -1,37 +1,38 @@
+// Reading long results without blocking the event loop.
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { CompiledQuery } from 'kysely';
 
 const sliceMs = 8;
 
 /**
- * Reads what a query gives, in slices of a few milliseconds: no snapshot is held and the event loop is free in between.
- * `page` makes the query for the rows after a cursor; `take` gives the value of a row and its cursor.
+ * Reads the rows of a query in slices of a few milliseconds. Between slices the event loop runs and no snapshot is held.
+ * `createPage` makes the query for the rows after a cursor; `readRow` returns the value of a row and its cursor.
  */
-export async function readSlices<T>(
+export async function readInSlices<T>(
   statements: (sql: string) => StatementSync,
-  page: (cursor: number | null, limit: number) => CompiledQuery,
-  take: (row: unknown) => [value: T, cursor: number],
+  createPage: (cursor: number | null, limit: number) => CompiledQuery,
+  readRow: (row: unknown) => [value: T, cursor: number],
   limit = Number.POSITIVE_INFINITY,
 ): Promise<T[]> {
   const values: T[] = [];
   let cursor: number | null = null;
   while (values.length < limit) {
-    // Minus one is SQLite's way to say "no limit".
-    const query = page(cursor, Number.isFinite(limit) ? limit - values.length : -1);
-    const end = performance.now() + sliceMs;
-    let whole = true;
+    // For SQLite, -1 means no limit.
+    const query = createPage(cursor, Number.isFinite(limit) ? limit - values.length : -1);
+    const sliceEnd = performance.now() + sliceMs;
+    let isComplete = true;
     for (const row of statements(query.sql).iterate(...(query.parameters as SQLInputValue[]))) {
-      const [value, next] = take(row);
+      const [value, nextCursor] = readRow(row);
       values.push(value);
-      cursor = next;
-      if (performance.now() >= end) {
-        whole = false;
+      cursor = nextCursor;
+      if (performance.now() >= sliceEnd) {
+        isComplete = false;
         break;
       }
     }
-    if (whole) break;
-    await turn();
+    if (isComplete) break;
+    await yieldToEventLoop();
   }
   return values;
 }

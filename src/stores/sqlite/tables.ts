@@ -1,7 +1,8 @@
+// The tables as TypeScript types, and access to them through kysely.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { Kysely, SqliteDialect } from 'kysely';
 
-/** The tables as queries see them; migrations.ts says how they are made. */
+/** The columns of the tables. migrations.ts creates them. */
 export interface Tables {
   trees: { n: number; root: string; owner: string | null };
   runs: {
@@ -30,23 +31,23 @@ export interface Tables {
   };
 }
 
-const keptStatements = 100;
+const maxStatements = 100;
 
-/** Prepares each text once; the oldest is dropped when there are many. */
+/** Prepares each SQL text once. The oldest statement is dropped when there are too many. */
 export function createStatements(db: DatabaseSync): (sql: string) => StatementSync {
-  const kept = new Map<string, StatementSync>();
+  const cache = new Map<string, StatementSync>();
   return (sql) => {
-    let statement = kept.get(sql);
+    let statement = cache.get(sql);
     if (statement === undefined) {
       statement = db.prepare(sql);
-      kept.set(sql, statement);
-      if (kept.size > keptStatements) kept.delete(kept.keys().next().value as string);
+      cache.set(sql, statement);
+      if (cache.size > maxStatements) cache.delete(cache.keys().next().value as string);
     }
     return statement;
   };
 }
 
-/** Lets kysely speak to a `DatabaseSync`. It never closes it: that is the store's. */
+/** Lets kysely use a `DatabaseSync`. The store closes the database, not kysely. */
 export function createKysely(statements: (sql: string) => StatementSync): Kysely<Tables> {
   const prepare = (sql: string) => {
     const statement = statements(sql);

@@ -1,69 +1,68 @@
+// Notices that another process has written: polls SQLite's `data_version`, which changes with every commit of another connection. It polls only
+// while someone is watching.
 import type { DatabaseSync } from 'node:sqlite';
 
-export interface Watch {
-  add(changed: () => void): () => void;
-  /** Calls everybody soon. */
-  ring(): void;
+export interface ChangeWatcher {
+  /** The returned function stops the calls. */
+  add(onChange: () => void): () => void;
+  /** Calls all watchers soon, without waiting for the next poll. */
+  notify(): void;
   close(): void;
 }
 
-/**
- * Those who want to know when another process has written. While there are any, one look per interval at SQLite's
- * `data_version`, which changes with every commit of another connection.
- */
-export function createWatch(db: DatabaseSync, pollMs: number): Watch {
-  const version = db.prepare('PRAGMA data_version');
+export function createChangeWatcher(db: DatabaseSync, pollMs: number): ChangeWatcher {
+  const selectVersion = db.prepare('PRAGMA data_version');
   const watchers = new Set<() => void>();
-  let seen: unknown;
+  let lastVersion: unknown;
   let timer: NodeJS.Timeout | null = null;
-  let ringing: NodeJS.Immediate | null = null;
+  let notifying: NodeJS.Immediate | null = null;
 
-  /** Undefined while a lock is in the way: unlike any version, so the change is told at the next look. */
-  function look(): unknown {
+  /** Undefined while the database is locked. That differs from every version, so a change is reported at a later poll. */
+  function readVersion(): unknown {
     try {
-      return version.get()?.data_version;
+      return selectVersion.get()?.data_version;
     } catch {
       return undefined;
     }
   }
 
   function poll(): void {
-    const found = look();
-    if (found === seen) return;
-    seen = found;
-    callAll();
+    const version = readVersion();
+    if (version === lastVersion) return;
+    lastVersion = version;
+    callWatchers();
   }
 
-  function callAll(): void {
-    ringing = null;
-    for (const changed of [...watchers]) changed();
+  function callWatchers(): void {
+    notifying = null;
+    for (const onChange of [...watchers]) onChange();
   }
 
-  function stop(): void {
+  function stopPolling(): void {
     if (timer !== null) clearInterval(timer);
     timer = null;
   }
 
   return {
-    add(changed) {
-      const watcher = () => changed();
+    add(onChange) {
+      const watcher = () => onChange();
       watchers.add(watcher);
       if (timer === null) {
-        seen = look();
+        lastVersion = readVersion();
         timer = setInterval(poll, pollMs).unref();
       }
       return () => {
         watchers.delete(watcher);
-        if (watchers.size === 0) stop();
+        if (watchers.size === 0) stopPolling();
       };
     },
-    ring() {
-      ringing ??= setImmediate(callAll);
+    notify() {
+      notifying ??= setImmediate(callWatchers);
     },
     close() {
       watchers.clear();
-      stop();
-      if (ringing !== null) clearImmediate(ringing);
+      stopPolling();
+      if (notifying !== null) clearImmediate(notifying);
     },
   };
 }

@@ -1,35 +1,38 @@
-// The one way to write: a transaction begun with the write lock, one after another in the order they were asked for.
-// A transaction never spans an await. One that meets a lock is tried again later, and those behind it wait: an append
-// that overtook an earlier one would leave a gap in its run.
+// Runs write transactions, one after another in the order of the calls.
+//
+// 1. A transaction takes the write lock when it begins and never spans an await.
+// 2. A transaction that meets a lock is retried later, and those behind it wait: an append that overtook an earlier one would leave a gap in
+//    its run.
 import type { DatabaseSync } from 'node:sqlite';
-import { closedError, isBusy, storeError } from './errors.ts';
-import type { Conditions } from './options.ts';
-import { pause } from './retry.ts';
+import { createClosedError, isBusy, toStoreError } from './errors.ts';
+import type { InternalOptions } from './options.ts';
+import { backoffMs } from './retry.ts';
 
 export interface Writer {
-  /** Runs `body` inside a transaction; it may be run again from the start, so it must change nothing but the database. */
+  /** Runs `body` inside a transaction. It may be run again from the start, so it must change nothing but the database. */
   write<T>(body: () => T): Promise<T>;
-  /** One attempt, now, out of turn; throws as SQLite does. */
-  once<T>(body: () => T): T;
-  /** Rejects what is still waiting. */
+  /** One attempt now, ahead of the queue. Throws SQLite's errors. */
+  tryNow<T>(body: () => T): T;
+  /** Rejects the transactions that are still waiting. */
   close(): void;
 }
 
 interface Job {
   attempt(): void;
   fail(error: unknown): void;
-  end: number;
+  /** When to stop retrying. */
+  deadline: number;
 }
 
-export function createWriter(db: DatabaseSync, path: string, timing: Conditions): Writer {
+export function createWriter(db: DatabaseSync, path: string, timing: InternalOptions): Writer {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
-  const waiting: Job[] = [];
+  const queue: Job[] = [];
   let timer: NodeJS.Timeout | null = null;
-  let round = 0;
-  let closed = false;
+  let failedAttempts = 0;
+  let isClosed = false;
 
-  function once<T>(body: () => T): T {
+  function tryNow<T>(body: () => T): T {
     begin.run();
     try {
       const result = body();
@@ -44,39 +47,39 @@ export function createWriter(db: DatabaseSync, path: string, timing: Conditions)
   }
 
   function write<T>(body: () => T): Promise<T> {
-    if (closed) return Promise.reject(closedError());
-    if (waiting.length === 0) {
+    if (isClosed) return Promise.reject(createClosedError());
+    if (queue.length === 0) {
       try {
-        return Promise.resolve(once(body));
+        return Promise.resolve(tryNow(body));
       } catch (error) {
-        if (!isBusy(error)) return Promise.reject(storeError(error, path));
+        if (!isBusy(error)) return Promise.reject(toStoreError(error, path));
       }
     }
     return new Promise<T>((resolve, reject) => {
-      const fail = (error: unknown) => reject(storeError(error, path));
-      waiting.push({ attempt: () => resolve(once(body)), fail, end: performance.now() + timing.giveUp });
-      timer ??= setTimeout(drain, pause(0));
+      const fail = (error: unknown) => reject(toStoreError(error, path));
+      queue.push({ attempt: () => resolve(tryNow(body)), fail, deadline: performance.now() + timing.giveUp });
+      timer ??= setTimeout(drain, backoffMs(0));
     });
   }
 
-  /** Works through the queue until it is empty, a lock is met, or the event loop should have its turn. */
+  /** Works through the queue until it is empty, a lock is met, or the event loop must run. */
   function drain(): void {
     timer = null;
-    const turn = performance.now() + timing.busy;
-    while (waiting.length > 0) {
-      const job = waiting[0] as Job;
+    const sliceEnd = performance.now() + timing.busy;
+    while (queue.length > 0) {
+      const job = queue[0] as Job;
       try {
         job.attempt();
-        round = 0;
+        failedAttempts = 0;
       } catch (error) {
-        if (isBusy(error) && performance.now() < job.end) {
-          timer = setTimeout(drain, pause(++round));
+        if (isBusy(error) && performance.now() < job.deadline) {
+          timer = setTimeout(drain, backoffMs(++failedAttempts));
           return;
         }
         job.fail(error);
       }
-      waiting.shift();
-      if (waiting.length > 0 && performance.now() >= turn) {
+      queue.shift();
+      if (queue.length > 0 && performance.now() >= sliceEnd) {
         timer = setTimeout(drain, 0);
         return;
       }
@@ -84,10 +87,10 @@ export function createWriter(db: DatabaseSync, path: string, timing: Conditions)
   }
 
   function close(): void {
-    closed = true;
+    isClosed = true;
     if (timer !== null) clearTimeout(timer);
-    for (const job of waiting.splice(0)) job.fail(closedError());
+    for (const job of queue.splice(0)) job.fail(createClosedError());
   }
 
-  return { write, once, close };
+  return { write, tryNow, close };
 }

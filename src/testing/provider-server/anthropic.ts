@@ -1,5 +1,5 @@
 // Anthropic's Messages API.
-import { type Answer, pieces, type Wire, type WireEvent } from './types.ts';
+import { type Answer, splitText, type Wire, type WireEvent } from './types.ts';
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', 'tool-calls': 'tool_use', 'content-filter': 'refusal' };
 const errorTypes: Record<number, string> = {
@@ -16,46 +16,46 @@ export const anthropic: Wire = {
   ping: 'event: ping\ndata: {"type": "ping"}\n\n',
 
   events(answer) {
-    const usage = usageOf(answer);
-    const message = { ...shell(answer), content: [], stop_reason: null, usage: { ...usage, output_tokens: 0 } };
-    const events = [event('begin', { type: 'message_start', message })];
-    for (const [index, block] of blocksOf(answer).entries()) {
-      events.push(event('content', { type: 'content_block_start', index, content_block: block.start }));
-      for (const delta of block.deltas) events.push(event('content', { type: 'content_block_delta', index, delta }));
-      events.push(event('content', { type: 'content_block_stop', index }));
+    const usage = createUsage(answer);
+    const message = { ...createEnvelope(answer), content: [], stop_reason: null, usage: { ...usage, output_tokens: 0 } };
+    const events = [createEvent('begin', { type: 'message_start', message })];
+    for (const [index, block] of createBlocks(answer).entries()) {
+      events.push(createEvent('content', { type: 'content_block_start', index, content_block: block.start }));
+      for (const delta of block.deltas) events.push(createEvent('content', { type: 'content_block_delta', index, delta }));
+      events.push(createEvent('content', { type: 'content_block_stop', index }));
     }
     const delta = { stop_reason: stopReasons[answer.finish], stop_sequence: null };
-    events.push(event('end', { type: 'message_delta', delta, usage: usageAtEnd(answer) }));
-    events.push(event('end', { type: 'message_stop' }));
+    events.push(createEvent('end', { type: 'message_delta', delta, usage: createFinalUsage(answer) }));
+    events.push(createEvent('end', { type: 'message_stop' }));
     return events;
   },
 
   whole: (answer) => ({
-    ...shell(answer),
-    content: blocksOf(answer).map((block) => block.whole),
+    ...createEnvelope(answer),
+    content: createBlocks(answer).map((block) => block.whole),
     stop_reason: stopReasons[answer.finish],
     stop_sequence: null,
-    usage: usageOf(answer),
+    usage: createUsage(answer),
   }),
 
-  error: (fault) => ({ type: 'error', error: { type: typeOf(fault), message: fault.message } }),
-  errorEvent: (fault) => event('content', { type: 'error', error: { type: typeOf(fault), message: fault.message } }),
+  error: (fault) => ({ type: 'error', error: { type: getErrorType(fault), message: fault.message } }),
+  errorEvent: (fault) => createEvent('content', { type: 'error', error: { type: getErrorType(fault), message: fault.message } }),
 };
 
-function event(part: WireEvent['part'], data: { type: string; [key: string]: unknown }): WireEvent {
+function createEvent(part: WireEvent['part'], data: { type: string; [key: string]: unknown }): WireEvent {
   return { name: data.type, data, part };
 }
 
-function typeOf({ status, type }: { status: number; type?: string }): string {
+function getErrorType({ status, type }: { status: number; type?: string }): string {
   return type ?? errorTypes[status] ?? 'api_error';
 }
 
-function shell({ id, model }: Answer) {
+function createEnvelope({ id, model }: Answer) {
   return { id: `msg_${id}`, type: 'message', role: 'assistant', model };
 }
 
-/** Usage is no option in this format: zeros stand for none. */
-function usageOf({ usage }: Answer) {
+/** This format requires usage, so missing usage becomes zeros. */
+function createUsage({ usage }: Answer) {
   const { input = 0, output = 0, cached = 0, written = 0 } = usage ?? {};
   return {
     input_tokens: input - cached - written,
@@ -65,7 +65,7 @@ function usageOf({ usage }: Answer) {
   };
 }
 
-function usageAtEnd({ usage }: Answer) {
+function createFinalUsage({ usage }: Answer) {
   const thinking = usage && usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {};
   return { output_tokens: usage?.output ?? 0, ...thinking };
 }
@@ -76,14 +76,14 @@ interface Block {
   whole: object;
 }
 
-function blocksOf(answer: Answer): Block[] {
+function createBlocks(answer: Answer): Block[] {
   const blocks: Block[] = [];
   const { chunkSize, signature } = answer;
   if (answer.reasoning !== '' || signature !== null) {
     const signed = signature === null ? [] : [{ type: 'signature_delta', signature }];
     blocks.push({
       start: { type: 'thinking', thinking: '' },
-      deltas: [...pieces(answer.reasoning, chunkSize).map((thinking) => ({ type: 'thinking_delta', thinking })), ...signed],
+      deltas: [...splitText(answer.reasoning, chunkSize).map((thinking) => ({ type: 'thinking_delta', thinking })), ...signed],
       whole: { type: 'thinking', thinking: answer.reasoning, signature: signature ?? '' },
     });
   }
@@ -94,7 +94,7 @@ function blocksOf(answer: Answer): Block[] {
   if (answer.text !== '') {
     blocks.push({
       start: { type: 'text', text: '' },
-      deltas: pieces(answer.text, chunkSize).map((text) => ({ type: 'text_delta', text })),
+      deltas: splitText(answer.text, chunkSize).map((text) => ({ type: 'text_delta', text })),
       whole: { type: 'text', text: answer.text },
     });
   }
@@ -102,14 +102,14 @@ function blocksOf(answer: Answer): Block[] {
     const base = { type: 'tool_use', id: call.id, name: call.tool };
     blocks.push({
       start: { ...base, input: {} },
-      deltas: pieces(call.input, chunkSize).map((partial_json) => ({ type: 'input_json_delta', partial_json })),
-      whole: { ...base, input: parsed(call.input) },
+      deltas: splitText(call.input, chunkSize).map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+      whole: { ...base, input: parseOrKeep(call.input) },
     });
   }
   return blocks;
 }
 
-function parsed(text: string): unknown {
+function parseOrKeep(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

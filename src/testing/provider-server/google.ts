@@ -1,5 +1,5 @@
-// Google's generateContent and streamGenerateContent. Calls come whole, in one piece; so does their thought signature.
-import { type Answer, pieces, type Wire, type WireEvent } from './types.ts';
+// Google's generateContent and streamGenerateContent. Function calls and thought signatures are sent in one piece.
+import { type Answer, splitText, type Wire, type WireEvent } from './types.ts';
 
 const finishReasons = { stop: 'STOP', length: 'MAX_TOKENS', 'tool-calls': 'STOP', 'content-filter': 'SAFETY' };
 const statuses: Record<number, string> = {
@@ -20,46 +20,46 @@ export const google: Wire = {
       part,
       data: { candidates: [{ index: 0, ...candidate }], modelVersion: answer.model, responseId: answer.id, ...more },
     });
-    const content = partsOf(answer, answer.chunkSize).map((part) => chunk('content', { content: { role: 'model', parts: [part] } }));
+    const content = createParts(answer, answer.chunkSize).map((part) => chunk('content', { content: { role: 'model', parts: [part] } }));
     const last = { content: { role: 'model', parts: [] }, finishReason: finishReasons[answer.finish] };
-    return [...content, chunk('end', last, usageOf(answer))];
+    return [...content, chunk('end', last, createUsage(answer))];
   },
 
   whole: (answer) => ({
     candidates: [
       {
         index: 0,
-        content: { role: 'model', parts: partsOf(answer, Number.POSITIVE_INFINITY) },
+        content: { role: 'model', parts: createParts(answer, Number.POSITIVE_INFINITY) },
         finishReason: finishReasons[answer.finish],
       },
     ],
     modelVersion: answer.model,
     responseId: answer.id,
-    ...usageOf(answer),
+    ...createUsage(answer),
   }),
 
-  error: (fault) => ({ error: errorOf(fault) }),
-  errorEvent: (fault) => ({ part: 'content', data: { error: errorOf(fault) } }),
+  error: (fault) => ({ error: createError(fault) }),
+  errorEvent: (fault) => ({ part: 'content', data: { error: createError(fault) } }),
 };
 
-function partsOf(answer: Answer, size: number): object[] {
+function createParts(answer: Answer, size: number): object[] {
   const calls = answer.calls.map(({ id, tool, input, signature }) => ({
-    functionCall: { id, name: tool, args: parsed(input) },
+    functionCall: { id, name: tool, args: parseOrKeep(input) },
     ...(signature === null ? {} : { thoughtSignature: signature }),
   }));
-  const thoughts = split(answer.reasoning, size).map((text, index, all) => ({
+  const thoughts = splitOrKeep(answer.reasoning, size).map((text, index, all) => ({
     text,
     thought: true,
     ...(answer.signature !== null && index === all.length - 1 ? { thoughtSignature: answer.signature } : {}),
   }));
-  return [...thoughts, ...split(answer.text, size).map((text) => ({ text })), ...calls];
+  return [...thoughts, ...splitOrKeep(answer.text, size).map((text) => ({ text })), ...calls];
 }
 
-function split(text: string, size: number): string[] {
-  return text === '' ? [] : size === Number.POSITIVE_INFINITY ? [text] : pieces(text, size);
+function splitOrKeep(text: string, size: number): string[] {
+  return text === '' ? [] : size === Number.POSITIVE_INFINITY ? [text] : splitText(text, size);
 }
 
-function parsed(text: string): unknown {
+function parseOrKeep(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -67,7 +67,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function usageOf({ usage }: Answer): object {
+function createUsage({ usage }: Answer): object {
   if (!usage) return {};
   return {
     usageMetadata: {
@@ -80,6 +80,6 @@ function usageOf({ usage }: Answer): object {
   };
 }
 
-function errorOf({ status, message, type }: { status: number; message: string; type?: string }) {
+function createError({ status, message, type }: { status: number; message: string; type?: string }) {
   return { code: status, message, status: type ?? statuses[status] ?? 'UNKNOWN' };
 }

@@ -1,4 +1,4 @@
-// Sending an answer, with whatever is to go wrong on the way.
+// Sends an answer, with the faults that the step asks for.
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,22 +6,22 @@ import type { Answer, Fault, ProviderStep, Wire, WireEvent } from './types.ts';
 
 type FaultOf<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
 
-/** Resolves when nothing more will be sent; a client that goes away ends it early. */
-export async function send(response: ServerResponse, wire: Wire, parts: { step: ProviderStep; answer: Answer; streamed: boolean }) {
+/** Resolves when everything is sent or the client has disconnected. */
+export async function sendAnswer(response: ServerResponse, wire: Wire, parts: { step: ProviderStep; answer: Answer; streamed: boolean }) {
   const { step, answer, streamed } = parts;
   const { fault } = step;
-  const gone = new Promise<void>((resolve) => response.once('close', resolve));
-  if (step.delayMs !== undefined) await Promise.race([sleep(step.delayMs), gone]);
+  const disconnected = new Promise<void>((resolve) => response.once('close', resolve));
+  if (step.delayMs !== undefined) await Promise.race([sleep(step.delayMs), disconnected]);
   if (response.destroyed) return;
-  if (fault?.kind === 'no-first-byte') return gone;
+  if (fault?.kind === 'no-first-byte') return disconnected;
   if (fault?.kind === 'reset' && fault.when !== 'middle') return void response.destroy();
   if (fault?.kind === 'status') return sendStatus(response, wire, fault);
   if (fault?.kind === 'redirect') return void response.writeHead(307, { location: fault.to }).end();
   if (!streamed) return sendWhole(response, wire.whole(answer), fault);
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
   if (fault?.kind === 'ping-only') return sendPings(response, wire, fault.everyMs ?? 20);
-  if (fault?.kind === 'huge-line') return sendHugeLine(response, fault.bytes ?? 100 * 1024 * 1024, gone);
-  await sendEvents(response, wire, { events: wire.events(answer), step, gone });
+  if (fault?.kind === 'huge-line') return sendHugeLine(response, fault.bytes ?? 100 * 1024 * 1024, disconnected);
+  await sendEvents(response, wire, { events: wire.events(answer), step, disconnected });
 }
 
 function sendStatus(response: ServerResponse, wire: Wire, fault: FaultOf<'status'>): void {
@@ -46,12 +46,12 @@ async function sendPings(response: ServerResponse, wire: Wire, everyMs: number):
   }
 }
 
-async function sendHugeLine(response: ServerResponse, bytes: number, gone: Promise<void>): Promise<void> {
+async function sendHugeLine(response: ServerResponse, bytes: number, disconnected: Promise<void>): Promise<void> {
   const chunk = Buffer.alloc(65_536, 'x');
   response.write('data: "');
   for (let sent = 0; sent < bytes && !response.destroyed; sent += chunk.length) {
     if (response.write(chunk)) continue;
-    await Promise.race([once(response, 'drain').catch(() => {}), gone]);
+    await Promise.race([once(response, 'drain').catch(() => {}), disconnected]);
   }
   response.end();
 }
@@ -59,45 +59,45 @@ async function sendHugeLine(response: ServerResponse, bytes: number, gone: Promi
 async function sendEvents(
   response: ServerResponse,
   wire: Wire,
-  { events, step, gone }: { events: WireEvent[]; step: ProviderStep; gone: Promise<void> },
+  { events, step, disconnected }: { events: WireEvent[]; step: ProviderStep; disconnected: Promise<void> },
 ): Promise<void> {
   const { fault, chunkDelayMs } = step;
   const content = events.filter((event) => event.part === 'content').length;
-  const cut = fault && ['half', 'stall', 'reset', 'malformed-event'].includes(fault.kind) ? Math.ceil(content / 2) : null;
+  const cutAfter = fault && ['half', 'stall', 'reset', 'malformed-event'].includes(fault.kind) ? Math.ceil(content / 2) : null;
   let sent = 0;
-  const begin = events.filter((event) => event.part !== 'end');
-  for (const event of begin) {
-    if (cut !== null && event.part === 'content' && sent++ === cut) break;
-    if (chunkDelayMs !== undefined) await Promise.race([sleep(chunkDelayMs), gone]);
+  const untilEnd = events.filter((event) => event.part !== 'end');
+  for (const event of untilEnd) {
+    if (cutAfter !== null && event.part === 'content' && sent++ === cutAfter) break;
+    if (chunkDelayMs !== undefined) await Promise.race([sleep(chunkDelayMs), disconnected]);
     if (response.destroyed) return;
-    await write(response, rendered(event), fault);
+    await writeText(response, formatEvent(event), fault);
   }
   if (fault?.kind === 'error-event') {
     const { status, message = `the scripted error ${status}`, type } = fault;
-    await write(response, rendered(wire.errorEvent({ status, message, ...(type === undefined ? {} : { type }) })), fault);
+    await writeText(response, formatEvent(wire.errorEvent({ status, message, ...(type === undefined ? {} : { type }) })), fault);
     return void response.end();
   }
-  if (fault?.kind === 'stall') return fault.pings ? sendPings(response, wire, 20) : gone;
+  if (fault?.kind === 'stall') return fault.pings ? sendPings(response, wire, 20) : disconnected;
   if (fault?.kind === 'half') return void response.end();
   if (fault?.kind === 'reset') {
-    await sleep(10); // what was written before should be on its way
+    await sleep(10); // gives the data written before time to leave
     return void response.destroy();
   }
-  if (fault?.kind === 'malformed-event') await write(response, 'data: {"not json\n\n', fault);
-  for (const event of events) if (event.part === 'end') await write(response, rendered(event), fault);
+  if (fault?.kind === 'malformed-event') await writeText(response, 'data: {"not json\n\n', fault);
+  for (const event of events) if (event.part === 'end') await writeText(response, formatEvent(event), fault);
   response.end(wire.done);
 }
 
-function rendered({ name, data }: WireEvent): string {
+function formatEvent({ name, data }: WireEvent): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
-async function write(response: ServerResponse, text: string, fault: Fault | undefined): Promise<void> {
+async function writeText(response: ServerResponse, text: string, fault: Fault | undefined): Promise<void> {
   const bytes = Buffer.from(text);
   if (fault?.kind !== 'split-utf8') return void response.write(bytes);
   let from = 0;
   for (let at = 1; at < bytes.length; at++) {
-    if (((bytes[at] as number) & 0xc0) !== 0x80) continue; // only inside a character
+    if (((bytes[at] as number) & 0xc0) !== 0x80) continue; // split only inside a character
     response.write(bytes.subarray(from, at));
     from = at;
     await sleep(2);

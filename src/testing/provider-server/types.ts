@@ -1,7 +1,7 @@
-/** The wire formats that the server speaks; it tells them apart by the path of the request. */
+/** The wire formats of the server. It recognizes them by the path of the request. */
 export type WireName = 'anthropic' | 'openai' | 'openai-compatible' | 'google';
 
-/** A request as it came in. `headers` hold the key that was sent, so that tests can look for it, and elsewhere for its absence. */
+/** A recorded request. `headers` include the API key, so that tests can check it, and check that it is nowhere else. */
 export interface ProviderRequest {
   provider: WireName;
   method: string;
@@ -11,95 +11,95 @@ export interface ProviderRequest {
   body: Record<string, unknown>;
   model: string;
   streamed: boolean;
-  /** Counts from 1 over all model calls of the server. */
+  /** The number of the model call, starting at 1. */
   n: number;
-  /** The client went away before the answer was over. */
+  /** The client disconnected before the answer was complete. */
   aborted: boolean;
 }
 
 export interface StepCall {
   tool: string;
-  /** Any JSON; `{}` when left out. */
+  /** Any JSON. Default: `{}`. */
   args?: unknown;
-  /** Instead of `args`: text that need not parse. */
+  /** Instead of `args`: text that may be invalid JSON. */
   raw?: string;
-  /** `call_<request>_<place>` when left out. */
+  /** Default: `call_<request>_<position>`. */
   id?: string;
-  /** Google: the thought signature that must come back with the call. */
+  /** Google: the thought signature that the client must send back with the call. */
   signature?: string;
 }
 
 export interface StepUsage {
-  /** All tokens of the prompt, cached ones included. */
+  /** All tokens of the prompt, including cached ones. */
   input?: number;
-  /** All tokens of the answer, reasoning included. */
+  /** All tokens of the answer, including reasoning. */
   output?: number;
   cached?: number;
-  /** Anthropic: tokens that were written into the cache; part of `input`. */
+  /** Anthropic: tokens written to the cache; part of `input`. */
   written?: number;
   reasoning?: number;
 }
 
-/** What goes wrong with an answer. What is not said here about the step (text, calls, usage) still holds. */
+/** What goes wrong with an answer. The rest of the step (text, calls, usage) still applies. */
 export type Fault =
   /** An error answer. `retryAfter` (seconds or a date) and `retryAfterMs` become headers. */
   | { kind: 'status'; status: number; message?: string; retryAfter?: number | string; retryAfterMs?: number }
-  /** 200, and then an error inside the stream, after all content: `type` is the provider's own name for it. */
+  /** Status 200, then an error inside the stream after all content. `type` is the provider's name of the error. */
   | { kind: 'error-event'; status: number; type?: string; message?: string }
-  /** The socket is destroyed: before anything is sent, or in the middle of the content. */
+  /** Destroys the socket before anything is sent, or in the middle of the content. */
   | { kind: 'reset'; when?: 'start' | 'middle' }
-  /** The stream ends properly, but in the middle of the content: no finish, no usage. */
+  /** Ends the stream properly, but in the middle of the content: no finish, no usage. */
   | { kind: 'half' }
-  /** As `half`, but the connection stays open and says nothing more, or nothing but pings. */
+  /** As `half`, but the connection stays open and sends nothing more, or only pings. */
   | { kind: 'stall'; pings?: boolean }
-  /** Pings for ever and nothing else. */
+  /** Sends pings forever and nothing else. */
   | { kind: 'ping-only'; everyMs?: number }
-  /** The request is read and never answered. */
+  /** Reads the request and never answers. */
   | { kind: 'no-first-byte' }
-  /** One line of the stream without an end, made as it is read. */
+  /** Sends one line that never ends, generated while the client reads. */
   | { kind: 'huge-line'; bytes?: number }
-  /** Every character of more than one byte is cut over two packets. */
+  /** Splits every multi-byte character over two packets. */
   | { kind: 'split-utf8' }
-  /** An event in the middle of the content that is no JSON. */
+  /** Sends an event with invalid JSON in the middle of the content. */
   | { kind: 'malformed-event' }
-  /** Half a surrogate pair at the end of text, reasoning and of each string argument. */
+  /** Adds half a surrogate pair to text, reasoning and each string argument. */
   | { kind: 'lone-surrogate' }
-  /** No usage; zeros where the format demands a number. */
+  /** No usage; zeros if the format requires numbers. */
   | { kind: 'no-usage' }
   | { kind: 'negative-usage' }
-  /** Sends the client elsewhere. */
+  /** Redirects the client. */
   | { kind: 'redirect'; to: string };
 
-/** One answer. Without any key the model says nothing and stops. */
+/** One answer. An empty step is an empty answer that stops. */
 export interface ProviderStep {
   reasoning?: string;
-  /** What the provider wants back with the reasoning: Anthropic's signature, OpenAI's encrypted content, Google's thought signature. */
+  /** What the client must send back with the reasoning: Anthropic's signature, OpenAI's encrypted content, Google's thought signature. */
   signature?: string;
-  /** Anthropic: thinking that only the provider can read, after the other. */
+  /** Anthropic: redacted thinking, after the readable one. */
   redacted?: string;
   text?: string;
   calls?: StepCall[];
   usage?: StepUsage;
-  /** `tool-calls` with calls, else `stop`. */
+  /** Default: `tool-calls` if there are calls, otherwise `stop`. */
   finish?: 'stop' | 'length' | 'tool-calls' | 'content-filter';
-  /** Before the first byte. */
+  /** Delay before the first byte. */
   delayMs?: number;
-  /** Before each event. */
+  /** Delay before each event. */
   chunkDelayMs?: number;
-  /** Characters in each piece of text (default 16). */
+  /** Characters in each chunk of text. Default: 16. */
   chunkSize?: number;
   fault?: Fault;
 }
 
-/** An event of a stream: its data, and its name where the format has one. */
+/** An event of a stream: its data, and its name if the format has one. */
 export interface WireEvent {
   name?: string;
   data: unknown;
-  /** Only content can be cut by a fault: what begins an answer comes first, what ends it is left out. */
+  /** Faults cut only content: `begin` events are always sent, `end` events are omitted after a cut. */
   part: 'begin' | 'content' | 'end';
 }
 
-/** What a step means after defaults: the wire formats render this and nothing else. */
+/** A step after defaults are applied. The wire formats render only this. */
 export interface Answer {
   id: string;
   model: string;
@@ -121,15 +121,16 @@ export interface Wire {
   error(fault: { status: number; message: string; type?: string }): unknown;
   /** An error inside a stream. */
   errorEvent(fault: { status: number; message: string; type?: string }): WireEvent;
-  /** What keeps a connection alive, as it goes over the wire. */
+  /** The raw text that keeps a connection alive. */
   ping: string;
-  /** What ends a stream after its last event. */
+  /** The raw text after the last event of a stream. */
   done?: string;
 }
 
-export function pieces(text: string, size: number): string[] {
+/** Splits by characters, not UTF-16 units. */
+export function splitText(text: string, size: number): string[] {
   const characters = Array.from(text);
-  const found: string[] = [];
-  for (let at = 0; at < characters.length; at += size) found.push(characters.slice(at, at + size).join(''));
-  return found;
+  const chunks: string[] = [];
+  for (let at = 0; at < characters.length; at += size) chunks.push(characters.slice(at, at + size).join(''));
+  return chunks;
 }

@@ -1,4 +1,4 @@
-// A process at a database that does what it is told: one JSON array [call, ...words] a line in, one JSON value a line out.
+// A process that uses a database on command. Input: one JSON array [call, ...arguments] per line. Output: one JSON value per line.
 
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,15 +7,15 @@ import type { Owner, Store } from '../../../src/ports/store.ts';
 import { openSqliteStore } from '../../../src/stores/sqlite/create.ts';
 import { type Migration, migrate, migrations } from '../../../src/stores/sqlite/migrations.ts';
 import { createDatabase } from '../../../src/stores/sqlite/new-database.ts';
-import { runId, unit } from './units.ts';
+import { createRunId, createUnit } from './units.ts';
 
 const [path = '', options = '{}'] = process.argv.slice(2);
 let store: Store;
 let owner: Owner;
 let lock: DatabaseSync;
-let rings = 0;
+let wakeUps = 0;
 
-const calls: Record<string, (...words: never[]) => unknown> = {
+const calls: Record<string, (...args: never[]) => unknown> = {
   connect: async () => {
     store = await openSqliteStore({ path, ...JSON.parse(options) });
   },
@@ -24,22 +24,22 @@ const calls: Record<string, (...words: never[]) => unknown> = {
     return owner;
   },
   claim: (rootId: string) => store.claim(owner, rootId),
-  append: (rootId: string, run: string, from: number, to: number) => store.append(owner, [unit(rootId, run, from, to)]),
+  append: (rootId: string, run: string, from: number, to: number) => store.append(owner, [createUnit(rootId, run, from, to)]),
   order: (order: Order) => store.order(order),
-  watch: () => void store.watch(() => rings++),
-  rings: () => rings,
-  /** Appends to runs of its own: how many of its appends were not taken, and the longest that one of them took. */
+  watch: () => void store.watch(() => wakeUps++),
+  wakeUps: () => wakeUps,
+  /** Appends to runs of its own. Returns how many appends were refused. */
   write: async (first: number, runs: number, appends: number) => {
     let refused = 0;
     for (let turn = 0; turn < appends; turn++) {
       for (let n = first; n < first + runs; n++) {
-        const [result] = await store.append(owner, [unit(runId(n), runId(n), 2 * turn + 1, 2 * turn + 2)]);
+        const [result] = await store.append(owner, [createUnit(createRunId(n), createRunId(n), 2 * turn + 1, 2 * turn + 2)]);
         if (result?.ok !== true) refused++;
       }
     }
     return refused;
   },
-  /** Takes the write lock and keeps it. */
+  /** Takes the write lock and holds it. */
   lock: () => {
     lock = new DatabaseSync(path, { timeout: 5_000 });
     lock.exec('BEGIN IMMEDIATE');
@@ -48,7 +48,7 @@ const calls: Record<string, (...words: never[]) => unknown> = {
     lock = new DatabaseSync(path, { timeout: 5_000 });
     lock.exec(text);
   },
-  /** Makes the database, and is killed while doing so. */
+  /** Starts to create the database and is killed in the middle. */
   create: () =>
     createDatabase(path, {
       steps: [
@@ -58,7 +58,7 @@ const calls: Record<string, (...words: never[]) => unknown> = {
         },
       ],
     }),
-  /** Brings the database to a version that fails after its first half: by a signal, or by an error. */
+  /** Runs a migration whose last step fails in the middle: by a signal or an error. */
   migrate: (how: 'SIGKILL' | 'error') => {
     lock = new DatabaseSync(path, { timeout: 5_000 });
     const half: Migration = (db) => {
@@ -73,9 +73,9 @@ const calls: Record<string, (...words: never[]) => unknown> = {
 };
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const [call, ...words] = JSON.parse(line) as [string, ...never[]];
+  const [call, ...args] = JSON.parse(line) as [string, ...never[]];
   try {
-    answer({ value: (await calls[call]?.(...words)) ?? null });
+    answer({ value: (await calls[call]?.(...args)) ?? null });
   } catch (error) {
     answer({ error: { code: (error as { code?: string }).code, message: String(error) } });
   }

@@ -3,27 +3,27 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'rolldown';
-import { temporary } from './temporary.ts';
+import { createTemporaryDirectory } from './temporary.ts';
 
-/** A process that runs support/actor.ts, or another script that speaks as it does. */
+/** A process that runs support/actor.ts. */
 export interface Actor {
   process: ChildProcess;
   pid: number;
-  /** Rejects when the call failed there, or when the process ended before it answered. */
-  call(name: string, ...words: unknown[]): Promise<unknown>;
-  /** Sends a signal; for one that ends the process, waits until it has ended. */
+  /** Rejects if the call failed, or if the process ended before it answered. */
+  call(name: string, ...args: unknown[]): Promise<unknown>;
+  /** Sends a signal. After SIGKILL it waits until the process has ended. */
   signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void>;
 }
 
 export interface ActorOptions {
   options?: unknown;
-  /** A shell prefix, such as a limit, that the process inherits. */
+  /** A shell command that runs first, such as `ulimit`. */
   shell?: string;
 }
 
-const directory = temporary();
+const directory = createTemporaryDirectory();
 process.once('exit', directory.remove);
-// As one file it starts five times as fast, which tells with 32 of them.
+// Bundled: it starts five times as fast, which matters for 32 processes.
 const script = join(directory.path, 'actor.mjs');
 await build({
   input: join(import.meta.dirname, 'actor.ts'),
@@ -47,11 +47,11 @@ export function createActors(): { start(path: string, options?: ActorOptions): A
 }
 
 function startActor(command: string[], { options = {}, shell }: ActorOptions): Actor {
-  const words = [...command, JSON.stringify(options)];
+  const args = [...command, JSON.stringify(options)];
   const stdio = ['pipe', 'pipe', 'inherit'] as const;
   const child = shell
-    ? spawn('sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, ...words], { stdio: [...stdio] })
-    : spawn(process.execPath, words, { stdio: [...stdio] });
+    ? spawn('sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, ...args], { stdio: [...stdio] })
+    : spawn(process.execPath, args, { stdio: [...stdio] });
   const waiting: PromiseWithResolvers<unknown>[] = [];
   createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
     const { value, error } = JSON.parse(line);
@@ -65,10 +65,10 @@ function startActor(command: string[], { options = {}, shell }: ActorOptions): A
   return {
     process: child,
     pid: child.pid as number,
-    call(...words) {
+    call(...request) {
       const reply = Promise.withResolvers<unknown>();
       waiting.push(reply);
-      child.stdin?.write(`${JSON.stringify(words)}\n`);
+      child.stdin?.write(`${JSON.stringify(request)}\n`);
       return reply.promise;
     },
     async signal(name) {

@@ -1,68 +1,68 @@
-// What a memory store keeps. Texts stay as they were written and rows are copied, so that nobody can change what is stored.
+// The data of memory stores, and appending to it. Facts are kept as text and rows are copied, so that callers cannot change stored data.
 
 import type { Order } from '../../contract/order.ts';
 import { isLive, type RunRow } from '../../contract/run.ts';
 import type { AppendResult, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
 
-/** An empty `text` is data that was erased. */
-export interface KeptFact extends Omit<WrittenFact, 'data'> {
+/** An empty `text` means that the data was erased. */
+export interface FactRecord extends Omit<WrittenFact, 'data'> {
   position: number;
 }
 
-export interface KeptRun {
-  /** Counts runs in the order of their creation. */
+export interface RunRecord {
+  /** The position in the order of creation. */
   n: number;
   row: RunRow | null;
   rootId: string;
-  facts: KeptFact[];
+  facts: FactRecord[];
 }
 
-export interface KeptTree {
+export interface TreeRecord {
   owner: string;
-  facts: KeptFact[];
-  runs: KeptRun[];
-  /** Hashes of the blobs that it was given. */
+  facts: FactRecord[];
+  runs: RunRecord[];
+  /** Hashes of the blobs that were appended with this tree. */
   pins: Set<string>;
 }
 
-export interface Memory {
-  facts: KeptFact[];
-  runs: Map<string, KeptRun>;
-  live: Set<KeptRun>;
-  children: Map<string | null, KeptRun[]>;
-  trees: Map<string, KeptTree>;
+export interface MemoryData {
+  facts: FactRecord[];
+  runs: Map<string, RunRecord>;
+  liveRuns: Set<RunRecord>;
+  children: Map<string | null, RunRecord[]>;
+  trees: Map<string, TreeRecord>;
   /** Run ids by parent and idempotency key. */
   keys: Map<string, string>;
   blobs: Map<string, string>;
   orders: Map<string, Order>;
-  /** `lost`: as a process that was killed would leave it. */
-  owners: Map<string, { fence: number; lost: boolean }>;
-  opened: number;
-  /** The stores at this memory. */
-  stations: Set<{ wake(): void }>;
+  /** `isDead`: tests set it to simulate a killed process. */
+  owners: Map<string, { fence: number; isDead: boolean }>;
+  ownerCount: number;
+  /** The open stores that share this data. */
+  stores: Set<{ wake(): void }>;
 }
 
-export function createMemory(): Memory {
+export function createMemoryData(): MemoryData {
   return {
     facts: [],
     runs: new Map(),
-    live: new Set(),
+    liveRuns: new Set(),
     children: new Map(),
     trees: new Map(),
     keys: new Map(),
     blobs: new Map(),
     orders: new Map(),
     owners: new Map(),
-    opened: 0,
-    stations: new Set(),
+    ownerCount: 0,
+    stores: new Set(),
   };
 }
 
-export function createTree(owner: Owner): KeptTree {
+export function createTreeRecord(owner: Owner): TreeRecord {
   return { owner: owner.id, facts: [], runs: [], pins: new Set() };
 }
 
-export function isDriving(memory: Memory, owner: Owner): boolean {
+export function isCurrentOwner(memory: MemoryData, owner: Owner): boolean {
   return memory.owners.get(owner.id)?.fence === owner.fence;
 }
 
@@ -70,22 +70,22 @@ export function copyRow(row: RunRow): RunRow {
   return { ...row, tokens: { ...row.tokens } };
 }
 
-/** All reasons to refuse the unit are found before its first write. */
-export function appendUnit(memory: Memory, owner: Owner, unit: TreeAppend): AppendResult {
+/** Finds every reason to refuse the unit before its first write. */
+export function appendUnit(memory: MemoryData, owner: Owner, unit: TreeAppend): AppendResult {
   let tree = memory.trees.get(unit.rootId);
   if (tree !== undefined && tree.owner !== owner.id) return { ok: false, reason: 'fenced' };
-  const reason = refusal(memory, unit);
+  const reason = findRefusal(memory, unit);
   if (reason !== null) return { ok: false, reason };
   if (tree === undefined) {
-    tree = createTree(owner);
+    tree = createTreeRecord(owner);
     memory.trees.set(unit.rootId, tree);
   }
   for (const fact of unit.facts) {
     const { runId, seq, at, v, type, text, hash } = fact;
-    const kept: KeptFact = { runId, seq, at, v, type, text, hash, position: memory.facts.length + 1 };
-    (memory.runs.get(runId) ?? addRun(memory, runId, unit.rootId, tree)).facts.push(kept);
-    memory.facts.push(kept);
-    tree.facts.push(kept);
+    const record: FactRecord = { runId, seq, at, v, type, text, hash, position: memory.facts.length + 1 };
+    (memory.runs.get(runId) ?? addRun(memory, runId, unit.rootId, tree)).facts.push(record);
+    memory.facts.push(record);
+    tree.facts.push(record);
   }
   for (const row of unit.rows) setRow(memory, memory.runs.get(row.runId) ?? addRun(memory, row.runId, unit.rootId, tree), row);
   for (const { hash, text } of unit.blobs) {
@@ -96,13 +96,13 @@ export function appendUnit(memory: Memory, owner: Owner, unit: TreeAppend): Appe
   return { ok: true };
 }
 
-function refusal(memory: Memory, unit: TreeAppend): 'fenced' | 'conflict' | null {
-  const last = new Map<string, number>();
+function findRefusal(memory: MemoryData, unit: TreeAppend): 'fenced' | 'conflict' | null {
+  const lastSeqs = new Map<string, number>();
   for (const { runId, seq } of unit.facts) {
     const run = memory.runs.get(runId);
     if (run !== undefined && run.rootId !== unit.rootId) return 'fenced';
-    if (seq !== (last.get(runId) ?? run?.facts.length ?? 0) + 1) return 'conflict';
-    last.set(runId, seq);
+    if (seq !== (lastSeqs.get(runId) ?? run?.facts.length ?? 0) + 1) return 'conflict';
+    lastSeqs.set(runId, seq);
   }
   const keys = new Map<string, string>();
   for (const { runId, parentId, idempotencyKey } of unit.rows) {
@@ -116,14 +116,14 @@ function refusal(memory: Memory, unit: TreeAppend): 'fenced' | 'conflict' | null
   return null;
 }
 
-function addRun(memory: Memory, runId: string, rootId: string, tree: KeptTree): KeptRun {
-  const run: KeptRun = { n: memory.runs.size, row: null, rootId, facts: [] };
+function addRun(memory: MemoryData, runId: string, rootId: string, tree: TreeRecord): RunRecord {
+  const run: RunRecord = { n: memory.runs.size, row: null, rootId, facts: [] };
   memory.runs.set(runId, run);
   tree.runs.push(run);
   return run;
 }
 
-function setRow(memory: Memory, run: KeptRun, row: RunRow): void {
+function setRow(memory: MemoryData, run: RunRecord, row: RunRow): void {
   if (run.row === null) {
     const siblings = memory.children.get(row.parentId);
     if (siblings === undefined) memory.children.set(row.parentId, [run]);
@@ -131,6 +131,6 @@ function setRow(memory: Memory, run: KeptRun, row: RunRow): void {
     if (row.idempotencyKey !== null) memory.keys.set(JSON.stringify([row.parentId, row.idempotencyKey]), row.runId);
   }
   run.row = copyRow(row);
-  if (isLive(row.status)) memory.live.add(run);
-  else memory.live.delete(run);
+  if (isLive(row.status)) memory.liveRuns.add(run);
+  else memory.liveRuns.delete(run);
 }

@@ -1,45 +1,45 @@
-// Wakes the owner of a tree: each store that has registered listens on a Unix socket, and whoever gives an order writes
-// one byte to it. All of this may fail: the look every 250 ms (see watch.ts) stands behind it.
+// Wakes the owner of a tree when another process gives it an order. Each store with a lease listens on a Unix socket; the process that
+// writes the order sends one byte to it. Any of this may fail: polling (see watch.ts) finds the order within 250 ms.
 //
-// The database may come from a stranger, so it holds only the socket's name; the directory is always our own.
+// The database may come from an untrusted source, so it holds only the socket's name. The directory is always our own.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The path in a socket address holds 104 bytes on macOS and 108 on Linux, with a zero at the end. */
+/** Socket addresses hold 104 bytes on macOS and 108 on Linux, including a zero at the end. */
 const maxPathBytes = 103;
-const pingMs = 100;
+const sendTimeoutMs = 100;
 const namePattern = /^(\d{1,10})-[0-9a-f]{8}\.sock$/;
 
-export interface Bell {
+export interface WakeSocket {
   name: string;
   close(): void;
 }
 
-/** Null where no socket can be had. */
-export async function listen(ring: () => void): Promise<Bell | null> {
-  const directory = ownDirectory();
+/** Null if no socket can be opened. */
+export async function openWakeSocket(onWakeUp: () => void): Promise<WakeSocket | null> {
+  const directory = getSocketDirectory();
   if (directory === null) return null;
-  sweep(directory);
+  removeStaleSockets(directory);
   const name = `${process.pid}-${randomBytes(4).toString('hex')}.sock`;
   const path = join(directory, name);
   if (Buffer.byteLength(path) > maxPathBytes) return null;
   const server = createServer((connection) => {
     connection.on('error', () => {});
     connection.destroy();
-    ring();
+    onWakeUp();
   });
-  if (!(await isListening(server, path))) return null;
+  if (!(await listen(server, path))) return null;
   server.unref();
   chmodSync(path, 0o600);
   return { name, close: () => server.close() };
 }
 
-/** Resolves when the byte is sent or cannot be, in a moment either way. */
-export function ping(name: string): Promise<void> {
-  const directory = ownDirectory();
+/** Resolves when the byte is sent or could not be sent, within 100 ms. */
+export function sendWakeUp(name: string): Promise<void> {
+  const directory = getSocketDirectory();
   if (directory === null || !namePattern.test(name)) return Promise.resolve();
   return new Promise((resolve) => {
     const connection = connect(join(directory, name));
@@ -48,21 +48,22 @@ export function ping(name: string): Promise<void> {
       connection.destroy();
       resolve();
     };
-    const timer = setTimeout(done, pingMs);
+    const timer = setTimeout(done, sendTimeoutMs);
     connection.on('error', done);
     connection.on('connect', () => connection.end('!', done));
   });
 }
 
-function isListening(server: Server, path: string): Promise<boolean> {
+/** False if the server cannot listen there. */
+function listen(server: Server, path: string): Promise<boolean> {
   return new Promise((resolve) => {
     server.on('error', () => resolve(false));
     server.listen(path, () => resolve(true));
   });
 }
 
-/** A directory that only this user can enter; null where somebody else has put something in its place. */
-function ownDirectory(): string | null {
+/** A directory that only this user can enter. Null if something else has its name. */
+function getSocketDirectory(): string | null {
   const user = process.getuid?.();
   if (user === undefined) return null;
   const directory = join(tmpdir(), `retinue-${user}`);
@@ -75,8 +76,8 @@ function ownDirectory(): string | null {
   return found?.isDirectory() && found.uid === user && (found.mode & 0o077) === 0 ? directory : null;
 }
 
-/** Removes what killed processes have left. */
-function sweep(directory: string): void {
+/** Removes the sockets of killed processes. */
+function removeStaleSockets(directory: string): void {
   for (const name of readdirSync(directory)) {
     const pid = Number(namePattern.exec(name)?.[1]);
     if (pid > 0 && !isRunning(pid)) rmSync(join(directory, name), { force: true });

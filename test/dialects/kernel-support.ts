@@ -1,4 +1,4 @@
-// The tools of a dialect through the door of a parent model: real kernel, scripted models.
+// Runs the tools of a dialect with a parent model: real kernel, scripted models.
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { dialectToolNames } from '../../src/kernel/dialect-tools.ts';
@@ -11,10 +11,10 @@ import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 /** With `countingIds` the root is 1, the first child 2. */
 export const rootId = '0000000000000001';
-export const childId = (n: number) => (n + 1).toString(16).padStart(16, '0');
+export const createChildId = (n: number) => (n + 1).toString(16).padStart(16, '0');
 
-export interface DoorOptions extends WorldOptions {
-  /** Rules of the owner behind the built-in ones. */
+export interface PlayOptions extends WorldOptions {
+  /** Rules of the owner, after the built-in ones. */
   rules?: string[];
   notes?: Notes;
 }
@@ -22,7 +22,7 @@ export interface DoorOptions extends WorldOptions {
 export function openWorld(
   dialect: Dialect,
   runs: object[],
-  { rules = [], notes = createMemoryNotes(), options, ...given }: DoorOptions = {},
+  { rules = [], notes = createMemoryNotes(), options, ...given }: PlayOptions = {},
 ): Promise<World> {
   const owner = builtInRuleset(
     dialectToolNames(dialect),
@@ -41,38 +41,38 @@ export function openWorld(
   });
 }
 
-export interface Played {
+export interface PlayResult {
   world: World;
   outcome: Outcome;
-  /** Results of the root's calls, in call order. */
+  /** The results of the root's calls, in the order of the calls. */
   results: { status: string; output: string }[];
   stats: ReturnType<World['runtime']['stats']>;
 }
 
-/** A root that plays its script to the end. */
-export async function play(dialect: Dialect, runs: object[], given: DoorOptions = {}, brief: object = {}): Promise<Played> {
+/** Runs a root until its script ends. */
+export async function playScript(dialect: Dialect, runs: object[], given: PlayOptions = {}, brief: object = {}): Promise<PlayResult> {
   const world = await openWorld(dialect, runs, given);
   const outcome = await (await world.runtime.start({ task: 'work', ...brief })).outcome;
   const stats = world.runtime.stats();
   await world[Symbol.asyncDispose]();
-  return { world, outcome, results: resultsOf(world), stats };
+  return { world, outcome, results: selectResults(world), stats };
 }
 
-export function factsOf<T extends FactType>(world: World, type: T, runId?: string): FactOf<T>[] {
+export function selectFacts<T extends FactType>(world: World, type: T, runId?: string): FactOf<T>[] {
   return world.facts.filter((fact) => fact.type === type && (runId === undefined || fact.runId === runId)) as FactOf<T>[];
 }
 
-export function resultsOf(world: World, runId = rootId): { status: string; output: string }[] {
-  return factsOf(world, 'tool.finished', runId)
+export function selectResults(world: World, runId = rootId): { status: string; output: string }[] {
+  return selectFacts(world, 'tool.finished', runId)
     .toSorted((a, b) => a.data.turn - b.data.turn || a.data.index - b.data.index)
     .map(({ data: { status, output } }) => ({ status, output }));
 }
 
-/** The JSON of a result, out of the fence where a child's text is in it. */
-export function jsonOf<T = Record<string, unknown>>(result: { output: string } | undefined): T {
+/** Parses the JSON of a result, without the fence around a child's text. */
+export function parseResult<T = Record<string, unknown>>(result: { output: string } | undefined): T {
   const text = (result?.output ?? '').replace(/^<run-output run="[0-9a-f,]+">\n/, '').replace(/\n<\/run-output>$/, '');
   return JSON.parse(text) as T;
 }
 
-export const call = (tool: string, args: object = {}) => ({ tool, args });
-export const calls = (...made: ReturnType<typeof call>[]) => ({ calls: made });
+export const createCall = (tool: string, args: object = {}) => ({ tool, args });
+export const createCalls = (...made: ReturnType<typeof createCall>[]) => ({ calls: made });

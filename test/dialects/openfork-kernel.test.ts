@@ -1,61 +1,61 @@
-// OpenFork's tests and requirements through the door of a parent model.
+// OpenFork's tests and requirements with a parent model: real kernel, scripted models.
 import { describe, expect, it } from 'vitest';
 import { createApi } from '../../src/api/create.ts';
 import { openfork } from '../../src/dialects/openfork.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { call, calls, childId, factsOf, openWorld, play, resultsOf, rootId } from './door.ts';
+import { createCall, createCalls, createChildId, openWorld, playScript, rootId, selectFacts, selectResults } from './kernel-support.ts';
 
 const root = (...steps: object[]) => ({ when: { agent: 'openfork/main' }, steps });
 const child = (label: string, ...steps: object[]) => ({ when: { label }, steps });
 const task = (description: string, more: object = {}) =>
-  call('task', { subagent_type: 'explore', prompt: `please ${description}`, description, ...more });
+  createCall('task', { subagent_type: 'explore', prompt: `please ${description}`, description, ...more });
 const background = { run_in_background: true };
 
 it('CreateSubSession_SetsCorrectParentRelationship', async () => {
-  const world = await openWorld(openfork(), [root(calls(task('look')), { text: 'ok' }), child('look', { text: 'seen' })]);
+  const world = await openWorld(openfork(), [root(createCalls(task('look')), { text: 'ok' }), child('look', { text: 'seen' })]);
   await (await world.runtime.start({ task: 'work' })).outcome;
-  expect(factsOf(world, 'run.created', childId(1))[0]?.data).toMatchObject({
+  expect(selectFacts(world, 'run.created', createChildId(1))[0]?.data).toMatchObject({
     parentId: rootId,
     agent: 'openfork/explore',
     dialect: 'openfork',
     parentCall: { turn: 1, index: 0 },
     brief: { task: 'please look', label: 'look' },
   });
-  // GetSubSessionsForParentAsync: the children of a parent can be asked for.
+  // GetSubSessionsForParentAsync: the children of a parent can be listed.
   const rows = await world.store.runs({ parentId: rootId, order: 'oldest' });
   expect(rows.map(({ runId, agent, status }) => ({ runId, agent, status }))).toEqual([
-    { runId: childId(1), agent: 'openfork/explore', status: 'completed' },
+    { runId: createChildId(1), agent: 'openfork/explore', status: 'completed' },
   ]);
   await world[Symbol.asyncDispose]();
 });
 
 describe('ExecuteSubSession_InheritsParentPermissions', () => {
   const runs = (tool: object) => [
-    root(calls(task('look', { subagent_type: 'general' })), { text: 'ok' }),
-    child('look', calls(tool as ReturnType<typeof call>), { text: 'seen' }),
+    root(createCalls(task('look', { subagent_type: 'general' })), { text: 'ok' }),
+    child('look', createCalls(tool as ReturnType<typeof createCall>), { text: 'seen' }),
   ];
 
-  it('what the parent may not, the subagent may not', async () => {
-    const { world } = await play(openfork(), runs(call('write', { path: 'x', content: 'x' })), {
+  it('a subagent may not do what its parent may not do', async () => {
+    const { world } = await playScript(openfork(), runs(createCall('write', { path: 'x', content: 'x' })), {
       rules: ['deny write:secret*', 'deny write:x'],
     });
-    expect(resultsOf(world, childId(1))[0]).toEqual({
+    expect(selectResults(world, createChildId(1))[0]).toEqual({
       status: 'denied',
       output: 'Permission denied: write (rule `deny write:x` of built-in)',
     });
   });
 
-  it('rules of the parent’s own brief hold too', async () => {
-    const { world } = await play(openfork(), runs(call('read', { path: 'x' })), {}, { rules: ['deny read:x'] });
-    expect(resultsOf(world, childId(1))[0]).toEqual({
+  it('rules of the parent’s brief apply too', async () => {
+    const { world } = await playScript(openfork(), runs(createCall('read', { path: 'x' })), {}, { rules: ['deny read:x'] });
+    expect(selectResults(world, createChildId(1))[0]).toEqual({
       status: 'denied',
       output: 'Permission denied: read (rule `deny read:x` of the brief)',
     });
   });
 
   it('ask is deny: a subagent cannot ask the user', async () => {
-    const { world } = await play(openfork(), runs(call('bash', { command: 'ls' })));
-    expect(resultsOf(world, childId(1))[0]).toEqual({
+    const { world } = await playScript(openfork(), runs(createCall('bash', { command: 'ls' })));
+    expect(selectResults(world, createChildId(1))[0]).toEqual({
       status: 'denied',
       output: 'Permission required: bash (rule `ask bash` of built-in). Subagents cannot request user permission.',
     });
@@ -63,30 +63,33 @@ describe('ExecuteSubSession_InheritsParentPermissions', () => {
 });
 
 it('SubAgent_CannotSpawnSubagents', async () => {
-  const { world } = await play(openfork(), [
-    root(calls(task('look')), { text: 'ok' }),
-    child('look', calls(task('more')), { text: 'seen' }),
+  const { world } = await playScript(openfork(), [
+    root(createCalls(task('look')), { text: 'ok' }),
+    child('look', createCalls(task('more')), { text: 'seen' }),
   ]);
-  const offered = factsOf(world, 'run.created').map((fact) => fact.data.grant.tools.filter((name) => name.startsWith('task')));
+  const offered = selectFacts(world, 'run.created').map((fact) => fact.data.grant.tools.filter((name) => name.startsWith('task')));
   expect(offered).toEqual([['task', 'task_status', 'task_cancel'], []]);
-  expect(resultsOf(world, childId(1))[0]?.status).toBe('error');
-  expect(factsOf(world, 'child.created')).toHaveLength(1);
+  expect(selectResults(world, createChildId(1))[0]?.status).toBe('error');
+  expect(selectFacts(world, 'child.created')).toHaveLength(1);
 });
 
 it('TaskTool_ExecutesSubagentAndReturnsResult: the text of all turns', async () => {
-  const { results, outcome } = await play(openfork(), [
-    root(calls(task('look')), { expect: { prompt: 'seven of them' }, text: 'ok' }),
-    child('look', { text: 'first I list', ...calls(call('list', { path: '.' })) }, { text: 'seven of them' }),
+  const { results, outcome } = await playScript(openfork(), [
+    root(createCalls(task('look')), { expect: { prompt: 'seven of them' }, text: 'ok' }),
+    child('look', { text: 'first I list', ...createCalls(createCall('list', { path: '.' })) }, { text: 'seven of them' }),
   ]);
   expect(outcome.status).toBe('completed');
   expect(results[0]).toEqual({
     status: 'ok',
-    output: `## Subagent Result (explore)\n\n<run-output run="${childId(1)}">\nfirst I list\nseven of them\n</run-output>`,
+    output: `## Subagent Result (explore)\n\n<run-output run="${createChildId(1)}">\nfirst I list\nseven of them\n</run-output>`,
   });
 });
 
-it('a long result keeps its notice', async () => {
-  const { results } = await play(openfork(), [root(calls(task('look')), { text: 'ok' }), child('look', { text: 'x'.repeat(20_000) })]);
+it('a long result keeps its truncation notice', async () => {
+  const { results } = await playScript(openfork(), [
+    root(createCalls(task('look')), { text: 'ok' }),
+    child('look', { text: 'x'.repeat(20_000) }),
+  ]);
   expect(results[0]?.output).toMatch(/\n<\/run-output>\n\[truncated: kept 16384 of 20000 bytes\]$/);
 });
 
@@ -99,17 +102,17 @@ describe('turns', () => {
     ['explore', { max_turns: 3 }, 3],
     ['explore', { max_turns: 99 }, 50],
   ])('%s %j: %i', async (subagent_type, more, turns) => {
-    const { world } = await play(openfork(), [
-      root(calls(task('look', { subagent_type, ...more })), { text: 'ok' }),
+    const { world } = await playScript(openfork(), [
+      root(createCalls(task('look', { subagent_type, ...more })), { text: 'ok' }),
       child('look', { text: 'seen' }),
     ]);
-    expect(factsOf(world, 'run.created', childId(1))[0]?.data.grant.limits.maxTurns.value).toBe(turns);
+    expect(selectFacts(world, 'run.created', createChildId(1))[0]?.data.grant.limits.maxTurns.value).toBe(turns);
   });
 
   it('Max iterations prevent infinite loops: the partial text is kept', async () => {
-    const { results } = await play(openfork(), [
-      root(calls(task('look', { max_turns: 1 })), { text: 'ok' }),
-      child('look', { text: 'part one', ...calls(call('list', { path: '.' })) }, { text: 'so far' }),
+    const { results } = await playScript(openfork(), [
+      root(createCalls(task('look', { max_turns: 1 })), { text: 'ok' }),
+      child('look', { text: 'part one', ...createCalls(createCall('list', { path: '.' })) }, { text: 'so far' }),
     ]);
     expect(results[0]?.status).toBe('error');
     expect(results[0]?.output).toContain('Subagent failed: the limit of 1 turns was reached\n\n<run-output');
@@ -118,22 +121,22 @@ describe('turns', () => {
 });
 
 it('a type has the model that is configured for it', async () => {
-  const { world } = await play(openfork({ models: { explore: 'script/other' } }), [root(calls(task('look')), { text: 'ok' })], {
+  const { world } = await playScript(openfork({ models: { explore: 'script/other' } }), [root(createCalls(task('look')), { text: 'ok' })], {
     scripts: { other: { model: { price: { input: 1, output: 1 } }, runs: [{ steps: [{ text: 'seen' }] }] } },
   });
-  expect(factsOf(world, 'run.created', childId(1))[0]?.data.model).toBe('script/other');
+  expect(selectFacts(world, 'run.created', createChildId(1))[0]?.data.model).toBe('script/other');
 });
 
-it('in the background: launched at once, its status, its result, and its parent is told', async () => {
+it('in the background: launched immediately, with its status and result, and its parent is notified', async () => {
   const clock = createHandClock();
   const world = await openWorld(
     openfork(),
     [
       root(
-        calls(task('look', background)),
-        calls(call('task_status', { id: childId(1) })),
+        createCalls(task('look', background)),
+        createCalls(createCall('task_status', { id: createChildId(1) })),
         { text: 'I go on' },
-        { expect: { prompt: 'has ended' }, ...calls(call('task_status', { id: childId(1) })) },
+        { expect: { prompt: 'has ended' }, ...createCalls(createCall('task_status', { id: createChildId(1) })) },
         { text: 'done' },
       ),
       child('look', { delayMs: 5000, text: 'seen' }),
@@ -143,11 +146,11 @@ it('in the background: launched at once, its status, its result, and its parent 
   const run = await world.runtime.start({ task: 'work' });
   await clock.advance(5000);
   expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'done' });
-  const about = `- ID: ${childId(1)}\n- Type: explore\n- Description: look`;
-  expect(resultsOf(world).map(({ output }) => output)).toEqual([
+  const about = `- ID: ${createChildId(1)}\n- Type: explore\n- Description: look`;
+  expect(selectResults(world).map(({ output }) => output)).toEqual([
     `Subagent launched in background.\n${about}\n\nUse 'task_status' to check progress or wait for completion event.`,
     `Status: running\n${about}`,
-    `Status: completed\n${about}\n\n## Subagent Result (explore)\n\n<run-output run="${childId(1)}">\nseen\n</run-output>`,
+    `Status: completed\n${about}\n\n## Subagent Result (explore)\n\n<run-output run="${createChildId(1)}">\nseen\n</run-output>`,
   ]);
   await world[Symbol.asyncDispose]();
 });
@@ -157,7 +160,7 @@ it('task_cancel ends a subagent; Cancellation: nothing is left of it', async () 
   const world = await openWorld(
     openfork(),
     [
-      root(calls(task('look', background)), calls(call('task_cancel', { id: childId(1) })), { text: 'ok' }),
+      root(createCalls(task('look', background)), createCalls(createCall('task_cancel', { id: createChildId(1) })), { text: 'ok' }),
       child('look', { hang: 'start' }),
     ],
     { clock },
@@ -165,7 +168,7 @@ it('task_cancel ends a subagent; Cancellation: nothing is left of it', async () 
   const run = await world.runtime.start({ task: 'work' });
   await clock.advance(3000);
   await run.outcome;
-  expect(resultsOf(world)[1]?.output).toMatch(/^Status: cancelled\n[\s\S]+Subagent failed: cancelled \(/);
+  expect(selectResults(world)[1]?.output).toMatch(/^Status: cancelled\n[\s\S]+Subagent failed: cancelled \(/);
   expect(world.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
   await world[Symbol.asyncDispose]();
 });
@@ -175,7 +178,7 @@ it('Cleanup: when the parent closes, slots and timers of its subagents are free,
   const world = await openWorld(
     openfork(),
     [
-      root(calls(task('a', background), task('b', background)), { hang: 'start' }),
+      root(createCalls(task('a', background), task('b', background)), { hang: 'start' }),
       child('a', { hang: 'start' }),
       child('b', { hang: 'start' }),
     ],
@@ -206,7 +209,11 @@ it('more than max_concurrent wait for their turn', async () => {
   const clock = createHandClock();
   const world = await openWorld(
     openfork({ max_concurrent: 1 }),
-    [root(calls(task('a'), task('b')), { text: 'ok' }), child('a', { delayMs: 100, text: 'a' }), child('b', { delayMs: 100, text: 'b' })],
+    [
+      root(createCalls(task('a'), task('b')), { text: 'ok' }),
+      child('a', { delayMs: 100, text: 'a' }),
+      child('b', { delayMs: 100, text: 'b' }),
+    ],
     { clock },
   );
   const run = await world.runtime.start({ task: 'work' });
@@ -216,8 +223,8 @@ it('more than max_concurrent wait for their turn', async () => {
 });
 
 it('an unknown id', async () => {
-  const { results } = await play(openfork(), [
-    root(calls(call('task_status', { id: 'nope' }), call('task_cancel', { id: 'nope' })), { text: 'ok' }),
+  const { results } = await playScript(openfork(), [
+    root(createCalls(createCall('task_status', { id: 'nope' }), createCall('task_cancel', { id: 'nope' })), { text: 'ok' }),
   ]);
   for (const each of results) expect(each).toEqual({ status: 'error', output: 'Subagent not found: nope is none of your delegated runs' });
 });

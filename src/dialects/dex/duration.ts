@@ -1,15 +1,16 @@
+// Durations as Dex writes them.
 import { maxMs } from '../../contract/limits.ts';
 
 const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of `90s`, `10m`, `1h30m`; bare digits are seconds. Null where it is no duration, zero, or too long for a timer. */
-export function durationMs(text: string): number | null {
-  const given = text.trim();
-  const ms = /^\d{1,15}$/.test(given) ? Number(given) * 1000 : partsMs(given);
+/** Milliseconds of `90s`, `10m`, `1h30m`; plain digits are seconds. Null if it is not a duration, zero, or too long for a timer. */
+export function parseDuration(text: string): number | null {
+  const trimmed = text.trim();
+  const ms = /^\d{1,15}$/.test(trimmed) ? Number(trimmed) * 1000 : sumParts(trimmed);
   return ms >= 1 && ms <= maxMs ? ms : null;
 }
 
-function partsMs(text: string): number {
+function sumParts(text: string): number {
   if (!/^(\d{1,15}(\.\d{1,6})?(ms|s|m|h|d))+$/.test(text)) return Number.NaN;
   const parts = [...text.matchAll(/([\d.]+)(ms|s|m|h|d)/g)];
   return Math.round(parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit as string] as number), 0));

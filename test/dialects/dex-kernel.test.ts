@@ -1,22 +1,22 @@
-// Dex's acceptance criteria through the door of a parent model.
+// Dex's acceptance criteria with a parent model: real kernel, scripted models.
 import { describe, expect, it } from 'vitest';
 import { dex } from '../../src/dialects/dex.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { call, calls, childId, factsOf, openWorld, play, resultsOf, rootId } from './door.ts';
+import { createCall, createCalls, createChildId, openWorld, playScript, rootId, selectFacts, selectResults } from './kernel-support.ts';
 
 const root = (...steps: object[]) => ({ when: { agent: 'dex/main' }, steps });
 const child = (task: string, ...steps: object[]) => ({ when: { task }, steps });
-const spawn = (instructions: string, more: object = {}) => call('spawn_subagent', { instructions, ...more });
+const spawn = (instructions: string, more: object = {}) => createCall('spawn_subagent', { instructions, ...more });
 
 it('spawn_subagent tool available to non-subagent sessions; Subagents cannot spawn additional subagents', async () => {
-  const { world, results } = await play(dex(), [
-    root(calls(spawn('look')), { text: 'ok' }),
-    child('look', calls(spawn('more')), { text: 'seen' }),
+  const { world, results } = await playScript(dex(), [
+    root(createCalls(spawn('look')), { text: 'ok' }),
+    child('look', createCalls(spawn('more')), { text: 'seen' }),
   ]);
-  const offered = factsOf(world, 'run.created').map((fact) => fact.data.grant.tools.includes('spawn_subagent'));
+  const offered = selectFacts(world, 'run.created').map((fact) => fact.data.grant.tools.includes('spawn_subagent'));
   expect(offered).toEqual([true, false]);
-  expect(resultsOf(world, childId(1))[0]?.output).toContain('not available');
+  expect(selectResults(world, createChildId(1))[0]?.output).toContain('not available');
   expect(results[0]?.output).toMatch(
     /^## Subagent Result \(Success\)\n\n<run-output run="0000000000000002">\nseen\n<\/run-output>\n\n\*\(2 iterations, \d+ tokens\)\*$/,
   );
@@ -26,13 +26,13 @@ it('Subagents run with isolated context: the first message of the source, and it
   const world = await openWorld(
     dex(),
     [
-      root({ text: 'what the parent thinks', ...calls(spawn('look', { files: ['a.txt', 'no.txt'] })) }, { text: 'ok' }),
+      root({ text: 'what the parent thinks', ...createCalls(spawn('look', { files: ['a.txt', 'no.txt'] })) }, { text: 'ok' }),
       child('look', { text: 'seen' }),
     ],
     { files: { 'a.txt': 'inside a' } },
   );
   await (await world.runtime.start({ task: 'work' })).outcome;
-  const started = factsOf(world, 'run.started', childId(1))[0];
+  const started = selectFacts(world, 'run.started', createChildId(1))[0];
   expect(started?.data.first).toMatch(
     /^# Subagent Task\n\nlook\n\n## Pre-loaded Files\n\n### a\.txt\n```\ninside a\n```\n\n### no\.txt\n\(failed to read: .+\)\n\n$/,
   );
@@ -43,30 +43,34 @@ it('Subagents run with isolated context: the first message of the source, and it
 });
 
 it('Max turns enforced', async () => {
-  const { results, world } = await play(dex({ default_max_turns: 2 }), [
-    root(calls(spawn('look')), { text: 'ok' }),
+  const { results, world } = await playScript(dex({ default_max_turns: 2 }), [
+    root(createCalls(spawn('look')), { text: 'ok' }),
     child(
       'look',
-      { text: 'one', ...calls(call('list', { path: '.' })) },
-      { text: 'two', ...calls(call('glob', { pattern: '*' })) },
+      { text: 'one', ...createCalls(createCall('list', { path: '.' })) },
+      { text: 'two', ...createCalls(createCall('glob', { pattern: '*' })) },
       { text: 'what I have' },
     ),
   ]);
   expect(results[0]?.output).toContain('## Subagent Result (Terminated)\n\n**Reason**: the limit of 2 turns was reached\n');
   expect(results[0]?.output).toContain('what I have');
   expect(results[0]?.output).toMatch(/\*\(2 iterations, \d+ tokens\)\*$/);
-  expect(factsOf(world, 'run.created', childId(1))[0]?.data.grant.limits.maxTurns).toEqual({ from: 'brief', value: 2 });
+  expect(selectFacts(world, 'run.created', createChildId(1))[0]?.data.grant.limits.maxTurns).toEqual({ from: 'brief', value: 2 });
 });
 
 it('Timeout enforced', async () => {
   const clock = createHandClock();
-  const world = await openWorld(dex(), [root(calls(spawn('look', { timeout: '20s' })), { text: 'ok' }), child('look', { hang: 'start' })], {
-    clock,
-  });
+  const world = await openWorld(
+    dex(),
+    [root(createCalls(spawn('look', { timeout: '20s' })), { text: 'ok' }), child('look', { hang: 'start' })],
+    {
+      clock,
+    },
+  );
   const run = await world.runtime.start({ task: 'work' });
   await clock.advance(20_000);
   await run.outcome;
-  expect(resultsOf(world)[0]?.output).toContain('## Subagent Result (Terminated)\n\n**Reason**: the deadline passed\n');
+  expect(selectResults(world)[0]?.output).toContain('## Subagent Result (Terminated)\n\n**Reason**: the deadline passed\n');
   expect(world.runtime.stats()).toMatchObject({ active: 0, timers: 0 });
   await world[Symbol.asyncDispose]();
 });
@@ -80,49 +84,49 @@ describe('Hat-based tool profiles applied to subagents', () => {
     ['planner', [...looking, 'todo']],
     ['creator', changing],
   ])('%s', async (hat, tools) => {
-    const { world } = await play(dex(), [root(calls(spawn('look', { hat })), { text: 'ok' }), child('look', { text: 'seen' })]);
-    const created = factsOf(world, 'run.created', childId(1))[0]?.data;
+    const { world } = await playScript(dex(), [root(createCalls(spawn('look', { hat })), { text: 'ok' }), child('look', { text: 'seen' })]);
+    const created = selectFacts(world, 'run.created', createChildId(1))[0]?.data;
     expect(created?.agent).toBe(`dex/${hat}`);
     expect(created?.grant.tools.toSorted()).toEqual([...tools, 'memory', 'scratchpad'].toSorted());
   });
 
-  it('the editor’s is for a root alone', async () => {
+  it('the editor hat is for a root alone', async () => {
     const world = await openWorld(dex(), [
-      { when: { agent: 'dex/editor' }, steps: [calls(spawn('look', { hat: 'editor' })), { text: 'ok' }] },
+      { when: { agent: 'dex/editor' }, steps: [createCalls(spawn('look', { hat: 'editor' })), { text: 'ok' }] },
     ]);
     await (await world.runtime.start({ task: 'work', agent: 'dex/editor' })).outcome;
-    expect(resultsOf(world)[0]).toMatchObject({ status: 'error', output: expect.stringContaining('hat:') });
+    expect(selectResults(world)[0]).toMatchObject({ status: 'error', output: expect.stringContaining('hat:') });
     await world[Symbol.asyncDispose]();
   });
 });
 
 it('Memory inheritance optional', async () => {
   const notes = createMemoryNotes();
-  const steps = root(calls(spawn('look with')), calls(spawn('look without')), { text: 'ok' });
-  steps.steps[0] = calls(spawn('look with', { inherit_memories: true }));
+  const steps = root(createCalls(spawn('look with')), createCalls(spawn('look without')), { text: 'ok' });
+  steps.steps[0] = createCalls(spawn('look with', { inherit_memories: true }));
   const world = await openWorld(dex(), [steps, child('look with', { text: 'a' }), child('look without', { text: 'b' })], { notes });
   await notes.memories.put(world.workspace, { title: 'db', text: 'start it with make db', at: '2026-01-01T00:00:00.000Z' });
   await (await world.runtime.start({ task: 'work' })).outcome;
-  const first = [1, 2].map((n) => factsOf(world, 'run.started', childId(n))[0]?.data.first ?? '');
+  const first = [1, 2].map((n) => selectFacts(world, 'run.started', createChildId(n))[0]?.data.first ?? '');
   expect(first[0]).toContain('## Project Knowledge\n\n- **db**: start it with make db\n\n');
   expect(first[1]).not.toContain('Project Knowledge');
   await world[Symbol.asyncDispose]();
 });
 
 it('File pre-reading works', async () => {
-  const { world } = await play(
+  const { world } = await playScript(
     dex(),
-    [root(calls(spawn('look', { files: ['big.txt'] })), { text: 'ok' }), child('look', { text: 'seen' })],
+    [root(createCalls(spawn('look', { files: ['big.txt'] })), { text: 'ok' }), child('look', { text: 'seen' })],
     { files: { 'big.txt': 'y'.repeat(10_500) } },
   );
-  const first = factsOf(world, 'run.started', childId(1))[0]?.data.first ?? '';
+  const first = selectFacts(world, 'run.started', createChildId(1))[0]?.data.first ?? '';
   expect(first).toContain(`### big.txt\n\`\`\`\n${'y'.repeat(10_000)}\n\`\`\`\n[cut at 10000 characters; the file has more]\n`);
 });
 
-it('Summary mode returns condensed result, full mode all that was said', async () => {
-  const said = () => [{ text: 'first I look', ...calls(call('list', { path: '.' })) }, { text: 'the end' }];
-  const { results } = await play(dex(), [
-    root(calls(spawn('look a'), spawn('look b', { summary_mode: false })), { text: 'ok' }),
+it('Summary mode returns condensed result, full mode the whole text', async () => {
+  const said = () => [{ text: 'first I look', ...createCalls(createCall('list', { path: '.' })) }, { text: 'the end' }];
+  const { results } = await playScript(dex(), [
+    root(createCalls(spawn('look a'), spawn('look b', { summary_mode: false })), { text: 'ok' }),
     child('look a', ...said()),
     child('look b', ...said()),
   ]);
@@ -131,17 +135,17 @@ it('Summary mode returns condensed result, full mode all that was said', async (
 });
 
 it('Artifacts (created files) tracked', async () => {
-  const { results } = await play(dex(), [
-    root(calls(spawn('make', { hat: 'creator' })), { text: 'ok' }),
-    child('make', calls(call('write', { path: 'new.txt', content: 'x' })), { text: 'made' }),
+  const { results } = await playScript(dex(), [
+    root(createCalls(spawn('make', { hat: 'creator' })), { text: 'ok' }),
+    child('make', createCalls(createCall('write', { path: 'new.txt', content: 'x' })), { text: 'made' }),
   ]);
   expect(results[0]?.output).toContain('made\n</run-output>\n<run-output run="0000000000000002">\n\n**Artifacts:**\n- new.txt: created\n');
 });
 
-it('a long result keeps its notice, its artifacts and its counts', async () => {
-  const { results } = await play(dex(), [
-    root(calls(spawn('make', { hat: 'creator' })), { text: 'ok' }),
-    child('make', calls(call('write', { path: 'new.txt', content: 'x' })), { text: 'x'.repeat(20_000) }),
+it('a long result keeps its truncation notice, artifacts and counts', async () => {
+  const { results } = await playScript(dex(), [
+    root(createCalls(spawn('make', { hat: 'creator' })), { text: 'ok' }),
+    child('make', createCalls(createCall('write', { path: 'new.txt', content: 'x' })), { text: 'x'.repeat(20_000) }),
   ]);
   expect(results[0]?.output).toContain('\n[truncated: kept 16384 of 20000 bytes]\n');
   expect(results[0]?.output).toContain('- new.txt: created\n');
@@ -152,41 +156,41 @@ it('Parallel execution: three at once, others queue', async () => {
   const clock = createHandClock();
   const names = ['a', 'b', 'c', 'd'];
   const runs = [
-    root(calls(...names.map((name) => spawn(`do ${name}`))), { text: 'ok' }),
+    root(createCalls(...names.map((name) => spawn(`do ${name}`))), { text: 'ok' }),
     ...names.map((name) => child(`do ${name}`, { delayMs: 1000, text: name })),
   ];
   const world = await openWorld(dex(), runs, { clock });
   const run = await world.runtime.start({ task: 'work' });
   await clock.advance(1000);
-  expect(factsOf(world, 'run.started')).toHaveLength(5);
-  expect(factsOf(world, 'child.ended').map((fact) => fact.data.outcome.summary)).toEqual(['a', 'b', 'c']);
+  expect(selectFacts(world, 'run.started')).toHaveLength(5);
+  expect(selectFacts(world, 'child.ended').map((fact) => fact.data.outcome.summary)).toEqual(['a', 'b', 'c']);
   await clock.advance(1000);
   expect((await run.outcome).durationMs).toBe(2000);
   await world[Symbol.asyncDispose]();
 });
 
 it('Shared scratchpad: what one subagent writes, another reads', async () => {
-  const { world } = await play(dex(), [
-    root(calls(spawn('write it')), calls(spawn('read it')), { text: 'ok' }),
-    child('write it', calls(call('scratchpad', { action: 'add', text: 'the port is 4711' })), { text: 'a' }),
-    child('read it', calls(call('scratchpad', { action: 'read' })), { expect: { prompt: 'the port is 4711' }, text: 'b' }),
+  const { world } = await playScript(dex(), [
+    root(createCalls(spawn('write it')), createCalls(spawn('read it')), { text: 'ok' }),
+    child('write it', createCalls(createCall('scratchpad', { action: 'add', text: 'the port is 4711' })), { text: 'a' }),
+    child('read it', createCalls(createCall('scratchpad', { action: 'read' })), { expect: { prompt: 'the port is 4711' }, text: 'b' }),
   ]);
-  expect(resultsOf(world, childId(2))[0]).toMatchObject({ status: 'ok' });
+  expect(selectResults(world, createChildId(2))[0]).toMatchObject({ status: 'ok' });
 });
 
-it('Cost tracking: of each subagent, and of the tree', async () => {
+it('Cost tracking: of each subagent and of the tree', async () => {
   const usage = { usage: { input: 250_000, output: 0 } };
-  const { world, outcome } = await play(dex(), [
-    root({ ...calls(spawn('a'), spawn('b')), ...usage }, { text: 'ok', ...usage }),
+  const { world, outcome } = await playScript(dex(), [
+    root({ ...createCalls(spawn('a'), spawn('b')), ...usage }, { text: 'ok', ...usage }),
     child('a', { text: 'a', ...usage }),
     child('b', { text: 'b', ...usage }),
   ]);
-  expect(factsOf(world, 'child.ended', rootId).map((fact) => fact.data.outcome.costUsd)).toEqual([0.25, 0.25]);
+  expect(selectFacts(world, 'child.ended', rootId).map((fact) => fact.data.outcome.costUsd)).toEqual([0.25, 0.25]);
   expect(outcome.costUsd).toBe(1);
 });
 
-it('enabled: false refuses, and no subagent is made', async () => {
-  const { results, world } = await play(dex({ enabled: false }), [root(calls(spawn('look')), { text: 'ok' })]);
+it('enabled: false refuses, and no subagent is created', async () => {
+  const { results, world } = await playScript(dex({ enabled: false }), [root(createCalls(spawn('look')), { text: 'ok' })]);
   expect(results[0]).toEqual({ status: 'error', output: 'subagents are not enabled (`dialects.dex.enabled`)' });
-  expect(factsOf(world, 'child.created')).toHaveLength(0);
+  expect(selectFacts(world, 'child.created')).toHaveLength(0);
 });

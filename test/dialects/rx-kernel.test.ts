@@ -1,4 +1,4 @@
-// rx's behavioural tests and guardrails through the door of a parent model.
+// rx's behavioural tests and guardrails with a parent model: real kernel, scripted models.
 import { describe, expect, it } from 'vitest';
 import { RetinueError } from '../../src/contract/error.ts';
 import { taskHash } from '../../src/dialects/rx/envelope.ts';
@@ -6,18 +6,28 @@ import { rx } from '../../src/dialects/rx.ts';
 import { inlineExecutor } from '../../src/hosts/inline.ts';
 import type { ToolExecutor } from '../../src/ports/tool-executor.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
-import { call, calls, childId, factsOf, jsonOf, openWorld, play, resultsOf, rootId } from './door.ts';
+import {
+  createCall,
+  createCalls,
+  createChildId,
+  openWorld,
+  parseResult,
+  playScript,
+  rootId,
+  selectFacts,
+  selectResults,
+} from './kernel-support.ts';
 
 const root = (...steps: object[]) => ({ when: { task: 'work' }, steps });
 const child = (task: string, ...steps: object[]) => ({ when: { task }, steps });
-const ask = (task: string, more: object = {}) => call('subagent', { task, ...more });
+const ask = (task: string, more: object = {}) => createCall('subagent', { task, ...more });
 
 it('successful delegation returns stable summary/artifacts shape', async () => {
-  const { results } = await play(rx(), [
-    root(calls(ask('make')), { text: 'ok' }),
-    child('make', calls(call('write', { path: 'a.txt', content: 'x' })), { text: 'made it' }),
+  const { results } = await playScript(rx(), [
+    root(createCalls(ask('make')), { text: 'ok' }),
+    child('make', createCalls(createCall('write', { path: 'a.txt', content: 'x' })), { text: 'made it' }),
   ]);
-  const given = jsonOf<{ artifacts: { kind: string; value: string }[] }>(results[0]);
+  const given = parseResult<{ artifacts: { kind: string; value: string }[] }>(results[0]);
   expect(Object.keys(given)).toEqual(['success', 'summary', 'artifacts', 'duration_ms']);
   expect(given).toMatchObject({ success: true, summary: 'made it' });
   expect(given.artifacts[0]).toEqual({ kind: 'path', value: 'a.txt' });
@@ -27,13 +37,13 @@ it('timeout returns deterministic timeout payload', async () => {
   const clock = createHandClock();
   const world = await openWorld(
     rx(),
-    [root(calls(ask('look', { timeout_seconds: 5 })), { text: 'ok' }), child('look', { hang: 'start' })],
+    [root(createCalls(ask('look', { timeout_seconds: 5 })), { text: 'ok' }), child('look', { hang: 'start' })],
     { clock },
   );
   const run = await world.runtime.start({ task: 'work' });
   await clock.advance(5000);
   await run.outcome;
-  expect(jsonOf(resultsOf(world)[0])).toEqual({
+  expect(parseResult(selectResults(world)[0])).toEqual({
     success: false,
     summary: '',
     artifacts: [],
@@ -45,26 +55,29 @@ it('timeout returns deterministic timeout payload', async () => {
 });
 
 describe('depth limit blocks recursive subagent loops deterministically', () => {
-  it('a subagent has no such tool at the deepest level', async () => {
-    const { world } = await play(rx(), [root(calls(ask('look')), { text: 'ok' }), child('look', calls(ask('more')), { text: 'seen' })]);
-    expect(factsOf(world, 'run.created').map((fact) => fact.data.grant.tools.includes('subagent'))).toEqual([true, false]);
-    expect(factsOf(world, 'child.created')).toHaveLength(1);
+  it('a subagent does not have the tool at the deepest level', async () => {
+    const { world } = await playScript(rx(), [
+      root(createCalls(ask('look')), { text: 'ok' }),
+      child('look', createCalls(ask('more')), { text: 'seen' }),
+    ]);
+    expect(selectFacts(world, 'run.created').map((fact) => fact.data.grant.tools.includes('subagent'))).toEqual([true, false]);
+    expect(selectFacts(world, 'child.created')).toHaveLength(1);
   });
 
-  it('with max_depth 2 one may delegate once more, and no further', async () => {
-    const { world } = await play(rx({ max_depth: 2 }), [
-      root(calls(ask('one')), { text: 'ok' }),
-      child('one', calls(ask('two')), { text: 'seen' }),
+  it('with max_depth 2 a subagent may delegate once more and no further', async () => {
+    const { world } = await playScript(rx({ max_depth: 2 }), [
+      root(createCalls(ask('one')), { text: 'ok' }),
+      child('one', createCalls(ask('two')), { text: 'seen' }),
       child('two', { text: 'deep' }),
     ]);
-    expect(factsOf(world, 'run.created').map((fact) => [fact.data.depth, fact.data.grant.tools.includes('subagent')])).toEqual([
+    expect(selectFacts(world, 'run.created').map((fact) => [fact.data.depth, fact.data.grant.tools.includes('subagent')])).toEqual([
       [0, true],
       [1, true],
       [2, false],
     ]);
   });
 
-  it('with max_depth 0 nobody delegates', async () => {
+  it('with max_depth 0 no agent delegates', async () => {
     const world = await openWorld(rx({ max_depth: 0 }), [child('x', { text: 'x' })]);
     const client = await world.runtime.client();
     expect(await client.delegation.start([{ task: 'x' }])).toMatchObject([{ ok: false, error: { code: 'depth' } }]);
@@ -73,73 +86,80 @@ describe('depth limit blocks recursive subagent loops deterministically', () => 
 });
 
 it('disabled calls return clear structured errors, and no model is called', async () => {
-  const { results, world } = await play(rx({ enabled: false }), [root(calls(ask('look')), { text: 'ok' })]);
+  const { results, world } = await playScript(rx({ enabled: false }), [root(createCalls(ask('look')), { text: 'ok' })]);
   expect(results[0]?.status).toBe('error');
-  expect(jsonOf(results[0])).toEqual({ success: false, summary: '', artifacts: [], error: 'not enabled', duration_ms: 0 });
-  expect(factsOf(world, 'child.created')).toHaveLength(0);
+  expect(parseResult(results[0])).toEqual({ success: false, summary: '', artifacts: [], error: 'not enabled', duration_ms: 0 });
+  expect(selectFacts(world, 'child.created')).toHaveLength(0);
 });
 
 it('hard delegated iteration cap: partial work is kept', async () => {
-  const { results } = await play(rx(), [
-    root(calls(ask('look', { max_iterations: 1 })), { text: 'ok' }),
-    child('look', calls(call('list', { path: '.' })), { text: 'so far' }),
+  const { results } = await playScript(rx(), [
+    root(createCalls(ask('look', { max_iterations: 1 })), { text: 'ok' }),
+    child('look', createCalls(createCall('list', { path: '.' })), { text: 'so far' }),
   ]);
-  expect(jsonOf(results[0])).toMatchObject({ success: false, summary: 'so far', error: 'max_turns: the limit of 1 turns was reached' });
+  expect(parseResult(results[0])).toMatchObject({
+    success: false,
+    summary: 'so far',
+    error: 'max_turns: the limit of 1 turns was reached',
+  });
 });
 
 it('output size cap with truncation metadata', async () => {
-  const { results } = await play(rx(), [root(calls(ask('look')), { text: 'ok' }), child('look', { text: '"\n'.repeat(20_000) })]);
-  const { summary } = jsonOf<{ summary: string }>(results[0]);
-  // The model's text is kept without the blank at its end.
+  const { results } = await playScript(rx(), [
+    root(createCalls(ask('look')), { text: 'ok' }),
+    child('look', { text: '"\n'.repeat(20_000) }),
+  ]);
+  const { summary } = parseResult<{ summary: string }>(results[0]);
+  // The model's text is stored without trailing whitespace.
   expect(summary).toMatch(/\[truncated: kept 16384 of 39999 bytes\]$/);
 });
 
 it('fresh context: task, context and file hints, nothing else', async () => {
-  const { world } = await play(
+  const { world } = await playScript(
     rx(),
     [
-      root({ text: 'a secret', ...calls(ask('look', { context: 'c', files: ['a.txt'] })) }, { text: 'ok' }),
+      root({ text: 'a secret', ...createCalls(ask('look', { context: 'c', files: ['a.txt'] })) }, { text: 'ok' }),
       child('look', { text: 'seen' }),
     ],
     { files: { 'a.txt': 'inside' } },
   );
-  expect(factsOf(world, 'run.started', childId(1))[0]?.data.first).toBe(
+  expect(selectFacts(world, 'run.started', createChildId(1))[0]?.data.first).toBe(
     '# Task\n\nlook\n\n# Context\n\nc\n\n# Files\n\n## a.txt\n```\ninside\n```',
   );
 });
 
 it('structured metadata for each call: correlation id, task hash, timing and status, in the facts', async () => {
-  const { world } = await play(rx(), [
-    root(calls(ask('look a'), ask('look b')), { text: 'ok' }),
+  const { world } = await playScript(rx(), [
+    root(createCalls(ask('look a'), ask('look b')), { text: 'ok' }),
     child('look a', { text: 'a' }),
     child('look b', { text: 'b' }),
   ]);
-  const created = factsOf(world, 'run.created').slice(1);
+  const created = selectFacts(world, 'run.created').slice(1);
   expect(created.map((fact) => fact.data.brief.tags)).toEqual([
     [`rx.correlation=${rootId}/1.0`, `rx.task=${taskHash('look a')}`],
     [`rx.correlation=${rootId}/1.1`, `rx.task=${taskHash('look b')}`],
   ]);
-  const ended = factsOf(world, 'child.ended')[0]?.data.outcome;
+  const ended = selectFacts(world, 'child.ended')[0]?.data.outcome;
   expect(ended).toMatchObject({ success: true, error: null, startedAt: expect.any(String), durationMs: expect.any(Number) });
-  expect(factsOf(world, 'tool.asked', rootId)[0]?.data.arguments).toEqual({ task: 'look a' });
+  expect(selectFacts(world, 'tool.asked', rootId)[0]?.data.arguments).toEqual({ task: 'look a' });
 });
 
 it('repeated same mocked child response yields identical normalized output', async () => {
   const once = async () => {
     const clock = createHandClock();
-    const world = await openWorld(rx(), [root(calls(ask('look')), { text: 'ok' }), child('look', { delayMs: 50, text: 'seen' })], {
+    const world = await openWorld(rx(), [root(createCalls(ask('look')), { text: 'ok' }), child('look', { delayMs: 50, text: 'seen' })], {
       clock,
     });
     const run = await world.runtime.start({ task: 'work' });
     await clock.advance(50);
     await run.outcome;
     await world[Symbol.asyncDispose]();
-    return resultsOf(world)[0]?.output;
+    return selectResults(world)[0]?.output;
   };
   expect(await once()).toBe(await once());
 });
 
-describe('failure injection: what a host breaks becomes a structured error', () => {
+describe('failure injection: a failure of the host becomes a structured error', () => {
   const broken = (error: RetinueError): ToolExecutor => ({
     name: 'process',
     open: () => ({ call: () => Promise.reject(error), failed: Promise.resolve(error), close: async () => {} }),
@@ -151,7 +171,7 @@ describe('failure injection: what a host breaks becomes a structured error', () 
   ])('%s', async (_, error, told) => {
     const dialect = { ...rx(), setup: { ...rx().setup, host: 'process' as const } };
     const executorNamed = (name: string) => (name === 'process' ? broken(error) : inlineExecutor);
-    const { results } = await play(dialect, [root(calls(ask('look')), { text: 'ok' })], { options: { executorNamed } });
-    expect(jsonOf(results[0])).toMatchObject({ success: false, summary: '', artifacts: [], error: told });
+    const { results } = await playScript(dialect, [root(createCalls(ask('look')), { text: 'ok' })], { options: { executorNamed } });
+    expect(parseResult(results[0])).toMatchObject({ success: false, summary: '', artifacts: [], error: told });
   });
 });

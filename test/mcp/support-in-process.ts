@@ -1,4 +1,4 @@
-// The server in this process, over a pair of linked transports, on a whole runtime with a dialect of the test's own.
+// Starts the server in this process, with linked transports, a real runtime and a test dialect.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { countingIds, createWorld, type World, type WorldOptions } from '../supp
 
 const Question = z.strictObject({ question: z.string().min(1), background: z.boolean().optional() });
 
-/** A contract with JSON results and no way to read a run by its id. */
+/** A dialect with JSON results and no tool to read a run by its id. */
 const ask: DialectTool<z.infer<typeof Question>> = {
   name: 'ask',
   title: 'Ask somebody',
@@ -28,7 +28,7 @@ const ask: DialectTool<z.infer<typeof Question>> = {
     waitMs: background ? 0 : null,
   }),
   fromReply(reply, _, { call }) {
-    const outcome = outcomeIn(reply);
+    const outcome = getOutcome(reply);
     const refused = reply.kind === 'children' && reply.children[0]?.ok === false;
     if (refused) return { parts: [{ text: 'refused' }], isError: true };
     return { parts: [], isError: false, structured: { ok: outcome?.success ?? false, answer: outcome?.summary ?? null, calls: call } };
@@ -47,24 +47,24 @@ const hello: DialectTool<object> = {
   }),
 };
 
-function outcomeIn(reply: DelegationReply) {
+function getOutcome(reply: DelegationReply) {
   const [child] = reply.kind === 'children' ? reply.children : [];
   return child?.ok ? child.view.outcome : null;
 }
 
-export const asking: Dialect = { name: 'asking', description: 'asks', tools: [ask, hello], setup: { endsWithClient: true } };
+export const askDialect: Dialect = { name: 'asking', description: 'asks', tools: [ask, hello], setup: { endsWithClient: true } };
 
-export interface Inside {
+export interface InProcessServer {
   client: Client;
   world: World;
   connection: Connection;
   logs: string[];
-  /** Lets the timers of the server fire once. */
+  /** Fires the timers of the server once. */
   tick(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function startInside(options: WorldOptions = {}, dialect: Dialect = asking): Promise<Inside> {
+export async function startInProcess(options: WorldOptions = {}, dialect: Dialect = askDialect): Promise<InProcessServer> {
   const world = await createWorld({ ...options, options: { ...options.options, dialect } });
   const api: Api = createApi({
     store: world.store,

@@ -1,0 +1,77 @@
+// `claim`, `release` and `holders`: at most one living owner per tree, and fencing of the previous one.
+import { describe, expect, it } from 'vitest';
+import { a, accepted, b, c, createFacts, createOrder, createRootUnit, createUnit, fenced, type GetContext } from './fixtures.ts';
+
+export function testLeases(getContext: GetContext): void {
+  describe('leases', () => {
+    it('refuses claims and appends while the owner of the tree is alive', async () => {
+      const { harness, store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      const other = await harness.open();
+      const otherOwner = await other.open();
+      expect(await other.claim(otherOwner, a)).toEqual({ ok: false, owner: owner.id, pid: process.pid });
+      expect(await other.append(otherOwner, [createUnit(a, { facts: createFacts(a, 2) }), createRootUnit(b)])).toEqual([fenced, accepted]);
+      expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) })])).toEqual([accepted]);
+    });
+
+    it('grants a new tree, an own tree and a released tree', async () => {
+      const { harness, store, owner } = getContext();
+      const other = await harness.open();
+      const otherOwner = await other.open();
+      expect(await store.claim(owner, a)).toEqual({ ok: true, previous: null });
+      expect(await store.claim(owner, a)).toEqual({ ok: true, previous: null });
+      expect(await other.append(otherOwner, [createRootUnit(a)])).toEqual([fenced]);
+      await store.release(owner);
+      expect(await store.append(owner, [createRootUnit(b)])).toEqual([fenced]);
+      expect(await other.append(otherOwner, [createRootUnit(a)])).toEqual([fenced]);
+      expect(await other.claim(otherOwner, a)).toEqual({ ok: true, previous: null });
+      expect(await other.append(otherOwner, [createRootUnit(a)])).toEqual([accepted]);
+    });
+
+    it.each(['kill', 'silence'] as const)('allows a takeover after %s, and fences all trees of the previous owner', async (end) => {
+      const { harness, store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a), createRootUnit(b)]);
+      await store.order(createOrder(1, b));
+      await harness[end](owner);
+      const other = await harness.open();
+      const successor = await other.open();
+      expect(await other.holders([a])).toEqual(new Map([[a, { pid: expect.any(Number), alive: false }]]));
+      expect(await other.claim(successor, a)).toEqual({ ok: true, previous: owner.id });
+      expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) }), createUnit(b, { facts: createFacts(b, 2) })])).toEqual(
+        [fenced, fenced],
+      );
+      expect(await store.append(owner, [createRootUnit(c)])).toEqual([fenced]);
+      await expect(store.orders(owner)).rejects.toMatchObject({ code: 'fenced' });
+      await store.dropOrders(owner, ['order-1']);
+      await expect(store.claim(owner, c)).rejects.toMatchObject({ code: 'fenced' });
+      expect(await other.append(successor, [createUnit(a, { facts: createFacts(a, 2) })])).toEqual([accepted]);
+      expect(await other.claim(successor, b)).toEqual({ ok: true, previous: owner.id });
+      expect(await other.orders(successor)).toEqual([createOrder(1, b)]);
+      const again = await store.open();
+      expect(await store.append(again, [createRootUnit(c)])).toEqual([accepted]);
+    });
+
+    it('returns the holders of trees', async () => {
+      const { harness, store, owner } = getContext();
+      const other = await harness.open();
+      await store.append(owner, [createRootUnit(a)]);
+      const held = { pid: process.pid, alive: true };
+      expect(await other.holders([a, b])).toEqual(
+        new Map<string, unknown>([
+          [a, held],
+          [b, null],
+        ]),
+      );
+      await store.release(owner);
+      expect(await other.holders([a])).toEqual(new Map([[a, null]]));
+    });
+
+    it('releases the leases of a store when it is closed', async () => {
+      const { harness, store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      await store.close();
+      const other = await harness.open();
+      expect(await other.claim(await other.open(), a)).toEqual({ ok: true, previous: null });
+    });
+  });
+}

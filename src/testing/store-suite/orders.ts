@@ -1,0 +1,64 @@
+// `order`, `orders`, `dropOrders` and `watch`: orders reach the owner of their tree.
+import { describe, expect, it } from 'vitest';
+import { a, b, c, conflict, createFacts, createOrder, createRootUnit, createUnit, type GetContext } from './fixtures.ts';
+
+export function testOrders(getContext: GetContext): void {
+  describe('orders', () => {
+    it('returns only the orders of the owner’s trees, oldest first, until they are consumed or dropped', async () => {
+      const { harness, store, owner } = getContext();
+      const other = await harness.open();
+      const otherOwner = await other.open();
+      await store.append(owner, [createRootUnit(a)]);
+      await other.append(otherOwner, [createRootUnit(b)]);
+      for (const given of [createOrder(1, a), createOrder(2, b), createOrder(3, a), createOrder(4, c), createOrder(3, a)])
+        await other.order(given);
+      expect(await store.orders(owner)).toEqual([createOrder(1, a), createOrder(3, a)]);
+      await store.append(owner, [createUnit(a, { facts: createFacts(a, 2), consumed: ['order-1', 'order-2'] })]);
+      await store.dropOrders(owner, ['order-2', 'order-3', 'order-none']);
+      expect(await store.orders(owner)).toEqual([]);
+      expect(await other.orders(otherOwner)).toEqual([createOrder(2, b)]);
+      await store.claim(owner, c);
+      expect(await store.orders(owner)).toEqual([createOrder(4, c)]);
+    });
+
+    it('keeps an order if the unit that consumes it is refused', async () => {
+      const { store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      await store.order(createOrder(1, a));
+      expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 9), consumed: ['order-1'] })])).toEqual([conflict]);
+      expect(await store.orders(owner)).toEqual([createOrder(1, a)]);
+    });
+
+    it('wakes the owner, whether the order comes from its own process or another one', async () => {
+      const { harness, store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      const other = await harness.open();
+      for (const [n, from] of [store, other].entries()) {
+        const woken = Promise.withResolvers<void>();
+        const end = store.watch(woken.resolve);
+        await from.order(createOrder(n, a));
+        await woken.promise;
+        end();
+        expect(await store.orders(owner)).toHaveLength(n + 1);
+      }
+    });
+
+    it('notifies watchers of facts from another process until they unsubscribe', async () => {
+      const { harness, store, owner } = getContext();
+      const other = await harness.open();
+      const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let calls = 0;
+      const end = other.watch(() => calls++);
+      const endFirst = other.watch(first.resolve);
+      await store.append(owner, [createRootUnit(a)]);
+      await first.promise;
+      end();
+      endFirst();
+      const before = calls;
+      other.watch(second.resolve);
+      await store.append(owner, [createRootUnit(b)]);
+      await second.promise;
+      expect(calls).toBe(before);
+    });
+  });
+}
