@@ -1,23 +1,23 @@
-// Questions of the runs of this process, put to somebody who is not at a terminal: a callback of a program, a client over MCP.
+// Puts the approval questions of this process to a callback of a program or to a client over MCP, instead of a terminal.
 import type { RunRow } from '../contract/run.ts';
 import type { Api, Question } from './api.ts';
 import { questionOf } from './questions.ts';
 
 export type Answered = Parameters<Api['answer']>[1];
 
-/** `signal` fires when no answer is wanted any more. Null: none is given, and the question waits for another one, or for its time. */
+/** Null leaves the question open, for another answer or until it expires. `signal` fires when the question needs no answer any more. */
 export type Answerer = (question: Question, signal: AbortSignal) => Promise<Answered | null>;
 
-/** What it rejects with is a refusal: nothing is allowed by a fault. The returned function ends it. */
+/** Asks `answerer` each question. If it rejects, that counts as a refusal. Returns a function that ends it. */
 export function answerBy(api: Pick<Api, 'watch' | 'answer'>, answerer: Answerer): () => void {
   const runs = new Map<string, Pick<RunRow, 'rootId' | 'agent' | 'label'>>();
   const open = new Map<string, AbortController>();
 
-  async function put(question: Question): Promise<void> {
+  async function ask(question: Question): Promise<void> {
     const stop = new AbortController();
     open.set(question.id, stop);
     const answer = await answerer(question, stop.signal).catch((error: unknown): Answered | null =>
-      stop.signal.aborted ? null : { allowed: false, reason: `nobody could be asked (${(error as Error)?.message ?? error})` },
+      stop.signal.aborted ? null : { allowed: false, reason: `the approval request failed (${(error as Error)?.message ?? error})` },
     );
     open.delete(question.id);
     if (answer && !stop.signal.aborted) await api.answer(question.id, answer);
@@ -31,8 +31,8 @@ export function answerBy(api: Pick<Api, 'watch' | 'answer'>, answerer: Answerer)
     if (event.type === 'run.ended') runs.delete(event.runId);
     if (event.type === 'approval.asked') {
       const run = runs.get(event.runId) ?? { rootId: event.runId, agent: null, label: null };
-      // What cannot be told is found again by its time: the question is a fact.
-      void put(questionOf(event, run)).catch(() => {});
+      // If the answer cannot be delivered, the question stays open and expires as a refusal.
+      void ask(questionOf(event, run)).catch(() => {});
     }
     if (event.type === 'approval.answered') open.get(`${event.runId}.${event.data.turn}.${event.data.index}`)?.abort();
   });

@@ -1,3 +1,4 @@
+// The interface that all front-ends (command line, library, MCP) use. Its implementation is composed in `create.ts`.
 import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
@@ -9,10 +10,12 @@ import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
 import type { BriefOptions, Client, ClientOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
-import type { Erasing } from '../records/erase.ts';
+import type { ErasedTree, EraseSize } from '../records/erase.ts';
+import type { TreeExport } from '../records/export-tree.ts';
 import type { Fork } from '../records/fork.ts';
-import type { Transfer } from '../records/transfer.ts';
-import type { Proofs } from '../records/verify.ts';
+import type { ImportResult } from '../records/import-tree.ts';
+import type { ReplayResult } from '../records/replay.ts';
+import type { VerifyResult } from '../records/verify.ts';
 import type { EventOptions } from './events.ts';
 
 export type { RunHandle } from '../kernel/runtime.ts';
@@ -20,7 +23,7 @@ export type { RunHandle } from '../kernel/runtime.ts';
 /** Live events of this process: facts once they are durable, and deltas. */
 export type LiveEvent = Fact | Delta;
 
-/** One row of `ps`; keys are in print order. `interrupted`: the process that drove it is gone. */
+/** One row of `ps`, with keys in print order. `interrupted`: the process that drove it no longer exists. */
 export interface RunView {
   runId: string;
   parentId: string | null;
@@ -53,7 +56,7 @@ export interface RunDetail extends RunView {
   children: RunView[];
 }
 
-/** `asked`: the process that drives it has recorded the request. `ended`: no process drove it, so it was ended here. `already`: it had ended. */
+/** `asked`: its process has recorded the request. `ended`: no process drove it, so it was ended here. `already`: it had ended before. */
 export interface Cancelled {
   runId: string;
   result: 'asked' | 'ended' | 'already';
@@ -89,8 +92,8 @@ export interface Interrupted {
   open: number;
 }
 
-/** The one interface of all front-ends. Bad input rejects with a RetinueError that says what to do. */
-export interface Api extends Proofs, Transfer, Erasing {
+/** Bad input rejects with a RetinueError that says what to do. */
+export interface Api {
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Advice for a brief that has no model to run it; null if it has one. */
@@ -103,18 +106,18 @@ export interface Api extends Proofs, Transfer, Erasing {
   logs(id: string, options?: { tree?: boolean; after?: string }): Promise<(StoredFact | ErasedFact)[]>;
   /** Facts from the first on, as they are recorded by any process; ends with the run. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
-  /** Resolves when all (or any) have ended; with `any`, unended runs are null. Rejects with `erased` for an erased run. */
+  /** Resolves when all (or any) of the runs have ended, or when the signal fires; unended runs are null. Rejects with `erased` for an erased run. */
   wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
   /** Oldest first. */
   interrupted(): Promise<Interrupted[]>;
   /**
-   * Continues an interrupted tree in this process and gives its runs, the root first. `patient`: pauses with a later end stay. Rejects with `fenced` if
-   * another process drives it, and with `unknown_dialect` if its dialect is not available.
+   * Continues an interrupted tree in this process and returns its runs, the root first. `patient`: pauses that end later stay. Rejects with `fenced`
+   * if another process drives it, and with `unknown_dialect` if its dialect is not available.
    */
   resume(rootId: string, options?: { patient: boolean }): Promise<RunHandle[]>;
   /** Pauses live runs at their next step; resolves when the pauses are recorded. `already`: it has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
-  /** Ends the pause of a driven run, or withdraws one that has not begun; false if it was not paused. */
+  /** Ends the pause of a run that a process drives, or withdraws one that has not begun. False if it was not paused. */
   release(id: string): Promise<boolean>;
   /** Leaves what this process drives for another one to continue. */
   drain(reason: string): Promise<void>;
@@ -123,14 +126,14 @@ export interface Api extends Proofs, Transfer, Erasing {
   message(
     id: string,
     text: string,
-    /** They narrow the run and its descendants from now on. */
+    /** `rules` narrow the run and its descendants from now on. */
     options?: { rules?: string[] },
   ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: RunHandle }>;
   /** Calls of live runs, of any process, that wait for approval; oldest first. */
   questions(): Promise<Question[]>;
   /**
-   * Answers a question by its id, or by the id of a run with exactly one question. `kept`: no process drives the run; the answer counts when one
-   * resumes it. `late`: it was answered otherwise, expired, or its run has ended.
+   * Answers a question, by its id or by the id of a run with exactly one question. `kept`: no process drives the run; the answer takes effect when
+   * it is resumed. `late`: it had been answered otherwise, had expired, or its run has ended.
    */
   answer(
     id: string,
@@ -138,15 +141,32 @@ export interface Api extends Proofs, Transfer, Erasing {
   ): Promise<{ question: Question; result: 'answered' | 'kept' | 'late' }>;
   /** Starts a run from a recorded turn of another run. Rejects with `not_continuable` if there is no such turn or it is not over. */
   fork(id: string, fork: Fork): Promise<RunHandle>;
+  /** Replays a run and its descendants, the run first. Rejects with `erased` for an erased run. */
+  replay(id: string): Promise<ReplayResult[]>;
+  /** Verifies the tree of a run, or all trees. */
+  verify(id?: string): Promise<VerifyResult>;
+  /**
+   * Exports the tree of a run. Rejects with `live_tree` while a living process drives it, unless `live`: then everything recorded so far is
+   * exported. Rejects with `erased` for an erased tree.
+   */
+  export(id: string, options: { live: boolean }): Promise<TreeExport>;
+  /** Imports a tree, all or nothing. Rejects with `invalid_import`. `unfinished` accepts a tree that has not ended. */
+  import(lines: AsyncIterable<string>, options?: { unfinished: boolean }): Promise<ImportResult>;
+  /** What erasing the trees of these roots would remove. Rejects like `erase`. */
+  weigh(ids: string[]): Promise<EraseSize>;
+  /** Erases whole trees. Rejects with `live_tree` if one has not ended, and with `usage` for a run that is not a root; then nothing is erased. */
+  erase(ids: string[]): Promise<ErasedTree[]>;
+  /** Roots of trees that ended before this moment and were not erased yet, oldest first. */
+  endedBefore(at: string): Promise<string[]>;
   agents(): Agent[];
   /** Facts and deltas of a run; deltas only for runs of this process. Ends with the run. */
   events(id: string, options?: EventOptions): AsyncIterable<StoredFact | Delta>;
   /** The default dialect, for front-ends that offer its tools. */
   dialect: Dialect;
-  /** Opens a client: a root run without a model, for somebody who delegates from outside. */
+  /** Opens a client: a root run without a model, for a program that delegates from outside. */
   client(options?: ClientOptions): Promise<Client>;
   /** Live events of this process. A listener that throws is removed. */
   watch(listener: (event: LiveEvent) => void): () => void;
-  /** Cancels what still runs here, waits for it, and closes the store. */
+  /** Cancels the runs of this process, waits for them, and closes the store. */
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+// Implements the API over a store and a runtime. The runtime is created when this process first drives a run; reading needs only the store.
 import type { Agent } from '../contract/agent.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
@@ -13,18 +14,19 @@ import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
 import { createDescendantFilter } from '../records/descendants.ts';
-import { createErasing, type Forget, remainingFacts } from '../records/erase.ts';
+import { eraseTrees, type Forget, findTreesEndedBefore, remainingFacts, weighTrees } from '../records/erase.ts';
+import { exportTree } from '../records/export-tree.ts';
 import { findRun } from '../records/find-run.ts';
 import { forkBrief } from '../records/fork.ts';
-import { createTransfer } from '../records/transfer.ts';
-import { createProofs } from '../records/verify.ts';
+import { importTree } from '../records/import-tree.ts';
+import { replayTree, verifyTrees } from '../records/verify.ts';
 import { msToIso } from '../text/instant.ts';
 import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createSteer } from './steer.ts';
 
-/** The taint of a run, from the few facts that carry it. */
+/** The taint of a run, from the facts that carry it. */
 function factsToTaint(facts: Fact[]): string[] {
   const all = facts.flatMap((fact) => {
     if (fact.type === 'tool.finished') return fact.data.taint;
@@ -34,7 +36,7 @@ function factsToTaint(facts: Fact[]): string[] {
   return [...new Set(all)].sort();
 }
 
-/** A command that ends an interrupted run holds the tree for a moment, so a refused claim is retried. */
+/** A refused claim is retried, because a command that ends an interrupted run owns the tree for a moment. */
 const resumeTries = 6;
 const resumeRetryMs = 100;
 
@@ -44,7 +46,7 @@ export interface ApiOptions {
   ids: Ids;
   catalog: Catalog;
   dialect: Dialect;
-  /** Called when this process first drives a run. */
+  /** Called once, when this process first drives a run. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
   /** Removes what is kept of an erased tree outside the store. */
@@ -56,11 +58,11 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   const listeners = new Set<(event: Fact | Delta) => void>();
 
   function drive(): Promise<Runtime> {
-    running ??= runtime().then((made) => {
-      made.listen((event) => {
+    running ??= runtime().then((created) => {
+      created.listen((event) => {
         for (const listener of listeners) notify(listener, event);
       });
-      return made;
+      return created;
     });
     return running;
   }
@@ -74,63 +76,63 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     }
   }
 
-  async function rowOf(id: string): Promise<RunRow> {
-    return findRun(id, store);
-  }
-
-  async function views(rows: RunRow[]): Promise<RunView[]> {
+  async function rowsToViews(rows: RunRow[]): Promise<RunView[]> {
     const live = new Set(rows.filter((row) => isLive(row.status)).map((row) => row.rootId));
     const holders = await store.holders([...live]);
-    return rows.map((row) => viewOf(row, isLive(row.status) && !holders.get(row.rootId)?.alive));
+    return rows.map((row) => rowToView(row, holders.get(row.rootId)?.alive ?? false));
   }
 
   async function show(id: string): Promise<RunDetail> {
-    const row = await rowOf(id);
+    const row = await findRun(id, store);
     const facts = await store.facts({ runId: row.runId, types: ['run.started', 'run.ended', 'tool.finished', 'child.ended'] });
-    const fact = row.erasedAt === undefined ? await createdOf(row.runId) : null;
-    const created = fact?.data ?? null;
-    const servers = fact && row.endedAt === null ? await pinnedServers(fact, store) : {};
+    const created = row.erasedAt === undefined ? await loadCreated(row.runId) : null;
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
-    const [view] = await views([row]);
-    const children = await views(await store.runs({ parentId: row.runId, order: 'oldest' }));
-    const said = { brief: created?.brief ?? null, grant: created?.grant ?? null, outcome: ended?.data.outcome ?? null };
+    const children = await store.runs({ parentId: row.runId, order: 'oldest' });
+    const [view, ...childViews] = await rowsToViews([row, ...children]);
     return {
       ...(view as RunView),
-      ...said,
-      servers,
+      brief: created?.data.brief ?? null,
+      grant: created?.data.grant ?? null,
+      outcome: ended?.data.outcome ?? null,
+      servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
       taint: factsToTaint(facts),
       ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }),
-      children,
+      children: childViews,
     };
   }
 
-  async function outcomeOf(runId: string): Promise<Outcome | null> {
+  /** Null if the run has not ended. Rejects with `erased`. */
+  async function loadOutcome(runId: string): Promise<Outcome | null> {
+    const row = (await store.run(runId)) as RunRow;
+    assertNotErased(row);
+    if (row.endedAt === null) return null;
     const [fact] = await store.facts({ runId, types: ['run.ended'] });
-    if (!fact) assertNotErased((await store.run(runId)) as RunRow);
     return fact?.type === 'run.ended' ? fact.data.outcome : null;
   }
 
-  async function wait(given: string[], { any, signal }: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]> {
-    const found = await Promise.all(given.map(async (id) => (await rowOf(id)).runId));
-    const outcomes: (Outcome | null)[] = found.map(() => null);
-    const look = async () => {
-      for (const [i, id] of found.entries()) outcomes[i] ??= await outcomeOf(id);
-      return any ? outcomes.some((each) => each !== null) : outcomes.every((each) => each !== null);
-    };
-    for await (const _ of changes({ store, listeners, signal })) if (await look()) break;
+  async function wait(ids: string[], { any, signal }: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]> {
+    const runIds = await Promise.all(ids.map(async (id) => (await findRun(id, store)).runId));
+    const outcomes: (Outcome | null)[] = runIds.map(() => null);
+    const isRelevant = (fact: Fact) => fact.type === 'run.ended' && runIds.includes(fact.runId);
+    for await (const _ of changes({ store, listeners }, signal, isRelevant)) {
+      for (const [i, runId] of runIds.entries()) outcomes[i] ??= await loadOutcome(runId);
+      if (any ? outcomes.some((each) => each !== null) : outcomes.every((each) => each !== null)) break;
+    }
     return outcomes;
   }
 
   async function interrupted(): Promise<Interrupted[]> {
     const rows = await store.runs({ live: true, order: 'oldest' });
-    const roots = [...new Set(rows.map((row) => row.rootId))];
-    const holders = await store.holders(roots);
-    const lost = roots.filter((rootId) => !holders.get(rootId)?.alive);
+    const rootIds = [...new Set(rows.map((row) => row.rootId))];
+    const holders = await store.holders(rootIds);
     return Promise.all(
-      lost.map(async (rootId): Promise<Interrupted> => {
-        const { brief, kind, agent, dialect: of } = (await createdOf(rootId)).data;
-        return { rootId, kind, label: brief.label ?? null, agent, dialect: of, open: rows.filter((row) => row.rootId === rootId).length };
-      }),
+      rootIds
+        .filter((rootId) => !holders.get(rootId)?.alive)
+        .map(async (rootId): Promise<Interrupted> => {
+          const { brief, kind, agent, dialect: name } = (await loadCreated(rootId)).data;
+          const open = rows.filter((row) => row.rootId === rootId).length;
+          return { rootId, kind, label: brief.label ?? null, agent, dialect: name, open };
+        }),
     );
   }
 
@@ -139,14 +141,16 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     for (let tries = 1; ; tries++) {
       const resumed = await runtime.resume(rootId, 'retinue resume', options);
       if (resumed.ok) return resumed.handles;
-      if (tries === resumeTries) throw new RetinueError('fenced', `run ${rootId} is driven by process ${resumed.pid}`);
+      if (tries === resumeTries)
+        throw new RetinueError('fenced', `run ${rootId} cannot be resumed: it is driven by process ${resumed.pid}`);
       await new Promise<void>((resolve) => clock.at(clock.monotonic() + resumeRetryMs, resolve));
     }
   }
 
-  async function createdOf(runId: string): Promise<FactOf<'run.created'>> {
+  async function loadCreated(runId: string): Promise<FactOf<'run.created'>> {
     const [created] = await store.facts({ runId, types: ['run.created'] });
-    if (created?.type !== 'run.created') throw new RetinueError('store_corrupt', `run ${runId} has no run.created`);
+    if (created?.type !== 'run.created')
+      throw new RetinueError('store_corrupt', `the database has no beginning (run.created) of run ${runId}`);
     return created;
   }
 
@@ -155,32 +159,35 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     advise: advise ?? (async () => null),
     dialect,
     ...createSteer({ store, clock, ids, listeners, drive, running: () => running }),
-    ...createProofs(store),
-    ...createTransfer(store),
-    ...createErasing(store, { now: () => msToIso(clock.now()), ...(forget ? { forget } : {}) }),
+    replay: (id) => replayTree(id, store),
+    verify: (id) => verifyTrees(id, store),
+    export: (id, options) => exportTree(id, options, store),
+    import: (lines, options = { unfinished: false }) => importTree(lines, options, store),
+    weigh: (ids) => weighTrees(ids, store),
+    erase: (ids) => eraseTrees(ids, { store, forget, now: () => msToIso(clock.now()) }),
+    endedBefore: (at) => findTreesEndedBefore(at, store),
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
-      yield* runEvents(await rowOf(id), options, { store, listeners });
+      yield* runEvents(await findRun(id, store), options, { store, listeners });
     },
-    find: async (id) => (await rowOf(id)).runId,
-    ps: async ({ all }) => views(await store.runs({ order: 'newest', ...(all ? {} : { live: true }) })),
+    find: async (id) => (await findRun(id, store)).runId,
+    ps: async ({ all }) => rowsToViews(await store.runs({ order: 'newest', ...(all ? {} : { live: true }) })),
     show,
     async logs(id, options = {}) {
-      const row = await rowOf(id);
+      const row = await findRun(id, store);
       if (row.erasedAt !== undefined) return remainingFacts(row, options.tree ?? false, store);
       const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
       const facts = (await store.facts(scope)).filter(createDescendantFilter(row.runId));
       return facts.slice(facts.findIndex((fact) => fact.position === options.after) + 1);
     },
     async *follow(id, options) {
-      const row = await rowOf(id);
-      yield* followFacts(row, options, { store, listeners });
+      yield* followFacts(await findRun(id, store), options, { store, listeners });
     },
     wait,
     interrupted,
     resume,
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
-    fork: async (id, fork) => (await drive()).start(await forkBrief((await rowOf(id)).runId, fork, store)),
+    fork: async (id, fork) => (await drive()).start(await forkBrief((await findRun(id, store)).runId, fork, store)),
     agents: (): Agent[] => catalog.list(),
     watch(listener) {
       listeners.add(listener);
@@ -193,8 +200,10 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   };
 }
 
-function viewOf(row: RunRow, interrupted: boolean): RunView {
+/** `isOwned`: a living process owns the tree. */
+function rowToView(row: RunRow, isOwned: boolean): RunView {
   const { runId, parentId, rootId, depth, kind, label, agent, turns, tokens, costUsd, startedAt, endedAt } = row;
+  const isInterrupted = isLive(row.status) && !isOwned;
   return {
     runId,
     parentId,
@@ -203,8 +212,8 @@ function viewOf(row: RunRow, interrupted: boolean): RunView {
     kind,
     label,
     agent,
-    status: interrupted && row.status !== 'paused' ? 'interrupted' : row.status,
-    driven: isLive(row.status) && !interrupted,
+    status: isInterrupted && row.status !== 'paused' ? 'interrupted' : row.status,
+    driven: isLive(row.status) && isOwned,
     turns,
     tokens,
     costUsd,

@@ -1,4 +1,4 @@
-// Waiting for things to change, whichever process changes them. Nothing is polled here: the store and the live events wake the reader.
+// Waits for changes of runs in any process. Nothing is polled here: the store and the live events of this process wake the reader.
 import type { Delta } from '../contract/delta.ts';
 import type { Fact, StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
@@ -7,57 +7,67 @@ import { createDescendantFilter } from '../records/descendants.ts';
 
 export interface ChangeSource {
   store: Store;
+  /** Listeners for live events of this process. */
   listeners: Set<(event: Fact | Delta) => void>;
 }
 
-/** Yields once at the beginning, and then whenever something may have changed; ends when the signal fires. */
-export async function* changes({ store, listeners, signal }: ChangeSource & { signal: AbortSignal }): AsyncGenerator<void> {
-  let gate = Promise.withResolvers<void>();
-  const open = () => gate.resolve();
+/**
+ * Yields once at the beginning and then whenever another process may have changed something, or this one has recorded a fact that `isRelevant`
+ * accepts. Ends when the signal fires.
+ */
+export async function* changes(
+  { store, listeners }: ChangeSource,
+  signal: AbortSignal,
+  isRelevant: (fact: Fact) => boolean = () => true,
+): AsyncGenerator<void> {
+  let change = Promise.withResolvers<void>();
+  const wake = () => change.resolve();
   const onEvent = (event: Fact | Delta) => {
-    if (event.type !== 'delta') open();
+    if (event.type !== 'delta' && isRelevant(event)) wake();
   };
   listeners.add(onEvent);
-  const endWatch = store.watch(open);
-  signal.addEventListener('abort', open, { once: true });
+  const endWatch = store.watch(wake);
+  signal.addEventListener('abort', wake, { once: true });
   try {
     while (!signal.aborted) {
       yield;
-      await gate.promise;
-      gate = Promise.withResolvers();
+      await change.promise;
+      change = Promise.withResolvers();
     }
   } finally {
     listeners.delete(onEvent);
     endWatch();
-    signal.removeEventListener('abort', open);
+    signal.removeEventListener('abort', wake);
   }
 }
 
-const page = 500;
+const pageSize = 500;
 
-/** Facts as they come, after the one at the position `after`, until the run's own `run.ended`. */
+/** Facts of a run, and with `tree` of its descendants, as they are recorded. Begins after the position `after`; ends with the run's `run.ended`. */
 export async function* followFacts(
-  row: Pick<RunRow, 'runId' | 'rootId'>,
+  { runId, rootId }: Pick<RunRow, 'runId' | 'rootId'>,
   options: { tree?: boolean; after?: string; signal: AbortSignal },
   source: ChangeSource,
 ): AsyncGenerator<StoredFact> {
-  const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
-  const belongs = createDescendantFilter(row.runId);
+  const scope = options.tree ? { rootId } : { runId };
+  // It needs the facts from the first on, so facts up to `options.after` are read and skipped.
+  const isInSubtree = createDescendantFilter(runId);
   let after: string | undefined;
-  let seen = options.after === undefined;
-  for await (const _ of changes({ ...source, signal: options.signal })) {
+  let isPastCursor = options.after === undefined;
+  const isRelevant = (fact: Fact) => options.tree === true || fact.runId === runId;
+  for await (const _ of changes(source, options.signal, isRelevant)) {
     for (;;) {
-      const facts = await source.store.facts({ ...scope, limit: page, ...(after === undefined ? {} : { after }) });
+      const facts = await source.store.facts({ ...scope, limit: pageSize, ...(after === undefined ? {} : { after }) });
       for (const fact of facts) {
         after = fact.position;
-        if (!belongs(fact)) continue;
-        if (seen) yield fact;
-        seen ||= fact.position === options.after;
-        if (fact.type === 'run.ended' && fact.runId === row.runId) return;
+        if (!isInSubtree(fact)) continue;
+        if (isPastCursor) yield fact;
+        isPastCursor ||= fact.position === options.after;
+        if (fact.type === 'run.ended' && fact.runId === runId) return;
       }
-      // An erased run says nothing any more, not even that it has ended.
-      if (facts.length === 0 && (await source.store.run(row.runId))?.erasedAt !== undefined) return;
-      if (facts.length < page) break;
+      // The facts of an erased run are no longer readable, so its `run.ended` would never come.
+      if (facts.length === 0 && (await source.store.run(runId))?.erasedAt !== undefined) return;
+      if (facts.length < pageSize) break;
     }
   }
 }

@@ -1,5 +1,5 @@
-// Steers runs of any process: cancel, pause, resume, message, answer. Runs of this process are steered directly; others get an order, and the fact that
-// the order causes is waited for.
+// Steers runs of any process: cancel, pause, resume, message, answer. Runs of this process are steered directly; for others an order is stored, and
+// the caller waits for the fact that it causes.
 import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
@@ -32,48 +32,55 @@ export interface SteerDeps {
   running(): Promise<Runtime> | null;
 }
 
-type Steer = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'questions' | 'answer'>;
+type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'questions' | 'answer'>;
 
-export function createSteer({ store, clock, ids, listeners, drive, running }: SteerDeps): Steer {
+export function createSteer({ store, clock, ids, listeners, drive, running }: SteerDeps): Steering {
   async function findLive(runId: string): Promise<RunHandle | null> {
     return (await running())?.live(runId) ?? null;
   }
 
-  async function isDriven({ rootId }: RunRow): Promise<boolean> {
+  async function isDriven({ rootId }: Pick<RunRow, 'rootId'>): Promise<boolean> {
     return (await store.holders([rootId])).get(rootId)?.alive === true;
   }
 
-  async function order(row: RunRow, kind: Order['kind'], text: string, more: Pick<Order, 'rules' | 'call'> = {}): Promise<string> {
+  /** Stores an order and returns its id. */
+  async function sendOrder(row: RunRow, kind: Order['kind'], text: string, more: Pick<Order, 'rules' | 'call'> = {}): Promise<string> {
     const id = ids.orderId();
     await store.order({ id, runId: row.runId, rootId: row.rootId, kind, text, ...more, at: msToIso(clock.now()) });
     return id;
   }
 
   /**
-   * Waits until the run has such a fact, newer than `row`. `ended`: it ended without one. `gone`: the process that should apply the order no longer drives
-   * the run; a dead process sends no signal, so this is checked once a second.
+   * Waits for a fact of the run that is newer than `row`. `ended`: the run ended without one. `undriven`: the process that should apply the order no
+   * longer drives the run; a dead process sends no signal, so this is checked once a second.
    */
-  async function untilFact(
-    row: RunRow,
+  async function waitForFact(
+    { runId, rootId, lastSeq }: RunRow,
     type: FactType,
     isWanted: (fact: StoredFact) => boolean = () => true,
-  ): Promise<'there' | 'ended' | 'gone'> {
-    const look = new AbortController();
+  ): Promise<'recorded' | 'ended' | 'undriven'> {
+    const stop = new AbortController();
     let endTimer = () => {};
-    const check = async () => {
-      if (!(await isDriven(row))) look.abort();
-      else if (!look.signal.aborted) endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void check().catch(() => look.abort()));
+    const scheduleCheck = () => {
+      endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void checkOwner().catch(() => stop.abort()));
     };
-    endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void check().catch(() => look.abort()));
+    const checkOwner = async () => {
+      if (!(await isDriven({ rootId }))) stop.abort();
+      else if (!stop.signal.aborted) scheduleCheck();
+    };
+    scheduleCheck();
     try {
-      for await (const _ of changes({ store, listeners, signal: look.signal })) {
-        const facts = (await store.facts({ runId: row.runId, types: [type, 'run.ended'] })).filter((fact) => fact.seq > row.lastSeq);
-        if (facts.some((fact) => fact.type === type && isWanted(fact))) return 'there';
-        if (facts.some((fact) => fact.type === 'run.ended')) return 'ended';
+      let after: string | undefined;
+      for await (const _ of changes({ store, listeners }, stop.signal, (fact) => fact.runId === runId)) {
+        const facts = await store.facts({ runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
+        after = facts.at(-1)?.position ?? after;
+        const newer = facts.filter((fact) => fact.seq > lastSeq);
+        if (newer.some((fact) => fact.type === type && isWanted(fact))) return 'recorded';
+        if (newer.some((fact) => fact.type === 'run.ended')) return 'ended';
       }
-      return 'gone';
+      return 'undriven';
     } finally {
-      look.abort();
+      stop.abort();
       endTimer();
     }
   }
@@ -85,8 +92,8 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     if (!isLive(row.status) || row.status === 'paused' || !(await isDriven(row))) return { runId, result: 'already' };
     const own = await findLive(runId);
     if (own) own.pause(reason);
-    else await order(row, 'pause', reason);
-    return { runId, result: (await untilFact(row, 'run.paused')) === 'there' ? 'paused' : 'already' };
+    else await sendOrder(row, 'pause', reason);
+    return { runId, result: (await waitForFact(row, 'run.paused')) === 'recorded' ? 'paused' : 'already' };
   }
 
   async function cancelOne(id: string, reason: string): Promise<Cancelled> {
@@ -99,22 +106,23 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
       return { runId, result: 'asked' };
     }
     if (!(await isDriven(row)) && (await endHere(row, reason))) return { runId, result: 'ended' };
-    await order(row, 'cancel', reason);
-    if ((await untilFact(row, 'cancel.asked')) !== 'gone') return { runId, result: 'asked' };
+    await sendOrder(row, 'cancel', reason);
+    if ((await waitForFact(row, 'cancel.asked')) !== 'undriven') return { runId, result: 'asked' };
     return (await endHere(row, reason)) ? { runId, result: 'ended' } : cancelOne(id, reason);
   }
 
+  /** Ends a run that no process drives. False if a living process owns its tree. */
   async function endHere(row: RunRow, reason: string): Promise<boolean> {
-    const here = await running();
-    const owner = here ? here.owner : await store.open();
+    const runtime = await running();
+    const owner = runtime ? runtime.owner : await store.open();
     try {
       return await endInterruptedRun(row, { reason, by: 'the user', code: 'cancelled' }, { store, owner, clock });
     } finally {
-      if (!here) await store.release(owner);
+      if (!runtime) await store.release(owner);
     }
   }
 
-  /** A follow-up to a child gets no more rights or budget than the child had under its parents. */
+  /** A follow-up to a child gets no more rights or budget than the child had. */
   async function createFollowUp(row: RunRow, text: string, rules: string[]): Promise<Brief> {
     const brief =
       row.parentId === null
@@ -123,39 +131,39 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 
-  async function answerOne(question: Question, given: Parameters<Api['answer']>[1]): ReturnType<Api['answer']> {
+  async function answerOne(question: Question, answer: Parameters<Api['answer']>[1]): ReturnType<Api['answer']> {
     const { runId, turn, index, hash } = question;
-    const { allowed, always = false, reason = '', by = 'the user' } = given;
+    const { allowed, always = false, reason = '', by = 'the user' } = answer;
     if (clock.now() >= isoToMs(question.expiresAt)) return { question, result: 'late' };
     const own = await findLive(runId);
     if (own) return { question, result: (await own.answer({ turn, index, hash }, { allowed, by, always, reason })) ? 'answered' : 'late' };
     const row = await findRun(runId, store);
-    const id = await order(row, allowed ? 'approve' : 'refuse', reason, { call: { turn, index, hash, always } });
+    const orderId = await sendOrder(row, allowed ? 'approve' : 'refuse', reason, { call: { turn, index, hash, always } });
     // The order stays for the process that resumes the run.
     if (!(await isDriven(row))) return { question, result: 'kept' };
-    let answers: string | undefined;
+    /** The order that the recorded answer came with; another answer may have been first. */
+    let answeredBy: string | undefined;
     const isAnswer = (fact: StoredFact) => {
-      const isIt = fact.type === 'approval.answered' && fact.data.turn === turn && fact.data.index === index;
-      if (isIt) answers = fact.data.order;
-      return isIt;
+      if (fact.type !== 'approval.answered' || fact.data.turn !== turn || fact.data.index !== index) return false;
+      answeredBy = fact.data.order;
+      return true;
     };
-    const heard = await untilFact(row, 'approval.answered', isAnswer);
-    if (heard === 'gone') return { question, result: 'kept' };
-    // Another answer may have been first.
-    return { question, result: heard === 'there' && answers === id ? 'answered' : 'late' };
+    const result = await waitForFact(row, 'approval.answered', isAnswer);
+    if (result === 'undriven') return { question, result: 'kept' };
+    return { question, result: result === 'recorded' && answeredBy === orderId ? 'answered' : 'late' };
   }
 
   return {
-    pause: (given, reason) => Promise.all(given.map((id) => pauseOne(id, reason))),
-    cancel: (given, reason) => Promise.all(given.map((id) => cancelOne(id, reason))),
+    pause: (runs, reason) => Promise.all(runs.map((id) => pauseOne(id, reason))),
+    cancel: (runs, reason) => Promise.all(runs.map((id) => cancelOne(id, reason))),
     async release(id) {
       const row = await findRun(id, store);
       const own = await findLive(row.runId);
       if (own) own.resume('the user');
-      else await order(row, 'resume', '');
+      else await sendOrder(row, 'resume', '');
       // A pause that has not begun is withdrawn without a fact.
       if (row.status !== 'paused') return false;
-      return (await untilFact(row, 'run.resumed')) === 'there';
+      return (await waitForFact(row, 'run.resumed')) === 'recorded';
     },
     async message(id, text, { rules = [] } = {}) {
       const row = await findRun(id, store);
@@ -171,15 +179,15 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
           'parent_ended',
           `run ${row.runId} was interrupted, so it cannot get the message; resume it first with \`retinue resume ${row.runId}\``,
         );
-      const given = await order(row, 'message', text, rules.length === 0 ? {} : { rules });
-      const isMessage = (fact: StoredFact) => fact.type === 'message.received' && fact.data.order === given;
-      const heard = await untilFact(row, 'message.received', isMessage);
-      if (heard === 'there') return { kind: 'sent' };
-      if (heard === 'gone') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it got the message`);
+      const orderId = await sendOrder(row, 'message', text, rules.length === 0 ? {} : { rules });
+      const isMessage = (fact: StoredFact) => fact.type === 'message.received' && fact.data.order === orderId;
+      const result = await waitForFact(row, 'message.received', isMessage);
+      if (result === 'recorded') return { kind: 'sent' };
+      if (result === 'undriven') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it got the message`);
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it got the message; send it again as a follow-up`);
     },
     questions: () => openQuestions(store),
-    answer: async (id, given) => answerOne(await findQuestion(id, store), given),
+    answer: async (id, answer) => answerOne(await findQuestion(id, store), answer),
   };
 }
 

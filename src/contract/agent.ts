@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LimitsGiven } from './limits.ts';
 import { McpServer, McpServerName } from './mcp-server.ts';
 
-/** A definition of an agent. `tools` absent means every tool there is; `[]` means none. */
+/** The definition of an agent. Without `tools` it may use every tool; with `[]` none. */
 export const Agent = z.strictObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9_-]*(\/[a-z0-9][a-z0-9_-]*)?$/, 'lower-case letters, digits, - and _'),
   description: z.string(),
@@ -12,11 +12,11 @@ export const Agent = z.strictObject({
   model: z.union([z.string(), z.array(z.string()).min(1)]).optional(),
   limits: LimitsGiven.optional(),
   rules: z.array(z.string()).optional(),
-  /** The MCP servers it may use: names of configured ones, and some of its own. Absent: every configured one. */
+  /** The MCP servers it may use: names of configured servers, or definitions. If absent, every configured server. */
   mcpServers: z.array(z.union([McpServerName, z.record(McpServerName, McpServer)])).optional(),
-  /** Whether the workspace's AGENTS.md is put into the system prompt. */
+  /** Whether the system prompt includes the workspace's AGENTS.md. True if absent. */
   workspaceRules: z.boolean().optional(),
-  /** Where the definition comes from: `built-in` or a file. */
+  /** `built-in`, or the path of the file that defines it. */
   source: z.string(),
 });
 export type Agent = z.infer<typeof Agent>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Something a run produced, as the runtime saw it. `value`: the note, the workspace path, the diff, or JSON text. */
+/** Something that a run produced. `value` is the note, the path in the workspace, the diff, or JSON text, according to `kind`. */
 export const Artifact = z.strictObject({
   kind: z.enum(['note', 'path', 'diff', 'json']),
   value: z.string(),

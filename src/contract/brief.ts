@@ -7,7 +7,7 @@ import { LimitsGiven } from './limits.ts';
 const maxTaskBytes = 65_536;
 const text = z.string().transform((value) => value.toWellFormed());
 
-/** The form of the result that the parent wants. `schema` is a JSON Schema for `outcome.data`. */
+/** The form of the wanted result. `schema` is a JSON Schema for `outcome.data`. */
 export const ResultForm = z.strictObject({
   mode: z.enum(['summary', 'full']).optional(),
   prompt: text.optional(),
@@ -21,7 +21,7 @@ export type ResultForm = z.infer<typeof ResultForm>;
 export const ToolFilter = z.strictObject({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).optional() });
 export type ToolFilter = z.infer<typeof ToolFilter>;
 
-/** The request that a parent hands over. Unknown keys are an error. */
+/** A request for one run, from a user, a program or a parent run. Unknown keys are an error. */
 export const Brief = z.strictObject({
   task: text
     .transform((value) => value.trim())
@@ -34,7 +34,7 @@ export const Brief = z.strictObject({
   model: z.string().min(1).max(500).optional(),
   tools: ToolFilter.optional(),
   rules: z.array(z.string()).max(1000).optional(),
-  /** Whole rulesets that narrow the run, each evaluated on its own: what held for a run that this one goes on with. */
+  /** Rulesets that narrow the run, each evaluated separately. A follow-up carries the rulesets of the run that it continues. */
   rulesets: z
     .array(Ruleset.extend({ kind: z.literal('narrowing') }))
     .max(1000)
@@ -44,7 +44,7 @@ export const Brief = z.strictObject({
   inheritMemories: z.boolean().optional(),
   background: z.boolean().optional(),
   continues: RunId.optional(),
-  /** The turn of that run after which this one goes on another way; its end where it is absent. */
+  /** The turn of the continued run to branch off after; its last turn if absent. */
   continuesAt: z.int().min(1).max(1_000_000).optional(),
   tags: z.array(z.string().max(200)).max(50).optional(),
   idempotencyKey: z.string().min(1).max(200).optional(),

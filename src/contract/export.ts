@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { factTypes } from './fact.ts';
 import { Hash, Instant, RunId } from './ids.ts';
 
-/** Version of the export's form; readers refuse a later one. */
+/** Version of the export format. Imports refuse a later one. */
 export const exportVersion = 1;
 
-/** The first line of an export: whose tree it is, and what must come behind it. `lastHash` is the root's and covers the tree. */
+/** The first line of an export: the tree, and how much must follow. `lastHash` is the root's last hash, which covers the tree. */
 export const ExportHeader = z.strictObject({
   format: z.literal('retinue-export'),
   v: z.int(),
@@ -16,11 +16,11 @@ export const ExportHeader = z.strictObject({
 });
 export type ExportHeader = z.infer<typeof ExportHeader>;
 
-/** A text that facts point to, before all facts. */
+/** A text that facts refer to by hash. Blobs come before all facts. */
 export const ExportBlob = z.strictObject({ blob: Hash, text: z.string() });
 export type ExportBlob = z.infer<typeof ExportBlob>;
 
-/** A fact as it is stored, in the order of the store; its data is checked by its type. */
+/** A stored fact. Facts are in the order of the store; `data` is checked separately, by the schema of its type. */
 export const ExportFact = z.strictObject({
   runId: RunId,
   seq: z.int().min(1),

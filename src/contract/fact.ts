@@ -1,3 +1,5 @@
+// Every fact type with the schema of its data. A fact is durable and never changes, so a released schema may only gain optional fields; a field
+// that old programs must not ignore needs a new version (`newestVersions`).
 import { z } from 'zod';
 import { Artifact } from './artifact.ts';
 import { Brief } from './brief.ts';
@@ -8,13 +10,13 @@ import { Hash, Instant, RunId } from './ids.ts';
 import type { Json } from './json.ts';
 import { Outcome } from './outcome.ts';
 
-/** What a model call is for. `wrap-up` is the last word at a limit; `summary` a second prompt after the work is done. */
+/** What a model call is for. `wrap-up`: the final answer at a limit. `summary`: a second prompt after the work is done. */
 export const Purpose = z.enum(['turn', 'wrap-up', 'summary']);
 export type Purpose = z.infer<typeof Purpose>;
 export const LimitCause = z.enum(['max_turns', 'max_tokens', 'max_cost']);
 export type LimitCause = z.infer<typeof LimitCause>;
 
-/** A tool call of a run is named by its turn and its place in the answer: providers reuse their own ids. */
+/** Identifies a tool call of a run by turn and index in the answer, because providers reuse their own ids. */
 const call = { turn: z.int(), index: z.int() };
 
 export const factData = {
@@ -26,29 +28,29 @@ export const factData = {
     rootId: RunId,
     depth: z.int(),
     agent: z.string().nullable(),
-    /** The agent as it was defined then, as a blob: a run that was queued when its process died starts with it. */
+    /** Blob with the agent's definition at that time. A resumed run uses it even if the definition has changed. */
     definition: Hash.nullable().optional(),
     model: z.string().nullable(),
     dialect: z.string(),
     host: z.string(),
-    /** The call of the parent's that asked for this run; null for roots and for calls from outside. */
+    /** The parent's tool call that delegated this run; null for roots and for children of a client. */
     parentCall: z.strictObject(call).nullable(),
     notices: z.array(z.string()),
   }),
   'run.started': z.strictObject({
     loop: z.int(),
-    /** These four are null for a client, which has no model. */
+    /** Null for a client, like the next three fields. */
     model: z.string().nullable(),
     system: Hash.nullable(),
     tools: Hash.nullable(),
-    /** The first user message: brief, context and files as they were read. */
+    /** The first user message: task, context and files as they were read. */
     first: z.string().nullable(),
-    /** Earlier messages of the run that this one continues. */
+    /** Blob with the messages of the run that this one continues. */
     history: Hash.nullable(),
     deadline: Instant.nullable(),
-    /** Of the conversation that it continues; absent if it has none. */
+    /** Untrusted sources of the continued conversation; absent if there are none. */
     taint: z.array(z.string()).optional(),
-    /** The tool that reads the rest of a child's cut text, if the run's dialect has one. Since version 2. */
+    /** The tool that reads the rest of a child's cut report, if the dialect has one. Since version 2. */
     reader: z.string().optional(),
   }),
   'model.asked': z.strictObject({
@@ -56,9 +58,9 @@ export const factData = {
     attempt: z.int(),
     purpose: Purpose,
     cause: LimitCause.nullable(),
-    /** The model that is asked: the run's own, or one it fell back to. */
+    /** The run's own model, or one that it fell back to. */
     model: z.string(),
-    /** What the request asks for at most; the only part of it that stands in no other fact. */
+    /** Recorded here because no other fact has this part of the request. */
     maxOutputTokens: z.int().nullable(),
     request: Hash,
     upTo: z.int(),
@@ -69,7 +71,7 @@ export const factData = {
     finish: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'interrupted', 'other']),
     usage: Usage,
     costUsd: z.number().nullable(),
-    /** Tool calls past the most that one answer may have; they are left out of `content`. */
+    /** Number of tool calls beyond the maximum of one answer; `content` does not include them. */
     dropped: z.int(),
   }),
   'model.failed': z.strictObject({
@@ -79,7 +81,7 @@ export const factData = {
     text: z.string(),
     usage: Usage.nullable(),
     costUsd: z.number().nullable(),
-    /** Whether the run will try again, and with which other model, if with another. */
+    /** Whether the run retries. `fallback`: the model it switches to, if it does. */
     again: z.boolean(),
     fallback: z.string().nullable(),
   }),
@@ -89,10 +91,10 @@ export const factData = {
     tool: z.string(),
     arguments: z.custom<Json>(),
     decision: Decision,
-    /** Why the call is answered without being executed, if it is. */
+    /** Why the call is not executed; null if it is. */
     rejected: z.enum(['unknown', 'malformed', 'duplicate', 'denied', 'repeated', 'submit']).nullable(),
     idempotent: z.boolean(),
-    /** It only waits for children: a run with nothing else open is `waiting`. */
+    /** The tool only waits for children. A run with no other open call is `waiting`. */
     waits: z.boolean(),
   }),
   'tool.finished': z.strictObject({
@@ -101,59 +103,59 @@ export const factData = {
     output: z.string(),
     truncated: z.strictObject({ originalBytes: z.int(), keptBytes: z.int() }).nullable(),
     taint: z.array(z.string()),
-    /** Children whose outcome this result tells the model. */
+    /** Children whose outcome is part of this result, so that the model does not get it a second time. */
     told: z.array(RunId),
-    /** The validated result, where this was the call that submitted it. */
+    /** The validated result, if this call submitted it. */
     data: z.custom<Json>().optional(),
   }),
   'child.created': z.strictObject({
-    /** The call that asked for it; null when the caller is a client. */
+    /** The tool call that delegated it; null if the parent is a client. */
     call: z.strictObject(call).nullable(),
     childId: RunId,
     hash: Hash,
     label: z.string().nullable(),
     agent: z.string().nullable(),
     background: z.boolean(),
-    /** Its place among the briefs of that call, by which a call that was cut off finds it again; 0 where it is absent. */
+    /** Its index among the briefs of that call; 0 if absent. A repeated call finds its children by it. */
     n: z.int().optional(),
   }),
-  /** `taint`: of all that the child has read, its own children's included; absent where there is none. */
+  /** `taint`: untrusted sources that the child and its descendants have read; absent if there are none. */
   'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome, taint: z.array(z.string()).optional() }),
-  /** `order`: the one from another process that it answers. `rules`: they narrow the run, and everything below it, from here on. */
+  /** `order`: the order of another process that caused it. `rules` narrow the run and its descendants from now on. */
   'message.received': z.strictObject({
     from: z.string(),
     text: z.string(),
     order: z.string().optional(),
     rules: z.array(z.string()).optional(),
   }),
-  /** `blob`: where the whole text is, when the artifact only says that there is one. */
+  /** `blob`: the text of the artifact, if it is not in `value`. */
   'artifact.recorded': z.strictObject({ ...call, artifact: Artifact, blob: Hash.nullable() }),
-  /** Results of old tool calls that the model no longer sees in full. */
+  /** Old tool calls whose results are no longer sent to the model. */
   'context.pruned': z.strictObject({ calls: z.array(z.strictObject(call)) }),
   'context.compacted': z.strictObject({ upTo: z.int(), summary: z.string() }),
   'cancel.asked': z.strictObject({ reason: z.string(), by: z.string(), code: z.enum(['cancelled', 'client_gone']) }),
-  /** A call that waits for somebody's word. `hash`: of the tool and the arguments, which are what will be executed. */
+  /** A call that waits for approval. `hash` covers the tool and the arguments, so that exactly the shown call is executed. */
   'approval.asked': z.strictObject({
     ...call,
     hash: Hash,
     tool: z.string(),
     arguments: z.custom<Json>(),
-    /** What the rules were asked about, as they name it. */
+    /** The subjects that the rules were matched against. */
     subjects: z.array(z.string()),
     decision: Decision,
-    /** Nobody's word by then is a refusal. */
+    /** No answer by then counts as a refusal. */
     expiresAt: Instant,
   }),
-  /** `always`: the same subjects are not asked about again, in this run and below it. */
+  /** `always`: the same subjects need no further approval in this run and its descendants. */
   'approval.answered': z.strictObject({
     ...call,
     hash: Hash,
     allowed: z.boolean(),
     by: z.string(),
     always: z.boolean().optional(),
-    /** The one from another process that it answers. */
+    /** The order of another process that caused it. */
     order: z.string().optional(),
-    /** Why it was refused, where that was said. */
+    /** Why it was refused, if a reason was given. */
     reason: z.string().optional(),
   }),
   'run.paused': z.strictObject({ reason: z.string(), resumeAt: Instant.nullable() }),
@@ -163,14 +165,14 @@ export const factData = {
 
 export type FactType = keyof typeof factData;
 
-/** The newest version of each fact type that this program reads; types that are not listed have version 1 only. */
+/** The newest version of each fact type that this program reads; 1 for types that are not listed. */
 const newestVersions: { [T in FactType]?: number } = { 'run.started': 2 };
 
 export function newestFactVersion(type: FactType): number {
   return newestVersions[type] ?? 1;
 }
 
-/** The version to write: as low as the data allows, so that older programs can still read what they understand. */
+/** The version to write: as low as the data allows, so that older programs can read as much as possible. */
 export function factVersionOf(draft: Draft): number {
   return draft.type === 'run.started' && draft.data.reader !== undefined ? 2 : 1;
 }
@@ -178,7 +180,7 @@ export function factVersionOf(draft: Draft): number {
 export const factTypes = Object.keys(factData) as FactType[];
 export type FactData = { [T in FactType]: z.infer<(typeof factData)[T]> };
 
-/** A durable, numbered record. `hash` covers the canonical JSON of the fact and the hash before it. */
+/** A recorded fact. `hash` covers the canonical JSON of the fact and the hash of the run's previous fact. */
 export type FactOf<T extends FactType> = {
   runId: string;
   seq: number;
@@ -193,8 +195,8 @@ export type Fact = { [T in FactType]: FactOf<T> }[FactType];
 /** A fact before the journal numbers it. */
 export type Draft = { [T in FactType]: { type: T; data: FactData[T] } }[FactType];
 
-/** A fact in a store: `position` orders all facts of the store and is what a reader's cursor holds. */
+/** A fact in a store. `position` orders all facts of the store and serves as a reader's cursor. */
 export type StoredFact = Fact & { position: string };
 
-/** What is left of a fact whose data was erased: its place in the chain. */
+/** The remainder of an erased fact: everything but its data. */
 export type ErasedFact = Omit<FactOf<FactType>, 'data'> & { erased: true; position: string };

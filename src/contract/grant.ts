@@ -5,19 +5,22 @@ import { EffectiveLimits } from './limits.ts';
 export const RuleAction = z.enum(['allow', 'ask', 'deny']);
 export type RuleAction = z.infer<typeof RuleAction>;
 
-/** One rule: `deny bash`, `allow bash:git log *`. `tool` may be `*`; in a pattern `*` stands for any characters, `?` for one. */
+/**
+ * One rule, such as `deny bash` or `allow bash:git log *`. A tool name may be or end in `*`. In a pattern, `*` matches any characters and `?`
+ * exactly one.
+ */
 export const Rule = z.strictObject({
   action: RuleAction,
   tool: z.string().min(1),
   pattern: z.string().nullable(),
-  /** Whose rule it is, where a ruleset is put together from several sources. */
+  /** Where the rule comes from, in a ruleset with several sources. */
   from: z.string().optional(),
 });
 export type Rule = z.infer<typeof Rule>;
 
 /**
- * Rules that belong together. Inside a ruleset the last match wins. The owner's ruleset must allow a call;
- * every other one says nothing where nothing matches and can only narrow.
+ * A list of rules that is evaluated as one: the last match wins. An `owner` ruleset must allow a call. A `narrowing` ruleset can only take
+ * rights away: without a match it has no effect.
  */
 export const Ruleset = z.strictObject({
   kind: z.enum(['owner', 'narrowing']),
@@ -27,8 +30,8 @@ export const Ruleset = z.strictObject({
 export type Ruleset = z.infer<typeof Ruleset>;
 
 /**
- * How a call was decided, by which rule and whose. `rule` is null where the owner's list has no match. `about`: which part of the call it
- * was about, where there are several.
+ * The decision about a call, with the rule and its owner. `rule` is null if no rule of the owner matches. `about`: the subject it was
+ * decided for, if the call has several.
  */
 export const Decision = z.strictObject({
   action: RuleAction,
@@ -43,9 +46,9 @@ export const Grant = z.strictObject({
   workspace: z.string(),
   rulesets: z.array(Ruleset),
   limits: EffectiveLimits,
-  /** No later than this; the run's own deadline is the earlier of this and its start plus `timeoutMs`. */
+  /** The latest possible deadline. The run's deadline is this or its start plus `timeoutMs`, whichever is earlier. */
   notAfter: Instant.nullable(),
-  /** Names of the tools that are offered to the model. */
+  /** Names of the tools offered to the model. */
   tools: z.array(z.string()),
 });
 export type Grant = z.infer<typeof Grant>;

@@ -1,3 +1,3 @@
-/** Plain JSON: the only form in which anything is stored or sent. */
+/** A JSON value. Everything that is stored or sent is JSON. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };

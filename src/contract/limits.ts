@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** Timers of Node overflow past this and fire at once, so nothing larger is let in. */
+/** The longest timeout of Node; longer timers would fire at once. */
 export const maxMs = 2_147_483_647;
 
 const ms = z.int().min(1).max(maxMs);
 const count = z.int().min(1).max(1_000_000_000);
 
-/** What a run may use. All keys are optional where limits are given; effective limits have them all. */
+/** The limits of a run. Given limits may omit any key (`LimitsGiven`); effective limits have all of them. */
 export const Limits = z.strictObject({
   maxTurns: z.int().min(1).max(500),
   timeoutMs: ms,
@@ -43,7 +43,7 @@ export const defaultLimits: Limits = {
 export const LimitSource = z.enum(['default', 'dialect', 'config', 'command', 'agent', 'brief', 'parent', 'none']);
 export type LimitSource = z.infer<typeof LimitSource>;
 
-/** A limit in force and where it came from; `null` (from `none`) where no such limit holds. */
+/** A limit of a run and its source. `null` (from `none`) means unlimited. */
 export const EffectiveLimit = z.strictObject({ value: z.number().nullable(), from: LimitSource });
 export type EffectiveLimit = z.infer<typeof EffectiveLimit>;
 

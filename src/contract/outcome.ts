@@ -13,13 +13,13 @@ export type Terminated = z.infer<typeof Terminated>;
 export const Tokens = z.strictObject({ input: z.int(), output: z.int(), cached: z.int(), reasoning: z.int() });
 export type Tokens = z.infer<typeof Tokens>;
 
-/** How much of the summary was kept, where it was cut. */
+/** How much of a cut summary was kept. */
 export const Truncation = z.strictObject({ originalBytes: z.int(), keptBytes: z.int() });
 export type Truncation = z.infer<typeof Truncation>;
 
 /**
- * What a run ends with: one shape for success, failure, cancellation and exhaustion; the keys are always there
- * (but `data`) and always in this order. `tokens` and `costUsd` count the run and everything below it; `turns` is its own.
+ * The result of a run: one shape for success, failure, cancellation and exhausted limits. All keys except `data` are always present, in this
+ * order. `tokens` and `costUsd` include descendants; `turns` does not.
  */
 export const Outcome = z.strictObject({
   runId: RunId,

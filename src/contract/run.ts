@@ -10,7 +10,7 @@ export function isLive(status: RunStatus): boolean {
   return (LiveStatus.options as string[]).includes(status);
 }
 
-/** The row of a run: a fold of its facts, kept in the same transaction. `ps` and `show` print it. */
+/** The row of a run: computed from its facts and stored in the same transaction. `ps` and `show` print it. */
 export const RunRow = z.strictObject({
   runId: RunId,
   parentId: RunId.nullable(),
@@ -21,7 +21,7 @@ export const RunRow = z.strictObject({
   agent: z.string().nullable(),
   model: z.string().nullable(),
   status: RunStatus,
-  /** What it is at: the tool in hand, `model`, or null. */
+  /** The tool that is being executed, `model`, or null. */
   activity: z.string().nullable(),
   turns: z.int(),
   tokens: Tokens,
@@ -32,7 +32,7 @@ export const RunRow = z.strictObject({
   idempotencyKey: z.string().nullable(),
   lastSeq: z.int(),
   lastHash: z.string(),
-  /** When the data of its facts was erased; absent while it is there. */
+  /** When the data of its facts was erased; absent if it was not. */
   erasedAt: Instant.optional(),
 });
 export type RunRow = z.infer<typeof RunRow>;

@@ -1,36 +1,37 @@
-// What is wrong with the arguments of a tool call, as sentences for the model that wrote them: each names the parameter, what is wrong with
-// it and, for one that does not exist, the nearest that does.
+// Describes invalid arguments of a tool call to the model that wrote them: the parameter, the problem and, for an unknown parameter, the nearest
+// known one.
 import { z } from 'zod';
 import { clipName, nearestName } from '../text/suggest.ts';
 
-const maxNamed = 5;
+const maxListed = 5;
 
-/** The problems of arguments that the schema refused. */
+/** Describes why a schema refused arguments, in one line. */
 export function namedProblems(error: z.ZodError, schema: z.ZodType, args: unknown): string {
-  const named = error.issues.flatMap((issue) => sentences(issue, schema, args));
-  const more = named.length > maxNamed ? [`and ${named.length - maxNamed} more`] : [];
-  return [...named.slice(0, maxNamed), ...more].join('; ');
+  const problems = error.issues.flatMap((issue) => issueToProblems(issue, schema, args));
+  const more = problems.length > maxListed ? [`and ${problems.length - maxListed} more`] : [];
+  return [...problems.slice(0, maxListed), ...more].join('; ');
 }
 
-function sentences(issue: z.core.$ZodIssue, schema: z.ZodType, args: unknown): string[] {
+function issueToProblems(issue: z.core.$ZodIssue, schema: z.ZodType, args: unknown): string[] {
   if (issue.code !== 'unrecognized_keys') {
-    const missing = issue.code === 'invalid_type' && valueAt(args, issue.path) === undefined;
-    const what = missing ? `is missing; it has to be ${article(String(issue.expected))}` : issue.message;
-    return [`${named(issue.path)}: ${what}`];
+    const isMissing = issue.code === 'invalid_type' && valueAt(args, issue.path) === undefined;
+    const problem = isMissing ? `is missing; it has to be ${withArticle(String(issue.expected))}` : issue.message;
+    return [`${pathToText(issue.path)}: ${problem}`];
   }
   const known = parametersAt(schema, issue.path);
   return issue.keys.map((key) => {
-    const near = nearestName(key, known);
-    const hint = near === null ? (known.length === 0 ? '' : `; there are: ${known.join(', ')}`) : `; did you mean \`${near}\`?`;
-    return `${named([...issue.path, clipName(key)])}: there is no such parameter${hint}`;
+    const nearest = nearestName(key, known);
+    const available = known.length === 0 ? '' : `; available: ${known.join(', ')}`;
+    const hint = nearest === null ? available : `; did you mean \`${nearest}\`?`;
+    return `${pathToText([...issue.path, clipName(key)])}: there is no such parameter${hint}`;
   });
 }
 
-function named(path: PropertyKey[]): string {
+function pathToText(path: PropertyKey[]): string {
   return path.length === 0 ? '(arguments)' : z.core.toDotPath(path);
 }
 
-function article(type: string): string {
+function withArticle(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
@@ -46,15 +47,17 @@ interface JsonSchema {
   anyOf?: JsonSchema[];
 }
 
-/** The names that an object at this place may have. */
+/** The parameter names that an object at this path may have. */
 function parametersAt(schema: z.ZodType, path: PropertyKey[]): string[] {
-  let places = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema];
+  let schemas = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema];
   for (const step of path) {
-    places = places.flatMap(options).flatMap((place) => (typeof step === 'number' ? place.items : place.properties?.[String(step)]) ?? []);
+    schemas = schemas
+      .flatMap(alternatives)
+      .flatMap((each) => (typeof step === 'number' ? each.items : each.properties?.[String(step)]) ?? []);
   }
-  return places.flatMap(options).flatMap((place) => Object.keys(place.properties ?? {}));
+  return schemas.flatMap(alternatives).flatMap((each) => Object.keys(each.properties ?? {}));
 }
 
-function options(place: JsonSchema): JsonSchema[] {
-  return place.anyOf ? place.anyOf.flatMap(options) : [place];
+function alternatives(schema: JsonSchema): JsonSchema[] {
+  return schema.anyOf ? schema.anyOf.flatMap(alternatives) : [schema];
 }

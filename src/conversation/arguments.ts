@@ -1,4 +1,4 @@
-// Arguments of a tool call: what a model wrote, parsed strictly. A problem is a sentence for the model.
+// Parses the arguments of a tool call strictly, as the model wrote them. Problems are sentences for the model.
 import type { Json } from '../contract/json.ts';
 
 export type Parsed = { ok: true; value: Json } | { ok: false; problem: string };
@@ -17,12 +17,12 @@ export function parseArguments(text: string): Parsed {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { ok: false, problem: 'the arguments must be a JSON object' };
-  const problem = scan(text);
+  const problem = findProblem(text);
   return problem ? { ok: false, problem } : { ok: true, value };
 }
 
-/** Walks text that is known to parse: nesting and keys that stand twice in one object, which `JSON.parse` would let pass. */
-function scan(text: string): string | null {
+/** Checks valid JSON text for what `JSON.parse` accepts silently: deep nesting, and duplicate keys in an object. */
+function findProblem(text: string): string | null {
   const keys: (Set<string> | null)[] = [];
   let expectKey = false;
   for (let i = 0; i < text.length; i++) {
@@ -41,7 +41,7 @@ function scan(text: string): string | null {
       const own = keys.at(-1);
       if (expectKey && own) {
         const key = JSON.parse(text.slice(i, end + 1)) as string;
-        if (own.has(key)) return `the key ${JSON.stringify(key)} stands twice in the arguments`;
+        if (own.has(key)) return `the arguments have the key ${JSON.stringify(key)} twice`;
         own.add(key);
         expectKey = false;
       }

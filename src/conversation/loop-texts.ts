@@ -1,5 +1,5 @@
-// What a loop version fixes: every text and limit that reaches a request, a nudge or an outcome without standing in a fact of its own. A run keeps
-// the version it started with, so replay, resume and follow-up rebuild the same bytes. To change a text, add a version; never edit an old one.
+// The contract of a loop version: every text and limit that affects a request, a nudge or an outcome without being recorded in a fact. A run keeps
+// the version it started with, so replay, resume and follow-ups rebuild the same bytes. To change a text, add a version; never edit an old one.
 import type { LimitCause } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 

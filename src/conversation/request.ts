@@ -1,6 +1,6 @@
-// The conversation of a run as entries, and model requests built from entries. Pure.
+// The conversation of a run as a list of entries, and the model requests built from it. Pure.
 //
-// The list of entries only grows, so provider caches of its beginning keep working. Pruned tool results are the one exception, and a fact.
+// The list only grows, so providers can cache its beginning. The only exception is pruned tool results, and pruning is a fact.
 import type { JSONSchema7, LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { ContentPart } from '../contract/content.ts';
 import type { FactData, LimitCause, Purpose } from '../contract/fact.ts';
@@ -9,6 +9,7 @@ import type { Outcome } from '../contract/outcome.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import type { LoopVersion } from './loop-texts.ts';
 
+/** A tool call and what became of it. */
 export interface CallState {
   turn: number;
   index: number;
@@ -73,7 +74,7 @@ export interface ToolDefinition {
   inputSchema: JsonObject;
 }
 
-/** The parts that all requests of a run share: `run.started` pins them by hash. */
+/** The parts that all requests of a run share. `run.started` pins them by hash. */
 export interface Pinned {
   system: string;
   systemHash: string;
@@ -86,7 +87,7 @@ export interface Pinned {
 export interface Request {
   options: LanguageModelV4CallOptions;
   hash: string;
-  /** Bytes of text. A third of it estimates the tokens. */
+  /** Size of the text in bytes. A third of it estimates the tokens. */
   bytes: number;
 }
 

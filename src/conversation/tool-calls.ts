@@ -1,10 +1,10 @@
-// Pure helpers about tool calls: finding them in an answer, telling whether two are the same, counting repetition.
+// Helpers for tool calls: finding them in an answer, comparing them, counting repetitions. Pure.
 import type { ContentPart } from '../contract/content.ts';
 import type { Json } from '../contract/json.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import type { CallState } from './request.ts';
 
-/** A call that was approved for good: the same call, or one with the same subjects where those say everything about it. */
+/** A call that was approved with `always`: covers the same call and, for tools with `bySubject`, every call with the same subjects. */
 export interface AlwaysAllowed {
   tool: string;
   hash: string;
@@ -12,7 +12,7 @@ export interface AlwaysAllowed {
   by: string;
 }
 
-/** A tool call of a run. Providers reuse their own ids, so calls are named by turn and index. */
+/** Identifies a tool call of a run by turn and index in the answer, because providers reuse their own ids. */
 export interface CallRef {
   turn: number;
   index: number;
@@ -34,10 +34,11 @@ export function isAwaitingApproval(call: CallState): boolean {
   return call.approval !== null && call.approval.answer === null;
 }
 
-/** Enough calls to see the longest cycle repeat until it ends the run. */
+/** Enough calls to notice the longest cycle before it ends the run. */
 export const maxRecent = 40;
 const maxPeriod = 4;
 
+/** Equal for equal calls; used only to count repetitions. */
 export function callKey(tool: string, args: Json): string {
   return sha256(`${tool} ${canonical(args)}`).slice(0, 16);
 }
@@ -47,7 +48,7 @@ export function callHash(tool: string, args: Json): string {
   return sha256(canonical({ arguments: args, tool }));
 }
 
-/** How often the latest calls repeat: one call over and over, or a cycle of up to four calls. */
+/** How often the latest calls repeat: the same call, or a cycle of up to four calls. */
 export function countRepeats(keys: string[]): number {
   let most = 0;
   for (let period = 1; period <= maxPeriod; period++) {

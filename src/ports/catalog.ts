@@ -1,8 +1,8 @@
 import type { Agent } from '../contract/agent.ts';
 
-/** The agents there are. Never fails after it is made: bad definitions are errors when it is built. */
+/** The available agents. Definitions are checked when the catalog is built, so its methods never fail. */
 export interface Catalog {
   get(name: string): Agent | null;
-  /** In the order in which they are to be listed. */
+  /** In display order. */
   list(): Agent[];
 }

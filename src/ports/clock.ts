@@ -1,14 +1,13 @@
 /**
- * Time. Deadlines are counted on the monotonic clock, so that a jump of the wall clock moves none of them;
- * the wall clock only dates facts. Never fails.
+ * Time. Deadlines use the monotonic clock, so that a jump of the wall clock does not move them; the wall clock only dates facts. Never fails.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds from an arbitrary start; never goes back. */
+  /** Milliseconds since an arbitrary start; never decreases. */
   monotonic(): number;
-  /** Calls `fire` once, when `monotonic()` has reached `due`. The returned function cancels. `fire` must not throw. */
+  /** Calls `fire` once, when `monotonic()` has reached `due`. Returns a function that cancels. `fire` must not throw. */
   at(due: number, fire: () => void): () => void;
-  /** Calls `run` soon, after the work that is already queued. */
+  /** Calls `run` soon, after work that is already queued. */
   defer(run: () => void): void;
 }

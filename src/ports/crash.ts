@@ -1,9 +1,7 @@
-/**
- * Places at the edges of effects where a process can be made to die: before and after each write, call, process and connection. In production nobody
- * passes a `Crash` in and nothing stands at these places; the torture arms one of them, so that a real process is killed exactly there.
- */
+// Crash points: the moments before and after each effect (a write, a call, a process, a connection) at which the torture test kills a real process.
+// Production code passes no `Crash`, so it has no crash points.
 
-/** Facts whose transaction has a place before it is written, and one between its commit and the acknowledgement. */
+/** Facts with two crash points: before their transaction is written, and between its commit and the acknowledgement. */
 export const crashFacts = [
   'run.created',
   'run.started',
@@ -28,15 +26,15 @@ export type CrashFact = (typeof crashFacts)[number];
 const effects = [
   // the store's transaction, inside and right after it
   'commit',
-  // leases: registering, taking a tree, giving it up
+  // leases: registering, claiming a tree, releasing
   'open',
   'claim',
   'release',
-  // orders: given by another process, looked for, taken away without a fact
+  // orders: stored by another process, looked up, dropped without a fact
   'order.give',
   'order.look',
   'order.drop',
-  // what a resume reads
+  // reads of a resume
   'resume.runs',
   'resume.facts',
   'resume.blob',
@@ -44,13 +42,13 @@ const effects = [
   'migration.step',
   'checkpoint',
   'store.close',
-  // one call of a model
+  // a model call
   'model.call',
-  // tools by what they do
+  // tool calls by their effect
   'tool.read',
   'tool.change',
   'tool.command',
-  // where runs execute
+  // tool executors and their processes
   'host',
   'process.spawn',
   'process.reap',
@@ -66,5 +64,5 @@ export const crashPoints: readonly CrashPoint[] = [
   'first model.event',
 ];
 
-/** Called when the place is reached. It may not return. */
+/** Called when a crash point is reached. It may not return. */
 export type Crash = (point: CrashPoint) => void;

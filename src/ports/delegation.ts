@@ -3,37 +3,38 @@ import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 
-/** A child as its parent sees it: where it stands, and its outcome once it has ended. */
+/** A child as its parent sees it. `outcome` is null until it has ended. */
 export interface ChildView {
   row: RunRow;
   outcome: Outcome | null;
-  /** Where what it has read comes from, when that is not to be trusted. */
+  /** Untrusted sources that it has read. */
   taint?: readonly string[];
 }
 
-/** What became of one brief. */
+/** The result of starting one brief. */
 export type DelegationStart = { ok: true; runId: string } | { ok: false; error: ErrorInfo };
 
 /**
- * The right to delegate, as a tool holds it. It is the same door as for a root: rights, budget, deadline and abort
- * signal are narrowed behind it. Refusals are values; nothing here rejects but for a failing store.
+ * The capability to delegate, for the tools of one run. Children go through the same admission as roots, which narrows rights, budget and
+ * deadline to the parent's. Refusals are values; methods reject only if the store fails.
  */
 export interface Delegation {
   start(briefs: Brief[]): Promise<DelegationStart[]>;
-  /** Ends when all (or any) of the runs have ended, when `ms` are over, the signal fires or the caller is stopped. Null: no limit but the deadline. */
+  /** Resolves when all (or any) of the runs have ended, after `ms` (null: no timeout), when the signal fires, or when the caller is stopped. */
   wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null; signal?: AbortSignal }): Promise<void>;
-  /** The caller's own children; null for an id that is none of them. */
+  /** A child of the caller; null for any other run. */
   view(id: string): ChildView | null;
-  /** For a client: what an earlier client of the same store delegated, which stays readable. Null for anybody else. */
+  /** For a client: a run that an earlier client of the same store delegated. Null for every other run and caller. */
   recall(id: string): Promise<ChildView | null>;
   children(): ChildView[];
-  /** Steers a live child; a finished one is asked a follow-up in a new run. */
+  /** Sends a message to a live child; a finished child is continued by a new run. Returns the id of the run that gets the message. */
   message(id: string, text: string): Promise<DelegationStart>;
+  /** Null for a run that is not the caller's child. */
   read(id: string, part: ReadPart, page: { offset: number; limit: number }): Promise<Page | null>;
   cancel(ids: string[], reason: string | null): Promise<void>;
-  /** Names the one call that holds this. */
+  /** Identifies the tool call that uses this capability. */
   readonly call: string;
-  /** As much of a child's text goes into the caller's context at once. */
+  /** How much of a child's text may enter the caller's context at once. */
   readonly maxOutputBytes: number;
   /** Agents that a brief may name. */
   agents(): { name: string; description: string }[];

@@ -10,9 +10,9 @@ import type { ChildView, Page, ReadPart } from './delegation.ts';
 import type { Memory } from './notes.ts';
 import type { FileText } from './workspace.ts';
 
-/** What a delegation tool asks of the kernel. `waitMs` null: as long as the caller's deadline; 0: do not wait. */
+/** What a delegation tool asks of the kernel. `waitMs`: null waits until the caller's deadline, 0 does not wait. */
 export type DelegationRequest =
-  /** `atOnce`: no more of these briefs at work at a time, below what the caller may have anyway. */
+  /** `atOnce`: how many of these briefs run at the same time, within the caller's limits. */
   | { kind: 'delegate'; briefs: Brief[]; waitMs: number | null; atOnce?: number }
   | { kind: 'wait'; ids: string[] | null; mode: 'all' | 'any'; waitMs: number | null }
   | { kind: 'message'; id: string; text: string }
@@ -20,16 +20,16 @@ export type DelegationRequest =
   | { kind: 'cancel'; ids: string[]; reason: string | null }
   | { kind: 'refuse'; message: string };
 
-/** One child in a reply: where it stands, or why there is none. `asked` is the id as the caller wrote it. */
+/** One child in a reply, or why there is none. `asked` is the id as the caller wrote it; null for a brief that was not started. */
 export type ChildReply = { ok: true; view: ChildView } | { ok: false; error: ErrorInfo; asked: string | null };
 
-/** What the kernel answers. The order of `children` is the order of the briefs or ids asked for. */
+/** The kernel's answer. `children` are in the order of the briefs or ids of the request. */
 export type DelegationReply =
   | { kind: 'children'; children: ChildReply[] }
   | { kind: 'page'; id: string; page: Page }
   | { kind: 'refused'; error: ErrorInfo };
 
-/** A piece of a result. `run` marks text that a child wrote: the kernel fences it before it enters a conversation. */
+/** A part of a result. `run` marks text that a child wrote; the kernel fences it before it enters a conversation. */
 export interface ResultPart {
   text: string;
   run?: string;
@@ -38,37 +38,37 @@ export interface ResultPart {
 export interface DialectResult {
   parts: ResultPart[];
   isError: boolean;
-  /** The same as JSON, for dialects whose results are JSON. */
+  /** The same content as JSON, for dialects whose results are JSON. */
   structured?: Json;
 }
 
-/** Which door the tool is used through. Over MCP clients give up after 60 s, so waits are shorter there. */
 export interface DialectContext {
+  /** Who uses the tool: a parent model, or a client over MCP. MCP clients give up after 60 s, so waits are shorter there. */
   door: 'model' | 'mcp';
   agents: { name: string; description: string }[];
-  /** Names this one use of the tool: the same for the facts that it leads to, and for no other use. */
+  /** Identifies this use of the tool. */
   call: string;
 }
 
-/** One delegation tool: two pure functions around the kernel. */
+/** A delegation tool: two pure functions around the kernel, input to request and reply to result. */
 export interface DialectTool<I = unknown> {
   name: string;
-  /** As a person reads it, in clients that show a title. */
+  /** Display name, for clients that show one. */
   title?: string;
   description(context: Omit<DialectContext, 'call'>): string;
   input: z.ZodType<I>;
-  /** The form of `structured`, where results have one. */
+  /** Schema of `structured`, if results have it. */
   output?: z.ZodType;
   readOnly: boolean;
-  /** Whether it may undo or overwrite something; false where it only adds. */
+  /** Whether it may undo or overwrite something; false if it only adds. */
   destructive?: boolean;
-  /** Whether a call that was cut off may be made again: children that it had started are found, not started twice. True where it is absent. */
+  /** Whether an interrupted call may be repeated; children that it had started are then found, not started twice. True if absent. */
   repeatable?: boolean;
   toRequest(input: I, context: DialectContext): DelegationRequest;
   fromReply(reply: DelegationReply, request: DelegationRequest, context: DialectContext): DialectResult;
 }
 
-/** What the first message of a delegated run is made of: files and memories as they were read. */
+/** The content of a delegated run's first message, with files and memories as they were read. */
 export interface FirstMessage {
   task: string;
   context: string | null;
@@ -76,42 +76,42 @@ export interface FirstMessage {
   memories: Memory[];
 }
 
-/** How runs are set up that are delegated under a contract. What is absent is as natively. */
+/** How runs of a dialect behave. Omitted fields use native behaviour. */
 export interface DialectSetup {
-  /** In the place of the built-in limits; the configuration's come before. */
+  /** Replace the built-in limits; the configuration overrides them. */
   limits?: LimitsGiven;
-  /** What becomes of a brief when its parent has all the children it may have at once. */
+  /** What happens to a brief whose parent already has its maximum number of concurrent children. */
   whenFull?: 'queue' | 'refuse';
-  /** Where delegated runs execute unless somebody says otherwise. */
+  /** Where tools of delegated runs execute by default. */
   host?: 'inline' | 'process';
-  /** Runs end when the client that delegated them goes away; otherwise they are paused, and can be gone on with. */
+  /** Delegated runs end when their client disconnects; otherwise they are paused and can be resumed. */
   endsWithClient?: boolean;
-  /** Agents of its own name space, known to this dialect alone. */
+  /** Agents that only this dialect knows. */
   agents?: Agent[];
-  /** The agent of a root that names none. */
+  /** The agent of a root brief that names none. */
   root?: string;
-  /** The tools stay on offer at the deepest level too, where a call is refused. */
+  /** Offers the delegation tools at the maximum depth too, where calls are refused. */
   offerAlways?: boolean;
-  /** Pure. */
+  /** Builds the first message of a delegated run. Pure. */
   first?(given: FirstMessage): string;
-  /** What delegated runs are told after their agent's own prompt; null: nothing. */
+  /** Added to a delegated run's system prompt, after the agent's prompt; null adds nothing. */
   rules?: string | null;
-  /** How a call reads to a delegated run that no rule allows. Pure. */
+  /** The text that a delegated run reads for a denied call. Pure. */
   denial?(tool: string, decision: Decision): string;
-  /** False: nobody is asked for a delegated run; where a rule asks, its call is denied. */
+  /** False: calls of delegated runs that need approval are denied. */
   asks?: false;
-  /** When old tool results are taken out of a delegated run's conversation. */
+  /** When old tool results are removed from a delegated run's conversation. */
   context?: ContextLimits;
-  /** An entry of the source's own activity log for a fact of the parent; null where it has none. Pure. */
+  /** The entry of the source's activity log for a fact of the parent; null if it has none. Pure. */
   activity?(fact: Fact, child: { brief: Brief; maxTurns: number | null } | null): Activity | null;
 }
 
 export interface ContextLimits {
-  /** As large as the model's window where it is absent; never larger. */
+  /** At most the model's context window, which is also the default. */
   maxTokens?: number;
-  /** Turns whose results always stay. */
+  /** Number of latest turns whose results are never removed. */
   keptTurns?: number;
-  /** The part of it at which room is made, from 0 to 1. */
+  /** The share of `maxTokens`, from 0 to 1, at which removing starts. */
   startAt?: number;
 }
 
@@ -121,13 +121,13 @@ export interface Activity {
   metadata: Record<string, string>;
 }
 
-/** A delegation tool contract over the one kernel. Pure: the same input gives the same request, the same reply the same result. */
+/** A set of delegation tools with their exact contract. Pure: equal inputs produce equal requests, equal replies equal results. */
 export interface Dialect {
   name: string;
   description: string;
   // biome-ignore lint/suspicious/noExplicitAny: tools of one dialect have different inputs
   tools: DialectTool<any>[];
-  /** The tool that reads the report of an ended run by its id; absent where there is none, and reports have to be told whole. */
+  /** The tool that reads the rest of an ended run's report. Without one, reports are included whole. */
   reader?: string;
   setup?: DialectSetup;
 }

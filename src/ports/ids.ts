@@ -1,8 +1,8 @@
-/** Identity and chance. Never fails; two ids of one store are never alike. */
+/** Ids and random numbers. Never fails; ids are unique within a store. */
 export interface Ids {
   /** 16 hex digits. */
   runId(): string;
   orderId(): string;
-  /** In [0, 1): only for jitter. */
+  /** In [0, 1). Only for jitter. */
   random(): number;
 }

@@ -3,20 +3,21 @@ import type { ContentPart, Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 
-/** A model ready for use. Behind all handles of a name stands one provider instance of the process. */
+/** A model that is ready to be called. */
 export interface ModelHandle {
   id: string;
-  /** Calls with the same lane share back-off: usually the provider's name. */
+  /** Calls of the same lane share their back-off. Usually the provider's name. */
   lane: string;
   model: LanguageModelV4;
   contextWindow: number | null;
   maxOutputTokens: number | null;
-  /** What a call cost in USD; null where the price is not known. Never 0 for unknown. */
+  /** The cost of a call in USD; null if the price is unknown, never 0. */
   price: ((usage: Usage) => number | null) | null;
-  /** Called when the run that used the handle is about to end well; a scripted model then complains about steps left over. */
+  /** Called when a run is about to complete. A scripted model returns an error if it has steps left over. */
   finished?(runId: string): ErrorInfo | null;
 }
 
+/** The run that a model is resolved for. */
 export interface ModelRequester {
   runId: string;
   rootId: string;
@@ -27,16 +28,15 @@ export interface ModelRequester {
 }
 
 /**
- * Finds models by name (`provider/model`).
- * Misuse rejects: RetinueError `unknown_model` names what is missing and the nearest right name.
- * Failures of a call itself come out of the model (`APICallError` and the like) and are the loop's to handle.
+ * Finds models by name (`provider/model`). Rejects with RetinueError `unknown_model`, which says what is missing and suggests the nearest
+ * name. Failures of calls are not handled here.
  */
 export interface Models {
-  /** `run` is the run that asks: a scripted model gives each run its own steps. */
+  /** A scripted model uses `run` to give each run its own steps. */
   resolve(name: string, run: ModelRequester): Promise<ModelHandle>;
 }
 
-/** A whole answer. Tool calls past the most that one may have are left out and counted. */
+/** A complete answer. `dropped` counts tool calls beyond the maximum of one answer, which `content` does not include. */
 export interface ModelAnswer {
   content: ContentPart[];
   finish: FactData['model.answered']['finish'];
@@ -44,31 +44,31 @@ export interface ModelAnswer {
   dropped: number;
 }
 
-/** What went wrong with a call: a code, whether trying again may help, and how long the provider wants to be left alone. */
 export interface ModelFailure {
   error: ErrorInfo;
-  /** The provider is over its load or quota: the whole lane backs off. */
+  /** The provider refused because of load or quota, so the whole lane backs off. */
   limited: boolean;
+  /** How long the provider asks to wait; null if it does not say. */
   retryAfterMs: number | null;
 }
 
 export type ModelCallResult =
   | { ok: true; answer: ModelAnswer }
-  /** `aborted`: the caller's own signal ended it. `text` and `usage` are what had come by then. */
+  /** `aborted`: the caller's signal ended the call. `text` and `usage`: what had arrived by then. */
   | { ok: false; failure: ModelFailure; text: string; usage: Usage | null; aborted: boolean };
 
 export interface ModelCall {
   model: LanguageModelV4;
   options: LanguageModelV4CallOptions;
-  /** Stands for the input tokens where the provider gives none. */
+  /** Estimates the input tokens if the provider reports none. */
   requestBytes: number;
   firstByteMs: number;
   idleMs: number;
   signal: AbortSignal;
-  /** The first event of the model is there. */
+  /** Called when the first event of the answer arrives. */
   onFirst(): void;
   onDelta(kind: 'text' | 'reasoning' | 'tool', text: string): void;
 }
 
-/** Makes one call, streaming. Never rejects and never outlives its signal by more than a moment; trying again is the caller's. */
+/** Makes one streaming call, without retrying. Never rejects, and ends soon after its signal fires. */
 export type ModelCaller = (call: ModelCall) => Promise<ModelCallResult>;

@@ -1,4 +1,6 @@
-/** A memory of a workspace: kept over runs. Titles are unique; adding one again replaces its text. */
+// Notes that are not part of a run's facts: memories of a workspace and the scratchpad of a tree.
+
+/** A memory of a workspace, available to later runs. Titles are unique: adding one again replaces its text. */
 export interface Memory {
   title: string;
   text: string;
@@ -6,27 +8,27 @@ export interface Memory {
   at: string;
 }
 
-/** What is remembered for a workspace (its real path). Rejects with RetinueError `store_*` only. */
+/** Memories by workspace (its real path). Rejects only with RetinueError `store_*`. */
 export interface Memories {
   put(workspace: string, memory: Memory): Promise<void>;
-  /** Newest first. `words`: only those in which every word occurs, whatever its case. */
+  /** Newest first. `words`: only memories that contain every word, ignoring case. */
   list(workspace: string, words?: string): Promise<Memory[]>;
-  /** False when there was none of this title. */
+  /** False if there is no memory with this title. */
   remove(workspace: string, title: string): Promise<boolean>;
 }
 
-/** An entry of a tree's scratchpad, labelled with the run that wrote it. */
+/** An entry of a tree's scratchpad, with the run that wrote it. */
 export interface ScratchpadEntry {
   runId: string;
   text: string;
   at: string;
 }
 
-/** The one thing that siblings share (invariant 12): they may add and read, and change nothing. Rejects with RetinueError `store_*` only. */
+/** The only state that siblings share (invariant 12): runs append and read, but never change entries. Rejects only with RetinueError `store_*`. */
 export interface Scratchpads {
   append(rootId: string, entry: ScratchpadEntry): Promise<void>;
-  /** In the order written. */
+  /** Oldest first. */
   read(rootId: string): Promise<ScratchpadEntry[]>;
-  /** Takes all of a tree's away for good, when the tree is erased. */
+  /** Deletes all entries of a tree that is being erased. */
   remove(rootId: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What a command may reach, by the rights of its run at this moment. */
+/** A command and what it may access, according to the current rights of its run. */
 export interface SandboxRequest {
   /** The program and its arguments. */
   argv: string[];
@@ -6,12 +6,13 @@ export interface SandboxRequest {
   workspace: string;
   writable: boolean;
   network: boolean;
-  /** Whether `.git` may be written, where the workspace may. */
+  /** Whether `.git` is writable, if the workspace is. */
   git: boolean;
-  /** Paths of the workspace that are never written, and those that are not even seen; they need not exist. */
+  /** Paths of the workspace that are never writable. They need not exist. */
   protect: readonly string[];
+  /** Paths of the workspace that are invisible. They need not exist. */
   hide: readonly string[];
-  /** All of the environment that it gets. */
+  /** The complete environment of the command. */
   env: Record<string, string>;
 }
 
@@ -19,33 +20,33 @@ export interface SandboxRequest {
 export interface SandboxedCommand {
   argv: string[];
   env: Record<string, string>;
-  /** Files that the process writes its own id into before it becomes `argv`; where one cannot be written, it must not go on. */
+  /** Files that the process writes its own id into before it executes `argv`. If one cannot be written, it must not continue. */
   join: string[];
-  /** Whether it has process ids of its own, and speaks as `system/namespace.ts` says. */
+  /** Whether it has its own PID namespace and follows the protocol of `system/namespace.ts`. */
   namespace: boolean;
   /**
-   * Told the first process of a namespace, which waits. Says why the command must not be started, or null: the workspace may have been changed under
-   * the sandbox while it was made.
+   * Called with the pid of the namespace's first process, which waits. Returns why the command must not be started, or null: the workspace may
+   * have been changed while the sandbox was being set up.
    */
   begun?(init: number): string | null;
-  /** After all of it has ended. Gives a sentence for each limit that it has reached. */
+  /** Called after all its processes have ended. Returns a sentence for each limit that was reached. */
   release(): Promise<string[]>;
 }
 
 /**
- * Puts commands into a sandbox. There is one only where it was seen to work. `confine` never rejects: what cannot be confined is refused
- * with the reason, and must then not be started at all.
+ * Runs commands in a sandbox that was tested on this machine. `confine` never rejects: if a command cannot be confined it returns the reason,
+ * and the command must not be started at all.
  */
 export interface Sandbox {
   name: string;
   version(): Promise<string>;
-  /** What holds the limits, and which they are, in words for `doctor`. */
+  /** The limits and how they are enforced, as `retinue doctor` shows them. */
   limits: string;
   confine(wanted: SandboxRequest): Promise<{ ok: true; confined: SandboxedCommand } | { ok: false; reason: string }>;
 }
 
-/** What a look for a sandbox finds: one that works, or why there is none and how to get one. */
+/** The result of looking for a sandbox: one that works, or why there is none and how to get one. */
 export type SandboxFound = { ok: true; sandbox: Sandbox } | { ok: false; reason: string; advice: string };
 
-/** Whose the rule is that allows every command because there is a sandbox: without one it allows nothing. */
+/** Owner of the rule that allows every command because commands run in the sandbox. Without a sandbox this rule allows nothing. */
 export const sandboxOwner = 'built-in, inside the sandbox';

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../contract/json.ts';
 
-/** Gives what is wrong with a value, in a sentence for the model; null when it holds. */
+/** Returns what is wrong with a value, as a sentence for the model; null if it is valid. */
 export type ResultCheck = (value: Json) => string | null;
 
-/** Makes a check of a JSON Schema. Rejects with RetinueError `invalid_brief` where the schema itself is none. */
+/** Compiles a JSON Schema. Rejects with RetinueError `invalid_brief` if the schema is invalid. */
 export type SchemaCompiler = (schema: JsonObject) => Promise<ResultCheck>;

@@ -1,10 +1,11 @@
 /**
  * What rules match against: a path, a command, an address. A call needs every subject allowed.
  *
- * `unsafe` says why patterns cannot be trusted with it (a flag that starts other programs, a file that is written): it is allowed only by a
- * rule without a pattern, by `*`, or by one that says so (`allow bash:unsafe:git -c *`). Rules that deny or ask match it as it stands.
- * `alias`: another name for what the call does. Only rules that deny or ask look at it, so it can never allow anything. With `tool` it is
- * a name under another tool (`write` for a file that a command writes), and rules without a pattern count as well.
+ * `unsafe`: why patterns cannot judge the subject, such as a flag that starts other programs. Only a rule without a pattern, with the pattern `*`,
+ * or with an explicit prefix (`allow bash:unsafe:git -c *`) allows it. Rules that deny or ask match it like any other.
+ *
+ * `alias`: another name for the effect of the call. Only rules that deny or ask match it, so it never allows anything. With `tool`, it is a subject
+ * of another tool (`write` for a file that a command writes), and rules of that tool without a pattern match too.
  */
 export type Subject = string | { text: string; unsafe?: string; alias?: true; tool?: string };
 

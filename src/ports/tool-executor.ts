@@ -2,16 +2,16 @@ import type { RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 import type { AnyTool, ToolContext } from './tool.ts';
 
-/** A tool call that was judged and recorded. `input` is what the tool's schema made of `arguments`. */
+/** A tool call that was judged and recorded. `input` is `arguments` as parsed by the tool's schema. */
 export interface ExecutorCall {
   tool: AnyTool;
   arguments: Json;
   input: unknown;
-  /** Its signal cancels this one call. `confirmTarget` is asked before the call proceeds on what it opened. */
+  /** Its signal cancels this call. The tool calls `confirmTarget` before it uses what it opened. */
   context: ToolContext;
 }
 
-/** What a session may know about its run. */
+/** The run of a session. */
 export interface ToolSessionOptions {
   runId: string;
   workspace: string;
@@ -19,22 +19,22 @@ export interface ToolSessionOptions {
   signal: AbortSignal;
 }
 
-/** The tool calls of one run, executed in one place. Judging, ordering, timeouts and facts stay with the kernel. */
+/** Executes the tool calls of one run. The kernel judges and orders the calls, enforces timeouts and records facts. */
 export interface ToolSession {
   /**
-   * Executes one call and resolves with what the tool returned, unchecked. Rejects with what the tool threw. If the session fails, all open
-   * calls reject with the error that `failed` resolves to; whether they took effect is unknown.
+   * Executes one call. Resolves with the tool's result, unchecked; rejects with what the tool threw. If the session fails, all open calls reject
+   * with the error that `failed` resolves to, and it is unknown whether they took effect.
    */
   call(call: ExecutorCall): Promise<unknown>;
-  /** Resolves if the place of execution breaks down (`crashed`, `no_result`, `invalid_reply`); otherwise it stays pending. Ends the run. */
+  /** Resolves if the session breaks down (`crashed`, `no_result`, `invalid_reply`), which ends the run; otherwise stays pending. */
   failed: Promise<RetinueError>;
-  /** Ends what is left of the session. When it resolves, no process of it exists. Never rejects. */
+  /** Ends the session. When it resolves, none of its processes exists. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Where the tools of runs execute: this process, a process per run, or another machine. */
+/** Where the tools of runs execute: in this process, in one process per run, or on another machine. */
 export interface ToolExecutor {
-  /** Recorded as `host` in run.created. */
+  /** Recorded as `host` in `run.created`. */
   name: string;
   /** Returns at once; the session may still be starting. Never throws: a start that fails resolves `failed`. */
   open(options: ToolSessionOptions): ToolSession;

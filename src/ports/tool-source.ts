@@ -3,19 +3,19 @@ import type { AnyTool } from './tool.ts';
 
 export interface ToolSourceResult {
   tools: AnyTool[];
-  /** Names, a `*` at their end, of tools that there may be, but not for this run: not wanted, or out of reach. */
+  /** Patterns of tools that this run cannot use because they were not requested or their server is unreachable. Briefs may still name them. */
   absent: string[];
-  /** What the one who started the run is told. */
+  /** Messages for the user who started the run. */
   notices: string[];
 }
 
 /**
- * Tools that come from elsewhere: what an agent may get beside the tools that are always there. What a run got stays as it is
- * for that run. `tools` never rejects: what cannot be reached is absent, with a notice. It takes bounded time.
+ * Tools from outside, such as MCP servers, in addition to the built-in ones. A run keeps the tools it got at its start. `tools` never rejects and
+ * takes bounded time: unreachable tools are absent, with a notice.
  */
 export interface ToolSource {
-  /** `allow`: the only tools that the brief asks for, names that may end in `*`; absent where it asks for all. */
+  /** `allow`: the tools that the brief is limited to, as names that may end in `*`; all tools if absent. */
   tools(agent: Agent, allow?: readonly string[]): Promise<ToolSourceResult>;
-  /** Ends every connection and process. Calls that are at work fail; nothing is opened afterwards. */
+  /** Ends every connection and process. Calls in progress fail; nothing is opened afterwards. */
   close(): Promise<void>;
 }

@@ -1,11 +1,12 @@
-// Erasing what ended trees said. Their hashes stay, so that what remains still verifies.
+// Erases the content of ended trees. Hashes stay, so that the rest of the store can still be verified.
 import { RetinueError } from '../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../contract/fact.ts';
 import { isLive, type RunRow } from '../contract/run.ts';
 import type { Store } from '../ports/store.ts';
+import { subtreeRows } from './descendants.ts';
 import { findRun } from './find-run.ts';
 
-/** Takes away what is kept of an ended tree outside the store. It may be called again, and must not mind that nothing is left. */
+/** Removes what is kept of an ended tree outside the store. May be called again for a tree of which nothing is left. */
 export type Forget = (rootId: string, runIds: string[]) => Promise<void>;
 
 export interface ErasedTree {
@@ -15,87 +16,83 @@ export interface ErasedTree {
   bytes: number;
 }
 
-/** What erasing takes away, or would. */
+/** How much erasing would remove. */
 export interface EraseSize {
   rootIds: string[];
   facts: number;
   bytes: number;
 }
 
-export interface Erasing {
-  /**
-   * What erasing the trees of these roots would take away. Rejects with `live_tree` where one has not ended, and with `usage` for a run
-   * that is no root: a tree is erased as a whole.
-   */
-  weigh(ids: string[]): Promise<EraseSize>;
-  /** Rejects like `weigh`, and then nothing is erased. */
-  erase(ids: string[]): Promise<ErasedTree[]>;
-  /** Trees that ended before the moment and were not erased yet, oldest first. */
-  endedBefore(at: string): Promise<string[]>;
+export interface EraseDeps {
+  store: Store;
+  now(): string;
+  forget?: Forget | undefined;
 }
 
-export function createErasing(store: Store, { now, forget }: { now(): string; forget?: Forget }): Erasing {
-  async function rootOf(id: string): Promise<RunRow> {
-    const row = await findRun(id, store);
-    if (row.parentId !== null)
-      throw new RetinueError(
-        'usage',
-        `run ${row.runId} is part of the tree of run ${row.rootId}, which is erased as a whole: name that one`,
-      );
-    const [live] = await store.runs({ rootId: row.rootId, live: true, limit: 1 });
-    if (live) throw stillLive(row.rootId, live.runId);
-    return row;
-  }
+/** Rejects like `eraseTrees`. */
+export async function weighTrees(ids: string[], store: Store): Promise<EraseSize> {
+  const rootIds = (await findEndedRoots(ids, store)).map(({ rootId }) => rootId);
+  return { rootIds, ...(await store.weigh(rootIds)) };
+}
 
-  async function eraseOne({ rootId, erasedAt }: RunRow): Promise<ErasedTree> {
-    // First what the store does not know of: whoever is cut off here finds the tree again.
-    await forget?.(
+/**
+ * Erases whole trees. Rejects with `live_tree` if one has not ended, and with `usage` for a run that is not a root; then nothing is erased.
+ */
+export async function eraseTrees(ids: string[], deps: EraseDeps): Promise<ErasedTree[]> {
+  const erased: ErasedTree[] = [];
+  for (const root of await findEndedRoots(ids, deps.store)) erased.push(await eraseTree(root, deps));
+  if (erased.length > 0) await deps.store.reclaim();
+  return erased;
+}
+
+async function eraseTree({ rootId, erasedAt }: RunRow, { store, now, forget }: EraseDeps): Promise<ErasedTree> {
+  if (forget) {
+    // Before the store: if this is interrupted, the tree is still listed and can be erased again.
+    const rows = await store.runs({ rootId });
+    await forget(
       rootId,
-      (await store.runs({ rootId })).map(({ runId }) => runId),
+      rows.map(({ runId }) => runId),
     );
-    const erasure = await store.erase(rootId, now());
-    if (!erasure.ok)
-      throw erasure.reason === 'live' ? stillLive(rootId, rootId) : new RetinueError('unknown_run', `there is no run ${rootId}`);
-    return { rootId, result: erasedAt === undefined ? 'erased' : 'already', facts: erasure.facts, bytes: erasure.bytes };
   }
-
-  async function roots(ids: string[]): Promise<RunRow[]> {
-    const found = await Promise.all(ids.map(rootOf));
-    return [...new Map(found.map((row) => [row.runId, row])).values()];
-  }
-
-  return {
-    async weigh(ids) {
-      const rootIds = (await roots(ids)).map(({ rootId }) => rootId);
-      return { rootIds, ...(await store.weigh(rootIds)) };
-    },
-    async erase(ids) {
-      const erased: ErasedTree[] = [];
-      for (const row of await roots(ids)) erased.push(await eraseOne(row));
-      if (erased.length > 0) await store.reclaim();
-      return erased;
-    },
-    async endedBefore(at) {
-      const live = new Set((await store.runs({ live: true })).map(({ rootId }) => rootId));
-      const rows = await store.runs({ roots: true, order: 'oldest' });
-      const old = (row: RunRow) => !isLive(row.status) && row.endedAt !== null && row.endedAt < at && row.erasedAt === undefined;
-      return rows.filter((row) => old(row) && !live.has(row.runId)).map(({ runId }) => runId);
-    },
-  };
+  const erasure = await store.erase(rootId, now());
+  if (!erasure.ok)
+    throw erasure.reason === 'live' ? liveTreeError(rootId, rootId) : new RetinueError('unknown_run', `there is no run ${rootId}`);
+  return { rootId, result: erasedAt === undefined ? 'erased' : 'already', facts: erasure.facts, bytes: erasure.bytes };
 }
 
-/** The facts of an erased run, and of those below it, as far as they are left, run by run. */
+/** The rows of these roots, each once. Rejects for runs that are not roots and for trees that have not ended. */
+async function findEndedRoots(ids: string[], store: Store): Promise<RunRow[]> {
+  const rows = await Promise.all(ids.map((id) => findEndedRoot(id, store)));
+  return [...new Map(rows.map((row) => [row.runId, row])).values()];
+}
+
+async function findEndedRoot(id: string, store: Store): Promise<RunRow> {
+  const row = await findRun(id, store);
+  if (row.parentId !== null)
+    throw new RetinueError(
+      'usage',
+      `run ${row.runId} is part of the tree of run ${row.rootId}, and trees can only be erased as a whole: name run ${row.rootId}`,
+    );
+  const [live] = await store.runs({ rootId: row.rootId, live: true, limit: 1 });
+  if (live) throw liveTreeError(row.rootId, live.runId);
+  return row;
+}
+
+/** Roots of trees that ended before this moment and were not erased yet, oldest first. */
+export async function findTreesEndedBefore(at: string, store: Store): Promise<string[]> {
+  const live = new Set((await store.runs({ live: true })).map(({ rootId }) => rootId));
+  const roots = await store.runs({ roots: true, order: 'oldest' });
+  const hasEnded = (row: RunRow) => !isLive(row.status) && row.endedAt !== null && row.endedAt < at && !live.has(row.runId);
+  return roots.filter((row) => hasEnded(row) && row.erasedAt === undefined).map(({ runId }) => runId);
+}
+
+/** What remains of the facts of an erased run and, with `tree`, of its descendants; run by run. */
 export async function remainingFacts(row: RunRow, tree: boolean, store: Store): Promise<(StoredFact | ErasedFact)[]> {
-  const below = new Set([row.runId]);
-  if (tree) {
-    const rows = await store.runs({ rootId: row.rootId, order: 'oldest' });
-    for (const { runId, parentId } of rows) if (parentId !== null && below.has(parentId)) below.add(runId);
-  }
-  const trails = await Promise.all([...below].map((runId) => store.trail(runId)));
-  return trails.flat();
+  const rows = tree ? subtreeRows(await store.runs({ rootId: row.rootId, order: 'oldest' }), row.runId) : [row];
+  return (await Promise.all(rows.map(({ runId }) => store.trail(runId)))).flat();
 }
 
-function stillLive(rootId: string, runId: string): RetinueError {
+function liveTreeError(rootId: string, runId: string): RetinueError {
   const what = rootId === runId ? `run ${rootId} has not ended` : `run ${runId} below run ${rootId} has not ended`;
   return new RetinueError('live_tree', `${what}: \`retinue cancel ${rootId}\` first`);
 }

@@ -1,4 +1,4 @@
-// A brief that goes on another way from a recorded turn of a run: as a new root, with no more rights or budget than that run had.
+// Briefs that continue a recorded run as a new root, from its end or from one of its turns, with no more rights or budget than that run had.
 import type { Brief } from '../contract/brief.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import { followUpBrief, loadState, type NarrowingRuleset, narrowingOnly, ownerDenials } from '../kernel/history.ts';
@@ -8,53 +8,54 @@ import type { Store } from '../ports/store.ts';
 export interface Fork {
   turn: number;
   task: string;
-  /** Another model than the run's own. */
+  /** A model other than the run's own. */
   model?: string | undefined;
 }
 
-/** Rejects with `unknown_run`; whether the turn is there is admission's to say. */
-export async function forkBrief(runId: string, { turn, ...more }: Fork, store: Store): Promise<Brief> {
-  return { ...(await followUpAsRoot(runId, more, store)), continuesAt: turn };
+/** Rejects with `unknown_run`. Admission checks whether the turn exists. */
+export async function forkBrief(runId: string, { turn, ...options }: Fork, store: Store): Promise<Brief> {
+  return { ...(await followUpAsRoot(runId, options, store)), continuesAt: turn };
 }
 
-/** A brief that goes on with a run as a new root. */
+/** A brief that continues a run as a new root. */
 export async function followUpAsRoot(runId: string, { task, model }: Omit<Fork, 'turn'>, store: Store): Promise<Brief> {
   const state = await loadState(runId, store);
-  const { grant, model: own } = state.created.data;
-  const above = await ancestors(state, store);
+  const { grant, model: recordedModel } = state.created.data;
+  const ancestors = await loadAncestors(state, store);
   const brief = followUpBrief(state, task);
-  const rulesets = [...(brief.rulesets ?? []), ...above.flatMap(narrowingOf)];
-  const asked = model ?? brief.model ?? own;
+  const rulesets = [...(brief.rulesets ?? []), ...ancestors.flatMap(narrowingRulesetsOf)];
+  const newModel = model ?? brief.model ?? recordedModel;
   return {
     ...brief,
     limits: { ...brief.limits, ...limitsOf(state) },
-    // What was offered is what all rulesets above the run left of its tools; a root's own brief says the same again.
-    ...(above.length === 0 ? {} : { tools: { allow: grant.tools } }),
-    ...(asked === null ? {} : { model: asked }),
+    // A child was offered only the tools that its ancestors may use. A root's brief already says which tools it may use.
+    ...(ancestors.length === 0 ? {} : { tools: { allow: grant.tools } }),
+    ...(newModel === null ? {} : { model: newModel }),
     ...(rulesets.length === 0 ? {} : { rulesets }),
   };
 }
 
-/** The limits in force. The built-in one on money is left to admission, which knows whether it can be kept with this model. */
+/** The run's limits as explicit values. The default cost limit is left to admission, because it applies only to models with a known price. */
 function limitsOf({ created }: RunState): LimitsGiven {
   const { grant, depth } = created.data;
   const limits = Object.entries(grant.limits).flatMap(([name, { value, from }]) => {
     if (value === null || (name === 'maxCostUsd' && from === 'default')) return [];
-    // A child becomes a root: it may delegate no deeper than it could.
+    // Depth is counted from the root, and the run becomes a root.
     return [[name, name === 'maxDepth' ? Math.max(0, value - depth) : value]];
   });
   return Object.fromEntries(limits);
 }
 
-async function ancestors(state: RunState, store: Store): Promise<RunState[]> {
+/** The states of a run's ancestors, its parent first. */
+async function loadAncestors(state: RunState, store: Store): Promise<RunState[]> {
   const { parentId } = state.created.data;
   if (parentId === null) return [];
   const parent = await loadState(parentId, store);
-  return [parent, ...(await ancestors(parent, store))];
+  return [parent, ...(await loadAncestors(parent, store))];
 }
 
-/** What the rulesets of a run above took away, each on its own as it was. Lists of tools among them are told by what was offered as well. */
-function narrowingOf({ created, rights }: RunState): NarrowingRuleset[] {
+/** Everything that narrowed a run, each ruleset separately. */
+function narrowingRulesetsOf({ created, rights }: RunState): NarrowingRuleset[] {
   const { rulesets } = created.data.grant;
   return [...ownerDenials(rulesets), ...narrowingOnly(rulesets), ...narrowingOnly(rights.narrowed)];
 }

@@ -1,6 +1,6 @@
-// Replay: makes the kernel's decisions again from recorded facts and compares them with what was recorded. Pure: it calls no model, tool, clock, network
-// or file. What came from outside (answers, results, messages, orders) is taken as recorded; what the kernel made of it (requests, steps, nudges,
-// the outcome) must be the same, byte for byte (invariant 9).
+// Replays a run: repeats the kernel's decisions from the recorded facts and compares them with the recorded ones. Pure: it calls no model, tool, clock,
+// network or file. Input from outside (answers, results, messages, orders) is taken as recorded. Everything the kernel computed from it (requests,
+// steps, nudges, the outcome) must be the same, byte for byte (invariant 9).
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import { parseArguments } from '../conversation/arguments.ts';
@@ -113,7 +113,7 @@ function compareCall(state: RunState, { data }: FactOf<'tool.asked'>): Mismatch 
     : null;
 }
 
-/** The outcome computed from the facts before it. An end from outside (cancel, deadline, a broken process) is known only by its error. */
+/** The outcome, computed from the facts before it. An end from outside (cancel, deadline, a crashed process) is known only by its recorded error. */
 function rebuildOutcome(state: RunState, { at, data }: FactOf<'run.ended'>): Json {
   const step = startedFact(state) && state.created.data.kind === 'agent' ? nextStep(state) : null;
   const own = step?.do === 'end' ? step.ending : ownFailure(state);

@@ -1,4 +1,4 @@
-// Which limits hold for a run, and where each comes from: built-in default < config < agent < brief, then cut to what the parent has.
+// Computes the limits of a run and the source of each: built-in default < dialect < config < agent < brief, then at most what the parent passes on.
 import {
   defaultLimits,
   type EffectiveLimit,
@@ -13,31 +13,31 @@ export interface GivenLimits {
   limits: LimitsGiven;
 }
 
-/** What a parent passes on: its own limits, with tokens and money as far as they are left. Null values hold nobody back. */
+/** The limits that a parent passes on, with the tokens and cost that it has left. Null does not limit the child. */
 export type ParentLimits = Record<LimitName, number | null>;
 
-// These belong to a tree: where nothing else is said, a child has its parent's. The others a child may set for itself, but never above
-// what its parent passes on.
+/** Limits of a tree: a child that sets none has its parent's. */
 const treeWide: readonly LimitName[] = ['maxDepth', 'maxRuns', 'maxTokens', 'maxCostUsd'];
-// These are a run's own: a parent with few turns left may have children with many. A client has no turns: what it says of them is for all.
-const own: readonly LimitName[] = ['maxTurns', 'timeoutMs', 'firstByteMs', 'idleMs', 'toolTimeoutMs'];
+/** Limits of a single run, which its children do not inherit. A client takes no turns, so its values are meant for its children. */
+const perRun: readonly LimitName[] = ['maxTurns', 'timeoutMs', 'firstByteMs', 'idleMs', 'toolTimeoutMs'];
 
-// In the order of canonical JSON: they stand in every `run.created`.
+/** Sorted, because limits are part of every `run.created`. */
 const names = (Object.keys(defaultLimits) as LimitName[]).sort();
 
-/** What a parent with these limits passes on, less what it has spent. */
+/** The limits that a parent passes on, before its spending is subtracted. */
 export function passedOn(limits: EffectiveLimits, parent: { isClient: boolean }): ParentLimits {
-  const passes = (name: LimitName) => parent.isClient || !own.includes(name);
-  return Object.fromEntries(names.map((name) => [name, passes(name) ? limits[name].value : null])) as ParentLimits;
+  const isPassedOn = (name: LimitName) => parent.isClient || !perRun.includes(name);
+  return Object.fromEntries(names.map((name) => [name, isPassedOn(name) ? limits[name].value : null])) as ParentLimits;
 }
 
+/** The limits of an agent's run. Of several given values the last one counts. */
 export function effectiveLimits(given: GivenLimits[], parent: ParentLimits | null): EffectiveLimits {
   const limits = {} as EffectiveLimits;
-  for (const name of names) limits[name] = effective(name, given, parent);
+  for (const name of names) limits[name] = effectiveLimit(name, given, parent);
   return limits;
 }
 
-/** A client has no limits but those set for it by hand. */
+/** The limits of a client: only those that were given, and a depth. */
 export function clientLimits(given: GivenLimits[]): EffectiveLimits {
   const limits = {} as EffectiveLimits;
   for (const name of names) limits[name] = lastGiven(name, given) ?? { from: 'none', value: null };
@@ -45,13 +45,13 @@ export function clientLimits(given: GivenLimits[]): EffectiveLimits {
   return limits;
 }
 
-function effective(name: LimitName, given: GivenLimits[], parent: ParentLimits | null): EffectiveLimit {
-  const above = parent?.[name] ?? null;
-  const inherits = above !== null && treeWide.includes(name);
-  // What the configuration says of a whole tree holds at its root already.
-  const said = lastGiven(name, inherits ? given.filter(({ from }) => from !== 'config' && from !== 'dialect') : given);
-  const limit = said ?? (inherits ? { from: 'parent' as const, value: above } : { from: 'default' as const, value: defaultLimits[name] });
-  if (above !== null && (limit.value as number) > above) return { from: 'parent', value: above };
+function effectiveLimit(name: LimitName, given: GivenLimits[], parent: ParentLimits | null): EffectiveLimit {
+  const parents = parent?.[name] ?? null;
+  const inherits = parents !== null && treeWide.includes(name);
+  // The root already applied what dialect and configuration set for the tree.
+  const own = lastGiven(name, inherits ? given.filter(({ from }) => from !== 'config' && from !== 'dialect') : given);
+  const limit = own ?? (inherits ? { from: 'parent' as const, value: parents } : { from: 'default' as const, value: defaultLimits[name] });
+  if (parents !== null && (limit.value as number) > parents) return { from: 'parent', value: parents };
   return limit;
 }
 
@@ -60,7 +60,7 @@ function lastGiven(name: LimitName, given: GivenLimits[]): EffectiveLimit | null
   return source ? { from: source.from, value: source.limits[name] as number } : null;
 }
 
-/** Whether somebody set the cost limit, here or, if the parent's applies, above. */
+/** Whether the cost limit was set explicitly: for this run or, if it is inherited, for the parent (`isParents`). */
 export function isCostSetByHand({ maxCostUsd: { from } }: EffectiveLimits, isParents: boolean): boolean {
   return from === 'parent' ? isParents : from !== 'default' && from !== 'none';
 }

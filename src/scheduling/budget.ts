@@ -1,17 +1,15 @@
-/**
- * Budgets: what a tree may still spend, node under node. A call is paid for in advance with an estimate and settled with what
- * it took. It does not price anything and does not stop runs; it only says no.
- *
- *  1. A call begins only if, on its node and on every node above, spent + reserved + estimate + headroom is within the limit.
- *  2. So what a tree spends never passes its limit by more than the calls in flight took beyond their estimates.
- *  3. Whoever does not fit only because of what others hold in reserve waits, first come, first served in the tree; with
- *     nothing reserved nobody waits. Whoever does not fit beside what is spent is refused at once.
- *  4. Each reservation is settled once; with none open, nothing is reserved.
- *  5. An amount that is no amount (not finite, negative) never counts as less than the estimate.
- */
+// Budgets: what the runs of a tree may still spend. A call reserves an estimate before it begins and is settled with the actual amount. A budget
+// computes no prices and stops no runs; it only grants or refuses.
+//
+//  1. A call begins only if spent + reserved + estimate + headroom is within the limit, on its node and on every ancestor.
+//  2. So a tree exceeds its limit at most by what the calls in flight took beyond their estimates.
+//  3. A call that does not fit only because of open reservations waits, first come, first served within the tree; with nothing reserved,
+//     nothing waits. A call that does not fit beside what is spent is refused at once.
+//  4. Each reservation is settled once. Without open reservations, nothing is reserved.
+//  5. An invalid amount (negative or not finite) counts as the estimate.
 import { RetinueError } from '../contract/error.ts';
 
-/** `costUsd` is 0 where the price is not known. */
+/** `costUsd` is 0 if the price is unknown. */
 export interface Amount {
   tokens: number;
   costUsd: number;
@@ -32,17 +30,17 @@ export interface ReserveOptions {
 
 export interface Budget {
   child(limit: BudgetLimit): Budget;
-  /** A refusal is a value. Rejects only for an estimate that is no amount. */
+  /** A refusal is a value. Rejects only for an invalid estimate. */
   reserve(estimate: Amount, options: ReserveOptions): Promise<Reservation>;
-  /** Spending that is known from facts when a run is resumed. */
+  /** Adds spending that is known from facts when a run is resumed. */
   charge(actual: Amount): void;
   spent(): Amount;
   reserved(): Amount;
-  /** The tightest of this node and those above; reservations are not taken off, as they may come back. Null: no limit. */
+  /** What is left on this node and all ancestors. Reservations are not subtracted, because they may be released. Null: unlimited. */
   left(): { tokens: number | null; costUsd: number | null };
 }
 
-/** Whole tokens and whole billionths of a dollar: sums of fractions drift. */
+/** Whole tokens and whole billionths of a dollar, because sums of fractions drift. */
 interface Units {
   tokens: number;
   nanos: number;
@@ -55,13 +53,13 @@ interface Node {
   reserved: Units;
 }
 
-interface Want {
+interface ReserveRequest {
   node: Node;
   estimate: Units;
   headroom: Units;
 }
 
-interface Waiter extends Want {
+interface Waiter extends ReserveRequest {
   signal: AbortSignal;
   resolve(reservation: Reservation): void;
   cancel(): void;
@@ -73,82 +71,86 @@ const nanosPerUsd = 1e9;
 const aborted: Reservation = { ok: false, cause: 'aborted' };
 
 export function createBudget(limit: BudgetLimit): Budget {
-  return budgetOf(nodeOf(null, limit), new Set());
+  return nodeToBudget(createNode(null, limit), new Set());
 }
 
-function budgetOf(node: Node, waiters: Set<Waiter>): Budget {
+/** `waiters` are those of the whole tree. */
+function nodeToBudget(node: Node, waiters: Set<Waiter>): Budget {
   async function reserve(estimate: Amount, { headroom, signal }: ReserveOptions): Promise<Reservation> {
     if (signal.aborted) return aborted;
-    const want = { node, estimate: unitsOf(estimate), headroom: unitsOf(headroom) };
-    const refusal = misfit(want, 'spent');
+    const request = { node, estimate: amountToUnits(estimate), headroom: amountToUnits(headroom) };
+    const refusal = findExceeded(request, 'spent');
     if (refusal !== null) return { ok: false, cause: refusal };
     const { promise, resolve } = Promise.withResolvers<Reservation>();
-    const waiter: Waiter = { ...want, signal, resolve, cancel };
+    const waiter: Waiter = { ...request, signal, resolve, cancel };
     function cancel(): void {
-      answer(waiter, aborted);
-      pump();
+      resolveWaiter(waiter, aborted);
+      serveWaiters();
     }
     waiters.add(waiter);
     signal.addEventListener('abort', cancel, { once: true });
-    pump();
+    serveWaiters();
     return promise;
   }
 
-  function answer(waiter: Waiter, reservation: Reservation): void {
+  function resolveWaiter(waiter: Waiter, reservation: Reservation): void {
     waiters.delete(waiter);
     waiter.signal.removeEventListener('abort', waiter.cancel);
     waiter.resolve(reservation);
   }
 
-  /** Looks at those that wait, in order, up to the first that has to go on waiting (invariant 3). */
-  function pump(): void {
+  /** Grants or refuses waiters in order, up to the first that must keep waiting (invariant 3). */
+  function serveWaiters(): void {
     for (const waiter of waiters) {
-      const refusal = misfit(waiter, 'spent');
-      if (waiter.signal.aborted) answer(waiter, aborted);
-      else if (refusal !== null) answer(waiter, { ok: false, cause: refusal });
-      else if (misfit(waiter, 'spent and reserved') !== null) return;
-      else answer(waiter, grant(waiter));
+      const refusal = findExceeded(waiter, 'spent');
+      if (waiter.signal.aborted) resolveWaiter(waiter, aborted);
+      else if (refusal !== null) resolveWaiter(waiter, { ok: false, cause: refusal });
+      else if (findExceeded(waiter, 'spent and reserved') !== null) return;
+      else resolveWaiter(waiter, grant(waiter));
     }
   }
 
-  function grant({ node: from, estimate }: Want): Reservation {
+  function grant({ node: from, estimate }: ReserveRequest): Reservation {
     add(from, 'reserved', estimate);
-    let open = true;
+    let isOpen = true;
     return {
       ok: true,
       settle(actual) {
-        if (!open) return;
-        open = false;
+        if (!isOpen) return;
+        isOpen = false;
         add(from, 'reserved', { tokens: -estimate.tokens, nanos: -estimate.nanos });
-        add(from, 'spent', unitsOf(actual, estimate));
-        pump();
+        add(from, 'spent', amountToUnits(actual, estimate));
+        serveWaiters();
       },
     };
   }
 
   return {
-    child: (limit) => budgetOf(nodeOf(node, limit), waiters),
+    child: (limit) => nodeToBudget(createNode(node, limit), waiters),
     reserve,
     charge(actual) {
-      add(node, 'spent', unitsOf(actual));
-      pump();
+      add(node, 'spent', amountToUnits(actual));
+      serveWaiters();
     },
-    spent: () => amountOf(node.spent),
-    reserved: () => amountOf(node.reserved),
+    spent: () => unitsToAmount(node.spent),
+    reserved: () => unitsToAmount(node.reserved),
     left() {
-      const nanos = leftOf(node, 'nanos');
-      return { tokens: leftOf(node, 'tokens'), costUsd: nanos === null ? null : nanos / nanosPerUsd };
+      const nanos = computeLeft(node, 'nanos');
+      return { tokens: computeLeft(node, 'tokens'), costUsd: nanos === null ? null : nanos / nanosPerUsd };
     },
   };
 }
 
-function nodeOf(parent: Node | null, { maxTokens, maxCostUsd }: BudgetLimit): Node {
+function createNode(parent: Node | null, { maxTokens, maxCostUsd }: BudgetLimit): Node {
   const limit = { tokens: maxTokens, nanos: maxCostUsd === null ? null : Math.round(maxCostUsd * nanosPerUsd) };
   return { parent, limit, spent: { tokens: 0, nanos: 0 }, reserved: { tokens: 0, nanos: 0 } };
 }
 
-/** The first limit, from the node upwards, that the call does not fit into. */
-function misfit({ node, estimate, headroom }: Want, beside: 'spent' | 'spent and reserved'): 'max_tokens' | 'max_cost' | null {
+/** The first limit, from the node upwards, that the call would exceed. */
+function findExceeded(
+  { node, estimate, headroom }: ReserveRequest,
+  beside: 'spent' | 'spent and reserved',
+): 'max_tokens' | 'max_cost' | null {
   for (let at: Node | null = node; at !== null; at = at.parent) {
     for (const key of dimensions) {
       const taken = at.spent[key] + (beside === 'spent' ? 0 : at.reserved[key]);
@@ -163,7 +165,7 @@ function add(node: Node, to: 'spent' | 'reserved', amount: Units): void {
   for (let at: Node | null = node; at !== null; at = at.parent) for (const key of dimensions) at[to][key] += amount[key];
 }
 
-function leftOf(node: Node, key: keyof Units): number | null {
+function computeLeft(node: Node, key: keyof Units): number | null {
   let least: number | null = null;
   for (let at: Node | null = node; at !== null; at = at.parent) {
     const limit = at.limit[key];
@@ -172,17 +174,17 @@ function leftOf(node: Node, key: keyof Units): number | null {
   return least;
 }
 
-/** What is no amount is replaced by the estimate; an estimate that is none is misuse. */
-function unitsOf({ tokens, costUsd }: Amount, estimate?: Units): Units {
-  return { tokens: whole(tokens, estimate?.tokens), nanos: whole(costUsd * nanosPerUsd, estimate?.nanos) };
+/** Invalid values are replaced by the estimate (invariant 5). An invalid estimate is misuse and throws. */
+function amountToUnits({ tokens, costUsd }: Amount, estimate?: Units): Units {
+  return { tokens: toWhole(tokens, estimate?.tokens), nanos: toWhole(costUsd * nanosPerUsd, estimate?.nanos) };
 }
 
-function whole(value: number, instead: number | undefined): number {
+function toWhole(value: number, fallback: number | undefined): number {
   if (value >= 0 && value < Number.POSITIVE_INFINITY) return Math.min(Math.round(value), Number.MAX_SAFE_INTEGER);
-  if (instead !== undefined) return instead;
-  throw new RetinueError('internal', `${value} is no amount of tokens or money`);
+  if (fallback !== undefined) return fallback;
+  throw new RetinueError('internal', `${value} is not a valid amount of tokens or money`);
 }
 
-function amountOf({ tokens, nanos }: Units): Amount {
+function unitsToAmount({ tokens, nanos }: Units): Amount {
   return { tokens, costUsd: nanos / nanosPerUsd };
 }

@@ -1,35 +1,33 @@
-/**
- * Slots: which run goes on now and which is next. It knows nothing of what a run does, keeps no time and polls nothing;
- * a run that waits for its children gives its slot back and asks again with `front`.
- *
- *  1. At most `slots` slots are out, and of one parent's children at most its limit. Roots (no parent) know only the first bound.
- *  2. No slot is lost: each is with exactly one holder or free. A slot is never free while somebody could use it.
- *  3. First come, first served among the children of one parent; those that had a slot before (`front`) go before the others.
- *  4. Trees take turns, and in a tree its parents: a tree that could go on is passed over by each other tree at most once.
- *  5. A request whose signal has fired is never granted. A slot granted before that is the caller's to release.
- *  6. Each step costs the same however much is queued; of trees with nothing active or queued nothing is kept.
- */
+// Slots: decides which runs may work now. It knows nothing about what runs do, has no timers and does not poll. A run that waits for children
+// releases its slot and requests one again with `front`.
+//
+//  1. At most `slots` slots are in use, and at most `limit` by the children of one parent. For roots only the first bound applies.
+//  2. No slot is lost: each is free or has exactly one holder. No slot is free while a request could use it.
+//  3. Children of one parent are served first come, first served; those that had a slot before (`front`) go before the others.
+//  4. Trees take turns, and within a tree its parents: each other tree is served at most once before a ready tree.
+//  5. A request whose signal has fired is never granted. A slot granted before that must be released by the caller.
+//  6. Every operation takes constant time, however much is queued. Trees with nothing active or queued use no memory.
 import { RetinueError } from '../contract/error.ts';
 
 export interface Slot {
-  /** Gives the slot back; again: nothing. */
+  /** Calling it again has no effect. */
   release(): void;
 }
 
 export interface SlotRequest {
   rootId: string;
   parentId: string | null;
-  /** Children of that parent at once. */
+  /** Maximum number of slots for the children of this parent. */
   limit: number;
-  /** A run that had a slot and wants to go on. */
+  /** The run had a slot before. */
   front?: boolean;
   signal: AbortSignal;
 }
 
 export interface Scheduler {
-  /** Null: the signal fired while the request was queued. Never rejects; a limit below 1 is misuse and throws. */
+  /** Null if the signal fired while the request was queued. Never rejects; a limit below 1 is misuse and throws. */
   acquire(request: SlotRequest): Promise<Slot | null>;
-  /** False when as many are queued as may be. Admission asks; `acquire` itself turns nobody away. */
+  /** False if the queue is full. Only admission checks this; `acquire` never refuses. */
   room(): boolean;
   stats(): { active: number; queued: number; trees: number };
   active(parentId: string | null, rootId: string): number;
@@ -54,7 +52,7 @@ interface Parent extends Linked<Parent> {
   active: number;
   front: Chain<Waiter>;
   back: Chain<Waiter>;
-  /** Whether it is in its tree's `ready`: its next request could be granted, were a slot free. */
+  /** Whether it is in its tree's `ready` queue: its next request can be granted as soon as a slot is free. */
   ready: boolean;
 }
 
@@ -65,28 +63,28 @@ interface Tree extends Linked<Tree> {
 }
 
 export function createScheduler(options: { slots: number; maxQueued: number }): Scheduler {
-  atLeastOne('slots', options.slots);
+  assertAtLeastOne('slots', options.slots);
   const trees = new Map<string, Tree>();
-  /** Trees with a parent that is ready, in the order of their turns. */
+  /** Trees with a ready parent, in the order of their turns. */
   const ready = new Chain<Tree>();
   let active = 0;
   let queued = 0;
 
   function acquire(request: SlotRequest): Promise<Slot | null> {
-    if (request.parentId !== null) atLeastOne('maxConcurrent', request.limit);
+    if (request.parentId !== null) assertAtLeastOne('maxConcurrent', request.limit);
     if (request.signal.aborted) return Promise.resolve(null);
     const { promise, resolve } = Promise.withResolvers<Slot | null>();
-    const parent = parentOf(request);
+    const parent = findOrAddParent(request);
     const waiter: Waiter = { request, parent, queued: true, resolve, cancel: () => cancel(waiter), before: null, after: null };
     (request.front ? parent.front : parent.back).add(waiter);
     queued++;
     refresh(parent);
-    pump();
+    grantSlots();
     if (waiter.queued) request.signal.addEventListener('abort', waiter.cancel, { once: true });
     return promise;
   }
 
-  function parentOf({ rootId, parentId }: SlotRequest): Parent {
+  function findOrAddParent({ rootId, parentId }: SlotRequest): Parent {
     let tree = trees.get(rootId);
     if (tree === undefined) {
       tree = { id: rootId, parents: new Map(), ready: new Chain(), before: null, after: null };
@@ -100,35 +98,35 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
     return parent;
   }
 
-  /** Gives out free slots. A waiter whose signal has fired but whose listener has not run yet is passed over (invariant 5). */
-  function pump(): void {
+  /** Grants free slots. A waiter whose signal has fired gets null, even if its abort listener has not run yet (invariant 5). */
+  function grantSlots(): void {
     while (active < options.slots && ready.first !== null) {
       const tree = ready.first;
       const parent = tree.ready.first!;
-      const waiter = next(parent)!;
+      const waiter = nextWaiter(parent)!;
       leaveQueue(waiter);
-      const stopped = waiter.request.signal.aborted;
-      if (!stopped) {
+      const isStopped = waiter.request.signal.aborted;
+      if (!isStopped) {
         active++;
         parent.active++;
         ready.toEnd(tree);
         tree.ready.toEnd(parent);
       }
       refresh(parent);
-      waiter.resolve(stopped ? null : slotOf(parent));
+      waiter.resolve(isStopped ? null : createSlot(parent));
     }
   }
 
-  function slotOf(parent: Parent): Slot {
-    let held = true;
+  function createSlot(parent: Parent): Slot {
+    let isHeld = true;
     return {
       release() {
-        if (!held) return;
-        held = false;
+        if (!isHeld) return;
+        isHeld = false;
         active--;
         parent.active--;
         refresh(parent);
-        pump();
+        grantSlots();
       },
     };
   }
@@ -137,7 +135,7 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
     leaveQueue(waiter);
     refresh(waiter.parent);
     waiter.resolve(null);
-    pump();
+    grantSlots();
   }
 
   function leaveQueue(waiter: Waiter): void {
@@ -148,10 +146,10 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
     request.signal.removeEventListener('abort', waiter.cancel);
   }
 
-  /** After every change of a parent: into or out of the queues of those that are ready; forgotten when it is empty. */
+  /** After every change of a parent: updates the ready queues, and forgets parents and trees that are empty. */
   function refresh(parent: Parent): void {
     const { tree } = parent;
-    const waiter = next(parent);
+    const waiter = nextWaiter(parent);
     const treeWasReady = tree.ready.first !== null;
     const isReady = waiter !== null && (parent.id === null || parent.active < waiter.request.limit);
     if (isReady && !parent.ready) tree.ready.add(parent);
@@ -173,15 +171,15 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
   };
 }
 
-function next(parent: Parent): Waiter | null {
+function nextWaiter(parent: Parent): Waiter | null {
   return parent.front.first ?? parent.back.first;
 }
 
-function atLeastOne(name: string, value: number): void {
-  if (!(value >= 1)) throw new RetinueError('invalid_limit', `${name} must be 1 or more, not ${value}: nothing would ever start`);
+function assertAtLeastOne(name: string, value: number): void {
+  if (!(value >= 1)) throw new RetinueError('invalid_limit', `${name} is ${value}, but must be at least 1: otherwise no run could start`);
 }
 
-/** A queue from which any item can be taken in one step. An item is in at most one chain. */
+/** A queue from which any item can be removed in constant time. An item is in at most one chain. */
 class Chain<T extends Linked<T>> {
   first: T | null = null;
   #last: T | null = null;

@@ -1,23 +1,23 @@
-// A run's hold on a slot. A run that only waits for children holds none (invariant 7); it takes one again before it goes on.
+// The slot of one run. A run that only waits for children or approvals holds none (invariant 7), and gets one again before it continues.
 import type { Scheduler, Slot, SlotRequest } from './scheduler.ts';
 
 export interface SlotKeeper {
-  /** Takes a slot where none is held; false when the run was stopped meanwhile. */
+  /** Gets a slot unless the run has one; false if the run was stopped meanwhile. */
   ensure(): Promise<boolean>;
   release(): void;
-  /** So many tool calls are at work now. */
+  /** Sets the number of busy tool calls. */
   work(calls: number): void;
-  /** One of them is done, or only waits from here on. When none is left at work, the slot is given back. */
+  /** One call has ended or only waits from now on. When no call is busy, the slot is released. */
   idle(): void;
-  /** One that waited is at work again. */
+  /** One call that waited is busy again. */
   busy(): void;
 }
 
 export function createSlotKeeper(scheduler: Scheduler, request: Omit<SlotRequest, 'front'>): SlotKeeper {
   let slot: Slot | null = null;
-  let coming: Promise<Slot | null> | null = null;
-  let had = false;
-  let atWork = 0;
+  let acquiring: Promise<Slot | null> | null = null;
+  let hadSlot = false;
+  let busyCalls = 0;
   function release(): void {
     slot?.release();
     slot = null;
@@ -26,21 +26,21 @@ export function createSlotKeeper(scheduler: Scheduler, request: Omit<SlotRequest
     release,
     async ensure() {
       if (slot) return true;
-      coming ??= scheduler.acquire({ ...request, front: had });
-      slot = await coming;
-      coming = null;
-      had = true;
+      acquiring ??= scheduler.acquire({ ...request, front: hadSlot });
+      slot = await acquiring;
+      acquiring = null;
+      hadSlot = true;
       return slot !== null;
     },
     work(calls) {
-      atWork = calls;
+      busyCalls = calls;
     },
     idle() {
-      atWork--;
-      if (atWork <= 0) release();
+      busyCalls--;
+      if (busyCalls <= 0) release();
     },
     busy() {
-      atWork++;
+      busyCalls++;
     },
   };
 }

@@ -5,8 +5,8 @@ import { loadPinned } from '../kernel/history.ts';
 import { stateToRow } from '../kernel/outcome.ts';
 import { foldFacts } from '../kernel/state.ts';
 import type { Store } from '../ports/store.ts';
+import { createChainCheck } from '../records/chain-check.ts';
 import { replayRun } from '../records/replay.ts';
-import { createTreeCheck } from '../records/verify-chain.ts';
 import { canonical } from '../text/canonical.ts';
 import { checkBudgets } from './invariants/budget.ts';
 
@@ -67,7 +67,7 @@ function checkChains(rows: RunRow[], journals: Journals): Violation[] {
 }
 
 function checkTree(tree: RunRow[], journals: Journals) {
-  const check = createTreeCheck();
+  const check = createChainCheck();
   for (const row of tree) for (const fact of journals.get(row.runId) ?? []) check.add(fact);
   return check.faults(tree);
 }

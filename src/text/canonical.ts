@@ -1,7 +1,7 @@
-// Canonical JSON (RFC 8785) and the hashes over it.
+// Canonical JSON (RFC 8785) and hashes of it.
 //
-// Facts are built with sorted keys, so that `JSON.stringify` is already canonical; what models and tools write is checked on the
-// way and only re-ordered where it has to be.
+// Facts are built with sorted keys, so `JSON.stringify` already returns canonical JSON for most values. Only values with unsorted keys, such as
+// arguments written by a model, take the slower path.
 import { hash as digest } from 'node:crypto';
 import type { Fact } from '../contract/fact.ts';
 
@@ -9,56 +9,56 @@ export function sha256(text: string): string {
   return digest('sha256', text, 'hex');
 }
 
-/** Texts of objects that stand in more than one fact and are never changed: an outcome is told to the parent as it is recorded. */
-const texts = new WeakMap<object, string>();
+/** Canonical JSON of immutable objects that are part of more than one fact. */
+const kept = new WeakMap<object, string>();
 
-/** Keeps the canonical JSON of an object that no longer changes, for when it is written again. */
+/** Caches the canonical JSON of an object that no longer changes: an outcome is part of the run's and of its parent's facts. */
 export function keepCanonical(value: object): void {
-  texts.set(value, write(value));
+  kept.set(value, writeSorted(value));
 }
 
 export function canonical(value: unknown): string {
-  return isOrdered(value) ? JSON.stringify(value) : write(value);
+  return isSorted(value) ? JSON.stringify(value) : writeSorted(value);
 }
 
-/** The hash of a fact: over its canonical JSON with the hash before it as `prev`. `text` is the canonical JSON of its data. */
+/** The hash of a fact: SHA-256 of its canonical JSON with the previous hash as `prev`. `text` is the canonical JSON of its data. */
 export function factHash(fact: Omit<Fact, 'hash' | 'data'>, text: string, prev: string): string {
   return sha256(
     `{"at":"${fact.at}","data":${text},"prev":"${prev}","runId":"${fact.runId}","seq":${fact.seq},"type":"${fact.type}","v":${fact.v}}`,
   );
 }
 
-// Keys that look like array indices are enumerated before all others, whatever order they were written in.
+// JavaScript enumerates keys that look like array indices before all others, so their order says nothing.
 const indexLike = /^(0|[1-9]\d{0,9})$/;
 
-function isOrdered(value: unknown): boolean {
+function isSorted(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (Array.isArray(value)) {
-    for (const item of value) if (!isOrdered(item)) return false;
+    for (const item of value) if (!isSorted(item)) return false;
     return true;
   }
   let last = '';
   for (const key in value) {
     if (key < last || indexLike.test(key)) return false;
     last = key;
-    if (!isOrdered((value as Record<string, unknown>)[key])) return false;
+    if (!isSorted((value as Record<string, unknown>)[key])) return false;
   }
   return true;
 }
 
-function write(value: unknown): string {
+function writeSorted(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const known = texts.get(value);
+  const known = kept.get(value);
   if (known !== undefined) return known;
   let text = '';
   if (Array.isArray(value)) {
-    for (const item of value) text += text === '' ? write(item) : `,${write(item)}`;
+    for (const item of value) text += text === '' ? writeSorted(item) : `,${writeSorted(item)}`;
     return `[${text}]`;
   }
   const record = value as Record<string, unknown>;
   for (const key of Object.keys(record).sort()) {
     const item = record[key];
-    if (item !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${write(item)}`;
+    if (item !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${writeSorted(item)}`;
   }
   return `{${text}}`;
 }

@@ -23,7 +23,7 @@ function tailBytes(text: string, max: number): string {
   return bytes.toString('utf8', start);
 }
 
-/** Keeps the head and the tail of a text, with a notice of what is missing between them. */
+/** Cuts a text to about `max` bytes: keeps head and tail, with a notice between them that says how much is missing. */
 export function cutMiddle(text: string, max: number): { text: string; truncated: { originalBytes: number; keptBytes: number } | null } {
   const originalBytes = Buffer.byteLength(text);
   if (originalBytes <= max) return { text, truncated: null };
@@ -34,7 +34,7 @@ export function cutMiddle(text: string, max: number): { text: string; truncated:
   return { text: head + notice + tail, truncated: { originalBytes, keptBytes } };
 }
 
-// C0 but tab and newline, DEL, C1, zero-width characters and marks, bidirectional controls, invisible operators, tags.
+// C0 except tab and newline, DEL, C1, zero-width characters and marks, bidirectional controls, invisible operators, tags.
 const invisible =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 

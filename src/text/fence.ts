@@ -3,7 +3,7 @@
 const fenceName = 'run-output';
 const fenceTag = new RegExp(`<(?=\\s*/?\\s*${fenceName})`, 'gi');
 
-/** Fences text and labels it with its run. The text cannot close the fence: its own fence tags are escaped. */
+/** Encloses text in tags that name its run. Fence tags inside the text are escaped, so it cannot close the fence. */
 export function fence(text: string, run: string): string {
   const safe = text.replace(fenceTag, '&lt;');
   return `<${fenceName} run="${run}">\n${safe}\n</${fenceName}>`;

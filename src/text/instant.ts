@@ -1,4 +1,4 @@
-// Conversions between moments. They format and parse given moments and never read the machine's clock.
+// Conversions between milliseconds since the epoch and ISO 8601. They never read the clock.
 
 export function msToIso(ms: number): string {
   // biome-ignore lint/style/noRestrictedGlobals: formats a given moment, does not read the clock

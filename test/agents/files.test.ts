@@ -147,7 +147,7 @@ describe('an error says where and why', () => {
     ['mcpServers: [{ x: { command: a, url: "http://b" } }]', 'must have either a `command` or a `url`'],
     ['mcpServers: [{ x: { comand: a } }]', 'unknown key `mcpServers.x.comand`; did you mean `command`?'],
     ['mcpServers: [{ x: { url: "ftp://b" } }]', '`mcpServers.x.url` must be an http or https address'],
-    ['mcpServers: [{ x: { url: "http://b", env: { A: b } } }]', '`mcpServers.x.env` must not stand beside `url`'],
+    ['mcpServers: [{ x: { url: "http://b", env: { A: b } } }]', '`mcpServers.x.env` must not be combined with `url`'],
     ['mcpServers: [{ x: { command: a, type: sse } }]', '`mcpServers.x.type` must be `stdio`'],
     ['mcpServers: [{ x: { command: a, envFrom: ["sk-123"] } }]', 'must be the name of a variable'],
     ['mcpServers: [{ x: { command: a, timeout: 0 } }]', '`mcpServers.x.timeout` must be a number of seconds above 0'],

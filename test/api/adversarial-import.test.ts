@@ -1,7 +1,8 @@
-// Exports that somebody has changed, some with all hashes made right again: each is refused with its reason, and nothing of it is written.
+// Exports that were tampered with, some with recomputed hashes: each is refused with its reason, and nothing is written.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
-import { createTransfer } from '../../src/records/transfer.ts';
+import { exportTree } from '../../src/records/export-tree.ts';
+import { importTree } from '../../src/records/import-tree.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { canonical, factHash, sha256 } from '../../src/text/canonical.ts';
 import { createTemporaryDirectory } from '../stores/support/temporary.ts';
@@ -28,7 +29,7 @@ async function exported(): Promise<Line[]> {
   await using world = await createWorld({ script });
   const { id, outcome } = await world.runtime.start({ task: 'go' });
   await outcome;
-  const { header, lines } = await createTransfer(world.store).export(id, { live: false });
+  const { header, lines } = await exportTree(id, { live: false }, world.store);
   const all: Line[] = [header];
   for await (const line of lines) all.push(line);
   return all;
@@ -48,11 +49,15 @@ const isFact = (line: Line) => line.seq !== undefined;
 const copy = (): Line[] => structuredClone(whole);
 const factOf = (lines: Line[], type: string, n = 0): Line => lines.filter((line) => line.type === type)[n];
 
-async function* given(lines: (string | Line)[]): AsyncGenerator<string> {
+async function* toText(lines: (string | Line)[]): AsyncGenerator<string> {
   for (const line of lines) yield typeof line === 'string' ? line : JSON.stringify(line);
 }
 
-/** Makes every hash right again: chains, links between parent and child, and the header's. */
+function importLines(lines: (string | Line)[]) {
+  return importTree(toText(lines), { unfinished: false }, store);
+}
+
+/** Recomputes every hash: chains, links between parent and child, and the header's. */
 function rehashed(lines: Line[]): Line[] {
   const [header, ...rest] = lines;
   for (let round = 0; round < 3; round++) {
@@ -71,7 +76,7 @@ function rehashed(lines: Line[]): Line[] {
   return lines;
 }
 
-/** What `edit` gives where it is a list of lines, else the list that it changed. */
+/** A changed copy of the export: the lines that `edit` returns, or those that it changed in place. */
 function change(edit: (lines: Line[]) => unknown): Line[] {
   const lines = copy();
   const edited = edit(lines);
@@ -83,8 +88,8 @@ const without = (lines: Line[], line: Line) => lines.filter((each) => each !== l
 const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
   ['nothing at all', () => [], /it is empty/],
   ['no JSON', () => ['{"format":'], /line 1: /],
-  ['another format', () => [{ format: 'tar' }], /line 1: this is no export of Retinue/],
-  ['null', () => [null], /line 1: this is no export/],
+  ['another format', () => [{ format: 'tar' }], /line 1: this is not a Retinue export/],
+  ['null', () => [null], /line 1: this is not a Retinue export/],
   ['a later version', () => change(([header]) => Object.assign(header, { v: 2 })), /line 1: an export of version 2/],
   ['a header with more', () => change(([header]) => Object.assign(header, { more: 1 })), /line 1: .*more/],
   [
@@ -92,14 +97,14 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
     () => change((lines) => Object.assign(lines[1], { text: `${lines[1].text} ` })),
     /line 2: the text [0-9a-f]+ was changed/,
   ],
-  ['a text that is missing', () => change((lines) => void lines.splice(1, 1)), /the text [0-9a-f]+, to which facts point, is missing/],
-  ['a text twice', () => change((lines) => void lines.splice(1, 0, lines[1])), /is there twice/],
+  ['a text that is missing', () => change((lines) => void lines.splice(1, 1)), /the text [0-9a-f]+, which facts point to, is missing/],
+  ['a text twice', () => change((lines) => void lines.splice(1, 0, lines[1])), /occurs twice/],
   [
-    'a text that nobody points to',
+    'a text that no fact points to',
     () => change((lines) => void lines.splice(1, 0, { blob: sha256('x'), text: 'x' })),
     /no fact points to the text/,
   ],
-  ['a text behind the facts', () => change((lines) => void lines.push(...lines.splice(1, 1))), /stands behind the facts/],
+  ['a text after the facts', () => change((lines) => void lines.push(...lines.splice(1, 1))), /must come before the facts/],
   [
     'a changed fact',
     () => change((lines) => Object.assign(factOf(lines, 'model.answered').data, { finish: 'other' })),
@@ -107,10 +112,10 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
   ],
   ['a later moment', () => change((lines) => Object.assign(factOf(lines, 'run.ended'), { at: '2030-01-01T00:00:00.000Z' })), /was changed/],
   ['a fact that is missing', () => change((lines) => without(lines, factOf(lines, 'child.created'))), /fact \d+ is missing/],
-  ['the end cut off', () => change((lines) => lines.slice(0, -1)), /the header says \d+ facts, and there are \d+/],
-  ['the end cut off in the middle of a line', () => [...copy().slice(0, -1), '{"runId":"00'], /line \d+: /],
+  ['a missing last line', () => change((lines) => lines.slice(0, -1)), /the header announces \d+ facts, but there are \d+/],
+  ['a last line that is cut off', () => [...copy().slice(0, -1), '{"runId":"00'], /line \d+: /],
   ['a fact twice', () => change((lines) => [...lines, lines.at(-1)]), /line \d+: fact \d+ .*is missing/],
-  ['a child that is missing', () => change((lines) => withoutChild(lines)), /is gone|runs, and there are/],
+  ['a child that is missing', () => change((lines) => withoutChild(lines)), /run [0-9a-f]+ is missing|runs, but there are/],
   [
     'a wrong type in the data',
     () => rehashed(change((lines) => Object.assign(factOf(lines, 'model.asked').data, { turn: 'one' }))),
@@ -128,7 +133,7 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
     /version 2, written by a newer Retinue/,
   ],
   [
-    'keys that would be the prototype',
+    'a __proto__ key',
     () =>
       copy().map((line) =>
         line.type === 'run.ended' ? JSON.stringify(line).replace('"data":{', '"data":{"__proto__":{"isAdmin":true},') : line,
@@ -138,7 +143,7 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
   [
     'a fact after the end',
     () => rehashed(change((lines) => [...lines, { ...lines.at(-1), seq: lines.at(-1).seq + 1 }])),
-    /stands behind its end/,
+    /follows its end/,
   ],
   [
     'a run that begins with something else',
@@ -153,13 +158,13 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
   [
     'a run of another tree',
     () => rehashed(change((lines) => Object.assign(factOf(lines, 'run.created', 1).data, { rootId: 'f'.repeat(16) }))),
-    /has no place in the tree/,
+    /is not part of the tree/,
   ],
-  ['a child that is its own parent', () => rehashed(change((lines) => ownParent(lines))), /has no place in the tree/],
+  ['a child that is its own parent', () => rehashed(change((lines) => ownParent(lines))), /is not part of the tree/],
   [
     'a wrong depth',
     () => rehashed(change((lines) => Object.assign(factOf(lines, 'run.created', 1).data, { depth: 0 }))),
-    /has no place in the tree/,
+    /is not part of the tree/,
   ],
   [
     'a child that its parent does not name',
@@ -171,10 +176,14 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
     () => rehashed(change((lines) => Object.assign(factOf(lines, 'child.created').data, { childId: lines[0].rootId }))),
     /is not (the one that it names|named by its parent)/,
   ],
-  ['more runs than said', () => change(([header]) => Object.assign(header, { runs: 3 })), /the header says 3 runs, and there are 2/],
-  ['another last hash', () => change(([header]) => Object.assign(header, { lastHash: 'a'.repeat(64) })), /another last hash/],
   [
-    'arguments nested without end',
+    'a wrong number of runs',
+    () => change(([header]) => Object.assign(header, { runs: 3 })),
+    /the header announces 3 runs, but there are 2/,
+  ],
+  ['a wrong last hash', () => change(([header]) => Object.assign(header, { lastHash: 'a'.repeat(64) })), /last hash of the header/],
+  [
+    'deeply nested arguments',
     () => {
       const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
       return copy().map((line) =>
@@ -202,12 +211,10 @@ function ownParent(lines: Line[]): void {
 
 describe('import', () => {
   it.each(cases)('refuses %s', async (_, file, why) => {
-    const error = await createTransfer(store)
-      .import(given(file()))
-      .then(
-        () => null,
-        (reason: unknown) => reason,
-      );
+    const error = await importLines(file()).then(
+      () => null,
+      (reason: unknown) => reason,
+    );
     expect(error).toMatchObject({ code: 'invalid_import', message: expect.stringMatching(why) });
     expect((error as Error).message.length).toBeLessThan(1000);
     expect(await store.runs({})).toEqual([]);
@@ -216,19 +223,18 @@ describe('import', () => {
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
   });
 
-  it('takes the whole one, and refuses another tree with one of its runs by name', async () => {
-    const transfer = createTransfer(store);
-    expect(await transfer.import(given(whole))).toMatchObject({ result: 'imported', runs: 2, unfinished: 0 });
-    expect(await transfer.import(given(whole))).toMatchObject({ result: 'already' });
+  it('accepts the unchanged export, and names the run if another tree has one of its runs', async () => {
+    expect(await importLines(whole)).toMatchObject({ result: 'imported', runs: 2, unfinished: 0 });
+    expect(await importLines(whole)).toMatchObject({ result: 'already' });
     const other = rehashed(change((lines) => Object.assign(factOf(lines, 'model.answered').data.content[0], { input: '{}' })));
-    await expect(transfer.import(given(other))).rejects.toMatchObject({
+    await expect(importLines(other)).rejects.toMatchObject({
       code: 'invalid_import',
       message: expect.stringContaining(`run ${whole[0].rootId} is here already, with other facts`),
     });
     // The child of a tree that is here, under another root.
     const [root, child] = [whole[0].rootId, factOf(whole, 'child.created').data.childId];
     const text = JSON.stringify(whole).replaceAll(root, 'e'.repeat(16));
-    await expect(transfer.import(given(rehashed(JSON.parse(text))))).rejects.toMatchObject({
+    await expect(importLines(rehashed(JSON.parse(text)))).rejects.toMatchObject({
       message: expect.stringContaining(`run ${child} is here already`),
     });
     expect(await store.runs({})).toHaveLength(2);

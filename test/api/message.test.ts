@@ -6,10 +6,10 @@ import { native } from '../../src/dialects/native.ts';
 import { systemClock, systemIds } from '../../src/system/clock.ts';
 import { createWorld } from '../support/world.ts';
 
-it("takes only its own fact for an acknowledgement: another sender's message at the same time is none", async () => {
+it("accepts only its own fact as an acknowledgement, not another sender's message at the same time", async () => {
   await using world = await createWorld({ script: { runs: [{ when: { agent: 'general' }, steps: [{ delayMs: 60_000, text: 'late' }] }] } });
   const run = await world.runtime.start({ task: 'work' });
-  // Somebody else's message is heard, and the run ends before it comes to this one.
+  // Another message is recorded, and the run ends before this one is.
   const store = {
     ...world.store,
     order: async () => {

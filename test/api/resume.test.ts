@@ -9,7 +9,7 @@ import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { settled } from '../support/adversary.ts';
 import { createWorld } from '../support/world.ts';
 
-/** A tree whose process is gone, and an api that goes on with it; `claimed`: how often it has asked for the tree. */
+/** A tree without a process, and an API that resumes it; `claimed`: how often it has claimed the tree. */
 async function interrupted() {
   const memory = createMemoryStore();
   const first = await createWorld({ script: { runs: [{ steps: [{ hang: 'start' }] }] }, store: memory });
@@ -32,7 +32,7 @@ async function interrupted() {
   return { id, memory, world, clock, api, counted };
 }
 
-it('waits for a command that holds the tree for a moment', async () => {
+it('waits for a command that owns the tree for a moment', async () => {
   const { id, memory, world, clock, api, counted } = await interrupted();
   await using _ = world;
   const other = await memory.open();
@@ -46,7 +46,7 @@ it('waits for a command that holds the tree for a moment', async () => {
   expect(await root?.outcome).toMatchObject({ status: 'completed' });
 });
 
-it('says who has the tree when that one keeps it', async () => {
+it('names the process that keeps the tree', async () => {
   const { id, memory, world, clock, api } = await interrupted();
   const other = await memory.open();
   await memory.claim(other, id);

@@ -26,8 +26,9 @@ function everyFile(folder: string): string {
     .join('\n');
 }
 
-/** The environments of all processes below one. */
+/** The environments of all processes below one. One that has not begun its own program yet is still a copy of that one. */
 function below(pid: number): string {
+  const itself = commandLine(pid);
   const list = spawnSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' }).stdout.trim().split('\n');
   const parents = new Map(list.map((line) => line.trim().split(/\s+/).map(Number) as [number, number]));
   const isBelow = (at: number | undefined): boolean => at !== undefined && at > 1 && (parents.get(at) === pid || isBelow(parents.get(at)));
@@ -35,12 +36,21 @@ function below(pid: number): string {
     .filter(isBelow)
     .map((each) => {
       try {
-        return `${readFileSync(`/proc/${each}/cmdline`, 'latin1')}\n${readFileSync(`/proc/${each}/environ`, 'latin1')}`;
+        const command = commandLine(each);
+        return command === itself ? '' : `${command}\n${readFileSync(`/proc/${each}/environ`, 'latin1')}`;
       } catch {
         return '';
       }
     })
     .join('\n');
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
+  }
 }
 
 const calls = [

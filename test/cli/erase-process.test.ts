@@ -54,7 +54,7 @@ function age(place: Place, runId: string): void {
 }
 
 describe('rm', () => {
-  it('erases a tree permanently; hashes stay, and all commands say so', { timeout: 30_000 }, async () => {
+  it('erases a tree permanently; hashes stay, and all commands say so', async () => {
     using place = placed();
     const { rootId } = await json<Outcome>(place, 'run', 'go', '--label', `the ${secret}`);
     const kept = await json<Outcome>(place, 'run', 'other');
@@ -112,7 +112,7 @@ describe('rm', () => {
     const { broken } = await json<VerifyResult>(place, 'verify');
     expect(broken.map(({ what }) => what).sort()).toEqual([
       expect.stringMatching(/^fact \d+ is missing/),
-      'its data is gone, and the run was never erased',
+      'its data is missing, although the run was never erased',
     ]);
   });
 
@@ -158,7 +158,7 @@ describe('rm', () => {
 });
 
 describe('gc', () => {
-  it('erases old trees, and --dry-run only lists them', { timeout: 30_000 }, async () => {
+  it('erases old trees, and --dry-run only lists them', async () => {
     using place = placed();
     const old = await json<Outcome>(place, 'run', 'go');
     const young = await json<Outcome>(place, 'run', 'go');

@@ -71,7 +71,7 @@ describe('an MCP server of the user', () => {
       using place = createPlace(calls({ tool: 'mcp__demo__hang', args: {} }));
       write(place, '.config/retinue/config.json', { mcpServers: { demo: serverIn(mode) } });
       const { process: child, finished } = place.start('run', 'go');
-      await place.until<{ type: string }[]>(['logs', 'last'], (facts) => facts.some(({ type }) => type === 'tool.asked'));
+      await place.facts((facts) => facts.some(({ type }) => type === 'tool.asked'));
       const server = childOf(child.pid as number);
       child.kill('SIGKILL');
       await finished;

@@ -1,15 +1,12 @@
 // Holding runs back and leaving them to another process, with the real program.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
-import { createPlace, type Place } from './support-process.ts';
+import { createPlace } from './support-process.ts';
 
 const look = { calls: [{ tool: 'list', args: { path: '.' } }] };
-const slowly = (text: string) => ({ delayMs: 1500, text });
-
-async function facts(place: Place, holds: (found: StoredFact[]) => boolean): Promise<StoredFact[]> {
-  return place.until<StoredFact[]>(['logs', 'last', '--tree'], holds);
-}
 
 const count = (found: StoredFact[], type: string) => found.filter((fact) => fact.type === type).length;
 
@@ -17,7 +14,7 @@ describe('pause', () => {
   it('pauses a run of another process until `resume`', async () => {
     using place = createPlace({ runs: [{ steps: [look, { ...look, delayMs: 4000 }, { text: 'done' }] }] });
     const running = place.start('run', 'go');
-    await facts(place, (found) => count(found, 'model.asked') === 2);
+    await place.facts((found) => count(found, 'model.asked') === 2);
     expect(await place.run('pause', 'last', '--reason', 'to look')).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^\w{8} is paused/),
@@ -27,7 +24,7 @@ describe('pause', () => {
     expect((await place.run('pause', 'last')).out).toMatch(/is already paused/);
     expect(await place.run('resume', 'last')).toMatchObject({ code: 0, err: expect.stringContaining('continues in its own process') });
     expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
-    const types = (await facts(place, () => true)).map(({ type }) => type);
+    const types = (await place.facts(() => true)).map(({ type }) => type);
     expect(types.filter((type) => type === 'run.paused' || type === 'run.resumed')).toEqual(['run.paused', 'run.resumed']);
     expect((await place.run('replay', 'last')).code).toBe(0);
   });
@@ -44,7 +41,7 @@ describe('pause', () => {
       ],
     });
     const running = place.start('run', 'go');
-    await facts(place, (found) => count(found, 'model.asked') === 1);
+    await place.facts((found) => count(found, 'model.asked') === 1);
     await place.run('pause', 'last');
     await place.run('message', 'last', 'go on');
     expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
@@ -53,7 +50,7 @@ describe('pause', () => {
   it('a paused run can be cancelled', async () => {
     using place = createPlace({ runs: [{ steps: [{ ...look, delayMs: 4000 }, { text: 'done' }] }] });
     const running = place.start('run', 'go');
-    await facts(place, (found) => count(found, 'model.asked') === 1);
+    await place.facts((found) => count(found, 'model.asked') === 1);
     await place.run('pause', 'last');
     await place.run('cancel', 'last');
     expect((await running.finished).code).toBe(130);
@@ -62,27 +59,28 @@ describe('pause', () => {
 
 describe('a process that is asked to stop', () => {
   const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
-  const script = {
+  /** `steps` of both children, after a look. */
+  const script = (steps: (label: string) => object) => ({
     runs: [
       {
         when: { agent: 'general' },
         steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { expect: { prompt: 'b done' }, text: 'all done' }],
       },
-      { when: { label: 'a' }, steps: [look, slowly('a done')] },
-      { when: { label: 'b' }, steps: [look, slowly('b done')] },
+      ...['a', 'b'].map((label) => ({ when: { label }, steps: [look, steps(label)] })),
     ],
-  };
+  });
 
   it.each(['SIGTERM', 'SIGHUP'] as const)('by %s pauses its tree, and another process continues it', async (signal) => {
-    using place = createPlace(script);
+    using place = createPlace(script(() => ({ hang: 'start' })));
     const running = place.start('run', 'go');
-    await facts(place, (found) => count(found, 'model.asked') === 5);
+    await place.facts((found) => count(found, 'model.asked') === 5);
     running.process.kill(signal);
     expect(await running.finished).toMatchObject({ code: 143, err: expect.stringContaining('continue it with `retinue resume`') });
     const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
     expect(rows.map(({ status }) => status)).toEqual(['paused', 'paused', 'paused']);
+    writeFileSync(join(place.folder, 'script.json'), JSON.stringify(script((label) => ({ text: `${label} done` }))));
     expect((await place.run('resume')).code).toBe(0);
-    const found = await facts(place, (all) => count(all, 'run.ended') === 3);
+    const found = await place.facts((all) => count(all, 'run.ended') === 3);
     expect([count(found, 'child.created'), count(found, 'child.ended'), count(found, 'model.answered')]).toEqual([2, 2, 6]);
     expect((await place.run('replay', 'last')).code).toBe(0);
     expect((await place.run('verify')).code).toBe(0);
@@ -93,13 +91,13 @@ describe('a process that is asked to stop', () => {
       runs: [{ steps: [{ calls: [{ tool: 'bash', args: { command: 'trap "" TERM; sleep 30; sleep 30' } }] }, { text: 'done' }] }],
     });
     const running = place.start('run', '--allow', 'bash', 'go');
-    await facts(place, (found) => count(found, 'tool.asked') === 1);
+    await place.facts((found) => count(found, 'tool.asked') === 1);
     running.process.kill('SIGTERM');
     await new Promise((resolve) => setTimeout(resolve, 300));
     running.process.kill('SIGTERM');
     expect((await running.finished).code).toBe(143);
     expect(await place.run('resume')).toMatchObject({ code: 0 });
-    const found = await facts(place, (all) => count(all, 'run.ended') === 1);
+    const found = await place.facts((all) => count(all, 'run.ended') === 1);
     expect(found.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'unknown' } });
   });
 });

@@ -281,7 +281,7 @@ describe('a second process', () => {
     const run = place.start('run', '--allow', 'bash', 'work');
     while (!existsSync(join(place.folder, 'begun'))) await new Promise((resolve) => setTimeout(resolve, 20));
     run.process.kill('SIGINT');
-    await place.until<Fact[]>(['logs', 'last'], (facts) => facts.some((fact) => fact.type === 'cancel.asked'));
+    await place.facts((facts) => facts.some((fact) => fact.type === 'cancel.asked'));
     run.process.kill('SIGINT');
     expect((await run.finished).code).toBe(130);
     rmSync(join(place.folder, 'alive'), { force: true });

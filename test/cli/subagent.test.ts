@@ -28,7 +28,7 @@ describe.each(words)('retinue %s', (...word) => {
   it.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)('cancels the run at %s and prints its outcome', async (signal) => {
     using place = createPlace({ runs: [{ steps: [{ hang: 'start' }] }] });
     const running = place.start(...word, '--task', 'x');
-    await place.until<{ type: string }[]>(['logs', 'last'], (facts) => facts.some(({ type }) => type === 'model.asked'));
+    await place.facts((facts) => facts.some(({ type }) => type === 'model.asked'));
     running.process.kill(signal);
     const { code, out } = await running.finished;
     expect([code, JSON.parse(out)]).toEqual([

@@ -1,9 +1,11 @@
 // The real program in real processes, on a real database in a folder of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { StoredFact } from '../../src/contract/fact.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { outputOf } from '../support/output.ts';
 
 const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
@@ -26,6 +28,8 @@ export interface Place {
   run(...args: string[]): Promise<Finished>;
   /** Runs `retinue … --json` until the value satisfies `holds`. */
   until<T>(args: string[], holds: (value: T) => boolean): Promise<T>;
+  /** Reads the facts of the database, in this process, until they satisfy `holds`: far sooner and cheaper than a command could. */
+  facts(holds: (facts: StoredFact[]) => boolean): Promise<StoredFact[]>;
   [Symbol.dispose](): void;
 }
 
@@ -65,6 +69,15 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
         for (let ms = 0; ms < 250 && databaseState(folder) === before; ms += 10) await sleep(10);
       }
     },
+    async facts(holds) {
+      const path = join(folder, '.retinue', 'retinue.db');
+      for (;;) {
+        // Opened here first, it would be made here.
+        const found = existsSync(path) ? await readFacts(path) : [];
+        if (holds(found)) return found;
+        await sleep(10);
+      }
+    },
     [Symbol.dispose]() {
       for (const child of running) child.kill('SIGKILL');
       rmSync(folder, { recursive: true, force: true });
@@ -75,4 +88,13 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
 function databaseState(folder: string): string {
   const files = ['retinue.db', 'retinue.db-wal'].map((name) => statSync(join(folder, '.retinue', name), { throwIfNoEntry: false }));
   return files.map((file) => `${file?.size} ${file?.mtimeMs}`).join();
+}
+
+async function readFacts(path: string): Promise<StoredFact[]> {
+  const store = await openSqliteStore({ path });
+  try {
+    return await store.facts({});
+  } finally {
+    await store.close();
+  }
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
-import type { ImportResult } from '../../src/records/transfer.ts';
+import type { ImportResult } from '../../src/records/import-tree.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const parent = { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look', agent: 'explore' }] } }] };
@@ -45,7 +45,7 @@ async function cut(place: Place): Promise<void> {
 }
 
 describe('export and import', () => {
-  it('a tree can be verified, replayed and shown elsewhere, and importing it again changes nothing', { timeout: 30_000 }, async () => {
+  it('a tree can be verified, replayed and shown elsewhere, and importing it again changes nothing', async () => {
     using from = createPlace(script);
     using to = createPlace({ runs: [] });
     const { rootId } = await json<Outcome>(from, 'run', 'go');
@@ -72,7 +72,7 @@ describe('export and import', () => {
     expect(await to.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('in 1 tree') });
   });
 
-  it('an unfinished tree is imported only with --unfinished, and resumed only in its own workspace', { timeout: 30_000 }, async () => {
+  it('an unfinished tree is imported only with --unfinished, and resumed only in its own workspace', async () => {
     using from = createPlace(slow);
     using to = createPlace({ runs: [] });
     await cut(from);

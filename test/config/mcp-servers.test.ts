@@ -42,7 +42,7 @@ describe('the configuration', () => {
     [{ a_: demo }, /`mcpServers\.a_`/],
     [{ demo: {} }, /`mcpServers\.demo` must have either a `command` or a `url`/],
     [{ demo: { ...demo, comand: 'x' } }, /unknown key `mcpServers\.demo\.comand`; did you mean `mcpServers\.demo\.command`/],
-    [{ demo: { ...demo, headers: {} } }, /`mcpServers\.demo\.headers` must not stand beside `command`/],
+    [{ demo: { ...demo, headers: {} } }, /`mcpServers\.demo\.headers` must not be combined with `command`/],
     [{ demo: { url: 'file:///x' } }, /`mcpServers\.demo\.url` must be an http or https address/],
     [{ demo: { ...demo, env: { 'A-B': 'x' } } }, /`mcpServers\.demo\.env\.A-B`/],
     [{ demo: { ...demo, timeout: '5' } }, /`mcpServers\.demo\.timeout` must be a number of seconds/],

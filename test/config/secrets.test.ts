@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRedact } from '../../src/config/secrets.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 const redact = createRedact({});
 /** Written in two parts, so that no scanner takes this file for a leak. */
@@ -108,8 +109,10 @@ it('takes linear time', () => {
     'AAA8Q~',
     '{"a": "b"}\n',
   ]) {
-    const began = performance.now();
-    redact(piece.repeat(Math.ceil(4_000_000 / piece.length)), true);
-    expect(performance.now() - began, piece).toBeLessThan(3000);
+    const text = piece.repeat(Math.ceil(4_000_000 / piece.length));
+    expect(
+      cpuMs(() => redact(text, true)),
+      piece,
+    ).toBeLessThan(3000);
   }
 });

@@ -18,7 +18,7 @@ const cases: [what: string, args: unknown, problem: string | RegExp][] = [
     { tasks: [{ task: 'x' }, { task: 'y', agnt: 'z' }] },
     'tasks[1].agnt: there is no such parameter; did you mean `agent`?',
   ],
-  ['one like no other', { tasks: [{ task: 'x' }], zzzzzz: 1 }, 'zzzzzz: there is no such parameter; there are: tasks, mode, target, count'],
+  ['one like no other', { tasks: [{ task: 'x' }], zzzzzz: 1 }, 'zzzzzz: there is no such parameter; available: tasks, mode, target, count'],
   ['a wrong type', { tasks: 'x' }, /^tasks: .*expected array, received string$/],
   ['null', { tasks: null }, /^tasks: .*expected array, received null$/],
   ['a wrong value', { tasks: [{ task: 'x' }], mode: 'some' }, /^mode: .*"all"\|"any"/],
@@ -26,7 +26,7 @@ const cases: [what: string, args: unknown, problem: string | RegExp][] = [
   ['no object', [], /^\(arguments\): .*expected object, received array$/],
 ];
 
-describe('problems of arguments', () => {
+describe('descriptions of invalid arguments', () => {
   it.each(cases)('name %s', (_, args, problem) => {
     const { error } = Schema.safeParse(args);
     expect(namedProblems(error as z.ZodError, Schema, args)).toEqual(
@@ -34,7 +34,7 @@ describe('problems of arguments', () => {
     );
   });
 
-  it('name five, and how many more there are', () => {
+  it('name five problems and the number of others', () => {
     const args = { tasks: Array.from({ length: 8 }, () => ({})) };
     const said = namedProblems(Schema.safeParse(args).error as z.ZodError, Schema, args);
     expect(said.split('; ').filter((part) => part.startsWith('tasks['))).toHaveLength(5);

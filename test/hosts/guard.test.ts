@@ -1,4 +1,4 @@
-// A supervisor that is killed with -9 takes everything that it started along, whatever that did to get away.
+// When a supervisor is killed with -9, everything that it started ends too, however it tries to escape.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,13 +1,13 @@
-// Tool processes that are not what they should be: nothing they say or fail to say bends a run.
+// Misbehaving tool processes: nothing they send or fail to send corrupts a run.
 import { describe, expect, it } from 'vitest';
 import { impostor, processWorld } from './support.ts';
 
 const channel = `import { Socket } from 'node:net'; const pipe = new Socket({ fd: 3, readable: true, writable: true });
 const say = (message) => pipe.write(typeof message === 'string' ? message : JSON.stringify(message) + '\\n'); pipe.on('close', () => process.exit(0));`;
 const stay = 'setInterval(() => {}, 1000);';
-/** Speaks when the first message has arrived. */
+/** Writes once the first message has arrived. */
 const afterStart = (source: string) => `${channel} let n = 0; pipe.on('data', () => { if (n++ === 0) { ${source} } }); ${stay}`;
-/** Speaks when a call has arrived; its id is 1. */
+/** Writes once a call has arrived; its id is 1. */
 const afterCall = (source: string) =>
   `${channel} let text = ''; let isDone = false; pipe.on('data', (chunk) => { text += chunk;
     if (!isDone && text.includes('"call"')) { isDone = true; ${source} } }); ${stay}`;
@@ -56,7 +56,7 @@ describe('a tool process that', () => {
     expect(world.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
   });
 
-  it('cannot be started: the run fails and its slot is free', async () => {
+  it('cannot be started: the run fails and its slot is released', async () => {
     await using world = await processWorld({ script, host: { command: ['/no/such/program'] } });
     const outcome = await (await world.runtime.start({ task: 'x' })).outcome;
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'crashed' } });
@@ -69,7 +69,7 @@ describe('a tool process that', () => {
     expect(world.facts.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'unknown' } });
   });
 
-  it('writes 200 MB to both outputs: they are read and dropped, and it never waits', async () => {
+  it('writes 200 MB to both outputs: they are read and dropped without blocking it', async () => {
     const source = `${channel} const big = Buffer.alloc(1 << 20, 120); let n = 0;
       const go = () => { if (n++ === 100) return process.exit(7); process.stdout.write(big, () => process.stderr.write(big, go)); }; go();`;
     await using world = await processWorld({ script, host: { command: impostor(source) } });
@@ -88,7 +88,7 @@ describe('a tool process that', () => {
     expect(world.facts.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { output: 'seen', told: [] } });
   });
 
-  it('sends a result in an invalid form: the call fails, the run goes on', async () => {
+  it('sends an invalid result: the call fails, and the run continues', async () => {
     const invalid = `say({ type: 'result', id: 1, result: { output: 5 }, memo: [] })`;
     const steps = [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { expect: { prompt: 'no valid result' }, text: 'done' }];
     await using world = await processWorld({ script: { runs: [{ steps }] }, host: { command: impostor(afterCall(invalid)) } });

@@ -1,4 +1,4 @@
-// Runs in processes of their own: the real program as the child, real commands, real signals.
+// Runs whose tools execute in their own process: the real program as the child, real commands, real signals.
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
@@ -17,11 +17,11 @@ const bash = (command: string) => ({ calls: [call('bash', { command })] });
 const row = async (world: World, id: string) => (await world.store.run(id)) as RunRow;
 
 let unique = 0;
-/** An argument by which a sleeping process is known. */
+/** An argument that identifies a sleeping process. */
 const nap = () => `7${process.pid}.${++unique}`;
 
 describe('a run in a process of its own', () => {
-  it('works: files, commands and what the supervisor keeps, with the same facts as inline', async () => {
+  it('works: files, commands and supervisor tools, with the same facts as inline', async () => {
     const keeper = tool('keeper', async () => ({ output: `made in ${process.pid}` }));
     const steps = [
       { calls: [call('write', { path: 'a.txt', content: 'one\n' }), call('read', { path: 'b.txt' }), call('keeper', {})] },
@@ -35,13 +35,13 @@ describe('a run in a process of its own', () => {
     expect(outcome.artifacts.map(({ kind }) => kind)).toContain('diff');
     const outputs = world.facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.output] : []));
     expect(outputs).toContain(`made in ${process.pid}`);
-    // Commands are never started by the run's own process.
+    // The run's own process never starts commands.
     expect(outputs).toContain(`two\n${process.pid}`);
     expect(world.facts[0]).toMatchObject({ type: 'run.created', data: { host: 'process' } });
     expect(world.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
   });
 
-  it('delegates to processes of their own, and tells what they found', async () => {
+  it('delegates to runs with their own processes, and reports their results', async () => {
     const tasks = [
       { task: 'a', agent: 'plan' },
       { task: 'b', agent: 'explore' },
@@ -61,7 +61,7 @@ describe('a run in a process of its own', () => {
     ]);
   });
 
-  it('parks while its children are at work, and hears of their ends and of messages', async () => {
+  it('waits while its children run, and gets their ends and messages', async () => {
     const delegate = call('delegate', { tasks: [{ task: 'a', agent: 'child' }], wait_seconds: 0 });
     const heard = { expect: { prompt: 'look here' }, text: 'still' };
     const told = { expect: { prompt: 'planned' }, text: 'end' };
@@ -98,7 +98,7 @@ describe('a run in a process of its own', () => {
     expect(`${own}${output}`).not.toMatch(/canary|API_KEY|RETINUE_DB|secret task/);
   });
 
-  it('killed in the middle of a command: failed with the signal, the text so far kept, nothing left, siblings go on', async () => {
+  it('killed in the middle of a command: failed with the signal, text kept, nothing left, siblings continue', async () => {
     const mark = nap();
     const script = { runs: [{ steps: [{ text: 'I begin.', ...bash(`setsid sleep ${mark} & touch begun; sleep ${mark}`) }] }] };
     const scripts = { other: { runs: [{ steps: [{ delayMs: 300, text: 'fine' }] }] } };
@@ -115,7 +115,7 @@ describe('a run in a process of its own', () => {
     expect((await sibling.outcome).status).toBe('completed');
   });
 
-  it('killed: no timer is left to kill a process that is gone, whose number may be another’s by then', async () => {
+  it('killed: no timer is left to kill a process that has ended and whose id may be reused', async () => {
     const mark = nap();
     await using world = await processWorld({ script: { runs: [{ steps: [bash(`touch begun; sleep ${mark}`)] }] } });
     const run = await world.runtime.start({ task: 'x' });
@@ -141,7 +141,7 @@ describe('a run in a process of its own', () => {
     await noneLeft(mark);
   });
 
-  it('cancelled: commands that ignore the request are killed, and only then is the run over (invariant 7)', async () => {
+  it('cancelled: commands that ignore the request are killed, and only then does the run end (invariant 7)', async () => {
     const mark = nap();
     const script = { runs: [{ steps: [bash(`trap "" TERM; touch begun; sleep ${mark}`)] }] };
     await using world = await processWorld({ script });
@@ -163,7 +163,7 @@ describe('a run in a process of its own', () => {
     await noneLeft(mark);
   });
 
-  it('that leaves with a double-forked process behind it ends that one too', async () => {
+  it('that leaves a double-forked process behind: that process ends too', async () => {
     const mark = nap();
     const steps = [bash(`(setsid sh -c 'sleep ${mark} & sleep ${mark}' >/dev/null 2>&1 &) ; echo ok`), { text: 'done' }];
     await using world = await processWorld({ script: { runs: [{ steps }] } });
@@ -172,7 +172,7 @@ describe('a run in a process of its own', () => {
   });
 });
 
-/** One whose run wants to write a file, about which somebody is asked. */
+/** A world whose run needs approval to write a file. */
 function askingWorld() {
   const steps = [{ calls: [call('write', { path: 'a.txt', content: 'one' })] }, { text: 'done' }];
   const narrowing = { kind: 'narrowing' as const, owner: 'the user', rules: [parseRule('ask write')] };
@@ -190,7 +190,7 @@ it('a call that was approved is executed', async () => {
   expect(readFileSync(join(world.workspace, 'a.txt'), 'utf8')).toBe('one');
 });
 
-it('a deny that comes while a call of the process waits for its turn: it is not made', async () => {
+it('a deny that arrives while a call waits for its turn: the call is not executed', async () => {
   const steps = [
     { calls: [call('bash', { command: 'touch begun; sleep 1' }), call('write', { path: 'a.txt', content: 'one' })] },
     { expect: { prompt: 'rule `deny write` of a message from ada' }, text: 'done' },
@@ -203,7 +203,7 @@ it('a deny that comes while a call of the process waits for its turn: it is not 
   expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
 });
 
-it('killed while a question is open: the run fails at once, and nothing is made', async () => {
+it('killed while a question is open: the run fails at once, and nothing is executed', async () => {
   await using world = await askingWorld();
   const run = await world.runtime.start({ task: 'x' });
   await expect.poll(() => world.types(), { timeout: 10_000 }).toContain('approval.asked');

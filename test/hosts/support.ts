@@ -1,4 +1,4 @@
-// A world whose runs are processes: the real program, or one that misbehaves.
+// A world whose runs use tool processes: the real program, or a misbehaving one.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
@@ -34,24 +34,24 @@ export function processWorld({ host = {}, narrowing = [], ...options }: ProcessW
   });
 }
 
-/** A program in the place of the child's. */
+/** A program to use instead of the real child. */
 export function impostor(source: string): string[] {
   return [process.execPath, '--input-type=module', '-e', source];
 }
 
-/** Resolves when a command has made the file of that name. */
+/** Resolves when a command has created the file. */
 export async function begun(world: World): Promise<void> {
   await expect.poll(() => existsSync(join(world.workspace, 'begun')), { timeout: 15_000 }).toBe(true);
 }
 
-/** The process of a run of this world, once it is there: the oldest one that this process has started for a run. */
+/** Waits for the oldest process that this process has started for a run. */
 export async function runProcess(): Promise<number> {
   const mine = () => processesWith('--child-run').filter((pid) => statOf(pid)[1] === String(process.pid));
   await expect.poll(() => mine().length, { timeout: 15_000 }).toBeGreaterThan(0);
   return mine().sort((a, b) => Number(statOf(a)[19]) - Number(statOf(b)[19]))[0] as number;
 }
 
-/** From the third field on: state, parent, … start. */
+/** The fields of /proc/PID/stat from the third on: state, parent, … start. */
 function statOf(pid: number): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -61,7 +61,7 @@ function statOf(pid: number): string[] {
   }
 }
 
-/** The living processes that have this text among their arguments. */
+/** Living processes with this text among their arguments. */
 export function processesWith(text: string): number[] {
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name);

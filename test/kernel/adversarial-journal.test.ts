@@ -1,4 +1,4 @@
-// Stores, hosts and listeners that fail. A tree whose facts cannot be written stops as a whole and says why; no other tree notices.
+// Failing stores, tool executors and listeners. A tree whose facts cannot be written stops as a whole and says why; other trees are not affected.
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isRetinueError, RetinueError } from '../../src/contract/error.ts';
@@ -14,7 +14,7 @@ import { createWorld } from '../support/world.ts';
 const delegate = (labels: string[], more: object = {}) => ({
   calls: [{ tool: 'delegate', args: { tasks: labels.map((label) => ({ task: `do ${label}`, agent: 'any', label })), ...more } }],
 });
-/** A root with three children: at a tool, at the model, and quickly done. */
+/** A root with three children: one in a tool call, one in a model call, one that ends quickly. */
 const family = [
   { when: { task: 'work' }, steps: [{ text: 'off they go', ...delegate(['a', 'b', 'c']) }, { text: 'all' }] },
   { when: { label: 'a' }, steps: [{ calls: [{ tool: 'nap' }] }, { text: 'rested' }] },
@@ -58,7 +58,7 @@ async function lossAt(append: number, fault: Fault) {
     (error) => error.code,
   );
   const stats = world.runtime.stats();
-  // A rejected commit takes all the trees in it along.
+  // A rejected commit ends all trees in it.
   const lost = failed === null || fault !== 'reject' ? ['0000000000000002'] : (store.appended[failedAt - 1] ?? []);
   const facts = (await Promise.all(lost.map((rootId) => store.facts({ rootId })))).flat();
   const open = [...new Set(facts.map((fact) => fact.runId))];
@@ -86,7 +86,7 @@ describe('a store that fails', () => {
     expect(at).toBeGreaterThan(8);
   });
 
-  it('at any commit (rejected) ends the trees of that commit with a typed error, and leaves nothing', async () => {
+  it('at any commit: the trees of that commit end with a typed error and leave nothing behind', async () => {
     let at = 1;
     for (let some = true; some; at++) {
       const { failed, ...rest } = await lossAt(at, 'reject');
@@ -104,7 +104,7 @@ describe('a store that fails', () => {
     expect(at).toBeGreaterThan(8);
   });
 
-  it('takes a client along that is delegating, and its close does not wait for ever', async () => {
+  it('ends a client that is delegating, and closing the client does not hang', async () => {
     const store = faultyStore((unit) => (unit.facts.some((fact) => fact.type === 'child.created') ? 'fenced' : null));
     const world = await createWorld({
       clock: createHandClock(),
@@ -119,7 +119,7 @@ describe('a store that fails', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('from the very first commit refuses runs and clients, and keeps nothing of them', async () => {
+  it('from the first commit on: runs and clients are refused, and nothing of them remains', async () => {
     const store = faultyStore(() => 'reject');
     const world = await createWorld({ clock: createHandClock(), store });
     await expect(world.runtime.start({ task: 'x' })).rejects.toMatchObject({ code: 'store_io' });
@@ -129,8 +129,8 @@ describe('a store that fails', () => {
   });
 });
 
-describe('an order that cannot be obeyed', () => {
-  it('holds up no other', async () => {
+describe('an order that cannot be applied', () => {
+  it('does not block other orders', async () => {
     const clock = createHandClock();
     const one = '0000000000000001';
     const store = faultyStore(({ rootId, facts }) =>
@@ -149,7 +149,7 @@ describe('an order that cannot be obeyed', () => {
 });
 
 describe('facts that cannot be written', () => {
-  it('are refused whole, and change nothing', async () => {
+  it('are refused as a whole and change nothing', async () => {
     const world = await createWorld();
     const run = await world.runtime.start({ task: 'work' });
     await run.outcome;
@@ -167,7 +167,7 @@ describe('facts that cannot be written', () => {
     const facts = await world.store.facts({ runId: run.id });
     expect(facts.at(-1)).toMatchObject({ type: 'message.received', seq: facts.length });
     await checkJournal(world, [run.id]);
-    // Not disposed of as usual: such a journal does not replay.
+    // Not disposed of as usual, because this journal does not replay.
     await world.runtime.close();
     rmSync(world.workspace, { recursive: true, force: true });
   });
@@ -225,7 +225,7 @@ describe('a tool executor that fails', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('during a call: its effect is unknown to whoever reads the run', async () => {
+  it('during a call: the effect of the call is recorded as unknown', async () => {
     const [, open] = executors[2] as (typeof executors)[number];
     const script = { runs: [{ times: 'any', steps: [{ calls: [{ tool: 'todo', args: { items: [] } }] }] }] };
     const world = await createWorld({ script, tools: [todo], executor: { name: 'bad', open } });
@@ -236,7 +236,7 @@ describe('a tool executor that fails', () => {
 });
 
 describe('a listener', () => {
-  it('that throws is not heard again, and neither runs nor others notice', async () => {
+  it('that throws is removed, without any effect on runs or other listeners', async () => {
     const world = await createWorld();
     let heard = 0;
     world.runtime.listen(() => {
@@ -255,7 +255,7 @@ describe('a listener', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('may start, cancel and stop listening from inside', async () => {
+  it('may start runs, cancel them and stop listening while it is called', async () => {
     const world = await createWorld({ script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } });
     const started: Promise<unknown>[] = [];
     const end = world.runtime.listen((event) => {

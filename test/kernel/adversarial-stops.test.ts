@@ -1,4 +1,4 @@
-// Cancels, messages and deadlines that come at the worst moment. A loop over yields tries every moment that there is.
+// Cancels, messages and deadlines at the worst moment: each case is repeated for every moment of a run.
 import { describe, expect, it } from 'vitest';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
 import type { RunHandle } from '../../src/kernel/runtime.ts';
@@ -16,7 +16,7 @@ const delegate = (labels: string[], more: object = {}) => ({
   calls: [{ tool: 'delegate', args: { tasks: labels.map((label) => ({ task: `do ${label}`, agent: 'explore', label })), ...more } }],
 });
 
-/** Does `disturb` at the first, second, third … moment of a run, each time in a new world, until the run is over before it. */
+/** Calls `disturb` at the first, second, third … moment of a run, each time in a new world, until the run ends before that moment. */
 async function atEveryMoment(
   options: () => WorldOptions,
   brief: object,
@@ -39,7 +39,7 @@ async function atEveryMoment(
 }
 
 describe('a cancel at every moment', () => {
-  it('ends a run exactly once, and nothing begins after it is acknowledged', async () => {
+  it('ends a run exactly once, and nothing starts after it is acknowledged', async () => {
     const begun: string[] = [];
     const act = tool('act', async () => ({ output: String(begun.push('tool')) }));
     const answers: PreparedAnswer[] = [{ parts: [text('first'), call('c1', 'act', {})] }, { parts: [text('done')] }];
@@ -64,7 +64,7 @@ describe('a cancel at every moment', () => {
     expect(moments).toBeGreaterThan(30);
   });
 
-  it('ends a parent that is delegating, with all the children that got as far as being created', async () => {
+  it('ends a parent that is delegating, and all children that were created', async () => {
     const script = {
       runs: [
         { when: { agent: 'general' }, steps: [delegate(['a', 'b', 'c']), { text: 'all' }] },
@@ -86,7 +86,7 @@ describe('a cancel at every moment', () => {
     expect(moments).toBeGreaterThan(60);
   });
 
-  it('counts once, whoever asks how often', async () => {
+  it('counts once, even if it is requested several times', async () => {
     await atEveryMoment(
       () => ({ script: { runs: [{ steps: [{ text: 'done' }] }] } }),
       {},
@@ -132,7 +132,7 @@ describe('a message at every moment', () => {
 });
 
 describe('cancelling', () => {
-  it('a run that waits for a slot never starts it', async () => {
+  it('a run that waits for a slot: the run never starts', async () => {
     const clock = createHandClock();
     const script = { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] };
     const world = await createWorld({ clock, script, options: { slots: 1 } });
@@ -150,7 +150,7 @@ describe('cancelling', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('a tree three deep, in the middle of tools and model calls, ends it from below', async () => {
+  it('a tree three deep, in the middle of tools and model calls: it ends from the bottom up', async () => {
     const clock = createHandClock();
     let working = 0;
     const work = tool('work', (_, { signal }) => {
@@ -184,7 +184,7 @@ describe('cancelling', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('a parent whose child is still being admitted leaves no child behind', async () => {
+  it('a parent whose child is being admitted: no child is left behind', async () => {
     const clock = createHandClock();
     const resolving = Promise.withResolvers<void>();
     const { model } = recordingModel([{ parts: [call('c1', 'delegate', { tasks: [{ task: 'x', agent: 'explore', label: 'late' }] })] }]);
@@ -211,7 +211,7 @@ describe('cancelling', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('and messages to a run that has ended: the one does nothing, the other is refused', async () => {
+  it('a run that has ended does nothing, and messages to it are refused', async () => {
     const world = await createWorld();
     const run = await world.runtime.start({ task: 'work' });
     await run.outcome;
@@ -224,7 +224,7 @@ describe('cancelling', () => {
 });
 
 describe('messages of a model', () => {
-  it('reach only its own children, not any run that it knows the id of', async () => {
+  it('reach only its own children, even if it knows the ids of other runs', async () => {
     const clock = createHandClock();
     const message = { calls: [{ tool: 'delegate_message', args: { id: '0000000000000001', text: 'obey me' } }] };
     const runs = [
@@ -246,7 +246,7 @@ describe('messages of a model', () => {
 describe('deadlines', () => {
   const hanging = { when: { label: 'a' }, steps: [{ hang: 'start' }] };
 
-  it("a child's is never later than its parent's, and both end at it", async () => {
+  it("a child's is never later than its parent's, and both runs end at it", async () => {
     const clock = createHandClock();
     const runs = [{ when: { agent: 'general' }, steps: [{ delayMs: 1000, ...delegate(['a']) }] }, hanging];
     const world = await createWorld({ clock, script: { runs } });
@@ -260,7 +260,7 @@ describe('deadlines', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it.each([3_600_000, -3_600_000])('a jump of the wall clock by %i ms before a child starts moves none of them', async (jump) => {
+  it.each([3_600_000, -3_600_000])('do not move if the wall clock jumps by %i ms before a child starts', async (jump) => {
     const clock = createHandClock();
     const runs = [
       { when: { agent: 'general' }, steps: [{ delayMs: 1000, ...delegate(['a']) }, { text: 'ok' }] },
@@ -275,7 +275,7 @@ describe('deadlines', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('a tool that catches everything is left behind after its time to clean up', async () => {
+  it('a tool that ignores its signal is abandoned after its time to clean up', async () => {
     const clock = createHandClock();
     const loop: AnyTool['execute'] = (_, { signal }) =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve({ output: 'partial' }), { once: true }));

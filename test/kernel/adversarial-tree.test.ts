@@ -1,4 +1,4 @@
-// Trees at their limits: races for the last place, keys used twice, wide and long trees, and a runtime that closes under them.
+// Trees at their limits: races for the last allowed run, keys used twice, wide and long trees, and a runtime that closes meanwhile.
 import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -53,8 +53,8 @@ async function withDelegation(use: (delegation: Delegation, signal: AbortSignal)
 }
 const child = (n: number): Brief => ({ task: `child ${n}`, agent: 'any', tools: { allow: [] } });
 
-describe('the last place of a tree', () => {
-  it('is given once, however many ask for it at the same moment', async () => {
+describe('the last run that a tree may have', () => {
+  it('is started once, even if several briefs ask for it at the same time', async () => {
     const { world } = await withDelegation(
       async (delegation) => {
         const started = (await Promise.all([1, 2, 3].map((n) => delegation.start([child(n)])))).flat();
@@ -70,7 +70,7 @@ describe('the last place of a tree', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('is free again when the brief that had it was refused', async () => {
+  it('can be started after another brief was refused', async () => {
     const { world } = await withDelegation(
       async (delegation) => {
         expect(await delegation.start([{ ...child(1), agent: 'nobody' }])).toMatchObject([{ ok: false, error: { code: 'unknown_agent' } }]);
@@ -83,8 +83,8 @@ describe('the last place of a tree', () => {
   });
 });
 
-describe('a key used twice', () => {
-  it('at the same time gives one run, for roots and for children', async () => {
+describe('an idempotency key used twice', () => {
+  it('at the same time starts one run, for roots and for children', async () => {
     const world = await createWorld({ clock: createHandClock(), script: hanging });
     const brief = { task: 'x', idempotencyKey: 'k' };
     const [a, b] = await Promise.all([world.runtime.start(brief), world.runtime.start(brief)]);
@@ -101,7 +101,7 @@ describe('a key used twice', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('and refused once may be used again', async () => {
+  it('may be used again if the first brief was refused', async () => {
     const world = await createWorld({ script: quick });
     const brief = { task: 'x', idempotencyKey: 'k' };
     const refused = await Promise.allSettled([1, 2].map(() => world.runtime.start({ ...brief, agent: 'nobody' })));
@@ -113,8 +113,8 @@ describe('a key used twice', () => {
   });
 });
 
-describe('going on with a run', () => {
-  it('that is not there, not over or never began is refused before anything is created', async () => {
+describe('continuing a run', () => {
+  it('that does not exist, has not ended or never started is refused before anything is created', async () => {
     const world = await createWorld({ clock: createHandClock(), script: hanging, options: { slots: 1 } });
     const running = await world.runtime.start({ task: 'x' });
     const queued = await world.runtime.start({ task: 'x' });
@@ -131,8 +131,8 @@ describe('going on with a run', () => {
   });
 });
 
-describe('a brief from a stranger', () => {
-  it('cannot reach a prototype, nor bring unknown keys', async () => {
+describe('an untrusted brief', () => {
+  it('can neither change a prototype nor contain unknown keys', async () => {
     const world = await createWorld({ script: quick });
     const hostile = (json: string) => world.runtime.start(JSON.parse(json));
     for (const json of [
@@ -155,7 +155,7 @@ describe('a brief from a stranger', () => {
 });
 
 describe('a result whose schema has a hostile pattern', () => {
-  it('is checked in bounded time, and the model is told', async () => {
+  it('is checked in bounded time, and the model reads the problem', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
     const submit = (a: string) => ({ calls: [{ tool: 'submit_result', args: { a } }] });
     const script = { runs: [{ steps: [submit(`${'a'.repeat(40)}!`), { expect: { prompt: 'longer than 250 ms' }, ...submit('aaa') }] }] };
@@ -167,7 +167,7 @@ describe('a result whose schema has a hostile pattern', () => {
 });
 
 describe('closing at every moment', () => {
-  it('a client that delegates: what was created has ended, the rest is refused, and the runtime lives', async () => {
+  it('a client that delegates: created runs end, other briefs are refused, and the runtime keeps working', async () => {
     const seen = new Set<string>();
     for (let moment = 0; moment < 40; moment++) {
       const clock = createHandClock();
@@ -191,7 +191,7 @@ describe('closing at every moment', () => {
     expect([...seen].sort()).toEqual(['cancelled', 'parent_ended']);
   });
 
-  it('a runtime that starts: what was created has ended, the rest is refused', async () => {
+  it('a runtime that starts runs: created runs end, other briefs are refused', async () => {
     const seen = new Set<string>();
     for (let moment = 0; moment < 40; moment++) {
       const world = await createWorld({ clock: createHandClock(), script: hanging });
@@ -217,7 +217,7 @@ describe('closing at every moment', () => {
 });
 
 describe('a wide tree', () => {
-  it('keeps the budget of its root, but for the calls in flight', async () => {
+  it('stays within the budget of its root, except for calls in flight', async () => {
     const price = { input: 1000, output: 1000 }; // $1 per 1,000 tokens
     const labels = Array.from({ length: 16 }, (_, n) => `t${n}`);
     const tasks = labels.map((label) => ({ task: label, agent: 'explore', label }));
@@ -247,7 +247,7 @@ describe('a wide tree', () => {
   beforeEach(() => void process.on('warning', onWarning));
   afterEach(() => void process.off('warning', onWarning));
 
-  it('makes Node warn of nothing', async () => {
+  it('causes no warnings of Node', async () => {
     const { world, outcome } = await withDelegation(
       async (delegation) => {
         const started = await delegation.start(Array.from({ length: 200 }, (_, n) => child(n)));
@@ -267,7 +267,7 @@ describe('a wide tree', () => {
 });
 
 describe('a long tree', () => {
-  it('of a thousand children one after another leaves no listener and little memory', { timeout: 30_000 }, async () => {
+  it('of a thousand children in sequence leaves no listener and little memory behind', async () => {
     setFlagsFromString('--expose-gc');
     const gc = runInNewContext('gc') as () => void;
     const signals: AbortSignal[] = [];
@@ -275,7 +275,7 @@ describe('a long tree', () => {
       signals.push(run.signal);
       return inlineExecutor.open(run);
     };
-    // What the test itself would keep does not count: no fact is stored or remembered.
+    // The test itself must not use memory, so no fact is stored.
     const store: Store = { ...createMemoryStore(), append: async (_, units) => units.map(() => ({ ok: true })) };
     let worldFacts: unknown[] = [];
     const heap = () => {

@@ -1,4 +1,4 @@
-// One run against models and tools that do everything wrong. It must end, in time, with one outcome that says what happened.
+// One run with misbehaving models and tools. It must end in time, with one outcome that says what happened.
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ function factsOf<T extends FactType>(world: World, type: T): FactOf<T>[] {
   return world.facts.filter((fact) => fact.type === type) as FactOf<T>[];
 }
 
-/** One run over a model that streams as given, on a clock that runs ahead far enough for all attempts. */
+/** One run with a model that streams the given parts, on a clock that advances far enough for all attempts. */
 async function withModel(doStream: DoStream, brief: object = {}, tools: AnyTool[] = []) {
   const clock = createHandClock();
   const models = { resolve: async () => handleOf(baseModel({ doStream })) };
@@ -40,7 +40,7 @@ const answering =
   (...parts: unknown[]): DoStream =>
   async () => ({ stream: streamOf(parts as StreamPart[]) });
 
-describe('a model whose stream is wrong', () => {
+describe('a model with a broken stream', () => {
   it.each<[string, DoStream]>([
     [
       'throws at once',
@@ -74,13 +74,13 @@ describe('a model whose stream is wrong', () => {
       'opens a stream that never says anything and cannot be cancelled',
       async () => ({ stream: new ReadableStream({ pull: never, cancel: never }) }),
     ],
-  ])('%s: the silence ends the attempt, the deadline the run', async (_, doStream) => {
+  ])('%s: silence ends the attempt, and the deadline ends the run', async (_, doStream) => {
     const { outcome, world } = await withModel(doStream, { limits: { firstByteMs: 1000, timeoutMs: 2500 } });
     expect(outcome).toMatchObject({ status: 'timed_out', durationMs: 2500 });
     expect(factsOf(world, 'model.failed')[0]?.data.error.code).toBe('provider_timeout');
   });
 
-  it('is heard only up to its end', async () => {
+  it('is ignored after the end of its stream', async () => {
     const made: string[] = [];
     const act = tool('act', async () => ({ output: String(made.push('acted')) }));
     const late = { type: 'tool-call', toolCallId: 'late', toolName: 'act', input: '{}' };
@@ -89,12 +89,12 @@ describe('a model whose stream is wrong', () => {
     expect(made).toEqual([]);
   });
 
-  it('loses no answer to an error after its end', async () => {
+  it('does not lose its answer to an error after the end', async () => {
     const { outcome } = await withModel(answering(...said('1', 'the answer'), finishPart(), { type: 'error', error: new Error('late') }));
     expect(outcome).toMatchObject({ status: 'completed', summary: 'the answer' });
   });
 
-  it('may use the same id for several texts, and ids that it never began', async () => {
+  it('may use the same id for several texts, and ids that were never started', async () => {
     const { outcome } = await withModel(
       answering(
         ...said('1', 'a', 'b'),
@@ -113,7 +113,7 @@ describe('a model whose stream is wrong', () => {
     expect(outcome).toMatchObject({ status: 'completed', summary: deltas.join('') });
   });
 
-  it('has an answer that is far too large refused, in deltas or as one call', async () => {
+  it('fails if its answer is far too large, as deltas or as one call', async () => {
     const huge = 'x'.repeat(9 * 1024 * 1024);
     const asCall = { type: 'tool-call', toolCallId: 'a', toolName: 'x', input: JSON.stringify({ huge }) };
     for (const parts of [said('1', huge), [asCall]]) {
@@ -124,7 +124,7 @@ describe('a model whose stream is wrong', () => {
   });
 });
 
-/** One run that calls the tool `act` and then ends; gives the result that the model read. */
+/** One run that calls the tool `act` and then ends; returns the result that the model read. */
 async function withTool(act: AnyTool, input: object | string = {}) {
   const answers: PreparedAnswer[] = [{ parts: [call('c1', 'act', input)] }, { parts: [text('done')] }];
   const { model, asked } = recordingModel(answers);
@@ -139,7 +139,7 @@ async function withTool(act: AnyTool, input: object | string = {}) {
   return { outcome, result: factsOf(world, 'tool.finished')[0]?.data, asked, world };
 }
 
-describe('a tool that is wrong', () => {
+describe('a misbehaving tool', () => {
   const anything = (value: unknown) => tool('act', (async () => value) as unknown as AnyTool['execute']);
   const throwing = (value: unknown) =>
     tool('act', () => {
@@ -167,7 +167,7 @@ describe('a tool that is wrong', () => {
       throwing(Object.defineProperty(new Error(), 'message', { get: () => circular.self!.toString.call(null) + 1n })),
     ],
     ['rejects with a text', tool('act', () => Promise.reject('no'))],
-  ])('%s: the model reads an error, once, and the run goes on', async (_, act) => {
+  ])('%s: the model reads one error, and the run continues', async (_, act) => {
     const { outcome, result, asked } = await withTool(act);
     expect(outcome).toMatchObject({ status: 'completed', summary: 'done', turns: 2 });
     expect(result).toMatchObject({ status: 'error', truncated: null });
@@ -175,7 +175,7 @@ describe('a tool that is wrong', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('has no right to a call whose subjects it cannot name', async () => {
+  it('cannot execute a call whose subjects it cannot name', async () => {
     let made = 0;
     const subjects = () => {
       throw new Error('what subjects?');
@@ -187,7 +187,7 @@ describe('a tool that is wrong', () => {
     expect(made).toBe(0);
   });
 
-  it('gets what its schema made of the arguments, and the model what it wrote', async () => {
+  it('gets the parsed arguments, while the model gets back what it wrote', async () => {
     const given: unknown[] = [];
     const input = z.strictObject({ n: z.string().transform((value) => value.length), m: z.number().default(3) });
     const act = tool('act', async (value) => ({ output: String(given.push(value)) }), { input });
@@ -206,7 +206,7 @@ describe('a tool that is wrong', () => {
       }),
     ],
     ['is asynchronous', z.strictObject({}).refine(async () => true)],
-  ])('with a schema that %s answers an error', async (_, input) => {
+  ])('with a schema that %s returns an error', async (_, input) => {
     const { outcome, result } = await withTool(tool('act', async () => ({ output: 'x' }), { input }));
     expect(outcome.status).toBe('completed');
     expect(result?.status).toBe('error');
@@ -227,9 +227,9 @@ describe('a tool that is wrong', () => {
   });
 });
 
-describe('text that is no Unicode', () => {
+describe('text that is not valid Unicode', () => {
   const lone = 'a\ud800b\udc00c';
-  it('comes out well-formed wherever it came in, and facts and hashes hold', async () => {
+  it('is made well-formed wherever it enters, and facts and hashes stay valid', async () => {
     const answers: PreparedAnswer[] = [
       { parts: [text(lone), call(`i${lone}`, 'act', `{"say": "${lone} \\ud800 \\uDBFF\\uDFFF \\\\ud800"}`)] },
       { parts: [call('c2', lone, '{}')] },
@@ -249,7 +249,7 @@ describe('text that is no Unicode', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('is made so in messages and reasons', async () => {
+  it('is also made well-formed in messages and reasons', async () => {
     const clock = createHandClock();
     const world = await createWorld({ clock, script: { runs: [{ steps: [{ hang: 'start' }] }] } });
     const run = await world.runtime.start({ task: 'work' });

@@ -1,4 +1,4 @@
-// Questions: a call that a rule asks about waits for somebody's word. The question and the answer are facts, and so it survives a restart.
+// Approvals: a call that needs approval waits for an answer. Question and answer are facts, so they survive a restart.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Fact, FactOf } from '../../src/contract/fact.ts';
@@ -10,7 +10,7 @@ import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { anyAgent, settled, tool } from '../support/adversary.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 
-/** A tool that does something which cannot be undone; rules are matched against `what`. */
+/** A tool whose effect cannot be undone; rules are matched against `what`. */
 function pusher() {
   const made: unknown[] = [];
   const push = tool(
@@ -64,8 +64,8 @@ function answer(world: World, { runId, data }: FactOf<'approval.asked'>, allowed
   return world.runtime.live(runId)?.answer({ turn, index, hash: more.hash ?? hash }, { allowed, by: 'ada', always: more.always });
 }
 
-describe('a call that a rule asks about', () => {
-  it('waits without a slot, and is made as it was shown once it is allowed', async () => {
+describe('a call that needs approval', () => {
+  it('waits without a slot, and is executed as shown once it is allowed', async () => {
     const { push, made } = pusher();
     await using world = await createWorld(
       asking([{ calls: [call('main')] }, { expect: { prompt: 'pushed main' }, text: 'done' }], { push }),
@@ -82,7 +82,7 @@ describe('a call that a rule asks about', () => {
     expect(await answer(world, question, false)).toBeFalsy();
   });
 
-  it('is not made when it is refused, and the model reads who refused it', async () => {
+  it('is not executed if it is refused, and the model reads who refused it', async () => {
     const { push, made } = pusher();
     await using world = await createWorld(
       asking([{ calls: [call('main')] }, { expect: { prompt: 'refused by ada' }, text: 'ok' }], { push }),
@@ -93,7 +93,7 @@ describe('a call that a rule asks about', () => {
     expect([made, results(world)]).toEqual([[], [expect.objectContaining({ status: 'denied' })]]);
   });
 
-  it('is refused when there is no answer in time', async () => {
+  it('is refused if there is no answer in time', async () => {
     const clock = createHandClock();
     const { push, made } = pusher();
     const options = asking(
@@ -110,7 +110,7 @@ describe('a call that a rule asks about', () => {
     expect([made, results(world)[0]?.output]).toEqual([[], expect.stringContaining('no answer in time')]);
   });
 
-  it('is denied at once where nobody attends, also for a grandchild', async () => {
+  it('is denied at once if the tree is unattended, also for a grandchild', async () => {
     const { push, made } = pusher();
     const runs = [
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
@@ -122,7 +122,7 @@ describe('a call that a rule asks about', () => {
     expect([made, questions(world)]).toEqual([[], []]);
   });
 
-  it('asked at depth 2 is answered there, and the runs above wait', async () => {
+  it('asked at depth 2 is answered there, and its ancestors wait', async () => {
     const { push, made } = pusher();
     const runs = [
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
@@ -138,7 +138,7 @@ describe('a call that a rule asks about', () => {
     expect(made).toHaveLength(1);
   });
 
-  it('is not made on the word about another call: the hash of what was shown must be its own', async () => {
+  it('is not executed because of an answer about another call: the hash must match what was shown', async () => {
     const { push, made } = pusher();
     await using world = await createWorld(asking([{ calls: [call('main'), call('other')] }, { text: 'ok' }], { push }));
     const run = await start(world);
@@ -151,7 +151,7 @@ describe('a call that a rule asks about', () => {
     expect(made).toEqual([{ what: 'main' }]);
   });
 
-  it('is not made when the run is cancelled or its time is up while it waits', async () => {
+  it('is not executed if the run is cancelled or its deadline passes meanwhile', async () => {
     const clock = createHandClock();
     const { push, made } = pusher();
     const runs = [{ times: 'any', steps: [{ calls: [call('main')] }] }];
@@ -167,8 +167,8 @@ describe('a call that a rule asks about', () => {
   });
 });
 
-describe('an answer for good', () => {
-  it('holds for the same subjects in that run and below it, and for nothing else', async () => {
+describe('an approval with always', () => {
+  it('covers the same subjects in that run and below it, and nothing else', async () => {
     const { push, made } = pusher();
     const runs = [
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { calls: [call('main')] }, { text: 'ok' }] },
@@ -190,7 +190,7 @@ describe('an answer for good', () => {
     const other = await asked(world, 2);
     expect(other.data.subjects).toEqual(['other']);
     await answer(world, other, false);
-    // The parent asks for itself: what its child was allowed is not its own.
+    // The parent needs its own approval: the child's does not count for it.
     const parent = await asked(world, 3);
     expect(parent).toMatchObject({ runId: run.id, data: { subjects: ['main'] } });
     await answer(world, parent, true);
@@ -200,7 +200,7 @@ describe('an answer for good', () => {
     expect(decided).toHaveLength(2);
   });
 
-  it('never beats a deny, also one that comes later', async () => {
+  it('never beats a deny, not even a later one', async () => {
     const { push, made } = pusher();
     await using world = await createWorld(
       asking(
@@ -218,7 +218,7 @@ describe('an answer for good', () => {
   });
 });
 
-describe('over a restart', () => {
+describe('after a restart', () => {
   async function interrupted(more: Partial<WorldOptions> = {}) {
     const store = createMemoryStore();
     const { push, made } = pusher();
@@ -232,7 +232,7 @@ describe('over a restart', () => {
     return { store, first, second, run, question, made };
   }
 
-  it('a question stays open, is not asked again, and is answered in the next process', async () => {
+  it('a question is still open, is not asked again, and can be answered in the next process', async () => {
     const { first, second, run, question, made } = await interrupted();
     const resumed = await second.runtime.resume(run.id, 'a test');
     await settled();
@@ -244,7 +244,7 @@ describe('over a restart', () => {
     await second[Symbol.asyncDispose]();
   });
 
-  it('an answer that was given while nobody drove the run counts when somebody goes on with it', async () => {
+  it('an answer that was given while no process drove the run counts when the run is resumed', async () => {
     const { store, first, second, run, question, made } = await interrupted();
     const { turn, index, hash } = question.data;
     const order = { id: 'o', runId: run.id, rootId: run.id, kind: 'approve' as const, text: '', at: new Date(0).toISOString() };
@@ -260,7 +260,7 @@ describe('over a restart', () => {
 describe('rules that come with a message', () => {
   const steps = (...more: object[]) => [{ calls: [call('main')] }, { delayMs: 50, calls: [call('main2')] }, ...more, { text: 'ok' }];
 
-  it('count at once for the run and for the children that it has', async () => {
+  it('apply at once to the run and to its children', async () => {
     const { push, made } = pusher();
     const runs = [
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
@@ -276,7 +276,7 @@ describe('rules that come with a message', () => {
     expect(denied?.output).toContain('rule `deny push` of a message from ada');
   });
 
-  it('are told to the model, and refused as a whole where one does not read', async () => {
+  it('are shown to the model, and refused as a whole if one is invalid', async () => {
     const { push } = pusher();
     await using world = await createWorld(
       asking(
@@ -295,7 +295,7 @@ describe('rules that come with a message', () => {
     expect(world.facts.filter((fact: Fact) => fact.type === 'message.received')).toHaveLength(1);
   });
 
-  it('still hold in the next process, and in a follow-up', async () => {
+  it('still apply in the next process and in a follow-up', async () => {
     const store = createMemoryStore();
     const { push, made } = pusher();
     const options = asking([{ delayMs: 60_000, text: 'never' }], { push }, { rulesets: rules('allow push') });
@@ -317,8 +317,8 @@ describe('rules that come with a message', () => {
   });
 });
 
-describe('a deny that comes while a call waits', () => {
-  it('for a word: the word allows nothing any more', async () => {
+describe('a deny that arrives while a call waits', () => {
+  it('for approval: the approval no longer allows it', async () => {
     const { push, made } = pusher();
     await using world = await createWorld(
       asking([{ calls: [call('main')] }, { expect: { prompt: 'rule `deny push` of a message from ada' }, text: 'ok' }], { push }),
@@ -331,7 +331,7 @@ describe('a deny that comes while a call waits', () => {
     expect(made).toEqual([]);
   });
 
-  it('for its turn behind another call of the same answer: it is not made', async () => {
+  it('for another call of the same answer: it is not executed', async () => {
     const { push, made } = pusher();
     const gate = Promise.withResolvers<void>();
     const slow = tool('slow', async () => gate.promise.then(() => ({ output: 'done' })), { readOnly: false });
@@ -351,7 +351,7 @@ describe('a deny that comes while a call waits', () => {
   });
 });
 
-describe('an answer for good', () => {
+describe('an approval with always', () => {
   const plain = (more: Partial<AnyTool>) => {
     const { push, made } = pusher();
     return { push: { ...push, ...more }, made };
@@ -359,12 +359,12 @@ describe('an answer for good', () => {
 
   it.each([
     {
-      name: 'a part of what was asked about is another question',
+      name: 'does not cover a part of the subjects',
       more: { subjects: (input: { what: string }) => input.what.split(' ') },
       second: 'a',
     },
-    { name: 'without subjects it is about that call alone', more: { subjects: () => [] }, second: 'b' },
-    { name: 'other arguments with the same subjects are another question', more: { subjects: () => ['same'] }, second: 'b' },
+    { name: 'covers only the same call if there are no subjects', more: { subjects: () => [] }, second: 'b' },
+    { name: 'does not cover other arguments with the same subjects', more: { subjects: () => ['same'] }, second: 'b' },
   ])('$name', async ({ more, second }) => {
     const { push, made } = plain(more as Partial<AnyTool>);
     await using world = await createWorld(asking([{ calls: [call('a b')] }, { calls: [call(second)] }, { text: 'ok' }], { push }));
@@ -375,7 +375,7 @@ describe('an answer for good', () => {
     expect(made).toEqual([{ what: 'a b' }]);
   });
 
-  it('of a tool whose subjects say all that matters holds for the same subjects', async () => {
+  it('for a tool with `bySubject` covers every call with the same subjects', async () => {
     const { push, made } = plain({ subjects: () => ['same'], bySubject: true });
     await using world = await createWorld(asking([{ calls: [call('a')] }, { calls: [call('b')] }, { text: 'ok' }], { push }));
     const run = await start(world);
@@ -385,8 +385,8 @@ describe('an answer for good', () => {
   });
 });
 
-describe('time and place of a question', () => {
-  it('a word after its time allows nothing, also for the second question of an answer', async () => {
+describe('timing of a question', () => {
+  it('an answer after its expiry allows nothing, also for the second question of a model answer', async () => {
     const clock = createHandClock();
     const { push, made } = pusher();
     const questionsFor = { questions: { attended: () => true, timeoutMs: 60_000 } };
@@ -405,7 +405,7 @@ describe('time and place of a question', () => {
     expect(made).toEqual([{ what: 'a' }]);
   });
 
-  it('a pause that is asked for meanwhile begins, and what is allowed then waits for its end', async () => {
+  it('a pause that is requested meanwhile begins, and an approved call waits for its end', async () => {
     const { push, made } = pusher();
     await using world = await createWorld(asking([{ calls: [call('a'), call('b')] }, { text: 'ok' }], { push }));
     const run = await start(world);
@@ -421,7 +421,7 @@ describe('time and place of a question', () => {
     expect(world.types().filter((type) => type === 'run.paused' || type === 'run.resumed')).toEqual(['run.paused', 'run.resumed']);
   });
 
-  it('approved calls need a slot like any other', async () => {
+  it('an approved call needs a slot like any other', async () => {
     let most = 0;
     let now = 0;
     const busy = tool('push', async () => {
@@ -442,7 +442,7 @@ describe('time and place of a question', () => {
 });
 
 describe('a follow-up of a child', () => {
-  it('keeps every deny that held for it, each list on its own', async () => {
+  it('keeps every deny that applied to it, each ruleset separately', async () => {
     const { followUpAsRoot } = await import('../../src/records/fork.ts');
     const { push, made } = pusher();
     const runs = [

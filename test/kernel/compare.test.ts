@@ -1,5 +1,5 @@
-// The loop beside `generateText` of the AI SDK, on the same prepared answers: the same requests in meaning, the same tool results.
-// What differs by design is put right in `meaning`, each with its reason; everything else must be equal.
+// Compares the loop with `generateText` of the AI SDK on the same scripted answers: requests and tool results must be equivalent. Intended
+// differences are removed in `meaning`, each with its reason; everything else must be equal.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { tool as aiTool, generateText, isStepCount } from 'ai';
 import fc from 'fast-check';
@@ -13,7 +13,7 @@ import { createWorld } from '../support/world.ts';
 const system = 'You work.';
 const task = 'do the work';
 
-/** Both sides execute these. What a tool was given and what it gave are part of the comparison. */
+/** Both sides execute these. Inputs and results of tools are part of the comparison. */
 interface Shared {
   description: string;
   input: z.ZodType;
@@ -104,7 +104,7 @@ async function theirs(answers: PreparedAnswer[]): Promise<Side> {
   return { requests: asked, executed, finalText: result.text };
 }
 
-/** A request without what may differ. Order of messages and parts, ids, names, inputs, texts and metadata all count. */
+/** A request without the parts that may differ. Order of messages and parts, ids, names, inputs, texts and metadata all count. */
 function meaning(request: LanguageModelV4CallOptions) {
   return {
     messages: request.prompt.map((message) =>
@@ -114,7 +114,7 @@ function meaning(request: LanguageModelV4CallOptions) {
     ),
     tools: (request.tools ?? []).map((each) => {
       if (each.type !== 'function') throw new Error('only functions are offered');
-      // The AI SDK names the draft of the schema; we leave the name out, as providers do not read it.
+      // The AI SDK adds the `$schema` of the draft, which providers do not read.
       const { $schema: _, ...schema } = each.inputSchema as Record<string, unknown>;
       return { name: each.name, description: each.description, schema };
     }),
@@ -138,12 +138,12 @@ function partMeaning({ type, text: said, toolCallId, toolName, input, output, pr
   if (type === 'tool-call') return { type, id: toolCallId, name: toolName, input, meta };
   if (type !== 'tool-result' || !output) throw new Error(`a part that neither side should send: ${type}`);
   if (!output.type.startsWith('error')) return { type, id: toolCallId, name: toolName, ok: true, value: output.value, meta };
-  // How a failure is worded is ours (it says what to do next); that it is one, of which call, and that it says something must agree.
-  // Metadata of the call goes back with its result; the AI SDK leaves it out where it made the result up itself.
+  // Our error texts say what to do next, so only the kind and the call must agree, and the text must not be empty.
+  // We return the call's metadata with its result; the AI SDK does not for results that it generated itself.
   return { type, id: toolCallId, name: toolName, ok: false, says: typeof output.value === 'string' && output.value !== '' };
 }
 
-/** The AI SDK begins all calls of an answer in order, and so do we with reading ones; what was given and what came must agree. */
+/** Both start the reading calls of an answer in order. Inputs and results must agree. */
 async function compare(answers: PreparedAnswer[]) {
   const [our, their] = [await ours(answers), await theirs(answers)];
   expect(our.requests.map(meaning)).toEqual(their.requests.map(meaning));
@@ -189,24 +189,24 @@ const scenarios: [string, PreparedAnswer[]][] = [
   ['keys in any order, and like indices', [answer(call('c1', 'echo', '{"z": 1, "10": 2, "2": 3, "say": "x"}')), done]],
 ];
 
-describe('the loop beside generateText', () => {
+describe('the loop compared with generateText', () => {
   it.each(scenarios)('%s', async (_, answers) => {
     const { our } = await compare(answers);
     expect(our.requests).toHaveLength(answers.length);
   });
 
-  it('differs in what goes back of arguments that are a list: providers take only objects', async () => {
+  it('differs for arguments that are a list: providers accept only objects', async () => {
     const answers = [answer(call('c1', 'echo', '[1]')), done];
     const input = ({ requests }: Side) => meaning(requests[1] as LanguageModelV4CallOptions).messages[2]?.parts?.[0];
     expect([input(await ours(answers)), input(await theirs(answers))]).toMatchObject([{ input: {} }, { input: [1] }]);
   });
 
-  it('differs in not executing, and saying so, when keys stand twice: JSON.parse would take the last', async () => {
+  it('differs for duplicate keys: the call is refused, while JSON.parse takes the last one', async () => {
     const answers = [answer(call('c1', 'echo', '{"say": "a", "say": "b"}')), done];
     expect([(await ours(answers)).executed, (await theirs(answers)).executed.length]).toEqual([[], 1]);
   });
 
-  it('says in a tool result what the facts say', async () => {
+  it('has the recorded results in its requests', async () => {
     const { our } = await compare([
       answer(call('c1', 'slow', { ticks: 5 }), call('c2', 'fail', { why: 'x' }), call('c3', 'now', {})),
       done,
@@ -217,7 +217,7 @@ describe('the loop beside generateText', () => {
     expect(sent).toEqual(facts.map(({ data }) => ({ type: data.status === 'ok' ? 'text' : 'error-text', value: data.output })));
   });
 
-  it('agrees on conversations that nobody thought of', async () => {
+  it('agrees on random conversations', async () => {
     await fc.assert(
       fc.asyncProperty(conversation, async (answers) => void (await compare(answers))),
       { numRuns: 60, seed: 7 },
@@ -225,7 +225,7 @@ describe('the loop beside generateText', () => {
   });
 });
 
-/** Answers with any mix of parts. Inputs differ by a number, so that the guard against repeated calls, which is ours alone, keeps out. */
+/** Answers with any mix of parts. Inputs differ by a number, so that our guard against repeated calls does not interfere. */
 const meta = fc.option(fc.constantFrom(google, anthropic), { nil: undefined });
 const words = fc.string({ unit: 'binary', maxLength: 12 });
 const spoken = fc.tuple(fc.constantFrom(text, reasoning), words, meta).map(([make, value, own]) => make(value, own));

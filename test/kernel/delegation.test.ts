@@ -23,7 +23,7 @@ async function play(runs: object[], brief: object = {}, more: object = {}) {
 }
 
 describe('in the foreground', () => {
-  it('runs several briefs of one call at the same time and gives their outcomes in order', async () => {
+  it('runs several briefs of one call at the same time and returns their outcomes in order', async () => {
     const clock = createHandClock();
     const runs = [
       parent(delegate([task('slow'), task('quick')]), { expect: { prompt: 'slow answer' }, text: 'both' }),
@@ -55,7 +55,7 @@ describe('in the foreground', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('tells the model of refusals, and starts the rest', async () => {
+  it('reports refusals to the model and starts the rest', async () => {
     const { world, outcome } = await play([
       parent(delegate([{ task: 'x', agent: 'explor' }, task('fine')]), { expect: { prompt: 'did you mean `explore`' }, text: 'ok' }),
       child('fine', { text: 'fine' }),
@@ -64,7 +64,7 @@ describe('in the foreground', () => {
     expect(factsOf(world, 'child.created')).toHaveLength(1);
   });
 
-  it('answers `running` when the wait is over, and the child wakes its parent later', async () => {
+  it('returns `running` after the wait, and the child wakes its parent later', async () => {
     const clock = createHandClock();
     const runs = [
       parent(
@@ -102,7 +102,7 @@ describe('in the background', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('tells several ends in one turn, and what a wait told is not told again', async () => {
+  it('reports several ends in one turn, and does not report again what a wait has reported', async () => {
     const clock = createHandClock();
     const runs = [
       parent(
@@ -123,7 +123,7 @@ describe('in the background', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('status and list without waiting', async () => {
+  it('reports status and list without waiting', async () => {
     const clock = createHandClock();
     const runs = [
       parent(
@@ -167,7 +167,7 @@ describe('steering', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('a message to a finished child goes on with its conversation', async () => {
+  it('a message to a finished child continues its conversation', async () => {
     const runs = [
       parent(
         delegate([task('a')]),
@@ -186,7 +186,7 @@ describe('steering', () => {
     expect(created?.data.brief.continues).toBe(factsOf(world, 'child.created')[0]?.data.childId);
   });
 
-  it('cancels a child, and says so', async () => {
+  it('cancels a child and reports it', async () => {
     const runs = [
       parent(
         delegate([task('a')], { wait_seconds: 0 }),
@@ -205,7 +205,7 @@ describe('steering', () => {
     });
   });
 
-  it('pages through what did not fit', async () => {
+  it('pages through a report that was cut', async () => {
     const long = `${'é'.repeat(20_000)}END`;
     const runs = [
       parent(
@@ -241,7 +241,7 @@ describe('steering', () => {
 });
 
 describe('limits of a tree', () => {
-  it('children may not delegate at the default depth: the tools are not there', async () => {
+  it('children may not delegate at the default depth: the tools are not offered', async () => {
     const runs = [
       parent(delegate([task('a')]), { text: 'ok' }),
       child('a', delegate([task('b')]), { expect: { prompt: 'not available' }, text: 'alone' }),
@@ -263,7 +263,7 @@ describe('limits of a tree', () => {
     expect(factsOf(world, 'run.created').map((fact) => fact.data.depth)).toEqual([0, 1, 2]);
   });
 
-  it('a self-spawning agent meets the cap on runs, as a typed refusal', async () => {
+  it('an agent that keeps delegating reaches the limit of runs and gets a typed refusal', async () => {
     const runs = [
       parent(delegate(Array.from({ length: 5 }, (_, n) => task(`t${n}`))), { expect: { prompt: 'already has 3 runs' }, text: 'ok' }),
       { when: { agent: 'explore' }, times: 2, steps: [{ text: 'x' }] },
@@ -290,7 +290,7 @@ describe('limits of a tree', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('a parent that ends with open children takes them along', async () => {
+  it('a parent that ends with open children ends them too', async () => {
     const runs = [
       parent(delegate([task('a')], { wait_seconds: 0 }), { calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'my last word' }),
       child('a', { hang: 'start' }),
@@ -302,7 +302,7 @@ describe('limits of a tree', () => {
   });
 });
 
-describe('a parent with all the children it may have', () => {
+describe('a parent with its maximum number of children', () => {
   const runs = [
     parent(
       delegate(
@@ -314,7 +314,7 @@ describe('a parent with all the children it may have', () => {
     ...['a', 'b', 'c'].map((label) => child(label, { delayMs: 100, text: label })),
   ];
 
-  it('has the others queue, first come, first served', async () => {
+  it('queues further children, first come, first served', async () => {
     const clock = createHandClock();
     const world = await createWorld({ clock, script: { runs } });
     const run = await world.runtime.start({ task: 'work', limits: { maxConcurrent: 1 } });
@@ -326,7 +326,7 @@ describe('a parent with all the children it may have', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('has them refused where that is the setting, and the model is told', async () => {
+  it('refuses them if the dialect says so, and the model reads it', async () => {
     const refused = [
       parent(delegate(['a', 'b'].map((label) => task(label))), { expect: { prompt: 'are already running' }, text: 'ok' }),
       child('a', { text: 'a' }),

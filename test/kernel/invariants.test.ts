@@ -1,5 +1,4 @@
-// The invariants of docs/DESIGN.md, by number. 3 and 9 are about resuming and replaying, which come with durability; that the facts already
-// suffice for both is shown here too.
+// The invariants of docs/DESIGN.md, by number. `resume.test.ts` tests 3; every journal of a kernel test is replayed for 9.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +28,7 @@ function factsOf<T extends FactType>(facts: Fact[], type: T): FactOf<T>[] {
   return facts.filter((fact) => fact.type === type) as FactOf<T>[];
 }
 
-/** What holds for the facts of every world, whatever happened in it. */
+/** Checks that apply to the facts of every world. */
 async function check(world: World): Promise<void> {
   const stored = await world.store.facts({});
   const runs = Map.groupBy(stored, (fact) => fact.runId);
@@ -55,7 +54,7 @@ async function check(world: World): Promise<void> {
 }
 
 describe('invariants', () => {
-  it('1: every run ends with exactly one run.ended, and its parent learns it exactly once, however it goes', async () => {
+  it('1: every run ends with exactly one run.ended, and its parent learns it exactly once, however it ends', async () => {
     const fates = fc.constantFrom('ok', 'empty', 'error', 'hang', 'loop', 'tool', 'malformed');
     const stepsOf: Record<string, object[]> = {
       ok: [{ text: 'fine' }],
@@ -110,7 +109,7 @@ describe('invariants', () => {
   });
 
   it('2: nothing is done before its fact is durable', async () => {
-    // A store that is slow: whenever something happens outside, the facts before it must be in.
+    // The store is slow. Whenever something happens outside, all facts before it must be stored.
     const inner = createMemoryStore();
     const durable = new Set<string>();
     let delayed = 0;
@@ -162,7 +161,7 @@ describe('invariants', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('4: a child never may what an ancestor may not; the refusal names the rule and its owner', async () => {
+  it('4: a child may never do what an ancestor may not; the refusal names the rule and its owner', async () => {
     const reader = { name: 'reader', description: '', prompt: 'You read.', tools: ['read'], source: 'test' };
     const runs = [
       {
@@ -185,7 +184,7 @@ describe('invariants', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it("5: what a tree spends never passes the root's budget by more than the calls in flight", async () => {
+  it("5: a tree never exceeds the root's budget by more than the calls in flight", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 4000, max: 60_000 }),
@@ -238,7 +237,7 @@ describe('invariants', () => {
       child('a', { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'x', label: 'b', agent: 'explore' }] } }] }, { text: 'ok' }),
       child('b', { delayMs: 1000, text: 'ok' }),
     ];
-    // One slot for three levels: only because those who wait give theirs back does this ever end.
+    // One slot for three levels: this ends only because waiting runs release theirs.
     const world = await createWorld({ clock, script: { runs }, options: { slots: 1 } });
     const run = await world.runtime.start({ task: 'work', limits: { maxDepth: 2 } });
     await clock.advance(500);
@@ -319,7 +318,7 @@ describe('invariants', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('11: no secret of the environment reaches a fact, not through files, tools, errors or answers', async () => {
+  it('11: no secret of the environment reaches a fact through files, tools, errors or answers', async () => {
     const canary = 'canary-4f1e-secret';
     const leak: AnyTool = {
       name: 'leak',

@@ -1,4 +1,4 @@
-// The loop as a user of the runtime sees it: what a model does wrong, and what the run makes of it.
+// The loop through the runtime: what models, tools and providers do wrong, and how a run handles it.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
@@ -38,7 +38,7 @@ function tool(name: string, execute: AnyTool['execute'], more: Partial<AnyTool> 
 const general = (name: string) => ({ tools: { allow: [name] }, agent: 'any' });
 const anyAgent = { name: 'any', description: '', prompt: 'You work.', source: 'test' };
 
-describe('a run that goes well', () => {
+describe('a run that succeeds', () => {
   it('ends completed with the last text, its turns, tokens and cost', async () => {
     const { outcome } = await runOnce({
       script: {
@@ -75,7 +75,7 @@ describe('a run that goes well', () => {
     ]);
   });
 
-  it('gives the text of all turns where the whole is wanted', async () => {
+  it('returns the text of all turns in mode full', async () => {
     const { outcome } = await runOnce(
       { script: steps({ text: 'one', calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'two' }) },
       { result: { mode: 'full' } },
@@ -83,7 +83,7 @@ describe('a run that goes well', () => {
     expect(outcome.summary).toBe('one\ntwo');
   });
 
-  it('asks a second prompt for the summary', async () => {
+  it('sends a second prompt for the summary', async () => {
     const { outcome, world } = await runOnce(
       { script: steps({ text: 'long story' }, { expect: { prompt: 'in one word' }, text: 'short' }) },
       { result: { prompt: 'say it in one word' } },
@@ -92,7 +92,7 @@ describe('a run that goes well', () => {
     expect(factsOf(world, 'model.asked').map((fact) => fact.data.purpose)).toEqual(['turn', 'summary']);
   });
 
-  it('records what tools made as artifacts', async () => {
+  it('records artifacts of tools', async () => {
     const { outcome } = await runOnce({
       script: steps({ calls: [{ tool: 'write', args: { path: 'a.txt', content: 'hi' } }] }, { text: 'written' }),
     });
@@ -100,7 +100,7 @@ describe('a run that goes well', () => {
     expect(outcome.artifacts[1]).toMatchObject({ kind: 'diff', title: 'a.txt', value: expect.stringContaining('+hi') });
   });
 
-  it('has one system and one user message first, and messages only grow', async () => {
+  it('begins with one system and one user message, and the conversation only grows', async () => {
     const { world } = await runOnce(
       { script: steps({ calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'x' }), files: { 'AGENTS.md': 'Use tabs.' } },
       { context: 'the context', files: ['AGENTS.md', 'missing.txt'] },
@@ -116,7 +116,7 @@ describe('a run that goes well', () => {
 });
 
 describe('memories', () => {
-  it('are in the first message where the brief asks for them, and not elsewhere', async () => {
+  it('are in the first message if the brief asks for them', async () => {
     const { memories } = createMemoryNotes();
     const clock = createHandClock();
     const world = await createWorld({ clock, memories, script: { runs: [{ times: 'any', steps: [{ text: 'ok' }] }] } });
@@ -131,7 +131,7 @@ describe('memories', () => {
 });
 
 describe('a model that misbehaves', () => {
-  it('is nudged once for an empty answer, and then the run is failed: empty', async () => {
+  it('is nudged once for an empty answer; then the run fails with `empty`', async () => {
     expect((await runOnce({ script: steps({ text: '' }, { expect: { prompt: 'empty' }, text: 'sorry' }) })).outcome).toMatchObject({
       status: 'completed',
       summary: 'sorry',
@@ -143,7 +143,7 @@ describe('a model that misbehaves', () => {
     });
   });
 
-  it('hears of an unknown tool, with the nearest right name', async () => {
+  it('gets the nearest name for an unknown tool', async () => {
     const { outcome, world } = await runOnce({
       script: steps({ calls: [{ tool: 'raed', args: { path: 'a' } }] }, { expect: { prompt: 'did you mean `read`' }, text: 'ok' }),
     });
@@ -160,20 +160,20 @@ describe('a model that misbehaves', () => {
     ['unknown key', '{"path": "a", "force": true}'],
     ['no object', '[1]'],
     ['nested too deep', `{"path": ${'['.repeat(100)}${']'.repeat(100)}}`],
-  ])('has malformed arguments (%s) answered to it', async (_, raw) => {
+  ])('gets an error for malformed arguments (%s)', async (_, raw) => {
     const { outcome, world } = await runOnce({ script: steps({ calls: [{ tool: 'read', raw }] }, { text: 'ok' }) });
     expect(outcome.status).toBe('completed');
     expect(factsOf(world, 'tool.asked')[0]?.data.rejected).toBe('malformed');
     expect(factsOf(world, 'tool.finished')[0]?.data.status).toBe('error');
   });
 
-  it('is given up after three repairs of malformed arguments', async () => {
+  it('fails the run after three repairs of malformed arguments', async () => {
     const wrong = (n: number) => ({ calls: [{ tool: 'read', raw: `{"path": ${n}` }] });
     const { outcome } = await runOnce({ script: steps(wrong(1), wrong(2), wrong(3), wrong(4)) });
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'malformed' }, turns: 4 });
   });
 
-  it('has the second of two calls with the same id refused', async () => {
+  it('gets the second of two calls with the same id refused', async () => {
     const made: number[] = [];
     const count = tool('count', async () => ({ output: String(made.push(1)) }));
     const { world } = await runOnce(
@@ -203,7 +203,7 @@ describe('a model that misbehaves', () => {
     expect((await runOnce({ script: steps(call(1), call(2), { text: 'ok' }) })).outcome.status).toBe('completed');
   });
 
-  it('has calls past the most that one answer may have dropped, and is told', async () => {
+  it('loses calls beyond the maximum of one answer, and reads that', async () => {
     const calls = Array.from({ length: 10_000 }, (_, n) => ({ tool: 'count', args: { n } }));
     const count = tool('count', async () => ({ output: 'x' }));
     const { outcome, world } = await runOnce(
@@ -214,21 +214,21 @@ describe('a model that misbehaves', () => {
     expect(factsOf(world, 'tool.asked')).toHaveLength(64);
   });
 
-  it('has the fourth same call in a row refused, and is ended at the eighth', async () => {
+  it('gets the fourth identical call in a row refused, and the run fails at the eighth', async () => {
     const same = { calls: [{ tool: 'list', args: { path: '.' } }] };
     const { outcome, world } = await runOnce({ script: steps(...Array.from({ length: 8 }, () => same)) });
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'loop' }, terminated: 'loop', turns: 8 });
     expect(factsOf(world, 'tool.asked').map((fact) => fact.data.rejected)).toEqual([null, null, null, ...Array(5).fill('repeated')]);
   });
 
-  it('is caught going round in circles', async () => {
+  it('is stopped if it repeats a cycle of calls', async () => {
     const a = { calls: [{ tool: 'list', args: { path: '.' } }] };
     const b = { calls: [{ tool: 'list', args: { path: './' } }] };
     const { outcome } = await runOnce({ script: steps(...Array.from({ length: 8 }, () => [a, b]).flat()) });
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'loop' } });
   });
 
-  it('is asked again when its answer was cut, and failed when a filter stopped it', async () => {
+  it('is asked again if its answer was cut, and the run fails if a content filter stopped it', async () => {
     expect(
       (await runOnce({ script: steps({ text: 'half', finish: 'length' }, { expect: { prompt: 'cut off' }, text: 'whole' }) })).outcome
         .summary,
@@ -242,7 +242,7 @@ describe('a model that misbehaves', () => {
 });
 
 describe('tools that misbehave', () => {
-  it('answers the model when one throws', async () => {
+  it('return an error to the model if they throw', async () => {
     const bad = tool('bad', async () => {
       throw new Error('broken');
     });
@@ -257,7 +257,7 @@ describe('tools that misbehave', () => {
     expect(outcome.status).toBe('completed');
   });
 
-  it('goes on without one that hangs and ignores its signal', async () => {
+  it('are abandoned if they hang and ignore their signal', async () => {
     const clock = createHandClock();
     const hang = tool('hang', () => new Promise(() => {}));
     const world = await createWorld({
@@ -274,7 +274,7 @@ describe('tools that misbehave', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('keeps head and tail of 200 MB and says what is missing', async () => {
+  it('with 200 MB of output: head and tail are kept, and the missing part is named', async () => {
     const flood = tool('flood', async () => ({ output: `HEAD${'x'.repeat(200 * 1024 * 1024)}TAIL` }));
     const { world } = await runOnce(
       {
@@ -291,7 +291,7 @@ describe('tools that misbehave', () => {
     expect(finished?.data.truncated?.originalBytes).toBe(200 * 1024 * 1024 + 8);
   });
 
-  it('runs reading calls at the same time, and changing ones in the order of the answer', async () => {
+  it('run at the same time if they read, and in order if they change something', async () => {
     const order: string[] = [];
     let both = 0;
     const reader = tool('reader', async () => {
@@ -326,7 +326,7 @@ describe('tools that misbehave', () => {
 });
 
 describe('limits of a run', () => {
-  it('gets the last word at the turn limit, and is exhausted', async () => {
+  it('turns: the run writes a final answer and is exhausted', async () => {
     const call = (n: number) => ({ text: `step ${n}`, calls: [{ tool: 'list', args: { path: './'.repeat(n) } }] });
     const { outcome, world } = await runOnce(
       {
@@ -350,7 +350,7 @@ describe('limits of a run', () => {
     expect(factsOf(world, 'model.asked').at(-1)?.data).toMatchObject({ purpose: 'wrap-up', cause: 'max_turns' });
   });
 
-  it('stays exhausted when the last word is empty or fails, with the best text there is', async () => {
+  it('turns: the run stays exhausted with its best text if the final answer is empty or fails', async () => {
     const call = { text: 'partial', calls: [{ tool: 'list', args: { path: '.' } }] };
     expect((await runOnce({ script: steps(call, { text: '' }) }, { limits: { maxTurns: 1 } })).outcome).toMatchObject({
       status: 'exhausted',
@@ -361,7 +361,7 @@ describe('limits of a run', () => {
     ).toMatchObject({ status: 'exhausted', summary: 'partial' });
   });
 
-  it('is exhausted by tokens and by money, with a last word where it fits', async () => {
+  it('tokens and cost: the run is exhausted, with a final answer if it fits', async () => {
     const call = (n: number) => ({
       text: `step ${n}`,
       calls: [{ tool: 'list', args: { path: './'.repeat(n) } }],
@@ -387,7 +387,7 @@ describe('limits of a run', () => {
     expect(nothing.outcome).toMatchObject({ status: 'exhausted', terminated: 'max_tokens', summary: '', turns: 0 });
   });
 
-  it('is timed out at its deadline, with the text that had come', async () => {
+  it('deadline: the run times out with the text so far', async () => {
     const clock = createHandClock();
     const world = await createWorld({ clock, script: steps({ text: 'a beginning of something', hang: 'middle' }) });
     const run = await world.runtime.start({ task: 'work', limits: { timeoutMs: 5000 } });
@@ -401,7 +401,7 @@ describe('limits of a run', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('keeps its deadline when the wall clock jumps', async () => {
+  it('deadline: it does not move if the wall clock jumps', async () => {
     const clock = createHandClock();
     const world = await createWorld({ clock, script: steps({ hang: 'start' }) });
     const run = await world.runtime.start({ task: 'work', limits: { timeoutMs: 5000 } });
@@ -417,7 +417,7 @@ describe('limits of a run', () => {
 });
 
 describe('a provider that fails', () => {
-  it('is tried again after 429 with its Retry-After, and other runs of the lane wait too', async () => {
+  it('is retried after 429 with its Retry-After, and other runs of the lane wait too', async () => {
     const clock = createHandClock();
     const limited = steps({ error: { status: 429, message: 'slow down', retryAfterMs: 5000 } }, { text: 'ok' });
     const world = await createWorld({ clock, scripts: { limited, other: steps({ text: 'ok' }) } });
@@ -433,7 +433,7 @@ describe('a provider that fails', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('ends in a typed failure when it never stops failing', async () => {
+  it('ends in a typed failure if it keeps failing', async () => {
     const clock = createHandClock();
     const world = await createWorld({ clock, script: steps({ error: { status: 500, message: 'down' }, repeat: 6 }) });
     const run = await world.runtime.start({ task: 'work' });
@@ -447,7 +447,7 @@ describe('a provider that fails', () => {
     [401, 'auth'],
     [403, 'auth'],
     [400, 'bad_request'],
-  ])('is not tried again after %i', async (status, code) => {
+  ])('is not retried after %i', async (status, code) => {
     const { outcome, world } = await runOnce({ script: steps({ error: { status, message: 'no' } }) });
     expect(outcome).toMatchObject({ status: 'failed', error: { code, retryable: false } });
     expect(factsOf(world, 'model.asked')).toHaveLength(1);
@@ -465,7 +465,7 @@ describe('a provider that fails', () => {
   it.each([
     ['start', 'firstByteMs'],
     ['middle', 'idleMs'],
-  ])('is given up on when it goes silent (%s)', async (hang, limit) => {
+  ])('is abandoned if it goes silent (%s)', async (hang, limit) => {
     const clock = createHandClock();
     const world = await createWorld({ clock, script: steps({ text: 'some text', hang }, { text: 'ok' }) });
     const run = await world.runtime.start({ task: 'work', limits: { [limit]: 1000 } });
@@ -475,7 +475,7 @@ describe('a provider that fails', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('never executes a tool call of an answer that broke off', async () => {
+  it('never causes a tool call of an interrupted answer', async () => {
     const made: number[] = [];
     const count = tool('count', async () => ({ output: String(made.push(1)) }));
     const clock = createHandClock();
@@ -492,7 +492,7 @@ describe('a provider that fails', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('estimates usage that is missing, so that the budget still holds', async () => {
+  it('without usage: tokens are estimated, so that the budget still applies', async () => {
     const { outcome, world } = await runOnce({ script: steps({ text: 'hello', usage: null }) });
     expect(factsOf(world, 'model.answered')[0]?.data.usage.estimated).toBe(true);
     expect(outcome.tokens.input).toBeGreaterThan(0);
@@ -520,7 +520,7 @@ describe('a list of models', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('does not fall back when the request itself is refused', async () => {
+  it('does not fall back if the request itself is refused', async () => {
     const { outcome, world } = await runOnce(
       { agents: [listed], scripts: { down: steps({ error: { status: 401, message: 'no' } }), up: steps({ text: 'x' }) } },
       { agent: 'listed' },
@@ -534,7 +534,7 @@ describe('structured results', () => {
   const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'], additionalProperties: false };
   const submit = (args: object) => ({ calls: [{ tool: 'submit_result', args }] });
 
-  it('come validated, with a summary that is never empty', async () => {
+  it('are validated, and the summary is never empty', async () => {
     const { outcome } = await runOnce({ script: steps(submit({ n: 7 })) }, { result: { schema } });
     expect(outcome).toMatchObject({ status: 'completed', data: { n: 7 }, summary: '{"n":7}' });
   });
@@ -556,7 +556,7 @@ describe('structured results', () => {
   });
 
   it.each([[{ type: 'string' }], [{ type: 'object', properties: { n: { type: 'nonsense' } } }]])(
-    'need a schema that is one: %j',
+    'need a valid schema: %j',
     async (wrong) => {
       const world = await createWorld();
       await expect(world.runtime.start({ task: 'x', result: { schema: wrong } })).rejects.toMatchObject({ code: 'invalid_brief' });
@@ -565,8 +565,8 @@ describe('structured results', () => {
   );
 });
 
-describe('a conversation near the end of the window', () => {
-  it('loses old tool results first, as a fact, and goes on', async () => {
+describe('a conversation near the end of the context window', () => {
+  it('loses old tool results first, as a fact, and continues', async () => {
     const big = tool('big', async (input) => ({ output: `${input.n} `.repeat(4000) }));
     const call = (n: number, input: number) => ({ calls: [{ tool: 'big', args: { n } }], usage: { input, output: 10 } });
     const { outcome, world } = await runOnce(
@@ -584,7 +584,7 @@ describe('a conversation near the end of the window', () => {
     expect(factsOf(world, 'context.pruned')[0]?.data.calls[0]).toEqual({ turn: 1, index: 0 });
   });
 
-  it('is never sent again as it was when the provider says it is too long', async () => {
+  it('is never sent again unchanged if the provider says it is too long', async () => {
     const big = tool('big', async (input) => ({ output: `${input.n} `.repeat(2000) }));
     const call = (n: number) => ({ calls: [{ tool: 'big', args: { n } }] });
     const { outcome, world } = await runOnce(

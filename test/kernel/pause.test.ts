@@ -1,4 +1,4 @@
-// A provider that says when it will take calls again is waited for in a pause: without a slot, with facts, and only within the deadline.
+// If a provider says when it accepts calls again, the run is paused until then: without a slot, as a fact, and only within its deadline.
 import { describe, expect, it } from 'vitest';
 import type { FactOf } from '../../src/contract/fact.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
@@ -7,7 +7,7 @@ import { createWorld } from '../support/world.ts';
 const limited = (retryAfterMs: number) => ({ error: { status: 429, message: 'quota', retryAfterMs } });
 
 describe('a provider limit with a known time', () => {
-  it('becomes a pause, and the run goes on by itself at that time', async () => {
+  it('pauses the run, which continues at that time', async () => {
     const clock = createHandClock();
     await using world = await createWorld({ clock, script: { runs: [{ steps: [limited(120_000), { text: 'done' }] }] } });
     const run = await world.runtime.start({ task: 'x' });
@@ -21,7 +21,7 @@ describe('a provider limit with a known time', () => {
     expect(world.types()).toContain('run.resumed');
   });
 
-  it('that is past the deadline fails at once, with the time in the message', async () => {
+  it('past the deadline fails the run at once, with the time in the message', async () => {
     const clock = createHandClock();
     await using world = await createWorld({ clock, script: { runs: [{ steps: [limited(3_600_000)] }] } });
     const run = await world.runtime.start({ task: 'x', limits: { timeoutMs: 60_000 } });
@@ -30,7 +30,7 @@ describe('a provider limit with a known time', () => {
     expect(world.types()).not.toContain('run.paused');
   });
 
-  it('ends at the deadline and with a cancel, also in the middle', async () => {
+  it('pauses the run no longer than its deadline or a cancel', async () => {
     const clock = createHandClock();
     await using world = await createWorld({ clock, script: { runs: [{ times: 'any', steps: [limited(100_000)] }] } });
     const late = await world.runtime.start({ task: 'x', limits: { timeoutMs: 100_500 } });

@@ -1,4 +1,4 @@
-// Faults around taking a tree up and losing it, which the simulation found.
+// Failures while a tree is resumed or lost, which the simulation found.
 import { describe, expect, it } from 'vitest';
 import { RetinueError } from '../../src/contract/error.ts';
 import type { Order } from '../../src/contract/order.ts';
@@ -20,7 +20,7 @@ async function asked(world: World): Promise<void> {
   await expect.poll(() => world.types().includes('model.asked'), { timeout: 5000 }).toBe(true);
 }
 
-/** A tree whose process is gone. */
+/** A tree whose process no longer exists. */
 async function interrupted(store: Store): Promise<{ id: string; workspace: string }> {
   const first = await createWorld({ ...hanging, store });
   const { id } = await first.runtime.start({ task: 'x' });
@@ -29,8 +29,8 @@ async function interrupted(store: Store): Promise<{ id: string; workspace: strin
   return { id, workspace: first.workspace };
 }
 
-describe('taking a tree up', () => {
-  it('that cannot be recorded leaves nothing of it, and the runtime ends', async () => {
+describe('resuming a tree', () => {
+  it('that cannot be recorded leaves nothing behind, and the runtime can close', async () => {
     const memory = createMemoryStore();
     const { id, workspace } = await interrupted(memory);
     const store: Store = {
@@ -46,7 +46,7 @@ describe('taking a tree up', () => {
     await world.runtime.drain('the test ends');
   });
 
-  it('obeys an order that waited for whoever would take it up', async () => {
+  it('applies an order that was waiting for it', async () => {
     const memory = createMemoryStore();
     const { id, workspace } = await interrupted(memory);
     await memory.order(order('cancel', id, 'enough'));
@@ -56,7 +56,7 @@ describe('taking a tree up', () => {
     expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
   });
 
-  it('goes on, whatever pause an earlier process was asked for and did not hear of', async () => {
+  it('overrides a pause that was ordered from an earlier process', async () => {
     const memory = createMemoryStore();
     const { id, workspace } = await interrupted(memory);
     await memory.order(order('pause', id));
@@ -68,7 +68,7 @@ describe('taking a tree up', () => {
     expect(world.types(id)).not.toContain('run.paused');
   });
 
-  it('loses no order that is looked at before its runs are there', async () => {
+  it('loses no order that is read before its runs are registered', async () => {
     const memory = createMemoryStore();
     const { id, workspace } = await interrupted(memory);
     const gate = Promise.withResolvers<void>();
@@ -92,14 +92,14 @@ describe('taking a tree up', () => {
     expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
   });
 
-  it('that ends at once still clears away what waited for it', async () => {
+  it('that ends at once still removes waiting orders', async () => {
     const memory = createMemoryStore();
     const { id, workspace } = await interrupted(memory);
     await memory.order(order('cancel', id, 'enough'));
     await memory.order(order('message', id, 'too late'));
     const gate = Promise.withResolvers<void>();
     let reads = 0;
-    // The first is the resume's own.
+    // The first one belongs to the resume.
     const store: Store = {
       ...memory,
       orders: (owner) => (++reads > 1 ? gate.promise : Promise.resolve()).then(() => memory.orders(owner)),
@@ -117,7 +117,7 @@ describe('taking a tree up', () => {
 });
 
 describe('a pause', () => {
-  it.each(['resume', 'message'] as const)('that a %s overtakes before it is written leaves no order behind', async (kind) => {
+  it.each(['resume', 'message'] as const)('that is overtaken by a %s before it is recorded leaves no order behind', async (kind) => {
     const store = createMemoryStore();
     await using world = await createWorld({ ...hanging, store });
     const run = await world.runtime.start({ task: 'x' });
@@ -130,7 +130,7 @@ describe('a pause', () => {
     expect(world.types(run.id)).not.toContain('run.paused');
   });
 
-  it('that is not written yet is waited for by a process that drains', async () => {
+  it('that is not recorded yet is awaited by a process that drains', async () => {
     const memory = createMemoryStore();
     const gate = Promise.withResolvers<void>();
     const has = (units: TreeAppend[], type: string) => units.some((unit) => unit.facts.some((fact) => fact.type === type));
@@ -138,7 +138,7 @@ describe('a pause', () => {
     const store: Store = {
       ...memory,
       append: async (owner, units) => {
-        // The next thing to be written is a message to the other run; that takes its time, and everything after it has to wait.
+        // The next commit is a slow one, a message to the other run, and everything after it has to wait.
         if (has(units, 'run.created')) void other?.send('on its way');
         if (has(units, 'message.received')) await gate.promise;
         return memory.append(owner, units);
@@ -161,8 +161,8 @@ describe('a pause', () => {
   });
 });
 
-describe('a process that was taken over', () => {
-  it('and hears of it while facts are on their way breaks nothing else', async () => {
+describe('a process that lost its trees', () => {
+  it('and notices it while facts are being written breaks nothing else', async () => {
     const memory = createMemoryStore();
     const gate = Promise.withResolvers<void>();
     let slow = false;

@@ -1,5 +1,5 @@
-// A tree goes on from its facts in another runtime (invariant 3). The first one is not closed: it stands for a process that was stopped and
-// wakes up later, and nothing of what it does then may count.
+// A tree is continued from its facts by another runtime (invariant 3). The first one is not closed: it represents a process that was stopped and
+// wakes up later, and nothing that it does then may count.
 import { describe, expect, it } from 'vitest';
 import type { Fact, FactOf } from '../../src/contract/fact.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -37,8 +37,8 @@ function counted(name: string, more: Partial<AnyTool> = {}) {
   return { tool: made, calls: () => calls, open: gate.resolve };
 }
 
-describe('a run that goes on', () => {
-  it('asks for no answer again, makes no finished call again, and tells of a cut one as unknown', async () => {
+describe('a resumed run', () => {
+  it('repeats no answered model call and no finished tool call, and reports an interrupted call as unknown', async () => {
     const store = createMemoryStore();
     const done = counted('done');
     done.open();
@@ -68,7 +68,7 @@ describe('a run that goes on', () => {
     expect(second.runtime.stats()).toMatchObject({ active: 0, queued: 0, timers: 0, runs: 0 });
   });
 
-  it('a model call that was open is made again, as one more attempt at the same request', async () => {
+  it('repeats an open model call as another attempt of the same request', async () => {
     const store = createMemoryStore();
     const first = await createWorld({ script: { runs: [{ steps: [{ hang: 'start' }] }] }, store });
     const run = await first.runtime.start({ task: 'x' });
@@ -81,7 +81,7 @@ describe('a run that goes on', () => {
     expect(asked[0]?.request).toBe(asked[1]?.request);
   });
 
-  it('a delegation that was cut off finds its children: none is started twice, each is told once', async () => {
+  it('finds the children of an interrupted delegation: none is started twice, each is reported once', async () => {
     const store = createMemoryStore();
     const slow = counted('slow', { idempotent: true });
     const tasks = ['a', 'b', 'c'].map((label) => ({ task: `do ${label}`, label, agent: 'any' }));
@@ -111,7 +111,7 @@ describe('a run that goes on', () => {
     expect(result?.type === 'tool.finished' && result.data.told).toHaveLength(3);
   });
 
-  it('whose deadline passed without a process has timed out', async () => {
+  it('times out if its deadline passed meanwhile', async () => {
     const store = createMemoryStore();
     const script = { runs: [{ steps: [{ hang: 'start' }] }] };
     const first = await createWorld({ script, store });
@@ -124,7 +124,7 @@ describe('a run that goes on', () => {
     expect(second.types().filter((type) => type === 'model.asked')).toEqual([]);
   });
 
-  it('that somebody had cancelled ends cancelled, and everything below it', async () => {
+  it('ends cancelled, with its descendants, if it was cancelled before', async () => {
     const store = createMemoryStore();
     const stuck = tool('stuck', () => new Promise(() => {}), { idempotent: true });
     const tasks = [{ task: 'a', agent: 'any' }];
@@ -148,7 +148,7 @@ describe('a run that goes on', () => {
     ]);
   });
 
-  it('has spent what its facts say: the budget of the tree still holds (invariant 5)', async () => {
+  it('has spent what its facts say, so the budget of the tree still applies (invariant 5)', async () => {
     const store = createMemoryStore();
     const wait = counted('wait', { idempotent: true });
     const steps = [{ calls: [call('wait')], usage: { input: 4900, output: 50 } }, { text: 'never' }];
@@ -162,7 +162,7 @@ describe('a run that goes on', () => {
     expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'exhausted', terminated: 'max_tokens', turns: 1 });
   });
 
-  it('two that resume at once: one has it, the other is told by whom', async () => {
+  it('is driven by one of two processes that resume it at once; the other learns by which', async () => {
     const store = createMemoryStore();
     const first = await createWorld({ script: { runs: [{ steps: [{ hang: 'start' }] }] }, store });
     const run = await first.runtime.start({ task: 'x' });
@@ -175,7 +175,7 @@ describe('a run that goes on', () => {
     for (const each of both) if (each.ok) expect((await each.handles[0]?.outcome)?.status).toBe('completed');
   });
 
-  it('that was queued starts with the agent as it was defined then', async () => {
+  it('that was queued starts with its agent as it was defined then', async () => {
     const store = createMemoryStore();
     const spy = { name: 'spy', description: '', prompt: 'You are the spy.', source: 'test', tools: [] };
     const options = { script: { runs: [{ times: 'any' as const, steps: [{ hang: 'start' }] }] }, store, options: { slots: 1 } };
@@ -190,7 +190,7 @@ describe('a run that goes on', () => {
     expect(await store.blob((started as FactOf<'run.started'>).data.system as string)).toContain('You are the spy.');
   });
 
-  it('that is paused until a time to come waits for it, unless somebody asks for it now', async () => {
+  it('that is paused until a later time waits for it, unless it is resumed explicitly', async () => {
     const store = createMemoryStore();
     const limited = { error: { status: 429, message: 'quota', retryAfterMs: 120_000 } };
     const script = { runs: [{ times: 'any' as const, steps: [limited, { text: 'here' }] }] };
@@ -205,7 +205,7 @@ describe('a run that goes on', () => {
     expect(second.types(run.id).filter((type) => type === 'run.paused')).toEqual([]);
   });
 
-  it('does not start on texts that were changed', async () => {
+  it('is refused if its pinned texts were changed', async () => {
     const store = createMemoryStore();
     const script = { runs: [{ steps: [{ hang: 'start' }] }] };
     const first = await createWorld({ script, store });

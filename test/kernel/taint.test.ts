@@ -1,4 +1,4 @@
-// Where a result comes from is recorded with it, and goes up with what a child reports.
+// Untrusted sources are recorded with a result and passed up with a child's report.
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { loadState } from '../../src/kernel/history.ts';
@@ -15,13 +15,13 @@ const page: AnyTool = {
   execute: async () => ({ output: 'hello', taint: ['web'] }),
 };
 
-/** With every tool there is. */
+/** With all tools. */
 const all = { name: 'all', description: 'Does all.', source: 'test', prompt: 'Do it.' };
 
 const call = (tool: string, args: object = {}) => ({ calls: [{ tool, args }] });
 const delegate = (label: string, more: object = {}) => call('delegate', { tasks: [{ task: `do ${label}`, label, agent: 'all' }], ...more });
 
-it('a delegate result carries what its child has read, and what that one’s child has', async () => {
+it('a delegate result carries what its child has read, and what its grandchild has read', async () => {
   const runs = [
     { when: { label: 'leaf' }, steps: [call('page'), call('read', { path: 'f' }), { text: 'leaf done' }] },
     { when: { label: 'middle' }, steps: [delegate('leaf'), { text: 'middle done' }] },
@@ -36,7 +36,7 @@ it('a delegate result carries what its child has read, and what that one’s chi
   expect(ended).toEqual([['untrusted-file', 'web'], everything]);
 });
 
-it('what a child in the background has read is a fact of its parent, there again for whoever goes on', async () => {
+it('the taint of a background child is a fact of its parent, and still there after a resume', async () => {
   const runs = [
     { when: { label: 'leaf' }, steps: [call('page'), { text: 'leaf done' }] },
     {
@@ -58,7 +58,7 @@ it('what a child in the background has read is a fact of its parent, there again
   expect(read?.data).toMatchObject({ taint: ['child', 'web'] });
 });
 
-it('a run that goes on with another has what that one had read', async () => {
+it('a run that continues another inherits its taint', async () => {
   const runs = [
     { when: { task: 'first' }, steps: [call('page'), { text: 'done' }] },
     { when: { task: 'and' }, steps: [{ text: 'done' }] },

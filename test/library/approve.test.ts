@@ -45,7 +45,7 @@ describe('approve', () => {
   });
 
   it('refuses if it throws; without it every ask is a deny', async () => {
-    await using broken = open([call, { expect: { prompt: 'nobody could be asked' }, text: 'done' }], async () => {
+    await using broken = open([call, { expect: { prompt: 'the approval request failed' }, text: 'done' }], async () => {
       throw new Error('the dialog broke');
     });
     expect((await (await broken.delegate({ task: 'x', agent: 'clerk' })).outcome).summary).toBe('done');

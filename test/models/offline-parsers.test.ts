@@ -12,6 +12,7 @@ import {
 import { toCode, toPlainLine, toProse } from '../../src/models/offline/format.ts';
 import { createTask, divideWorkspace, parseTask } from '../../src/models/offline/next-step.ts';
 import { parseListing, parseMatches, parsePaths, parseRead } from '../../src/models/offline/tools.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 const lines = (...list: string[]): string => list.join('\n');
 const ok = (text: string) => ({ ok: true, text });
@@ -162,12 +163,13 @@ test.each([
 });
 
 test('a source file made to be slow is read at once', () => {
-  const start = performance.now();
-  for (const text of [`/*${'* '.repeat(5000)}`, '// x\n'.repeat(5000), `#${' '.repeat(20_000)}`, `"""${'a. '.repeat(5000)}`]) {
-    introduceSource(text.split('\n'));
-    introduceReadme(text.split('\n'));
-  }
-  expect(performance.now() - start).toBeLessThan(1000);
+  const ms = cpuMs(() => {
+    for (const text of [`/*${'* '.repeat(5000)}`, '// x\n'.repeat(5000), `#${' '.repeat(20_000)}`, `"""${'a. '.repeat(5000)}`]) {
+      introduceSource(text.split('\n'));
+      introduceReadme(text.split('\n'));
+    }
+  });
+  expect(ms).toBeLessThan(1000);
 });
 
 test('text from files is made harmless', () => {

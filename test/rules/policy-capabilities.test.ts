@@ -1,4 +1,4 @@
-// `network` and `git`: what a shell may reach, by the same rules as tools and never by accident.
+// `network` and `git`: capabilities of a shell, granted by rules like tools but never by a wildcard.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
@@ -13,7 +13,7 @@ const narrowing = (...rules: string[]): Ruleset => ({ kind: 'narrowing', owner: 
 const action = (rulesets: Ruleset[], tool: string) => decideCall(rulesets, { tool, subjects: [] }).action;
 
 describe.each(capabilities)('%s', (name) => {
-  it('is denied unless the owner allows it by its name', () => {
+  it('is denied unless the owner allows it by name', () => {
     expect(action([owner()], name)).toBe('deny');
     expect(action([owner('allow *')], name)).toBe('deny');
     expect(action([owner(`allow ${name.slice(0, 2)}*`)], name)).toBe('deny');
@@ -21,28 +21,28 @@ describe.each(capabilities)('%s', (name) => {
     expect(action([owner(`allow ${name}`, `deny ${name}`)], name)).toBe('deny');
   });
 
-  it('is neither closed nor opened by a list of tools', () => {
+  it('is neither removed nor granted by a list of tools', () => {
     const list = toolRuleset('the brief', ['read', 'bash'], ['edit']) as Ruleset;
     expect(action([owner(`allow ${name}`), list], name)).toBe('allow');
     expect(action([owner(), list], name)).toBe('deny');
     expect(action([owner(), toolRuleset('the brief', ['bash', name], []) as Ruleset], name)).toBe('deny');
   });
 
-  it('can be taken away by whoever narrows, and given by nobody else', () => {
+  it('can be removed by a narrowing ruleset, but granted only by the owner', () => {
     expect(action([owner(`allow ${name}`), narrowing(`deny ${name}`)], name)).toBe('deny');
     expect(action([owner(`allow ${name}`), toolRuleset('the brief', undefined, [name]) as Ruleset], name)).toBe('deny');
     expect(action([owner(), narrowing(`allow ${name}`)], name)).toBe('deny');
   });
 });
 
-it('a shell is allowed inside a sandbox, and asked about without one', () => {
+it('a shell is allowed inside a sandbox, and needs approval without one', () => {
   const boxed = builtInRuleset([], [], { sandboxed: true });
   expect(decideCall([boxed], { tool: 'bash', subjects: ['ls'] })).toMatchObject({ action: 'allow', owner: sandboxOwner });
   expect(action([boxed, narrowing('deny bash')], 'bash')).toBe('deny');
   expect(action([owner()], 'bash')).toBe('ask');
 });
 
-describe('without what a sandbox allows', () => {
+describe('a decision without the rules of the sandbox', () => {
   const text = fc.constantFrom('ls', 'ls a', 'rm a', 'git push');
   const rule = fc
     .record({ action: fc.constantFrom('allow', 'ask', 'deny'), on: fc.constantFrom('bash', 'bash:*', 'bash:ls *', 'bash:rm *', '*') })
@@ -54,7 +54,7 @@ describe('without what a sandbox allows', () => {
   );
   const boxed = builtInRuleset([], [], { sandboxed: true });
 
-  it('a call is denied exactly where its rule decides for the owner, or where it is denied anyway', () => {
+  it('denies a call exactly if the sandbox rule is what allows it, or if it is denied anyway', () => {
     const seen = { denied: 0, left: 0 };
     fc.assert(
       fc.property(rules, others, fc.array(text, { minLength: 1, maxLength: 3 }), fc.boolean(), (own, more, subjects, first) => {

@@ -4,7 +4,7 @@ import type { Rule, Ruleset } from '../../src/contract/grant.ts';
 import type { Subject } from '../../src/ports/subject.ts';
 import { decideCall, formatRule, offeredTools, parseRule, ruleMatches, toolRuleset } from '../../src/rules/policy.ts';
 
-// Few letters, so that rules and calls meet often.
+// Few letters, so that rules match calls often.
 const toolName = fc.constantFrom('read', 'write', 'bash', 'mcp__a', 'mcp__b');
 const ruleTool = fc.constantFrom('read', 'write', 'bash', 'mcp__a', 'mcp__*', '*');
 const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '/'), maxLength: 4 });
@@ -26,21 +26,21 @@ const marked: fc.Arbitrary<Subject> = fc.oneof(
   fc.record({ text, alias: fc.constant(true as const), tool: toolName }),
   text.map((each) => ({ text: each, alias: true as const })),
 );
-/** Calls as tools describe them, with what patterns may not allow and with other names for the same. */
+/** Calls as tools describe them, with unsafe subjects and aliases. */
 const anyCall = fc.record({ tool: toolName, subjects: fc.array(marked, { maxLength: 3 }) });
-/** Half of the owners begin with `allow *`: with nothing but random rules nearly everything would be denied from the start. */
+/** Half of the owners begin with `allow *`, because purely random rules would deny nearly everything. */
 const owner = fc.tuple(ruleset('owner'), fc.boolean()).map(([made, open]): Ruleset => {
   return open ? { ...made, rules: [{ action: 'allow', tool: '*', pattern: null }, ...made.rules] } : made;
 });
 const owners = fc.array(owner, { minLength: 1, maxLength: 2 });
-/** A root's rulesets, then what each of up to four generations adds. */
+/** A root's rulesets, then those that each of up to four generations adds. */
 const lineage = fc.tuple(owners, fc.array(fc.array(narrowing, { maxLength: 2 }), { minLength: 1, maxLength: 4 }));
 
 const strictness = { allow: 0, ask: 1, deny: 2 };
 const rank = (rulesets: Ruleset[], one: { tool: string; subjects: Subject[] }) => strictness[decideCall(rulesets, one).action];
 
 describe('rights', () => {
-  test('invariant 2: in 100,000 random lineages a child never may what an ancestor may not', { timeout: 60_000 }, () => {
+  test('invariant 2: in 100,000 random lineages a child may never do what an ancestor may not', { timeout: 60_000 }, () => {
     let narrowed = 0;
     const last = [0, 0, 0];
     fc.assert(
@@ -58,7 +58,7 @@ describe('rights', () => {
       }),
       { seed: 20_266, numRuns: 100_000 },
     );
-    // The lineages are worth something: each answer stands at the end of many, and many were narrowed on the way.
+    // The lineages are meaningful: each answer is the result of many, and many were narrowed.
     for (const count of last) expect(count).toBeGreaterThan(5_000);
     expect(narrowed).toBeGreaterThan(10_000);
   });
@@ -85,18 +85,18 @@ describe('rights', () => {
     );
   });
 
-  test('invariant 4: a mark on a subject, or another name for it, never allows anything', () => {
+  test('invariant 4: marking a subject as unsafe, or adding an alias, never allows anything', () => {
     let stricter = 0;
     fc.assert(
       fc.property(owners, fc.array(narrowing, { maxLength: 3 }), call, marked, fc.boolean(), (root, others, one, added, mark) => {
         const rulesets = [...root, ...others];
-        // Rules that name what is unsafe speak of nothing else.
+        // Rules with the unsafe prefix match nothing else.
         fc.pre(!mark || !rulesets.some(({ rules }) => rules.some((each) => each.pattern?.startsWith('unsafe:'))));
         const before = rank(rulesets, one);
         const [first = 'a', ...rest] = one.subjects;
         const subjects: Subject[] = mark ? [{ text: first, unsafe: 'a flag' }, ...rest] : [...one.subjects, added];
         const after = rank(rulesets, { ...one, subjects });
-        // A call without subjects is another one: rules with patterns say nothing about it.
+        // A call without subjects is different: rules with patterns do not match it.
         if (one.subjects.length === 0) return;
         if (after > before) stricter++;
         expect(after).toBeGreaterThanOrEqual(before);
@@ -106,7 +106,7 @@ describe('rights', () => {
     expect(stricter).toBeGreaterThan(100);
   });
 
-  test('what is unsafe is allowed by no ordinary pattern', () => {
+  test('no ordinary pattern allows an unsafe subject', () => {
     fc.assert(
       fc.property(plainPattern, text, (each, subject) => {
         fc.pre(each !== '*');
@@ -121,7 +121,7 @@ describe('rights', () => {
     );
   });
 
-  test('invariants 1, 3 and 4: the same answer as a plain reading of the rules', () => {
+  test('invariants 1, 3 and 4: the same answer as a naive evaluation', () => {
     const plain = (rulesets: Ruleset[], one: { tool: string; subjects: string[] }) => {
       const answers = rulesets.flatMap(({ kind, rules }) =>
         (one.subjects.length === 0 ? [null] : one.subjects).flatMap((subject) => {
@@ -136,7 +136,7 @@ describe('rights', () => {
         const rulesets = [...others, ...root];
         const decision = decideCall(rulesets, one);
         expect(decision.action).toBe(plain(rulesets, one));
-        // The rule that is named is there, says so, and speaks about the call.
+        // The named rule exists, has that action and matches the call.
         if (decision.rule === null) return;
         const named = rulesets.filter((candidate) => candidate.owner === decision.owner).flatMap((candidate) => candidate.rules);
         const rule = named.find((candidate) => formatRule(candidate) === decision.rule)!;
@@ -147,7 +147,7 @@ describe('rights', () => {
     );
   });
 
-  test('invariant 5: what is not offered is denied whatever its subjects', () => {
+  test('invariant 5: a tool that is not offered is denied whatever its subjects', () => {
     let hidden = 0;
     fc.assert(
       fc.property(fc.array(ruleset('owner'), { maxLength: 2 }), fc.array(narrowing, { maxLength: 3 }), call, (root, others, one) => {
@@ -161,7 +161,7 @@ describe('rights', () => {
     expect(hidden).toBeGreaterThan(1_000);
   });
 
-  test('a rule reads back as it was written', () => {
+  test('a formatted rule parses back to the same rule', () => {
     fc.assert(
       fc.property(rule, (one) => {
         const trimmed = one.pattern?.trim() ?? null;
@@ -187,7 +187,7 @@ describe('rights', () => {
 describe('matching', () => {
   const bash = (text: string): Rule => ({ action: 'allow', tool: 'bash', pattern: text });
 
-  test('the same as a naive matcher', () => {
+  test('gives the same result as a naive matcher', () => {
     const naive = (p: string, t: string): boolean => {
       if (p === '') return t === '';
       if (p[0] === '*') return naive(p.slice(1), t) || (t !== '' && naive(p, t.slice(1)));
@@ -204,8 +204,8 @@ describe('matching', () => {
     );
   });
 
-  test('invariant 6: adversarial patterns cost at most pattern times text', () => {
-    // A string that counts how often it is looked at.
+  test('invariant 7: adversarial patterns take at most pattern times text steps', () => {
+    // A string that counts how often it is read.
     const counting = (text: string) => {
       const count = { looks: 0 };
       const proxy = new Proxy(Object(text) as object, {

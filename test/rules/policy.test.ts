@@ -7,7 +7,7 @@ import { nearestName, unknownNameMessage } from '../../src/text/suggest.ts';
 const set = (kind: Ruleset['kind'], owner: string, ...rules: string[]): Ruleset => ({ kind, owner, rules: rules.map(parseRule) });
 const call = (tool: string, ...subjects: string[]) => ({ tool, subjects });
 
-describe('reading rules', () => {
+describe('parsing rules', () => {
   test.each([
     ['deny bash', { action: 'deny', tool: 'bash', pattern: null }],
     ['  allow   bash:git log *  ', { action: 'allow', tool: 'bash', pattern: 'git log *' }],
@@ -26,11 +26,11 @@ describe('reading rules', () => {
     ['', 'it is empty'],
     ['deny', 'it names no tool'],
     ['deny :x', 'it names no tool'],
-    ['allow bash git log *', 'as in `allow bash:git log *`'],
-    ['allow bash\ndeny write', 'set off by a colon'],
-    ['allow b*sh', '`*` may only stand at the end'],
-    ['allow b?', '`*` may only stand at the end'],
-    ['allow **', '`*` may only stand at the end'],
+    ['allow bash git log *', 'before it: `allow bash:git log *`'],
+    ['allow bash\ndeny write', 'needs a colon before it'],
+    ['allow b*sh', '`*` only at its end'],
+    ['allow b?', '`*` only at its end'],
+    ['allow **', '`*` only at its end'],
     ['deny bash:', 'nothing follows the colon'],
     [`deny bash:${'x'.repeat(1_001)}`, 'longer than 1000 characters'],
   ])('%j is refused with a reason', (text, reason) => {
@@ -71,7 +71,7 @@ describe('matching', () => {
 describe('deciding', () => {
   const owner = set('owner', 'built-in', 'allow read', 'ask bash', 'allow bash:git *', 'deny bash:git push *');
 
-  test('invariant 1: last match wins in a ruleset; the strictest of all holds', () => {
+  test('invariant 1: the last match wins in a ruleset, and the strictest ruleset wins', () => {
     expect(decideCall([owner], call('bash', 'ls'))).toEqual({ action: 'ask', rule: 'ask bash', owner: 'built-in' });
     expect(decideCall([owner], call('bash', 'git log'))).toEqual({ action: 'allow', rule: 'allow bash:git *', owner: 'built-in' });
     expect(decideCall([owner], call('bash', 'git push -f'))).toMatchObject({ action: 'deny', rule: 'deny bash:git push *' });
@@ -81,7 +81,7 @@ describe('deciding', () => {
     expect(decideCall([owner, agent], call('read', 'a'))).toMatchObject({ action: 'allow', rule: 'allow read' });
   });
 
-  test('invariant 1: of equal answers the first ruleset is named', () => {
+  test('invariant 1: of equally strict answers the first is named', () => {
     const first = set('narrowing', 'first', 'deny read');
     const second = set('narrowing', 'second', 'deny *');
     expect(decideCall([owner, first, second], call('read', 'a')).owner).toBe('first');
@@ -89,7 +89,7 @@ describe('deciding', () => {
     expect(decideCall([first, owner], call('write', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
   });
 
-  test('invariant 3: every owner must allow; silence and absence are deny', () => {
+  test('invariant 3: every owner ruleset must allow; no match and no ruleset mean deny', () => {
     expect(decideCall([owner], call('write', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
     expect(decideCall([], call('read', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
     expect(decideCall([set('narrowing', 'agent', 'allow *')], call('read', 'a')).action).toBe('deny');
@@ -97,14 +97,14 @@ describe('deciding', () => {
     expect(decideCall([owner, set('owner', 'host', 'allow *')], call('read', 'a')).action).toBe('allow');
   });
 
-  test('invariant 4: all subjects count; a pattern says nothing about a call without subjects', () => {
+  test('invariant 4: all subjects count; a pattern does not match a call without subjects', () => {
     expect(decideCall([owner], call('bash', 'git log', 'git push', 'ls')).action).toBe('deny');
     expect(decideCall([owner], call('bash', 'git log', 'ls')).action).toBe('ask');
     expect(decideCall([owner], call('bash', 'git log', 'git diff')).action).toBe('allow');
     expect(decideCall([set('owner', 'o', 'allow read:*')], call('read')).action).toBe('deny');
   });
 
-  test('the built-in rules: reading, writing and delegating allowed, a shell asked about, the rest denied', () => {
+  test('the built-in rules allow reading, writing and delegating, ask for a shell, and deny the rest', () => {
     const rules = [builtInRuleset(['delegate'], ['searchDocs'])];
     const action = (tool: string) => decideCall(rules, call(tool, 'x')).action;
     for (const tool of [
@@ -142,7 +142,7 @@ describe('lists of tools', () => {
     expect(toolRuleset('agent', ['read'], ['bash'])?.rules.map(formatRule)).toEqual(['deny *', 'allow read', 'deny bash']);
   });
 
-  test('invariant 5: a tool with some call left stays', () => {
+  test('invariant 5: a tool with any allowed call is offered', () => {
     const tools = ['read', 'write', 'bash'];
     expect(offeredTools([owner, set('narrowing', 'a', 'deny bash', 'allow bash:git *')], tools)).toEqual(tools);
     expect(offeredTools([owner, set('narrowing', 'a', 'deny bash:rm *')], tools)).toEqual(tools);
@@ -169,11 +169,11 @@ describe('suggestions', () => {
     expect(nearestName(word, agents)).toBe(expected);
   });
 
-  test('the sentence', () => {
+  test('the message for an unknown name', () => {
     expect(unknownNameMessage('agent', 'explor', ['explore', 'plan'])).toBe(
-      'unknown agent `explor`; did you mean `explore`? (there are: explore, plan)',
+      'unknown agent `explor`; did you mean `explore`? (available: explore, plan)',
     );
-    expect(unknownNameMessage('tool', 'zzz', [])).toBe('unknown tool `zzz` (there are: none)');
+    expect(unknownNameMessage('tool', 'zzz', [])).toBe('unknown tool `zzz` (available: none)');
     const many = Array.from({ length: 15 }, (_, index) => `name${index}`);
     expect(unknownNameMessage('agent', 'other', many)).toContain('name11 and 3 more)');
     expect(unknownNameMessage('agent', 'x'.repeat(1e6), many).length).toBeLessThan(400);

@@ -20,7 +20,7 @@ async function until(path: string): Promise<void> {
 }
 const awaits = (file: string) => `until [ -e ${file} ]; do sleep 0.02; done`;
 
-describe.runIf(onLinux)('rights that a command takes away', { timeout: 30_000 }, () => {
+describe.runIf(onLinux)('rights that a command takes away', () => {
   test.each(['0311', '0111', '0000'])('a folder of mode %s: what was made in it is renamed', async (mode) => {
     const workspace = makePlainWorkspace();
     const output = await user.run(workspace, `mkdir -p .claude; echo '{"hooks":1}' > .claude/settings.json; chmod ${mode} .claude`);
@@ -89,7 +89,7 @@ describe.runIf(onLinux)('links', () => {
   });
 });
 
-describe.runIf(onLinux)('several commands at once', { timeout: 30_000 }, () => {
+describe.runIf(onLinux)('several commands at once', () => {
   test('what one makes and takes away, and another puts back, is renamed', async () => {
     const { workspace } = makeWorkspace();
     const plant = 'echo evil > .mcp.json; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit';

@@ -50,7 +50,7 @@ const world = fc.record({
 });
 
 describe('budget, random trees and interleavings', () => {
-  test('invariants 1 to 4: within the limit but for calls in flight; nobody waits for ever; nothing stays reserved', async () => {
+  test('invariants 1 to 4: within the limit except for calls in flight; no call waits forever; nothing stays reserved', async () => {
     let waits = 0;
     let overruns = 0;
     await fc.assert(
@@ -133,14 +133,14 @@ describe('budget, random trees and interleavings', () => {
       }),
       { seed: 20_265, numRuns: 400 },
     );
-    // The cases are worth something: calls did wait, and some trees did pass their limit by what was in flight.
+    // The cases are meaningful: calls did wait, and some trees exceeded their limit by calls in flight.
     expect(waits).toBeGreaterThan(100);
     expect(overruns).toBeGreaterThan(10);
   });
 });
 
 describe('budget, by example', () => {
-  test('invariant 1: the node and all above it count; the nearest that does not fit is named, tokens before money', async () => {
+  test('invariant 1: the node and its ancestors count; the nearest exceeded limit is named, tokens before cost', async () => {
     const root = createBudget({ maxTokens: 100, maxCostUsd: 1 });
     const child = root.child({ maxTokens: 500, maxCostUsd: 0.5 });
     expect(await child.reserve({ tokens: 200, costUsd: 0.6 }, options())).toEqual({ ok: false, cause: 'max_cost' });
@@ -156,7 +156,7 @@ describe('budget, by example', () => {
     expect((await budget.reserve(tokens(20), options())).ok).toBe(true);
   });
 
-  test('invariant 3: who waits is served in order, the small behind the large, and goes on when it fits', async () => {
+  test('invariant 3: waiting calls are served in order, even a small one behind a large one', async () => {
     const budget = createBudget({ maxTokens: 100, maxCostUsd: null });
     const first = await granted(budget, tokens(60));
     const order: string[] = [];
@@ -175,7 +175,7 @@ describe('budget, by example', () => {
     expect(order).toEqual(['large', 'small']);
   });
 
-  test('invariant 3: who waits is refused when what was spent leaves no room', async () => {
+  test('invariant 3: a waiting call is refused when spending leaves no room for it', async () => {
     const budget = createBudget({ maxTokens: 100, maxCostUsd: null });
     const first = await granted(budget, tokens(60));
     const second = budget.reserve(tokens(60), options());
@@ -183,7 +183,7 @@ describe('budget, by example', () => {
     expect(await second).toEqual({ ok: false, cause: 'max_tokens' });
   });
 
-  test('invariant 3: who is stopped makes way and leaves no listener', async () => {
+  test('invariant 3: an aborted call leaves the queue and no listener', async () => {
     const budget = createBudget({ maxTokens: 100, maxCostUsd: null });
     await granted(budget, tokens(60));
     const stop = new AbortController();
@@ -197,7 +197,7 @@ describe('budget, by example', () => {
     for (const { signal } of [stop, kept]) expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('invariant 4: settled once; fractions of a cent do not pile up', async () => {
+  test('invariant 4: settled once; fractions of a cent do not accumulate errors', async () => {
     const budget = createBudget({ maxTokens: null, maxCostUsd: 0.3 });
     const settles = [await granted(budget, usd(0.1)), await granted(budget, usd(0.1)), await granted(budget, usd(0.1))];
     expect(budget.left()).toEqual({ tokens: null, costUsd: 0.3 });
@@ -208,19 +208,19 @@ describe('budget, by example', () => {
     expect([budget.reserved(), budget.spent(), budget.left()]).toEqual([none, usd(0.21), { tokens: null, costUsd: 0.09 }]);
   });
 
-  test('invariant 5: usage that is no number counts as the estimate', async () => {
+  test('invariant 5: invalid usage counts as the estimate', async () => {
     for (const nonsense of [Number.NaN, Number.POSITIVE_INFINITY, -1, -1e-12, undefined as unknown as number]) {
       const budget = createBudget({ maxTokens: 100, maxCostUsd: 1 });
       (await granted(budget, { tokens: 50, costUsd: 0.5 }))({ tokens: nonsense, costUsd: nonsense });
       expect(budget.spent()).toEqual({ tokens: 50, costUsd: 0.5 });
-      await expect(budget.reserve(tokens(nonsense), options())).rejects.toThrow('no amount');
-      expect(() => budget.charge(usd(nonsense))).toThrow('no amount');
+      await expect(budget.reserve(tokens(nonsense), options())).rejects.toThrow('not a valid amount');
+      expect(() => budget.charge(usd(nonsense))).toThrow('not a valid amount');
     }
     const budget = createBudget({ maxTokens: Number.NaN, maxCostUsd: null });
     expect(await budget.reserve(tokens(1), options())).toEqual({ ok: false, cause: 'max_tokens' });
   });
 
-  test('what is known from facts counts on every level, and what is left is the tightest', async () => {
+  test('charged spending counts on every level, and what is left is the minimum of all levels', async () => {
     const root = createBudget({ maxTokens: 100, maxCostUsd: null });
     const child = root.child({ maxTokens: 80, maxCostUsd: 2 });
     child.charge({ tokens: 30, costUsd: 0.5 });

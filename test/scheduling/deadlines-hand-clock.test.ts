@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 
-test('invariants 1 and 2: timers in order, each chain of promises at rest before the next', async () => {
+test('invariants 1 and 2: timers fire in order, and promises settle before the next one', async () => {
   const clock = createHandClock({ now: 1_000 });
   const log: string[] = [];
   const chain = async (name: string) => {
@@ -18,7 +18,7 @@ test('invariants 1 and 2: timers in order, each chain of promises at rest before
   expect([clock.monotonic(), clock.now(), clock.pending()]).toEqual([20, 1_020, 1]);
 });
 
-test('invariant 3: a timer that is due when it is set needs no advance; cancel still holds', async () => {
+test('invariant 3: a timer that is due when it is set needs no advance and can be cancelled', async () => {
   const clock = createHandClock();
   const log: string[] = [];
   clock.at(0, () => log.push('now'));
@@ -28,7 +28,7 @@ test('invariant 3: a timer that is due when it is set needs no advance; cancel s
   expect([log, clock.pending()]).toEqual([['now'], 0]);
 });
 
-test('invariant 4: a jump moves the wall clock alone', async () => {
+test('invariant 4: a jump moves only the wall clock', async () => {
   const clock = createHandClock({ now: 5_000 });
   let fired = false;
   clock.at(100, () => {
@@ -41,7 +41,7 @@ test('invariant 4: a jump moves the wall clock alone', async () => {
   expect([clock.now(), clock.monotonic(), fired]).toEqual([5_100, 100, true]);
 });
 
-test('deferred work runs in order, after what is queued, and what it defers after it', async () => {
+test('deferred work runs in order, after queued work; what it defers runs later', async () => {
   const clock = createHandClock();
   const log: string[] = [];
   void Promise.resolve().then(() => log.push('queued'));
@@ -55,7 +55,7 @@ test('deferred work runs in order, after what is queued, and what it defers afte
   expect(log).toEqual(['queued', 'first', 'second', 'third']);
 });
 
-test('time does not go back, and a timer that throws is heard', async () => {
+test('time does not go back, and errors of timers are reported', async () => {
   const clock = createHandClock();
   await expect(clock.advance(-1)).rejects.toThrow(RangeError);
   clock.at(1, () => {

@@ -21,7 +21,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 describe('deadlines', () => {
-  test('invariants 1, 2 and 4: against a plain list, in random order with cancels', async () => {
+  test('invariants 1, 2 and 4: like a plain list, in random order with cancels', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (steps) => {
         const { clock, deadlines } = setUp();
@@ -40,7 +40,7 @@ describe('deadlines', () => {
           }
           expect(deadlines.size).toBe(open.length);
           expect(clock.pending()).toBe(open.length > 0 ? 1 : 0);
-          // A deadline that is already past fires soon without any time passing: look once everything is at rest.
+          // A past deadline fires without time passing, so check after everything has settled.
           await clock.advance(step.do === 'advance' ? step.ms : 0);
           const due = open.filter((one) => one.due <= clock.monotonic()).sort((a, b) => a.due - b.due || a.id - b.id);
           open = open.filter((one) => !due.includes(one));
@@ -52,7 +52,7 @@ describe('deadlines', () => {
     );
   });
 
-  test('invariant 1: one timer for 10,000 deadlines, none for none', async () => {
+  test('invariant 1: one timer for 10,000 deadlines, none without deadlines', async () => {
     const { clock, deadlines } = setUp();
     let fired = 0;
     const cancels = Array.from({ length: 10_000 }, (_, index) => deadlines.at(1_000 + ((index * 7_919) % 10_000), () => fired++));
@@ -65,7 +65,7 @@ describe('deadlines', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('invariant 2: an earlier deadline that is set later fires first; the wall clock moves none', async () => {
+  test('invariant 2: an earlier deadline that is set later fires first; the wall clock has no effect', async () => {
     const { clock, deadlines } = setUp();
     const fired: string[] = [];
     deadlines.at(100, () => fired.push('late'));
@@ -80,7 +80,7 @@ describe('deadlines', () => {
     expect(fired).toEqual(['early', 'late']);
   });
 
-  test('invariant 2: further away than a timer of Node can count', async () => {
+  test('invariant 2: later than the longest timer of Node', async () => {
     const { clock } = setUp();
     const asked: number[] = [];
     const at: typeof clock.at = (due, fire) => {
@@ -100,7 +100,7 @@ describe('deadlines', () => {
     expect(() => deadlines.at(Number.NaN, () => {})).toThrow(RangeError);
   });
 
-  test('invariant 3: one that throws stops no other', async () => {
+  test('invariant 3: a callback that throws does not affect the others', async () => {
     const { clock, deadlines, errors } = setUp();
     const fired: number[] = [];
     deadlines.at(10, () => fired.push(1));
@@ -114,7 +114,7 @@ describe('deadlines', () => {
     expect(errors).toEqual([new Error('no')]);
   });
 
-  test('invariant 4: cancelled by another of the same moment', async () => {
+  test('invariant 4: cancelled by another callback of the same moment', async () => {
     const { clock, deadlines } = setUp();
     const fired: string[] = [];
     deadlines.at(10, () => cancel());
@@ -124,7 +124,7 @@ describe('deadlines', () => {
     expect(fired).toEqual(['kept']);
   });
 
-  test('a callback may set deadlines, also for now, without holding the others up', async () => {
+  test('a callback may set deadlines, also for now, without delaying the others', async () => {
     const { clock, deadlines } = setUp();
     let again = 0;
     let heard = 0;
@@ -135,7 +135,7 @@ describe('deadlines', () => {
     };
     deadlines.at(0, repeat);
     deadlines.at(5, () => {});
-    // Between its firings others get their turn: some of the promises are heard long before the last firing.
+    // Others run between its firings: some promises settle long before the last firing.
     for (let i = 0; i < 50; i++) await Promise.resolve();
     expect(again).toBeLessThan(1_000);
     expect(heard).toBeGreaterThan(0);
@@ -143,7 +143,7 @@ describe('deadlines', () => {
     expect([again, deadlines.size, clock.pending()]).toEqual([1_000, 0, 0]);
   });
 
-  test('invariant 5: wait ends with the time, with the signal, or at once', async () => {
+  test('invariant 5: wait ends after its time, with its signal, or at once', async () => {
     const { clock, deadlines } = setUp();
     const stop = new AbortController();
     const ended: string[] = [];

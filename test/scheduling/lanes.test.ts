@@ -10,7 +10,7 @@ const failed = { kind: 'failed' } as const;
 const limited = (retryAfterMs: number | null = null) => ({ kind: 'limited', retryAfterMs }) as const;
 const live = () => new AbortController().signal;
 
-/** With `random` at its middle the steps are exactly 1 s, 2 s, 4 s …; at 0 a Retry-After is kept to the millisecond. */
+/** With `random` at 0.5 the delays are exactly 1 s, 2 s, 4 s …; at 0 a Retry-After is kept to the millisecond. */
 function setUp(options: { random?: () => number; maxConcurrent?: number } = {}) {
   const clock = createHandClock();
   const deadlines = createDeadlines(clock);
@@ -33,7 +33,7 @@ function setUp(options: { random?: () => number; maxConcurrent?: number } = {}) 
   return { clock, deadlines, lanes, lane, entered, enter, enterMany };
 }
 
-/** A refusal, then the wait until the lane lets one in; says how long that took. */
+/** Makes a refused call and waits until the lane admits the next one; returns how long that took. */
 async function backOff(world: ReturnType<typeof setUp>, retryAfterMs: number | null = null): Promise<number> {
   const pass = world.entered.at(-1)!;
   pass.leave(limited(retryAfterMs));
@@ -45,7 +45,7 @@ async function backOff(world: ReturnType<typeof setUp>, retryAfterMs: number | n
 }
 
 describe('lanes', () => {
-  test('an open lane lets everybody in at once; lanes are apart from each other', async () => {
+  test('an open lane admits every call at once; lanes are independent', async () => {
     const { entered, enterMany, lanes, clock } = setUp();
     await enterMany(50);
     expect(entered).toHaveLength(50);
@@ -55,7 +55,7 @@ describe('lanes', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('invariant 1: while it backs off nobody enters, and a later refusal can only make it longer', async () => {
+  test('invariant 1: no call enters during back-off, and a later refusal can only lengthen it', async () => {
     const { entered, enterMany, clock } = setUp({ random: () => 0 });
     await enterMany(3);
     entered[0]!.leave(limited(5_000));
@@ -69,7 +69,7 @@ describe('lanes', () => {
     expect(entered).toHaveLength(4);
   });
 
-  test('invariant 2: one goes ahead; when it is through, all others follow in their order', async () => {
+  test('invariant 2: one call probes; when it succeeds, all others follow in order', async () => {
     const { entered, enterMany, clock } = setUp();
     await enterMany(1);
     entered[0]!.leave(limited());
@@ -81,7 +81,7 @@ describe('lanes', () => {
     expect(entered.map((one) => one.name)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  test('invariant 2: the others follow when the provider has taken the first, before it has ended', async () => {
+  test('invariant 2: the others follow when the provider has accepted the probe, before it ends', async () => {
     const { entered, enterMany, clock } = setUp();
     await enterMany(1);
     entered[0]!.leave(limited());
@@ -90,14 +90,14 @@ describe('lanes', () => {
     entered[1]!.accepted();
     await clock.advance(0);
     expect(entered).toHaveLength(4);
-    // The one that went ahead goes on for minutes; a new refusal still lets another go ahead after its time.
+    // The probe takes minutes; after a new refusal another call may probe when the back-off is over.
     entered[2]!.leave(limited());
     await enterMany(1);
     await clock.advance(60_000);
     expect(entered).toHaveLength(5);
   });
 
-  test('invariant 2: when the one that went ahead failed for another reason, the next goes ahead', async () => {
+  test('invariant 2: if the probe fails for another reason, the next call probes', async () => {
     const { entered, enterMany, clock } = setUp();
     await enterMany(1);
     entered[0]!.leave(limited());
@@ -111,7 +111,7 @@ describe('lanes', () => {
     expect(entered).toHaveLength(3);
   });
 
-  test('invariant 3: a burst of 50 refusals is one step', async () => {
+  test('invariant 3: a burst of 50 refusals counts once', async () => {
     const world = setUp();
     await world.enterMany(50);
     for (const pass of world.entered.slice(1)) pass.leave(limited());
@@ -120,7 +120,7 @@ describe('lanes', () => {
     expect(await backOff(world)).toBe(4_000);
   });
 
-  test('invariant 3: a success resets the step, but not that of a call that began before the refusal', async () => {
+  test('invariant 3: a success resets the back-off, unless its call began before the refusal', async () => {
     const world = setUp();
     await world.enterMany(3);
     const old = world.entered[0]!;
@@ -133,7 +133,7 @@ describe('lanes', () => {
     expect(await backOff(world)).toBe(1_000);
   });
 
-  test('invariant 4: steps double up to 60 s, within a fifth', async () => {
+  test('invariant 4: delays double up to 60 s, ±20 %', async () => {
     for (const [random, factor] of [
       [() => 0, 0.8],
       [() => 0.5, 1],
@@ -148,7 +148,7 @@ describe('lanes', () => {
     }
   });
 
-  test('invariant 4: a Retry-After is kept, never undercut, at most a tenth longer', async () => {
+  test('invariant 4: a Retry-After is kept, and exceeded by at most 10 %', async () => {
     const waits = async (random: () => number) => {
       const world = setUp({ random });
       await world.enterMany(1);
@@ -158,7 +158,7 @@ describe('lanes', () => {
     expect(await waits(() => 0.999_999)).toEqual([7_700, 50, 132_000]);
   });
 
-  test('invariant 5: who is stopped while waiting gets null and leaves nothing; the next moves up', async () => {
+  test('invariant 5: an aborted call gets null and leaves nothing behind; the next moves up', async () => {
     const { entered, enter, enterMany, clock, deadlines } = setUp();
     await enterMany(1);
     entered[0]!.leave(limited(5_000));
@@ -176,7 +176,7 @@ describe('lanes', () => {
     expect([deadlines.size, getEventListeners(kept.signal, 'abort')]).toEqual([0, []]);
   });
 
-  test('invariant 5: stopped by the listener that also lets the lane go on', async () => {
+  test('invariant 5: aborted by the listener that also frees the lane', async () => {
     const { entered, enter, enterMany } = setUp({ maxConcurrent: 1 });
     await enterMany(1);
     const stop = new AbortController();
@@ -188,7 +188,7 @@ describe('lanes', () => {
     expect(await next).not.toBeNull();
   });
 
-  test('random lives: bounds hold, order holds, nobody waits for ever', async () => {
+  test('random sequences: bounds and order are kept, and no call waits forever', async () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.record({ do: fc.constant('enter' as const) }) },
       {
@@ -243,8 +243,8 @@ describe('lanes', () => {
   });
 });
 
-describe('delay of one call', () => {
-  test('keeps a Retry-After, else doubles from 500 ms up to 30 s', () => {
+describe('the retry delay of a call', () => {
+  test('is Retry-After, or doubles from 500 ms up to 30 s', () => {
     const middle = () => 0.5;
     expect([1, 2, 3, 6, 7, 8, 2_000].map((attempt) => retryDelay(attempt, null, middle))).toEqual([
       500, 1_000, 2_000, 16_000, 30_000, 30_000, 30_000,
@@ -253,7 +253,7 @@ describe('delay of one call', () => {
     for (const nonsense of [Number.NaN, -1, Number.POSITIVE_INFINITY]) expect(retryDelay(1, nonsense, middle)).toBe(500);
   });
 
-  test('is always a time that a timer can count', () => {
+  test('is always valid for a timer', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 5_000 }),

@@ -12,17 +12,17 @@ async function full(slots = 1): Promise<{ scheduler: Scheduler; slot: Slot }> {
   return { scheduler, slot: (await scheduler.acquire(root('first')))! };
 }
 
-describe('grant against abort', () => {
-  test('invariant 5: aborted before asking', async () => {
+describe('races between grant and abort', () => {
+  test('invariant 5: aborted before the request', async () => {
     const scheduler = createScheduler({ slots: 1, maxQueued: 1 });
     expect(await scheduler.acquire(root('r', AbortSignal.abort()))).toBeNull();
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 5: the slot is given back by another listener of the same abort', async () => {
+  test('invariant 5: the slot is released by another listener of the same abort', async () => {
     const { scheduler, slot } = await full();
     const stop = new AbortController();
-    // Registered first, so it runs while the request's own listener has not yet been told.
+    // Registered first, so it runs before the request's own listener.
     stop.signal.addEventListener('abort', () => slot.release());
     const queued = scheduler.acquire(root('r', stop.signal));
     stop.abort();
@@ -30,7 +30,7 @@ describe('grant against abort', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 5: a whole subtree is stopped by one abort while its members release', async () => {
+  test('invariant 5: one abort stops a whole subtree while its members release slots', async () => {
     const parent = new AbortController();
     const scheduler = createScheduler({ slots: 2, maxQueued: 100 });
     let started = 0;
@@ -66,7 +66,7 @@ describe('grant against abort', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 2: a slot that is released twice is one slot', async () => {
+  test('invariant 2: releasing a slot twice counts once', async () => {
     const { scheduler, slot } = await full(2);
     const other = (await scheduler.acquire(root('other')))!;
     slot.release();
@@ -76,7 +76,7 @@ describe('grant against abort', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 2: a head with a smaller limit holds its parent back; its cancel lets the next go', async () => {
+  test('invariant 2: a first request with a smaller limit blocks its parent; cancelling it admits the next', async () => {
     const { scheduler, slot } = await full(3);
     const running = (await scheduler.acquire({ ...child('p'), limit: 3 }))!;
     const stop = new AbortController();
@@ -100,13 +100,13 @@ describe('grant against abort', () => {
   });
 });
 
-// Whatever looks at all that is queued at each step needs 10^10 looks here. The tests' own time limit cannot interrupt a loop
-// of microtasks, so the loops look at the time themselves.
+// An implementation that scans the queue at each step would need 10^10 steps here. The test timeout cannot interrupt a loop of
+// microtasks, so the loops check the time themselves.
 function inTime(began: number, step: number): void {
   if (step % 1_000 === 0) expect(performance.now() - began).toBeLessThan(30_000);
 }
 
-describe('invariant 6: many', () => {
+describe('invariant 6: large numbers', () => {
   async function drain(scheduler: Scheduler, queued: Promise<Slot | null>[], first: Slot): Promise<number> {
     first.release();
     let granted = 0;
@@ -121,7 +121,7 @@ describe('invariant 6: many', () => {
     return granted;
   }
 
-  test('100,000 queued in one parent, every second cancelled from the middle outwards', { timeout: 60_000 }, async () => {
+  test('100,000 requests of one parent, every second one cancelled from the middle outwards', { timeout: 60_000 }, async () => {
     const { scheduler, slot } = await full();
     const stops = Array.from({ length: 100_000 }, () => new AbortController());
     const queued = stops.map((stop) => scheduler.acquire(child('p', stop.signal)));
@@ -150,7 +150,7 @@ describe('invariant 6: many', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('100,000 trees one after another, and 100,000 that gave up while queued, leave nothing', { timeout: 60_000 }, async () => {
+  test('100,000 trees in sequence, and 100,000 cancelled while queued, leave nothing behind', { timeout: 60_000 }, async () => {
     const { scheduler, slot } = await full(2);
     for (let i = 0; i < 100_000; i++) (await scheduler.acquire(root(`t${i}`)))?.release();
     expect(scheduler.stats().trees).toBe(1);
@@ -167,7 +167,7 @@ describe('invariant 6: many', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 3: children that come back from waiting go before new ones, in their order', async () => {
+  test('invariant 3: children that had a slot before go before new ones, in order', async () => {
     const { scheduler, slot } = await full();
     const order: string[] = [];
     for (const [name, front] of [

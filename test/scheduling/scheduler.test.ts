@@ -35,7 +35,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 80, size: 'max' },
 );
 
-/** Drives a scheduler and keeps its own account of what was asked for and in which order it was granted. */
+/** Drives a scheduler and records what was requested and in which order it was granted. */
 function drive(scheduler: Scheduler, limits: number[]) {
   const asked: Asked[] = [];
   const grants: Asked[] = [];
@@ -68,7 +68,7 @@ function drive(scheduler: Scheduler, limits: number[]) {
     if (step.do === 'release') release(pick('granted', step.which));
     if (step.do === 'cancel') pick('queued', step.which)?.stop.abort();
     if (step.do === 'cancelAndRelease') {
-      // The release comes while the abort is being told: the slot must not go to the one that is being stopped.
+      // The release happens during the abort event: the slot must not go to an aborted request.
       const victim = pick('queued', step.which);
       const holder = pick('granted', step.which);
       victim?.stop.signal.addEventListener('abort', () => release(holder));
@@ -99,11 +99,11 @@ const runs = { seed: 20_261, numRuns: 1_000 };
 interface Seen extends ReturnType<typeof drive> {
   scheduler: Scheduler;
   slots: number;
-  /** Grants since the last look. */
+  /** Grants since the last check. */
   fresh: Asked[];
 }
 
-/** Plays random steps and looks after each; `watcher` is made anew for each play. At the end everything must be over. */
+/** Runs random steps and checks after each; `watcher` is created for each sequence. At the end nothing may be left. */
 async function play(watcher: () => (seen: Seen) => void): Promise<void> {
   await fc.assert(
     fc.asyncProperty(cases, async ({ steps, slots, limits }) => {
@@ -134,7 +134,7 @@ async function play(watcher: () => (seen: Seen) => void): Promise<void> {
 }
 
 describe('scheduler, random steps', () => {
-  test('invariant 1: neither the slots nor a parent’s limit are passed', async () => {
+  test('invariant 1: neither the slots nor a parent’s limit are exceeded', async () => {
     await play(() => ({ of, key, scheduler, slots }) => {
       const held = of('granted');
       expect(held.length).toBeLessThanOrEqual(slots);
@@ -146,7 +146,7 @@ describe('scheduler, random steps', () => {
     });
   });
 
-  test('invariant 2: no slot is lost, none is free while somebody could use it, counts agree', async () => {
+  test('invariant 2: no slot is lost, none is free while a request could use it, and counts agree', async () => {
     await play(() => ({ of, eligible, scheduler, slots }) => {
       expect(scheduler.stats()).toMatchObject({ active: of('granted').length, queued: of('queued').length });
       expect(scheduler.room()).toBe(of('queued').length < 10);
@@ -154,7 +154,7 @@ describe('scheduler, random steps', () => {
     });
   });
 
-  test('invariant 3: first come, first served per parent, front ones first', async () => {
+  test('invariant 3: first come, first served per parent, `front` requests first', async () => {
     await play(() => ({ of, key, fresh }) => {
       for (const granted of fresh) {
         for (const waiting of of('queued').filter((one) => key(one) === key(granted))) {
@@ -166,7 +166,7 @@ describe('scheduler, random steps', () => {
     });
   });
 
-  test('invariant 4: a tree that could go on is passed over by each other tree at most once', async () => {
+  test('invariant 4: each other tree is served at most once before a ready tree', async () => {
     await play(() =>
       turns(
         (one) => one.tree,
@@ -175,7 +175,7 @@ describe('scheduler, random steps', () => {
     );
   });
 
-  test('invariant 4: in a tree a parent is passed over by each other parent at most once', async () => {
+  test('invariant 4: within a tree, each other parent is served at most once before a ready parent', async () => {
     await play(() =>
       turns(
         (one) => `${one.tree}/${one.parent}`,
@@ -184,7 +184,7 @@ describe('scheduler, random steps', () => {
     );
   });
 
-  test('invariant 5: what was cancelled while queued is never granted', async () => {
+  test('invariant 5: a request cancelled while queued is never granted', async () => {
     await play(() => ({ asked }) => {
       for (const one of asked) if (one.state === 'cancelled') expect([one.slot, one.stop.signal.aborted]).toEqual([null, true]);
       for (const one of asked) if (one.state === 'queued') expect(one.stop.signal.aborted).toBe(false);
@@ -192,7 +192,7 @@ describe('scheduler, random steps', () => {
   });
 });
 
-/** Watches that, of those who take turns among `peers`, nobody who could go on is passed over twice by the same one. */
+/** Checks that no ready member of `peers` is overtaken twice by the same other one. */
 function turns(name: (one: Asked) => string, peers: (one: Asked) => string): (seen: Seen) => void {
   const passed = new Map<string, { peers: string; by: string[] }>();
   return ({ fresh, eligible }) => {
@@ -211,7 +211,7 @@ function turns(name: (one: Asked) => string, peers: (one: Asked) => string): (se
 describe('scheduler, by example', () => {
   const request = { rootId: 'r', limit: 2, signal: never };
 
-  test('a free slot is there at once, without a turn of the loop', async () => {
+  test('a free slot is granted synchronously', async () => {
     const scheduler = createScheduler({ slots: 1, maxQueued: 1 });
     let slot: Slot | null = null;
     void scheduler.acquire({ ...request, parentId: null }).then((got) => {
@@ -237,7 +237,7 @@ describe('scheduler, by example', () => {
     expect(order).toEqual(['a', 'b', 'c', 'a', 'b', 'a']);
   });
 
-  test('room is gone when the queue is full, and comes back', async () => {
+  test('room is false while the queue is full', async () => {
     const scheduler = createScheduler({ slots: 1, maxQueued: 1 });
     const slot = (await scheduler.acquire({ ...request, parentId: null }))!;
     expect(scheduler.room()).toBe(true);
@@ -248,7 +248,7 @@ describe('scheduler, by example', () => {
     (await queued)?.release();
   });
 
-  test('limits that would let nothing start are misuse', () => {
+  test('limits below 1 are misuse', () => {
     const thrown = (run: () => unknown) => {
       try {
         return run();

@@ -6,20 +6,20 @@ export interface ManySimulated extends Omit<Simulated, 'faults'> {
   failed: { seed: number; faults: string[] }[];
 }
 
-/** Seed after seed from `from` on, until there were so many runs. */
+/** Simulates one seed after another, from `from` on, until there were `runs` runs. */
 export async function simulateMany({
   from,
   runs,
-  tell,
+  print,
 }: {
   from: number;
   runs: number;
-  tell?: (line: string) => void;
+  print?: (line: string) => void;
 }): Promise<ManySimulated> {
   const begun = performance.now();
   const sum: ManySimulated = { seeds: 0, runs: 0, facts: 0, crashes: 0, statuses: {}, failed: [], ms: 0 };
   for (let seed = from; sum.runs < runs; seed++) {
-    const { faults, ...one } = await simulate(seed, tell);
+    const { faults, ...one } = await simulate(seed, print);
     sum.seeds++;
     sum.runs += one.runs;
     sum.facts += one.facts;

@@ -1,27 +1,27 @@
-// What the runs of a simulated tree will do: a random tree of briefs, and for each run the answers of its model. An answer depends on the
-// conversation alone, so that a model that is asked again says the same.
+// The plan of a simulated tree: random briefs, and for each run the answers of its model. An answer depends only on the conversation, so a repeated
+// request gets the same answer.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ContentPart } from '../../src/contract/content.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
 import { unknownEffectText } from '../../src/kernel/judge.ts';
-import type { Chance } from './chance.ts';
+import type { Random } from './random.ts';
 
 export type Call = { tool: string; args: object };
 
 export interface PlannedRun {
   task: string;
-  /** One answer after the other; the last one has no calls. */
+  /** The answers in order; the last one has no calls. */
   steps: { text: string; calls: (Call | Follow)[] }[];
 }
 
-/** A call about a child that an earlier call started: its id is in the conversation by then. */
+/** A call about a child of an earlier call; the child's id is in the conversation by then. */
 type Follow = { tool: 'delegate_wait' | 'delegate_cancel' | 'delegate_message'; nth: number };
 
 export interface Plan {
   roots: { task: string; limits: LimitsGiven }[];
-  /** The roots are delegated by a client from outside: what becomes of them when it goes away. Null: they have nobody above them. */
+  /** The client that delegates the roots, and when it disconnects; null if they have no parent. */
   client: { endsWithClient: boolean; limits: LimitsGiven; leavesAfterMs: number | null } | null;
-  /** Where runs execute: those at the top, and those that are delegated. */
+  /** Where tools execute: those of top-level runs, and those of delegated runs. */
   hosts: { top: HostName; delegated: HostName };
   runs: Map<string, PlannedRun>;
   price: boolean;
@@ -32,7 +32,7 @@ export type HostName = 'inline' | 'process';
 const maxRuns = 12;
 const maxDepth = 3;
 
-export function createPlan(chance: Chance): Plan {
+export function createPlan(random: Random): Plan {
   const runs = new Map<string, PlannedRun>();
   let made = 0;
   let effects = 0;
@@ -40,54 +40,54 @@ export function createPlan(chance: Chance): Plan {
   function run(depth: number): PlannedRun {
     const planned: PlannedRun = { task: `task ${++made} of the plan.`, steps: [] };
     runs.set(planned.task, planned);
-    const turns = chance.int(0, 3);
-    for (let turn = 0; turn < turns; turn++) planned.steps.push({ text: chance.hit(0.5) ? `I go on (${turn}).` : '', calls: calls(depth) });
-    planned.steps.push({ text: chance.hit(0.03) ? '' : `${planned.task} is done.`, calls: [] });
+    const turns = random.int(0, 3);
+    for (let turn = 0; turn < turns; turn++) planned.steps.push({ text: random.hit(0.5) ? `I go on (${turn}).` : '', calls: calls(depth) });
+    planned.steps.push({ text: random.hit(0.03) ? '' : `${planned.task} is done.`, calls: [] });
     return planned;
   }
 
   function calls(depth: number): (Call | Follow)[] {
-    return Array.from({ length: chance.int(1, 3) }, () => {
-      if (depth < maxDepth && made < maxRuns && chance.hit(depth === 0 ? 0.6 : 0.3)) return delegation(depth);
-      if (chance.hit(0.2))
-        return { tool: chance.pick(['delegate_wait', 'delegate_cancel', 'delegate_message'] as const), nth: chance.int(0, 3) };
-      return { tool: chance.pick(['strike', 'strike', 'put', 'look']), args: { n: ++effects } };
+    return Array.from({ length: random.int(1, 3) }, () => {
+      if (depth < maxDepth && made < maxRuns && random.hit(depth === 0 ? 0.6 : 0.3)) return delegation(depth);
+      if (random.hit(0.2))
+        return { tool: random.pick(['delegate_wait', 'delegate_cancel', 'delegate_message'] as const), nth: random.int(0, 3) };
+      return { tool: random.pick(['strike', 'strike', 'put', 'look']), args: { n: ++effects } };
     });
   }
 
   function delegation(depth: number): Call {
     const tasks = [];
-    const wanted = chance.int(1, 4);
+    const wanted = random.int(1, 4);
     for (let i = 0; i < wanted && made < maxRuns; i++) tasks.push({ task: run(depth + 1).task, agent: 'any' });
-    const wait = chance.pick([undefined, undefined, 0, 1]);
+    const wait = random.pick([undefined, undefined, 0, 1]);
     return { tool: 'delegate', args: { tasks, ...(wait === undefined ? {} : { wait_seconds: wait }) } };
   }
 
-  const roots = Array.from({ length: chance.hit(0.25) ? 2 : 1 }, () => ({ task: run(0).task, limits: limits(chance) }));
-  const client = chance.hit(0.3)
-    ? { endsWithClient: chance.hit(0.5), limits: limits(chance), leavesAfterMs: chance.hit(0.3) ? chance.int(1, 3000) : null }
+  const roots = Array.from({ length: random.hit(0.25) ? 2 : 1 }, () => ({ task: run(0).task, limits: limits(random) }));
+  const client = random.hit(0.3)
+    ? { endsWithClient: random.hit(0.5), limits: limits(random), leavesAfterMs: random.hit(0.3) ? random.int(1, 3000) : null }
     : null;
-  const host = () => chance.pick(['inline', 'inline', 'process'] as const);
-  return { roots, client, hosts: { top: host(), delegated: host() }, runs, price: chance.hit(0.5) };
+  const host = () => random.pick(['inline', 'inline', 'process'] as const);
+  return { roots, client, hosts: { top: host(), delegated: host() }, runs, price: random.hit(0.5) };
 }
 
-function limits(chance: Chance): LimitsGiven {
+function limits(random: Random): LimitsGiven {
   return {
     maxDepth,
-    ...(chance.hit(0.15) ? { timeoutMs: chance.int(50, 5000) } : {}),
-    ...(chance.hit(0.15) ? { maxTokens: chance.int(2000, 20_000) } : {}),
-    ...(chance.hit(0.1) ? { maxTurns: chance.int(1, 3) } : {}),
-    ...(chance.hit(0.1) ? { maxConcurrent: chance.int(1, 2) } : {}),
+    ...(random.hit(0.15) ? { timeoutMs: random.int(50, 5000) } : {}),
+    ...(random.hit(0.15) ? { maxTokens: random.int(2000, 20_000) } : {}),
+    ...(random.hit(0.1) ? { maxTurns: random.int(1, 3) } : {}),
+    ...(random.hit(0.1) ? { maxConcurrent: random.int(1, 2) } : {}),
   };
 }
 
-/** What the model of the run says to this request. */
+/** The model's answer to this request. */
 export function answerTo(plan: Plan, task: string, { prompt, toolChoice }: LanguageModelV4CallOptions): ContentPart[] {
   if (toolChoice?.type === 'none') return [{ type: 'text', text: 'That is as far as I came.' }];
   const run = plan.runs.get(task);
   const said = prompt.filter((message) => message.role === 'assistant').length;
   const heard = JSON.stringify(prompt.slice(prompt.findLastIndex((message) => message.role === 'assistant') + 1));
-  // A call whose end is not known is made again, once, as a model would that has looked.
+  // A call with an unknown effect is repeated once, as a model would do after checking.
   const last = prompt.findLast((message) => message.role === 'assistant');
   const cut =
     heard.includes(unknownEffectText.slice(0, 40)) && last?.role === 'assistant'

@@ -7,34 +7,34 @@ import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import type { MemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
-import { busy, type Life } from './life.ts';
 import { answerTo, type Plan } from './plan.ts';
+import { busyError, type SimulatedProcess } from './process.ts';
 
-/** A store at the shared memory as this process sees it. Fails before or after the deed, is late, and hears everything twice. */
-export function storeOf(memory: MemoryData, life: Life, fault: (what: string) => void): Store {
-  const store = createMemoryStore({ clock: life.clock, memory });
+/** The shared store as this process sees it: operations fail before or after they take effect, are slow, and wake-ups may come twice. */
+export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (what: string) => void): Store {
+  const store = createMemoryStore({ clock: proc.clock, memory });
   const slow = async <T>(read: () => Promise<T>): Promise<T> => {
-    await life.point();
-    if (life.fails('store')) throw busy();
+    await proc.point();
+    if (proc.fails('store')) throw busyError();
     const value = await read();
-    await life.point();
+    await proc.point();
     return value;
   };
   return {
     ...store,
     async append(owner, units) {
-      await life.point();
-      if (life.fails('store')) throw busy();
+      await proc.point();
+      if (proc.fails('store')) throw busyError();
       const results = await store.append(owner, units);
-      // The same once more, as after a lost answer: nothing of it may be taken.
-      if (life.chance.hit(0.1)) {
+      // The same append again, as after a lost reply: the store must refuse it.
+      if (proc.random.hit(0.1)) {
         const again = await store.append(
           owner,
           units.filter((unit) => unit.facts.length > 0),
         );
         if (again.some((result) => result.ok)) fault('the store took the same facts twice');
       }
-      await life.point();
+      await proc.point();
       return results;
     },
     facts: (query) => slow(() => store.facts(query)),
@@ -52,19 +52,19 @@ export function storeOf(memory: MemoryData, life: Life, fault: (what: string) =>
     watch: (changed) =>
       store.watch(() => {
         changed();
-        if (life.chance.hit(0.2)) changed();
+        if (proc.random.hit(0.2)) changed();
       }),
     close: () => store.close(),
   };
 }
 
-/** What happened outside, which no journal can take back: how often each effect took place, and each question was answered. */
+/** What happened outside the journal: how often each effect took place, and how often each request was answered. */
 export interface Outside {
   effects: Map<number, number>;
   answers: Map<string, number>;
 }
 
-export function toolsOf(life: Life, { effects }: Outside): AnyTool[] {
+export function createTools(proc: SimulatedProcess, { effects }: Outside): AnyTool[] {
   const tool = (name: string, more: Partial<AnyTool>): AnyTool => ({
     name,
     description: name,
@@ -73,13 +73,13 @@ export function toolsOf(life: Life, { effects }: Outside): AnyTool[] {
     idempotent: false,
     subjects: () => [],
     async execute({ n }: { n: number }, { signal }) {
-      await life.point();
-      if (life.fails('tool')) throw new Error('broke before');
-      if (life.fails('tool')) await life.sleep(life.chance.int(0, 4000), life.chance.hit(0.5) ? signal : undefined);
+      await proc.point();
+      if (proc.fails('tool')) throw new Error('broke before');
+      if (proc.fails('tool')) await proc.sleep(proc.random.int(0, 4000), proc.random.hit(0.5) ? signal : undefined);
       if (signal.aborted) return { output: 'stopped', isError: true };
       effects.set(n, (effects.get(n) ?? 0) + 1);
-      await life.point();
-      if (life.fails('tool')) throw new Error('broke after');
+      await proc.point();
+      if (proc.fails('tool')) throw new Error('broke after');
       return { output: `${name} ${n}` };
     },
     ...more,
@@ -91,7 +91,7 @@ export function toolsOf(life: Life, { effects }: Outside): AnyTool[] {
   ];
 }
 
-export function modelsOf(plan: Plan): Models {
+export function createModels(plan: Plan): Models {
   return {
     resolve: async (id, user) => ({
       id,
@@ -104,7 +104,7 @@ export function modelsOf(plan: Plan): Models {
   };
 }
 
-export function callerOf(plan: Plan, life: Life, { answers }: Outside): ModelCaller {
+export function createCaller(plan: Plan, proc: SimulatedProcess, { answers }: Outside): ModelCaller {
   const failed = (code: 'provider' | 'rate_limited', limited: boolean, retryAfterMs: number | null): ModelCallResult => ({
     ok: false,
     failure: { error: { code, message: 'the provider is not well', retryable: true }, limited, retryAfterMs },
@@ -115,21 +115,21 @@ export function callerOf(plan: Plan, life: Life, { answers }: Outside): ModelCal
   return async ({ model, options, requestBytes, idleMs, signal, onFirst }) => {
     const { runId, task } = (model as unknown as { user: ModelRequester }).user;
     const stopped = (): ModelCallResult => ({ ...failed('provider', false, null), aborted: true }) as ModelCallResult;
-    await life.point();
+    await proc.point();
     if (signal.aborted) return stopped();
-    if (life.fails('model')) return failed('provider', false, null);
-    if (life.fails('model')) return failed('rate_limited', true, life.chance.pick([null, 500, 120_000]));
-    if (life.fails('model')) {
-      await life.sleep(idleMs, signal);
+    if (proc.fails('model')) return failed('provider', false, null);
+    if (proc.fails('model')) return failed('rate_limited', true, proc.random.pick([null, 500, 120_000]));
+    if (proc.fails('model')) {
+      await proc.sleep(idleMs, signal);
       return signal.aborted ? stopped() : failed('provider', false, null);
     }
     onFirst();
-    await life.point();
+    await proc.point();
     if (signal.aborted) return stopped();
     const content = answerTo(plan, task, options);
     const question = `${runId} ${options.prompt.filter((message) => message.role === 'assistant').length}`;
     answers.set(question, (answers.get(question) ?? 0) + 1);
-    const usage = { input: Math.ceil(requestBytes / 3), output: life.chance.int(10, 900), cached: 0, reasoning: 0, estimated: false };
+    const usage = { input: Math.ceil(requestBytes / 3), output: proc.random.int(10, 900), cached: 0, reasoning: 0, estimated: false };
     const calls = content.some((part) => part.type === 'tool-call');
     return { ok: true, answer: { content, finish: calls ? 'tool-calls' : 'stop', usage, dropped: 0 } };
   };

@@ -1,5 +1,5 @@
-// One simulated world: a seed decides on the trees, the weather, who is killed when and what is ordered from outside. Everything happens in
-// virtual time; the kernel is the real one. When all has ended, the invariants are checked, and what happened outside is held against the facts.
+// One simulation: a seed decides the trees, the failure rates, when processes are killed, and the orders from outside. Time is virtual; the kernel is
+// the real one. At the end the invariants are checked, and what happened outside is compared with the facts.
 import { createCatalog } from '../../src/agents/catalog.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { isLive } from '../../src/contract/run.ts';
@@ -16,52 +16,52 @@ import { checkInvariants } from '../../src/testing/invariants.ts';
 import { canonical } from '../../src/text/canonical.ts';
 import { msToIso } from '../../src/text/instant.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
-import { type Chance, createChance } from './chance.ts';
-import { inlineExecutorOf, processExecutorOf } from './executors.ts';
-import { calm, createLife, type Life, type Trouble, type Weather } from './life.ts';
-import { effectFaults } from './outside.ts';
+import { effectFaults } from './effect-faults.ts';
+import { createInlineExecutor, createProcessExecutor } from './executors.ts';
 import { createPlan, type HostName, type Plan } from './plan.ts';
-import { callerOf, modelsOf, type Outside, storeOf, toolsOf } from './ports.ts';
+import { createCaller, createModels, createStore, createTools, type Outside } from './ports.ts';
+import { calmRates, createSimulatedProcess, type FailureRates, type Interruption, type SimulatedProcess } from './process.ts';
+import { createRandom, type Random } from './random.ts';
 
 export interface Simulated {
   runs: number;
   facts: number;
-  /** Processes that came to their end with runs unfinished. */
+  /** Processes that ended before their runs. */
   crashes: number;
   statuses: Record<string, number>;
   faults: string[];
 }
 
-/** More processes than this are never needed: the last ones are left in peace. */
-const maxLives = 5;
+/** The last two of these processes are not interrupted, so no more are needed. */
+const maxProcesses = 5;
 const maxVirtualMs = 12 * 3_600_000;
 
 const anyAgent = { name: 'any', description: '', prompt: 'You work.', source: 'simulation' };
 
-export async function simulate(seed: number, tell: (line: string) => void = () => {}): Promise<Simulated> {
-  const chance = createChance(seed);
-  const plan = createPlan(chance.fork());
+export async function simulate(seed: number, print: (line: string) => void = () => {}): Promise<Simulated> {
+  const random = createRandom(seed);
+  const plan = createPlan(random.fork());
   const clock = createHandClock();
   const memory = createMemoryData();
   const outside: Outside = { effects: new Map(), answers: new Map() };
   const faults: string[] = [];
   const world: World = {
-    ...{ plan, clock, chance, outside, acknowledged: [], lives: [], crashes: 0, stats: null, given: new Map(), takenUpAt: 0 },
-    ids: idsOf(chance.fork()),
+    ...{ plan, clock, random, outside, acknowledged: [], processes: [], crashes: 0, stats: null, ordersGiven: new Map(), resumedAt: 0 },
+    ids: createIds(random.fork()),
     fault: (what) => void faults.push(what),
     store: createMemoryStore({ clock, memory }),
-    open: (life) => storeOf(memory, life, (what) => void faults.push(what)),
+    open: (proc) => createStore(memory, proc, (what) => void faults.push(what)),
   };
   let done = false;
-  const telling = story(world)
+  const running = runProcesses(world)
     .catch((error) => void faults.push(`the simulation broke: ${error instanceof Error ? error.stack : error}`))
     .finally(() => {
       done = true;
     });
   while (!done && clock.monotonic() < maxVirtualMs) await clock.advance(200);
-  if (!done) faults.push(`not everything came to its end within ${maxVirtualMs / 3_600_000} hours`);
-  else await telling;
-  for (const life of world.lives) life.wake();
+  if (!done) faults.push(`not everything ended within ${maxVirtualMs / 3_600_000} hours`);
+  else await running;
+  for (const proc of world.processes) proc.wake();
   await clock.advance(60_000);
   const stats = world.stats?.();
   const violations = await checkInvariants(world.store, stats ? { stats } : {});
@@ -73,11 +73,12 @@ export async function simulate(seed: number, tell: (line: string) => void = () =
     if (stored?.type !== 'run.ended' || canonical(stored.data.outcome) !== canonical(outcome))
       faults.push(`an acknowledged outcome is lost: ${outcome.runId} ${outcome.status}`);
   }
-  for (const { runId, seq, at, type, data } of facts) tell(`${at} ${runId.slice(-4)} ${seq} ${type} ${JSON.stringify(data).slice(0, 240)}`);
-  for (const [id, at] of world.given) {
+  for (const { runId, seq, at, type, data } of facts)
+    print(`${at} ${runId.slice(-4)} ${seq} ${type} ${JSON.stringify(data).slice(0, 240)}`);
+  for (const [id, at] of world.ordersGiven) {
     const kind = memory.orders.get(id)?.kind;
-    // A pause that came too late for its run stays until somebody looks again.
-    if (at < world.takenUpAt && (kind === 'cancel' || kind === 'message')) faults.push(`nobody looked at the ${kind} that waited`);
+    // A pause that came too late for its run stays until the next check.
+    if (at < world.resumedAt && (kind === 'cancel' || kind === 'message')) faults.push(`the waiting ${kind} was never applied`);
   }
   const rows = await world.store.runs({});
   const statuses: Record<string, number> = {};
@@ -88,86 +89,86 @@ export async function simulate(seed: number, tell: (line: string) => void = () =
 interface World {
   plan: Plan;
   clock: HandClock;
-  chance: Chance;
+  random: Random;
   outside: Outside;
   ids: Ids;
-  /** As an observer sees it: nothing of it fails. */
+  /** For the observer: it never fails. */
   store: Store;
-  open(life: Life): Store;
+  open(proc: SimulatedProcess): Store;
   fault(what: string): void;
   acknowledged: Outcome[];
-  lives: Life[];
+  processes: SimulatedProcess[];
   crashes: number;
   stats: Runtime['stats'] | null;
-  /** When each order was given, and when the last process took everything up. */
-  given: Map<string, number>;
-  takenUpAt: number;
+  /** When each order was given, and when the last process resumed everything. */
+  ordersGiven: Map<string, number>;
+  resumedAt: number;
 }
 
-/** Process after process until everything has ended. */
-async function story(world: World): Promise<void> {
-  const { chance, clock, store } = world;
-  const rough: Weather = { store: 0.004, model: 0.05, tool: 0.05, host: 0.01, slow: 0.5, slowMs: chance.pick([5, 50, 400]) };
-  const stormy = chance.hit(0.7);
-  const steering = steer(world, chance.fork());
-  for (let n = 1; n <= maxLives + 1; n++) {
-    const last = n > maxLives - 1;
-    const kind = chance.pick<Trouble>(['kill', 'kill', 'stop', 'drain']);
-    const fate = last || (n > 1 && chance.hit(0.3)) ? null : { kind, at: chance.int(1, chance.pick([12, 60, 250])) };
-    const life = createLife({ clock, chance: chance.fork(), weather: stormy && !last ? rough : calm, fate });
-    world.lives.push(life);
-    if (n > 1 && life.weather === calm) world.takenUpAt = clock.monotonic();
-    const ended = await live(world, life, n === 1);
-    if (chance.hit(0.15)) clock.jump(chance.int(-3_600_000, 3_600_000));
+/** Runs one process after another until everything has ended. */
+async function runProcesses(world: World): Promise<void> {
+  const { random, clock, store } = world;
+  const roughRates: FailureRates = { store: 0.004, model: 0.05, tool: 0.05, host: 0.01, slow: 0.5, slowMs: random.pick([5, 50, 400]) };
+  const isRough = random.hit(0.7);
+  const steering = steer(world, random.fork());
+  for (let n = 1; n <= maxProcesses + 1; n++) {
+    const last = n > maxProcesses - 1;
+    const kind = random.pick<Interruption>(['kill', 'kill', 'stop', 'drain']);
+    const interruption = last || (n > 1 && random.hit(0.3)) ? null : { kind, at: random.int(1, random.pick([12, 60, 250])) };
+    const proc = createSimulatedProcess({ clock, random: random.fork(), rates: isRough && !last ? roughRates : calmRates, interruption });
+    world.processes.push(proc);
+    if (n > 1 && proc.rates === calmRates) world.resumedAt = clock.monotonic();
+    const ended = await runProcess(world, proc, n === 1);
+    if (random.hit(0.15)) clock.jump(random.int(-3_600_000, 3_600_000));
     if (!(await store.runs({ live: true })).length && ended) break;
     world.crashes++;
-    if (last) world.fault('a process that nothing befell left runs unfinished');
+    if (last) world.fault('a process that was not interrupted left unfinished runs');
   }
   steering.end();
 }
 
-/** One process from its start to its end. False when it came to that before its runs did. */
-async function live(world: World, life: Life, first: boolean): Promise<boolean> {
+/** One process from start to end. False if it ended before its runs. */
+async function runProcess(world: World, proc: SimulatedProcess, first: boolean): Promise<boolean> {
   const { plan, store } = world;
-  const made = createRuntime(optionsOf(world, life));
-  const runtime = await Promise.race([made, life.over.then(() => null)]);
+  const made = createRuntime(createOptions(world, proc));
+  const runtime = await Promise.race([made, proc.over.then(() => null)]);
   if (runtime === null) return false;
   world.stats = runtime.stats;
   const work = (async () => {
-    const outcomes = first ? await begin(runtime, plan, life) : await goOn(runtime, store);
+    const outcomes = first ? await startRoots(runtime, plan, proc) : await resumeAll(runtime, store);
     const ends = await Promise.allSettled(outcomes);
     for (const end of ends) if (end.status === 'fulfilled') world.acknowledged.push(end.value);
     return ends.every((end) => end.status === 'fulfilled');
   })();
-  const end = await Promise.race([work, life.over]);
+  const end = await Promise.race([work, proc.over]);
   const leave = async () => {
     if (end !== true) await runtime.drain('the process ends');
     await work.catch(() => {});
     await runtime.close();
     return end === true;
   };
-  // What befalls a process may do so at its very end as well.
+  // A process may also be interrupted while it ends.
   const left = end === 'kill' || end === 'stop' ? false : leave();
-  const ended = await Promise.race([left, life.over.then((kind) => (kind === 'drain' ? left : false))]);
+  const ended = await Promise.race([left, proc.over.then((kind) => (kind === 'drain' ? left : false))]);
   if (!ended) await store.release(runtime.owner);
   return ended;
 }
 
-/** Gives what will be the outcome of each run that was begun. */
-async function begin(runtime: Runtime, { roots, client: given }: Plan, life: Life): Promise<Promise<Outcome>[]> {
+/** Starts the roots of the plan and returns their outcomes. */
+async function startRoots(runtime: Runtime, { roots, client: given }: Plan, proc: SimulatedProcess): Promise<Promise<Outcome>[]> {
   const client = given && (await runtime.client({ limits: given.limits }).catch(() => null));
   const start: Runtime['start'] = client ? client.delegate : runtime.start;
   const started = await Promise.allSettled(roots.map(({ task, limits }) => start({ task, agent: 'any', limits })));
   const outcomes = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value.outcome] : []));
   if (!client) return outcomes;
   const { leavesAfterMs } = given;
-  const gone = leavesAfterMs === null ? null : life.sleep(leavesAfterMs).then(() => true);
+  const gone = leavesAfterMs === null ? null : proc.sleep(leavesAfterMs).then(() => true);
   const left = Promise.race([Promise.allSettled(outcomes).then(() => false), gone ?? new Promise<never>(() => {})]);
   return [...outcomes, left.then((isGone) => client.close({ gone: isGone }))];
 }
 
-/** A store that is busy now is asked again. */
-async function goOn(runtime: Runtime, store: Store): Promise<Promise<Outcome>[]> {
+/** Resumes all trees. A busy store is retried. */
+async function resumeAll(runtime: Runtime, store: Store): Promise<Promise<Outcome>[]> {
   const rows = await store.runs({ live: true, order: 'oldest' });
   const outcomes: Promise<Outcome>[] = [];
   for (const rootId of new Set(rows.map((row) => row.rootId))) {
@@ -181,50 +182,50 @@ async function goOn(runtime: Runtime, store: Store): Promise<Promise<Outcome>[]>
 }
 
 /** Orders from outside at random moments: messages, cancels, pauses and their ends. */
-function steer({ store, clock, ids, given }: World, chance: Chance): { end(): void } {
-  let over = false;
+function steer({ store, clock, ids, ordersGiven }: World, random: Random): { end(): void } {
+  let isOver = false;
   const give = async (kind: 'message' | 'cancel' | 'pause' | 'resume', runId: string, rootId: string) => {
     const id = ids.orderId();
-    given.set(id, clock.monotonic());
+    ordersGiven.set(id, clock.monotonic());
     await store.order({ id, runId, rootId, kind, text: `order ${id}`, at: msToIso(clock.now()) });
   };
   const act = async () => {
     const rows = (await store.runs({ order: 'oldest' })).filter((row) => isLive(row.status));
-    if (over) return;
-    clock.at(clock.monotonic() + chance.int(5, 3000), () => void act());
+    if (isOver) return;
+    clock.at(clock.monotonic() + random.int(5, 3000), () => void act());
     if (rows.length === 0) return;
-    const { runId, rootId } = chance.pick(rows);
-    const kind = chance.pick(['message', 'message', 'pause', 'cancel'] as const);
-    if (kind === 'cancel' && chance.hit(0.6)) return;
+    const { runId, rootId } = random.pick(rows);
+    const kind = random.pick(['message', 'message', 'pause', 'cancel'] as const);
+    if (kind === 'cancel' && random.hit(0.6)) return;
     await give(kind, runId, rootId);
-    if (kind === 'pause') clock.at(clock.monotonic() + chance.int(1, 2000), () => void give('resume', runId, rootId));
+    if (kind === 'pause') clock.at(clock.monotonic() + random.int(1, 2000), () => void give('resume', runId, rootId));
   };
-  if (chance.hit(0.5)) clock.at(chance.int(5, 2000), () => void act());
+  if (random.hit(0.5)) clock.at(random.int(5, 2000), () => void act());
   return {
     end() {
-      over = true;
+      isOver = true;
     },
   };
 }
 
-function idsOf(chance: Chance): Ids {
+function createIds(random: Random): Ids {
   let n = 0;
   const next = () => (++n).toString(16).padStart(16, '0');
-  return { runId: next, orderId: () => `order-${next()}`, random: () => chance.next() };
+  return { runId: next, orderId: () => `order-${next()}`, random: () => random.next() };
 }
 
-function optionsOf(world: World, life: Life): Parameters<typeof createRuntime>[0] {
+function createOptions(world: World, proc: SimulatedProcess): Parameters<typeof createRuntime>[0] {
   const { plan, outside, ids } = world;
-  const tools = toolsOf(life, outside);
-  const executors = { inline: inlineExecutorOf(life), process: processExecutorOf(life, outside) };
+  const tools = createTools(proc, outside);
+  const executors = { inline: createInlineExecutor(proc), process: createProcessExecutor(proc, outside) };
   const { endsWithClient = false } = plan.client ?? {};
   const ruleset = builtInRuleset(
     native.tools.map((tool) => tool.name),
     tools.map((tool) => tool.name),
   );
   return {
-    store: world.open(life),
-    clock: life.clock,
+    store: world.open(proc),
+    clock: proc.clock,
     ids,
     catalog: createCatalog([anyAgent]),
     tools,
@@ -234,10 +235,10 @@ function optionsOf(world: World, life: Life): Parameters<typeof createRuntime>[0
     executorNamed: (name) => executors[name as HostName] ?? null,
     workspaces: { read: async () => ({ ok: false, reason: 'does not exist' }) },
     memories: createMemoryNotes().memories,
-    callModel: callerOf(plan, life, outside),
+    callModel: createCaller(plan, proc, outside),
     compileSchema,
     redact: (text) => text,
-    models: modelsOf(plan),
+    models: createModels(plan),
     settings: { workspace: '/simulated', model: 'simulated/one', limits: {}, rulesets: () => [ruleset] },
   };
 }

@@ -1,10 +1,10 @@
-// The same kernel in a world where everything fails: as many seeds as come to 2,000 runs. More: `npm run simulate -- --runs N`.
+// The real kernel in a simulation where everything fails: as many seeds as needed for 2,000 runs. For more: `npm run simulate -- --runs N`.
 import { describe, expect, it, vi } from 'vitest';
 import { printSimulated, simulateMany } from './many.ts';
 import { simulate } from './simulate.ts';
 
 describe('the simulation', () => {
-  it('ends every run of every tree, and keeps the invariants', { timeout: 300_000 }, async () => {
+  it('ends every run of every tree and keeps the invariants', { timeout: 300_000 }, async () => {
     const result = await simulateMany({ from: 1, runs: 2000 });
     expect(result.failed, printSimulated(result)).toEqual([]);
     expect(result.runs).toBeGreaterThanOrEqual(2000);
@@ -12,7 +12,7 @@ describe('the simulation', () => {
     expect(Object.keys(result.statuses).sort()).toEqual(['cancelled', 'completed', 'exhausted', 'failed', 'timed_out']);
   });
 
-  it('takes the same way for the same seed', { timeout: 60_000 }, async () => {
+  it('gives the same result for the same seed', { timeout: 60_000 }, async () => {
     const journal = async () => {
       const lines: string[] = [];
       await simulate(7, (line) => void lines.push(line));
@@ -21,7 +21,7 @@ describe('the simulation', () => {
     expect(await journal()).toEqual(await journal());
   });
 
-  it('asks neither the clock nor the chance of this machine', async () => {
+  it('uses neither the clock nor the random numbers of this machine', async () => {
     const asked = [vi.spyOn(performance, 'now'), vi.spyOn(Date, 'now'), vi.spyOn(Math, 'random'), vi.spyOn(globalThis, 'setTimeout')];
     await simulate(7);
     expect(asked.map((spy) => spy.mock.calls.length)).toEqual([0, 0, 0, 0]);

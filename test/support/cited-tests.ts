@@ -1,5 +1,5 @@
-// Pages cite tests as `test/file.test.ts` "words of the title". The words must be found in the title of exactly one test of that file: a test that
-// is renamed or removed then fails the page, and words that fit two tests are no citation.
+// Pages cite tests as `test/file.test.ts` "words of the title". The words must be found in the title of exactly one test, or one group of tests, of
+// that file: a test that is renamed or removed then fails the page, and words that fit two tests are no citation.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
@@ -42,9 +42,9 @@ function testTitles(path: string): string[] {
   return found;
 }
 
-/** `test`, `it`, and what they give: `test.each(…)`, `it.runIf(…)`. */
+/** `test`, `it`, `describe`, and what they return: `test.each(…)`, `it.runIf(…)`. */
 function isTest(callee: Node): boolean {
-  if (callee.type === 'Identifier') return callee.name === 'test' || callee.name === 'it';
+  if (callee.type === 'Identifier') return ['test', 'it', 'describe'].includes(callee.name as string);
   if (callee.type === 'CallExpression') return isTest(callee.callee as Node);
   if (callee.type !== 'MemberExpression') return false;
   const { name } = callee.property as Node;

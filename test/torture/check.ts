@@ -1,12 +1,12 @@
-// The journal against what happened outside: lines in files, and questions that the model heard.
+// Compares the journal with what happened outside: lines in files, and requests that the model got.
 import type { FactOf, StoredFact } from '../../src/contract/fact.ts';
 import { isoToMs } from '../../src/text/instant.ts';
 import type { Heard } from './tree.ts';
 
-/** Both sides read the same clock of the machine; facts are dated to the millisecond. */
+/** Both sides read the same clock, and facts have millisecond times. */
 const toleranceMs = 3;
 
-/** Nothing that was once in the journal is gone or changed. */
+/** Nothing that was once in the journal is missing or changed. */
 export function prefixFaults(seen: StoredFact[][], facts: StoredFact[]): string[] {
   const hashes = facts.map((fact) => fact.hash);
   return seen.flatMap((earlier, i) => {
@@ -15,7 +15,7 @@ export function prefixFaults(seen: StoredFact[][], facts: StoredFact[]): string[
   });
 }
 
-/** A call that finished took place once, and before it finished; no call took place twice. */
+/** A finished call took effect once, before it finished; no call took effect twice. */
 export function effectFaults(facts: StoredFact[], effects: Map<string, number[]>): string[] {
   const faults: string[] = [];
   for (const asked of facts) {
@@ -32,7 +32,7 @@ export function effectFaults(facts: StoredFact[], effects: Map<string, number[]>
     const status = result?.data.status ?? 'none';
     if (times.length > 1) faults.push(`the effect ${name} took place ${times.length} times (${status})`);
     if (status === 'ok' && times.length !== 1) faults.push(`the effect ${name} finished and took place ${times.length} times`);
-    // A run that was cancelled while nobody drove it ends without a word about what was cut off.
+    // A run that was cancelled while no process drove it ends without facts about interrupted calls.
     const wasCancelled =
       (status === 'cancelled' || status === 'none') && facts.some((fact) => fact.type === 'cancel.asked' && fact.runId === asked.runId);
     if (status !== 'ok' && status !== 'unknown' && !wasCancelled)
@@ -43,7 +43,7 @@ export function effectFaults(facts: StoredFact[], effects: Map<string, number[]>
   return faults;
 }
 
-/** No question was asked again after its answer was in the journal. */
+/** No request was repeated after its answer was in the journal. */
 export function questionFaults(facts: StoredFact[], heard: Heard[]): string[] {
   const tasks = new Map(facts.flatMap((fact) => (fact.type === 'run.created' ? [[fact.data.brief.task, fact.runId]] : [])));
   return heard.flatMap(({ task, answers, at }) => {
@@ -54,10 +54,10 @@ export function questionFaults(facts: StoredFact[], heard: Heard[]): string[] {
   });
 }
 
-/** What a command said to have been heard was heard once; nothing was heard twice. */
+/** Every acknowledged message was received once; no message was received twice. */
 export function messageFaults(facts: StoredFact[], messages: Map<string, boolean>): string[] {
   return [...messages].flatMap(([text, acknowledged]) => {
-    // A word to a root that has ended is the task of a run that goes on with it.
+    // A message to an ended root becomes the task of a run that continues it.
     const times = facts.filter(
       (fact) =>
         (fact.type === 'message.received' && fact.data.text === text) ||
@@ -68,7 +68,7 @@ export function messageFaults(facts: StoredFact[], messages: Map<string, boolean
   });
 }
 
-/** What was cancelled ended so, unless it had come to its end before; what a command said to have been asked for is in the journal. */
+/** A cancelled run ended cancelled, unless it had ended before; every acknowledged cancel is in the journal. */
 export function cancelFaults(facts: StoredFact[], cancelled: Map<string, boolean>): string[] {
   return [...cancelled].flatMap(([runId, acknowledged]) => {
     const own = facts.filter((fact) => fact.runId === runId);
@@ -81,7 +81,7 @@ export function cancelFaults(facts: StoredFact[], cancelled: Map<string, boolean
   });
 }
 
-/** A call was asked about once and answered once, and nothing that was asked about took place before its answer. */
+/** Each approval was asked once and answered once, and no call took effect before its answer. */
 export function approvalFaults(facts: StoredFact[]): string[] {
   const place = ({ runId, data }: { runId: string; data: { turn: number; index: number } }) => `${runId}.${data.turn}.${data.index}`;
   const of = (type: StoredFact['type']) => facts.filter((fact) => fact.type === type) as FactOf<'approval.asked'>[];

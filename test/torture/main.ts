@@ -1,4 +1,4 @@
-// `npm run torture -- [--kills N] [--seed S] [--jobs N]`: real processes, real databases, kill -9. Build first: it runs what is in dist/.
+// `npm run torture -- [--kills N] [--seed S] [--jobs N]`: real processes, real databases, kill -9. Build first: it runs dist/.
 import { parseArgs } from 'node:util';
 import { printTortured } from './print.ts';
 import { torture } from './torture.ts';

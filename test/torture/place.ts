@@ -1,4 +1,4 @@
-// One database in a folder of its own, and real processes of the real program on it.
+// One database in its own folder, and real processes of the real program that use it.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,13 +22,13 @@ export interface Exit {
 
 export interface TorturePlace {
   folder: string;
-  /** Runs a command; `point`: armed, `afterMs`: killed after so long. */
+  /** Runs a command. `point`: the crash point to arm. `afterMs`: kills it after this time. */
   run(args: string[], death?: { point?: string; afterMs?: number }): Promise<Exit>;
   read<T>(look: (store: Store) => Promise<T>): Promise<T>;
   facts(): Promise<StoredFact[]>;
-  /** The moments at which each effect took place. */
+  /** The times at which each effect took place. */
   effects(): Map<string, number[]>;
-  /** From now on every file that is written is asked about. */
+  /** From now on writing a file needs approval. */
   askAboutWrites(): void;
   remove(): void;
 }
@@ -44,7 +44,7 @@ export function createTorturePlace(url: string): TorturePlace {
   };
 
   async function read<T>(look: (store: Store) => Promise<T>): Promise<T> {
-    // Made here it would be nobody's: the program that was killed before it made one makes it.
+    // Do not create the database here: the program does, unless it was killed before.
     const store = existsSync(db) ? await openSqliteStore({ path: db }) : createMemoryStore();
     try {
       return await look(store);
@@ -63,7 +63,7 @@ export function createTorturePlace(url: string): TorturePlace {
         const said = outputOf(child);
         child.on('exit', (code, signal) => {
           clearTimeout(timer);
-          // What a killed process had started may still hold its pipes: they are not waited for.
+          // Processes that a killed process had started may still hold its pipes, so their end is not awaited.
           const finish = () => done({ code, killed: signal === 'SIGKILL', ...said });
           if (signal === 'SIGKILL') finish();
           else child.on('close', finish);
@@ -84,7 +84,7 @@ export function createTorturePlace(url: string): TorturePlace {
   };
 }
 
-/** Says yes to whatever waits for a word, as another process would, until the returned function is called. */
+/** Approves every open question, as another process would, until the returned function is called. */
 export function answering(place: TorturePlace): () => Promise<void> {
   let over = false;
   const sent = new Set<string>();
@@ -96,7 +96,7 @@ export function answering(place: TorturePlace): () => Promise<void> {
   })();
   async function answerAll(store: Store): Promise<void> {
     for (const { id, runId, rootId, turn, index, hash, askedAt } of await openQuestions(store)) {
-      // An order that its reader was killed over is still there for the next one.
+      // If the process that reads an order is killed, the order is still there for the next one.
       if (sent.has(id)) continue;
       const order = { id: randomUUID(), runId, rootId, kind: 'approve' as const, text: '', at: askedAt };
       await store.order({ ...order, call: { turn, index, hash, always: false } });

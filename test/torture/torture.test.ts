@@ -1,4 +1,4 @@
-// The short form of `npm run torture`: 60 real kills. It runs what is in dist/, which the global setup builds.
+// The short form of `npm run torture`: 60 real kills. It runs dist/, which the global setup builds.
 import { describe, expect, it } from 'vitest';
 import { crashPoints } from '../../src/ports/crash.ts';
 import { armCrash } from './arm-crash.ts';

@@ -1,10 +1,10 @@
-// Torture: a real process is killed with -9 at an armed point or at a random moment, another one resumes and is killed in turn, until one is left in
-// peace and brings everything to its end. Then the database, the effects in the files and the model's own records are held against each other.
+// The torture test: a real process is killed with -9 at an armed crash point or at a random moment, another one resumes and is killed too, until the
+// last one may finish. Then the database, the effects in files and the model server's records are compared with each other.
 import { randomBytes } from 'node:crypto';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import { crashPoints } from '../../src/ports/crash.ts';
 import { checkInvariants } from '../../src/testing/invariants.ts';
-import { type Chance, createChance } from '../simulation/chance.ts';
+import { createRandom, type Random } from '../simulation/random.ts';
 import { approvalFaults, cancelFaults, effectFaults, messageFaults, prefixFaults, questionFaults } from './check.ts';
 import { answering, createTorturePlace, type TorturePlace } from './place.ts';
 import { rootTask, startTreeModel, type TreeModel } from './tree.ts';
@@ -12,7 +12,7 @@ import { rootTask, startTreeModel, type TreeModel } from './tree.ts';
 export interface Tortured {
   databases: number;
   kills: number;
-  /** How often each armed point was the last of a process; `at random` for the others. */
+  /** Kills by crash point; `at random` for the others. */
   at: Map<string, number>;
   unknown: number;
   ms: number;
@@ -21,11 +21,11 @@ export interface Tortured {
 
 const killsPerDatabase = 6;
 
-/** Database after database, `jobs` at a time, until there were so many kills. */
+/** Uses one database after another, `jobs` at a time, until the number of kills is reached. */
 export async function torture({ seed, kills, jobs = 2 }: { seed: number; kills: number; jobs?: number }): Promise<Tortured> {
   const begun = performance.now();
   const sum: Tortured = { databases: 0, kills: 0, at: new Map(), unknown: 0, ms: 0, failed: [] };
-  const model = await startTreeModel(createChance(seed));
+  const model = await startTreeModel(createRandom(seed));
   let next = seed;
   const work = async () => {
     while (sum.kills < kills) await tortureOne(next++, model, sum);
@@ -39,7 +39,7 @@ export async function torture({ seed, kills, jobs = 2 }: { seed: number; kills: 
 }
 
 async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promise<void> {
-  const chance = createChance(seed);
+  const random = createRandom(seed);
   const place = createTorturePlace(model.url);
   const name = randomBytes(4).toString('hex');
   const faults: string[] = [];
@@ -47,7 +47,7 @@ async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promis
   const messages = new Map<string, boolean>();
   const cancelled = new Map<string, boolean>();
   try {
-    const seen = await killAndResume(place, { chance, name, sum, faults, acknowledged, messages, cancelled });
+    const seen = await killAndResume(place, { random, name, sum, faults, acknowledged, messages, cancelled });
     if ((await place.read((store) => store.runs({ live: true }))).length > 0) {
       const endAnswers = answering(place);
       await place.run(['resume', '--ask', '10m']);
@@ -65,7 +65,7 @@ async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promis
     );
     for (const text of acknowledged) faults.push(...acknowledgedFaults(text, facts));
     sum.unknown += facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
-    if (chance.hit(0.15)) faults.push(...(await commandFaults(place)));
+    if (random.hit(0.15)) faults.push(...(await commandFaults(place)));
   } catch (error) {
     faults.push(`the torture broke: ${error instanceof Error ? error.stack : error}`);
   }
@@ -80,65 +80,65 @@ function tally(sum: Tortured, armed: string | undefined): void {
   sum.at.set(where, (sum.at.get(where) ?? 0) + 1);
 }
 
-/** Another process says something to the tree, and may itself be killed over it. */
+/** Another process sends an order to the tree, and may itself be killed meanwhile. */
 async function steer(place: TorturePlace, course: Course, text: string): Promise<void> {
-  const { chance, messages, cancelled } = course;
-  await new Promise((resolve) => setTimeout(resolve, chance.int(0, 500)));
-  const kind = chance.pick(['message', 'message', 'pause', 'cancel'] as const);
+  const { random, messages, cancelled } = course;
+  await new Promise((resolve) => setTimeout(resolve, random.int(0, 500)));
+  const kind = random.pick(['message', 'message', 'pause', 'cancel'] as const);
   if (kind === 'cancel') {
     const children = (await place.read((store) => store.runs({ live: true }))).filter((row) => row.parentId !== null);
     if (children.length === 0) return;
-    const { runId } = chance.pick(children);
+    const { runId } = random.pick(children);
     const { code } = await command(place, course, ['cancel', runId], ['before cancel.asked:1', 'after cancel.asked:1']);
     cancelled.set(runId, code === 0);
     return;
   }
   if (kind === 'pause') await command(place, course, ['pause', 'last'], []);
-  // A word lets it go on, so nobody may be killed over it before it was given.
+  // After a pause the message resumes the run, so the process that sends it must not be killed.
   const { code } = await command(place, course, ['message', 'last', text], [], { isSafe: kind === 'pause' });
   messages.set(text, code === 0);
 }
 
 async function command(
   place: TorturePlace,
-  { chance, sum }: Course,
+  { random, sum }: Course,
   args: string[],
   more: string[],
   { isSafe = false } = {},
 ): Promise<{ code: number | null }> {
   const points = ['before order.give:1', 'after order.give:1', 'after commit:1', ...more];
-  const armed = !isSafe && chance.hit(0.4) ? chance.pick(points) : undefined;
+  const armed = !isSafe && random.hit(0.4) ? random.pick(points) : undefined;
   const exit = await place.run(args, isSafe ? {} : { ...(armed ? { point: armed } : {}), afterMs: 10_000 });
   if (exit.killed) tally(sum, armed);
   return exit;
 }
 
 interface Course {
-  chance: Chance;
+  random: Random;
   name: string;
   sum: Tortured;
   faults: string[];
   acknowledged: string[];
-  /** What the root was told from outside, and whether that was acknowledged. */
+  /** Messages to the root, and whether they were acknowledged. */
   messages: Map<string, boolean>;
-  /** Children that somebody cancelled, and whether that was acknowledged. */
+  /** Cancelled children, and whether the cancel was acknowledged. */
   cancelled: Map<string, boolean>;
 }
 
-/** What was in the journal after each kill. */
+/** Returns the journal after each kill. */
 async function killAndResume(place: TorturePlace, course: Course): Promise<StoredFact[][]> {
-  const { chance, name, sum, faults, acknowledged } = course;
+  const { random, name, sum, faults, acknowledged } = course;
   const seen: StoredFact[][] = [];
-  const host = chance.hit(0.25) ? ['--host', 'process'] : [];
-  const ask = chance.hit(0.3) ? ['--ask', '10m'] : [];
+  const host = random.hit(0.25) ? ['--host', 'process'] : [];
+  const ask = random.hit(0.3) ? ['--ask', '10m'] : [];
   if (ask.length > 0) place.askAboutWrites();
   for (let attempt = 0; ; attempt++) {
     const before = seen.at(-1) ?? [];
     const begun = before.length > 0;
     const peace = attempt >= killsPerDatabase;
-    const isSteered = begun && !peace && chance.hit(0.35);
-    const armed = chance.hit(0.65) ? armedPoint(chance, { begun, isSteered, asks: ask.length > 0, processes: host.length > 0 }) : undefined;
-    const death = peace ? {} : { ...(armed ? { point: armed } : {}), afterMs: armed ? 20_000 : chance.int(150, 1500) };
+    const isSteered = begun && !peace && random.hit(0.35);
+    const armed = random.hit(0.65) ? armedPoint(random, { begun, isSteered, asks: ask.length > 0, processes: host.length > 0 }) : undefined;
+    const death = peace ? {} : { ...(armed ? { point: armed } : {}), afterMs: armed ? 20_000 : random.int(150, 1500) };
     const args = begun ? ['resume', '--json', ...ask] : ['run', '--json', '--allow', 'bash', ...ask, ...host, rootTask(name)];
     const companion = isSteered ? steer(place, course, `word ${attempt}`) : null;
     const endAnswers = ask.length > 0 ? answering(place) : async () => {};
@@ -169,15 +169,15 @@ interface Ahead {
 }
 
 /** Mostly a point that this process will come to; those at the end of it come to their turn less often, because a tree dies there only once. */
-function armedPoint(chance: Chance, { begun, isSteered, asks, processes }: Ahead): string {
+function armedPoint(random: Random, { begun, isSteered, asks, processes }: Ahead): string {
   const start = begun ? /run\.resumed|claim|resume\./ : /migration|run\.created|run\.started|child\.created/;
   const usual = [start, /model/, /tool|artifact/, /child/, /commit|open|host/, processes ? /process/ : /tool/, /./];
   const wanted = [...usual, ...(asks ? [/approval/, /approval/] : []), ...(begun ? [/release|checkpoint|close/] : [])];
-  const chosen = isSteered && chance.hit(0.5) ? /message|order\.|paused|cancel/ : chance.pick(wanted);
-  const point = chance.pick(crashPoints.filter((name) => chosen.test(name)));
+  const chosen = isSteered && random.hit(0.5) ? /message|order\.|paused|cancel/ : random.pick(wanted);
+  const point = random.pick(crashPoints.filter((name) => chosen.test(name)));
   // Of what comes from outside there is mostly one.
-  const times = /message|order|paused|cancel|approval|release|checkpoint|close/.test(point) ? 1 : chance.pick([1, 2, 4]);
-  return `${point}:${chance.int(1, times)}`;
+  const times = /message|order|paused|cancel|approval|release|checkpoint|close/.test(point) ? 1 : random.pick([1, 2, 4]);
+  return `${point}:${random.int(1, times)}`;
 }
 
 async function endFaults(place: TorturePlace, facts: StoredFact[], cancelled: Map<string, boolean>): Promise<string[]> {

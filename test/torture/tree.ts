@@ -1,7 +1,7 @@
-// The tree that is killed: a root and four children, each with tools whose effects are lines in files. The model is a real HTTP server in the
-// process of the torture, so it outlives whoever is killed and knows what it was asked, and when.
+// The tree that is killed: a root and four children, each with tools whose effects are lines in files. The model is a real HTTP server in the test's
+// own process, so it outlives the killed processes and knows what it was asked, and when.
 import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
-import type { Chance } from '../simulation/chance.ts';
+import type { Random } from '../simulation/random.ts';
 
 const children = ['a', 'b', 'c', 'd'];
 
@@ -20,14 +20,14 @@ export interface TreeModel {
 
 export const rootTask = (place: string) => `Torture ${place}/root`;
 
-export async function startTreeModel(chance: Chance): Promise<TreeModel> {
+export async function startTreeModel(random: Random): Promise<TreeModel> {
   const heard: Heard[] = [];
   const server = await startProviderServer({
     answer: (request) => {
       const question = questionOf(request);
       heard.push({ ...question, at: Date.now() });
-      if (chance.hit(0.04)) return { fault: { kind: 'status', status: 503, retryAfterMs: 10 } };
-      return { ...stepFor(question), delayMs: chance.int(1, 40), usage: { input: 100, output: 20 } };
+      if (random.hit(0.04)) return { fault: { kind: 'status', status: 503, retryAfterMs: 10 } };
+      return { ...stepFor(question), delayMs: random.int(1, 40), usage: { input: 100, output: 20 } };
     },
   });
   return { url: server.url, heard, close: server.close };

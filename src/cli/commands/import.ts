@@ -1,4 +1,4 @@
-import type { ImportResult } from '../../records/transfer.ts';
+import type { ImportResult } from '../../records/import-tree.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';

@@ -1,19 +1,19 @@
-// A seeded generator: the same seed gives the same numbers, on every machine.
+// A seeded random generator: the same seed produces the same numbers on every machine.
 
-export interface Chance {
+export interface Random {
   /** In [0, 1). */
   next(): number;
-  /** A whole number from `from` to `to`, both included. */
+  /** An integer from `from` to `to`, both included. */
   int(from: number, to: number): number;
-  /** True with the probability `p`. */
+  /** True with probability `p`. */
   hit(p: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** Another generator, whose use moves this one no further. */
-  fork(): Chance;
+  /** Another generator; using it does not advance this one. */
+  fork(): Random;
 }
 
 /** mulberry32 */
-export function createChance(seed: number): Chance {
+export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   function next(): number {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -28,6 +28,6 @@ export function createChance(seed: number): Chance {
     int,
     hit: (p) => next() < p,
     pick: (list) => list[int(0, list.length - 1)] as (typeof list)[number],
-    fork: () => createChance(int(0, 0xffffffff)),
+    fork: () => createRandom(int(0, 0xffffffff)),
   };
 }

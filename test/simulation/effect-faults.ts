@@ -1,4 +1,4 @@
-// What happened outside, held against what the facts say of it.
+// Compares what happened outside (tool effects, model answers) with what the facts say.
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Plan } from './plan.ts';
 import type { Outside } from './ports.ts';
@@ -7,7 +7,7 @@ export function effectFaults(facts: StoredFact[], plan: Plan, { effects, answers
   return [...toolFaults(facts, effects), ...childFaults(facts, plan), ...messageFaults(facts), ...answerFaults(facts, answers)];
 }
 
-/** A call that is not idempotent and finished well took place once; whatever took place more often, the model was told that it is not known. */
+/** Every successful call took effect, and a call that is not idempotent took effect at most once. */
 function toolFaults(facts: StoredFact[], effects: Map<number, number>): string[] {
   const tally = new Map<number, { ok: number; made: number; tool: string }>();
   const asked = new Map<string, number>();
@@ -32,7 +32,7 @@ function toolFaults(facts: StoredFact[], effects: Map<number, number>): string[]
   });
 }
 
-/** A brief of the plan became one run at most, however often its call was cut off. */
+/** A brief of the plan became at most one run, however often its call was interrupted. */
 function childFaults(facts: StoredFact[], plan: Plan): string[] {
   const times = new Map<string, number>();
   for (const fact of facts)
@@ -41,7 +41,7 @@ function childFaults(facts: StoredFact[], plan: Plan): string[] {
   return [...times].flatMap(([task, count]) => (count > 1 ? [`${task} became ${count} runs`] : []));
 }
 
-/** Orders have a text of their own: each is obeyed once at most. */
+/** Each order has a unique text, and is applied at most once. */
 function messageFaults(facts: StoredFact[]): string[] {
   const times = new Map<string, number>();
   for (const fact of facts)
@@ -50,7 +50,7 @@ function messageFaults(facts: StoredFact[]): string[] {
   return [...times].flatMap(([text, count]) => (count > 1 ? [`${text} was received ${count} times`] : []));
 }
 
-/** Nothing is in the journal as an answer that no model gave. */
+/** Every recorded answer was given by a model. */
 function answerFaults(facts: StoredFact[], answers: Map<string, number>): string[] {
   const said = new Map<string, number>();
   return facts.flatMap((fact) => {
@@ -59,6 +59,6 @@ function answerFaults(facts: StoredFact[], answers: Map<string, number>): string
     if (fact.data.content.length > 0) said.set(fact.runId, n + 1);
     return [...answers.keys()].some((question) => question.startsWith(`${fact.runId} `))
       ? []
-      : [`run ${fact.runId} has an answer that nobody gave`];
+      : [`run ${fact.runId} has an answer that no model gave`];
   });
 }

@@ -1,54 +1,54 @@
-// One process of the simulation: the ports that a runtime gets, all of which take their (virtual) time, fail, and stop in mid-air when the
-// process is killed or stopped. A killed one never does anything again; a stopped one wakes up later and finds that it was taken over.
+// One simulated process. Its ports take virtual time, fail at random, and stop in the middle of an operation when the process is killed or stopped. A
+// killed process never does anything again; a stopped one wakes up later, after another process has taken over.
 import { RetinueError } from '../../src/contract/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { HandClock } from '../../src/testing/hand-clock.ts';
-import type { Chance } from './chance.ts';
+import type { Random } from './random.ts';
 
-export type Trouble = 'kill' | 'stop' | 'drain';
+export type Interruption = 'kill' | 'stop' | 'drain';
 
 /** How often ports fail. */
-export interface Weather {
+export interface FailureRates {
   store: number;
   model: number;
   tool: number;
   host: number;
-  /** The chance that an operation takes time at all, and how much. */
+  /** The probability that an operation takes time, and the longest time. */
   slow: number;
   slowMs: number;
 }
 
-export const calm: Weather = { store: 0, model: 0, tool: 0, host: 0, slow: 0.3, slowMs: 20 };
+export const calmRates: FailureRates = { store: 0, model: 0, tool: 0, host: 0, slow: 0.3, slowMs: 20 };
 
-export interface Life {
-  weather: Weather;
-  chance: Chance;
+export interface SimulatedProcess {
+  rates: FailureRates;
+  random: Random;
   clock: Clock;
-  /** A place where something may happen: it takes its time, and may be the last that this process does. */
+  /** A point at which time may pass and the process may be interrupted. Every port operation passes through some. */
   point(): Promise<void>;
   fails(port: 'store' | 'model' | 'tool' | 'host'): boolean;
-  /** Resolves when the process is killed, stopped, or told to drain. */
-  over: Promise<Trouble>;
-  /** Lets a stopped process go on. */
+  /** Resolves when the process is killed, stopped or asked to drain. */
+  over: Promise<Interruption>;
+  /** Continues a stopped process. */
   wake(): void;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-export interface LifeOptions {
+export interface SimulatedProcessOptions {
   clock: HandClock;
-  chance: Chance;
-  weather: Weather;
-  /** What befalls it, and at which of its points. */
-  fate: { kind: Trouble; at: number } | null;
+  random: Random;
+  rates: FailureRates;
+  /** How it is interrupted, and at which of its points. */
+  interruption: { kind: Interruption; at: number } | null;
 }
 
-export function createLife({ clock: hand, chance, weather, fate }: LifeOptions): Life {
-  const over = Promise.withResolvers<Trouble>();
+export function createSimulatedProcess({ clock: hand, random, rates, interruption }: SimulatedProcessOptions): SimulatedProcess {
+  const over = Promise.withResolvers<Interruption>();
   let points = 0;
   let state: 'alive' | 'stopped' | 'dead' = 'alive';
   let held: (() => void)[] = [];
 
-  /** Does it now, at the wake-up, or never. */
+  /** Runs it now if the process is alive, after the wake-up if it is stopped, never if it is dead. */
   function when(run: () => void): void {
     if (state === 'alive') run();
     else if (state === 'stopped') held.push(run);
@@ -83,24 +83,24 @@ export function createLife({ clock: hand, chance, weather, fate }: LifeOptions):
 
   async function point(): Promise<void> {
     points++;
-    if (fate && points === fate.at && state === 'alive') {
-      if (fate.kind === 'kill') state = 'dead';
-      if (fate.kind === 'stop') state = 'stopped';
-      over.resolve(fate.kind);
+    if (interruption && points === interruption.at && state === 'alive') {
+      if (interruption.kind === 'kill') state = 'dead';
+      if (interruption.kind === 'stop') state = 'stopped';
+      over.resolve(interruption.kind);
     }
     if (state !== 'alive') await new Promise<void>((resolve) => when(resolve));
-    // Time may pass, or none at all: then others still may come first.
-    if (chance.hit(weather.slow)) await sleep(chance.int(0, weather.slowMs));
-    else for (let turns = chance.int(0, 12); turns > 0; turns--) await null;
+    // Even without time passing, other work may run first.
+    if (random.hit(rates.slow)) await sleep(random.int(0, rates.slowMs));
+    else for (let turns = random.int(0, 12); turns > 0; turns--) await null;
     if (state !== 'alive') await new Promise<void>((resolve) => when(resolve));
   }
 
   return {
-    weather,
-    chance,
+    rates,
+    random,
     clock,
     point,
-    fails: (port) => chance.hit(weather[port]),
+    fails: (port) => random.hit(rates[port]),
     over: over.promise,
     wake() {
       if (state !== 'stopped') return;
@@ -113,6 +113,6 @@ export function createLife({ clock: hand, chance, weather, fate }: LifeOptions):
   };
 }
 
-export function busy(): RetinueError {
+export function busyError(): RetinueError {
   return new RetinueError('store_busy', 'the database is locked', { retryable: true });
 }

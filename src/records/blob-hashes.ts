@@ -1,6 +1,6 @@
 import type { Fact } from '../contract/fact.ts';
 
-/** Hashes of the texts that a fact points to. */
+/** Hashes of the texts (blobs) that a fact refers to. */
 export function blobHashesOf(fact: Fact): string[] {
   if (fact.type === 'run.created') return fact.data.definition ? [fact.data.definition] : [];
   if (fact.type === 'run.started') return [fact.data.system, fact.data.tools, fact.data.history].filter((hash) => hash !== null);
