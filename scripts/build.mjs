@@ -20,7 +20,7 @@ copyFileSync(createRequire(import.meta.url).resolve('tree-sitter-bash/tree-sitte
 const stages = [
   ['process', ['src/main/child.ts']],
   ['command', ['src/cli/program.ts', 'src/main/process-io.ts']],
-  ['run', ['src/cli/commands/run.ts', 'src/config/load.ts', 'src/main/open-api.ts', 'src/sandboxes/bubblewrap.ts']],
+  ['run', ['src/config/load.ts', 'src/main/open-api.ts', 'src/sandboxes/bubblewrap.ts']],
 ];
 
 /** Maps each module of the command line to the stage that first needs it. `cli.ts`, which is all that `--version` needs, has none. */

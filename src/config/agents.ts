@@ -62,12 +62,6 @@ function parseAgents(found: FoundFiles) {
   return { agents: loaded.agents, refused, warnings: [...found.warnings, ...loaded.warnings] };
 }
 
-/** Throws `invalid_config` with the file's problems if only an invalid file defines this name. */
-export function assertAgentUsable({ list, refused }: ConfiguredAgents, name: string): void {
-  const problems = refused.filter((other) => other.name === name).flatMap((other) => other.problems);
-  if (problems.length > 0 && !list.some((agent) => agent.name === name)) throw new RetinueError('invalid_config', problems.join('\n'));
-}
-
 /** The agents of the settings as the kernel uses them. Reads the agent files at first use, and throws then if one is invalid. */
 export function createAgentCatalog(settings: Pick<Settings, 'agents'>): Catalog {
   let loaded: Catalog | null = null;

@@ -7,8 +7,9 @@ import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
 import { findToolPatterns, selectServers } from '../tools/mcp/select-servers.ts';
-import { assertAgentUsable, createAgentCatalog } from './agents.ts';
+import { createAgentCatalog } from './agents.ts';
 import type { Explanation, ToolVerdict } from './explanation.ts';
+import { assertAgentAccepted } from './refused-agents.ts';
 import type { Settings } from './settings.ts';
 
 export interface ExplainDeps {
@@ -65,7 +66,7 @@ export async function previewGrant(
   name: string,
   deps: ExplainDeps,
 ): Promise<{ agent: Agent; grant: Grant; tools: ReadonlyMap<string, AnyTool> }> {
-  assertAgentUsable(settings.agents(), name);
+  assertAgentAccepted(settings.agents(), name);
   // Admission uses only the names.
   const tools = new Map([...deps.tools, ...deps.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
   const catalog = createAgentCatalog(settings);

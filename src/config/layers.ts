@@ -1,7 +1,7 @@
 // Configuration layers: each file or variable is one layer, and later layers win.
 import type { Json } from '../contract/json.ts';
 import { defaultLimits, type LimitName } from '../contract/limits.ts';
-import { describeServer, hideCredentials } from './displayed-server.ts';
+import { hideUrlCredentials, serverToPublicJson } from './hide-credentials.ts';
 import type { Config } from './schema.ts';
 import type { Settings, Sourced } from './settings.ts';
 
@@ -47,7 +47,7 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
     { key: 'model', value: settings.model?.value ?? null, from: settings.model?.from ?? 'not set' },
     ...Object.entries(settings.providers).map(([name, { kind, baseURL, apiKeyEnv }]) => ({
       key: `providers.${name}`,
-      value: withoutUndefined({ kind, baseURL: baseURL === undefined ? undefined : hideCredentials(baseURL), apiKeyEnv }) as Json,
+      value: withoutUndefined({ kind, baseURL: baseURL === undefined ? undefined : hideUrlCredentials(baseURL), apiKeyEnv }) as Json,
       from: sourceOf((c) => c.providers?.[name]),
     })),
     ...(Object.keys(defaultLimits) as LimitName[]).map(limit),
@@ -65,7 +65,7 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
     })),
     ...Object.entries(settings.mcpServers).map(([name, server]) => ({
       key: `mcpServers.${name}`,
-      value: describeServer(server),
+      value: serverToPublicJson(server),
       from: sourceOf((c) => c.mcpServers?.[name]),
     })),
     ...Object.entries(settings.dialects).flatMap(([dialect, section]) =>

@@ -100,8 +100,8 @@ function addWorkspaceFile(result: ReadResult, { path, config, bytes }: LoadedFil
     return;
   }
   if (state === 'changed' && needsTrust)
-    result.notices.push(`not trusted: ${path} has changed since it was trusted; \`retinue trust\` shows what it asks for`);
-  result.notices.push(...narrowed.ignored.map(({ key, why }) => `not trusted: \`${key}\` of ${path} is left out (${why})`));
+    result.notices.push(`not trusted: ${path} has changed since you trusted it; \`retinue trust\` shows what it asks for`);
+  result.notices.push(...narrowed.ignored.map(({ key, why }) => `not trusted: \`${key}\` in ${path} is ignored (${why})`));
   if (rules && rules.length > 0) result.narrowingRules.push({ owner: `workspace ${fileName}`, rules });
   result.layers.push({ from: path, config: rest });
 }

@@ -91,7 +91,7 @@ function checkConfiguration({ files, notices }: Settings): Check {
   const text = found.length === 0 ? 'no file; built-in values apply' : found.join(', ');
   return notices.length === 0
     ? ok('configuration', text)
-    : warning('configuration', [text, ...notices].join('\n'), '`retinue trust` shows what is left out');
+    : warning('configuration', [text, ...notices].join('\n'), '`retinue trust` shows what is ignored');
 }
 
 function checkTrust(settings: Settings): Check {

@@ -27,7 +27,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   const trust = () => import('../config/trust.ts');
   const origin = () => import('../config/database-origin.ts');
   const installer = () => import('../config/mcp-install/install.ts');
-  const explainer = () => import('../config/explain-deps.ts');
+  const explainer = () => import('../config/explain.ts');
   const demos = () => import('./demos.ts');
   return {
     version,
@@ -60,14 +60,8 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     demo: async (name) => (await demos()).createDemo(name, root, context),
     rightsDemo: async (name) => (await (await demos()).loadDemoModule(root, 'rights')).createRightsDemo(name),
     crashDemo: async (report) => (await (await demos()).loadDemoModule(root, 'crash')).runCrashDemo({ root, env }, report),
-    async explain(settings, name) {
-      const deps = await (await explainer()).createExplainDeps(settings, env);
-      return (await import('../config/explain-agent.ts')).explainAgent(settings, name, deps);
-    },
-    async policy(settings, question) {
-      const deps = await (await explainer()).createExplainDeps(settings, env);
-      return (await import('../config/explain-call.ts')).explainCall(settings, question, deps);
-    },
+    explain: async (settings, name) => (await explainer()).explainConfiguredAgent(settings, name, env),
+    policy: async (settings, question) => (await explainer()).explainConfiguredCall(settings, question, env),
     memories: async (settings, options) => (await import('./open-api.ts')).openMemories(settings, options),
     trust: {
       list: async () => (await trust()).listTrust(env),

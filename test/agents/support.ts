@@ -1,5 +1,5 @@
 import { type AgentFile, type LoadedAgents, loadAgents, type ParserDeps } from '../../src/agents/files.ts';
-import { parseDuration } from '../../src/cli/args/flag-values.ts';
+import { parseDuration } from '../../src/config/duration.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import { parseRule } from '../../src/rules/policy.ts';
 

@@ -85,7 +85,7 @@ describe('trust', () => {
     expect(grant.rulesets.some(({ owner }) => owner.startsWith('workspace'))).toBe(false);
     write(place, 'retinue.config.json', JSON.stringify({ ...config, limits: { maxTurns: 100 } }));
     const { err } = await place.run('ps');
-    expect(err).toContain('has changed since it was trusted');
+    expect(err).toContain('has changed since you trusted it');
     expect((await grantOf(place, 'general')).limits.maxTurns).toEqual({ value: 40, from: 'default' });
     expect((await place.run('trust', '--revoke')).code).toBe(0);
     expect(JSON.parse((await place.run('trust', '--list', '--json')).out)).toEqual([]);

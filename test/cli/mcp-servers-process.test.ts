@@ -85,7 +85,7 @@ describe('an MCP server of a workspace', () => {
     using place = createPlace(calls({ tool: 'mcp__demo__where', args: {} }));
     write(place, 'retinue.config.json', { mcpServers: { demo: serverIn() } });
     const before = await place.run('run', 'go');
-    expect(before.err).toContain('not trusted: `mcpServers` of');
+    expect(before.err).toContain('not trusted: `mcpServers` in');
     expect(await results(place)).toMatchObject([{ status: 'error', output: expect.stringContaining('mcp__demo__where') }]);
     expect((await place.run('trust', '--yes')).code).toBe(0);
     expect((await place.run('run', 'go')).code).toBe(0);

@@ -160,7 +160,7 @@ describe('one process', () => {
     const program = resolve(import.meta.dirname, '../../bin/retinue.js');
     const command = 'mkdir gone && cd gone && rmdir ../gone && "$0" "$@"';
     const gone = spawnSync('sh', ['-c', command, process.execPath, program, 'ps'], { cwd: place.folder, encoding: 'utf8' });
-    expect([gone.status, gone.stderr]).toEqual([2, 'retinue: the current directory is gone; change to one that exists\n']);
+    expect([gone.status, gone.stderr]).toEqual([2, 'retinue: the current directory no longer exists; change to another one\n']);
   });
 
   it('gives no shell if a sandbox is required and missing', async () => {

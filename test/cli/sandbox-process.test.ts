@@ -165,7 +165,7 @@ describe('off', () => {
     using place = createPlace(one({ text: 'x' }));
     put(place, 'retinue.config.json', { sandbox: 'off' });
     const { err } = await place.run('run', 'work');
-    expect(err).toContain('`sandbox` of');
+    expect(err).toContain('`sandbox` in');
     expect(err).not.toContain('the sandbox is off');
   });
 
@@ -212,7 +212,7 @@ describe('a variable that is granted to one agent', () => {
     put(place, '.config/retinue/config.json', { env: { planted: ['MY_GRANT'] }, rules: ['allow bash'] });
     put(place, '.retinue/agents/planted.md', agent('planted'));
     const first = await place.run('run', 'work');
-    expect(first.err).toContain('`env` of');
+    expect(first.err).toContain('`env` in');
     await place.run('run', '--agent', 'planted', 'work');
     expect(readFileSync(join(place.folder, 'seen'), 'utf8')).toBe('[]\n[]\n');
   });

@@ -8,9 +8,7 @@ import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
 import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
 import { loadDialect } from '../../src/config/dialect.ts';
-import { explainAgent } from '../../src/config/explain-agent.ts';
-import { explainCall } from '../../src/config/explain-call.ts';
-import { createExplainDeps } from '../../src/config/explain-deps.ts';
+import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
 import { readNamedFile, toWorkspacePath } from '../../src/config/files.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
@@ -145,8 +143,8 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     settings: async (flags) => loadSettings(flags, { cwd, env }),
     open: openApi,
     dialect: loadDialect,
-    explain: async (settings, name) => explainAgent(settings, name, await createExplainDeps(settings, env)),
-    policy: async (settings, question) => explainCall(settings, question, await createExplainDeps(settings, env)),
+    explain: (settings, name) => explainConfiguredAgent(settings, name, env),
+    policy: (settings, question) => explainConfiguredCall(settings, question, env),
     memories: openMemories,
     readFile: async (path) => readNamedFile(cwd, path, 1_048_576),
     findFile: async (workspace, path) => toWorkspacePath(workspace, cwd, path),

@@ -186,7 +186,7 @@ describe('an untrusted workspace', () => {
     },
   };
 
-  it('may narrow settings; each widening setting is left out with a notice', () => {
+  it('may narrow settings; each widening setting is ignored with a notice', () => {
     const settings = load({ work });
     expect(settings.model?.value).toBe('w/m');
     expect(settings.limits.config).toEqual({ maxTurns: 5 });
@@ -195,7 +195,7 @@ describe('an untrusted workspace', () => {
     expect(settings).toMatchObject({ sandbox: { value: 'auto' }, durability: { value: 'normal' }, prices: {}, providers: {} });
     expect(settings.dialects).toEqual({ ralph: { max_subagents: 2 }, dex: { enabled: false }, rx: { artifact_kinds: ['note'] } });
     const left = settings.notices.map(
-      (notice) => /^not trusted: `([^`]+)` of .*retinue\.config\.json is left out \(.+\)$/.exec(notice)?.[1],
+      (notice) => /^not trusted: `([^`]+)` in .*retinue\.config\.json is ignored \(.+\)$/.exec(notice)?.[1],
     );
     expect(left.toSorted()).toEqual([
       'dialects.dex.allowed_hats',

@@ -61,7 +61,7 @@ describe('a workspace', () => {
     const path = fixture.write('work/retinue.config.json', { mcpServers: { demo, far, mine: { command: 'theirs' } } });
     const before = fixture.settings();
     expect(before.mcpServers).toEqual({ mine: demo });
-    expect(before.notices).toContain(`not trusted: \`mcpServers\` of ${path} is left out (only a trusted workspace may set it)`);
+    expect(before.notices).toContain(`not trusted: \`mcpServers\` in ${path} is ignored (only a trusted workspace may set it)`);
     const asked = before.trust[0]?.gives.map(({ what }) => what) ?? [];
     expect(asked[0]).toBe('mcpServers.demo = {"command":"demo","args":["-x"],"env":{"API_TOKEN":"canary-env-value"}}');
     expect(asked[1]).toContain('https://…@far.example');

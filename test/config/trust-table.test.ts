@@ -83,7 +83,7 @@ describe('the configuration of a workspace', () => {
     fixture.write('work/retinue.config.json', `${JSON.stringify(value)}\n`);
     expect(inForce(fixture.settings())).toEqual(before);
     expect(fixture.settings().trust).toMatchObject([{ path, state: 'changed' }]);
-    expect(fixture.settings().notices.join()).toContain('has changed since it was trusted');
+    expect(fixture.settings().notices.join()).toContain('has changed since you trusted it');
   });
 });
 

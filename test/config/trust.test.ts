@@ -57,7 +57,7 @@ describe('a trusted workspace configuration', () => {
     trustAll(fixture);
     fixture.write('work/retinue.config.json', { ...wide, limits: { maxCostUsd: 101 } });
     const settings = fixture.settings();
-    expect(settings.notices[0]).toBe(`not trusted: ${path} has changed since it was trusted; \`retinue trust\` shows what it asks for`);
+    expect(settings.notices[0]).toBe(`not trusted: ${path} has changed since you trusted it; \`retinue trust\` shows what it asks for`);
     expect(settings).toMatchObject({ limits: { config: {} }, ownerRules: [], trust: [{ state: 'changed' }] });
     fixture.write('work/retinue.config.json', wide);
     expect(fixture.settings().notices).toEqual([]);

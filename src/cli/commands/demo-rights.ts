@@ -39,25 +39,29 @@ export interface RunawayDemo {
 export async function runRightsDemo(name: 'hostile' | 'runaway', io: Io, json: boolean): Promise<number> {
   const demo = await io.rightsDemo(name);
   const { workspace, model, db, rules, limits } = demo;
-  return withApi(io, { flags: { workspace, model, db, limits: {}, rules }, drive: true, agents: { chosen: undefined } }, async (api) => {
-    io.err(`retinue: ${demo.about}\n`);
-    const facts: Fact[] = [];
-    for (const brief of demo.briefs) {
-      const handle = await api.start({ ...brief, model, limits });
-      for await (const fact of followTree(api, handle.id)) {
-        facts.push(fact);
-        const attempt = name === 'hostile' && fact.type === 'tool.finished' ? findAttempt(fact, facts) : null;
-        if (attempt) {
-          const result = attempt.status === 'ok' ? 'SUCCEEDED' : 'refused';
-          io.err(`${shortId(fact.runId)} ${result} ${attempt.call}\n    ${sanitizeLine(attempt.reason)}\n`);
+  return withApi(
+    io,
+    { flags: { workspace, model, db, limits: {}, rules }, drive: true, startsRuns: true, agents: { chosen: undefined } },
+    async (api) => {
+      io.err(`retinue: ${demo.about}\n`);
+      const facts: Fact[] = [];
+      for (const brief of demo.briefs) {
+        const handle = await api.start({ ...brief, model, limits });
+        for await (const fact of followTree(api, handle.id)) {
+          facts.push(fact);
+          const attempt = name === 'hostile' && fact.type === 'tool.finished' ? findAttempt(fact, facts) : null;
+          if (attempt) {
+            const result = attempt.status === 'ok' ? 'SUCCEEDED' : 'refused';
+            io.err(`${shortId(fact.runId)} ${result} ${attempt.call}\n    ${sanitizeLine(attempt.reason)}\n`);
+          }
         }
+        await handle.outcome.catch(() => {});
       }
-      await handle.outcome.catch(() => {});
-    }
-    const code = name === 'hostile' ? reportHostile(facts, db, { io, json }) : reportRunaway(facts, db, { io, json });
-    io.err(`\nSee every event: retinue logs last --tree --db ${quoteForShell(db)}\n`);
-    return code;
-  });
+      const code = name === 'hostile' ? reportHostile(facts, db, { io, json }) : reportRunaway(facts, db, { io, json });
+      io.err(`\nSee every event: retinue logs last --tree --db ${quoteForShell(db)}\n`);
+      return code;
+    },
+  );
 }
 
 async function* followTree(api: Api, id: string): AsyncIterable<Fact> {

@@ -43,7 +43,7 @@ async function run(args: Args, io: Io): Promise<number> {
   const text = words.join(' ');
   const task = text.trim() === '' ? defaultTask : text;
   const session = {
-    ...{ flags: commonSettings(args), drive: true, agents: { chosen: undefined }, askMs: questionTimeout(args, io) },
+    ...{ flags: commonSettings(args), drive: true, startsRuns: true, agents: { chosen: undefined }, askMs: questionTimeout(args, io) },
     dialect: (api: Parameters<typeof findDialect>[0]) => findDialect(api, given),
   };
   return withApi(io, session, async (api) => {

@@ -87,7 +87,7 @@ async function serve(args: Args, io: Io): Promise<number> {
           flags: workspace === null ? flags : { ...flags, workspace },
           agents: { chosen: undefined },
         });
-        return io.open(settings, { drive, dialect: dialectName, host, askMs: asks ? defaultQuestionMs : undefined });
+        return io.open(settings, { drive, startsRuns: drive, dialect: dialectName, host, askMs: asks ? defaultQuestionMs : undefined });
       },
     });
     return 0;

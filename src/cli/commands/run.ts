@@ -83,7 +83,7 @@ async function run(args: Args, io: Io): Promise<number> {
     printDetached(io, detached, mode.json);
     return 0;
   }
-  return withApi(io, { ...session, ...open, drive: true }, async (api, settings) => {
+  return withApi(io, { ...session, ...open, drive: true, startsRuns: true }, async (api, settings) => {
     const brief = await createBrief(settings);
     const code = (await runToEnd(io, api, { ...mode, start: () => api.start(brief) })) ?? 0;
     await reportInterruptedRuns(io, api);

@@ -1,5 +1,5 @@
 import type { RunDetail } from '../../api/api.ts';
-import { describeServer } from '../../config/displayed-server.ts';
+import { serverToPublicJson } from '../../config/hide-credentials.ts';
 import type { Grant } from '../../contract/grant.ts';
 import { formatRule } from '../../rules/policy.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
@@ -84,7 +84,7 @@ function describeRules({ rulesets }: Grant): string {
 
 function describeServers(servers: RunDetail['servers']): string {
   return Object.entries(servers)
-    .map(([name, server]) => sanitizeLine(`${name}: ${JSON.stringify(describeServer(server))}`))
+    .map(([name, server]) => sanitizeLine(`${name}: ${JSON.stringify(serverToPublicJson(server))}`))
     .join('\n');
 }
 

@@ -32,7 +32,7 @@ export async function runEnvelope(args: Args, io: Io): Promise<number> {
     return invalidRequestCode;
   }
   const flags = runSettings(args);
-  return withApi(io, { flags, drive: true, dialect: 'rx', agents: { chosen: undefined } }, async (api) => {
+  return withApi(io, { flags, drive: true, startsRuns: true, dialect: 'rx', agents: { chosen: undefined } }, async (api) => {
     const { response, outcome, stopped } = await runRequest(read.envelope, { io, api, limits: flags.limits });
     printJson(io, responseEnvelope(read.envelope, response, outcome?.startedAt ?? null));
     if (stopped === 'interrupt') return exitCodes.cancelled;

@@ -47,7 +47,7 @@ async function run(args: Args, io: Io): Promise<number> {
     ...(flags.model === undefined ? {} : { model: flags.model }),
     limits: { timeoutMs: defaultTimeoutMs(settings), ...flags.limits, maxDepth: 0 },
   });
-  return withApi(io, { flags, drive: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
+  return withApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
     const start = () => api.start(createBrief(settings));
     return (await runToEnd(io, api, { json: true, stream: false, plain: true, endsWithProcess: true, start })) ?? 0;
   });

@@ -1,6 +1,6 @@
 // The JSON values that `--json` prints, with keys in a fixed order and hidden characters escaped.
 import type { RunDetail, RunView } from '../../api/api.ts';
-import { describeServer } from '../../config/displayed-server.ts';
+import { serverToPublicJson } from '../../config/hide-credentials.ts';
 import type { ErasedFact, Fact } from '../../contract/fact.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { Activity } from '../../ports/dialect.ts';
@@ -34,7 +34,7 @@ export function runDetailToJson(run: RunDetail): object {
     ...runToJson(run),
     brief: run.brief,
     grant: run.grant,
-    servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, describeServer(server)])),
+    servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, serverToPublicJson(server)])),
     outcome: run.outcome && outcomeToJson(run.outcome),
     taint: run.taint,
     ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),

@@ -1,10 +1,10 @@
 // Notices about the agents of a workspace, for a command that may start runs.
-import { assertAgentUsable } from '../../config/agents.ts';
+import { assertAgentAccepted } from '../../config/refused-agents.ts';
 import type { ConfiguredAgents } from '../../config/settings.ts';
 
 /** Agent files that are ignored, and settings without effect in the chosen one. Throws `invalid_config` if the chosen agent's file is invalid. */
 export function agentNotices(found: ConfiguredAgents, chosen: string | undefined): string[] {
-  if (chosen !== undefined) assertAgentUsable(found, chosen);
+  if (chosen !== undefined) assertAgentAccepted(found, chosen);
   const agent = found.list.find(({ name }) => name === chosen);
   return [
     ...found.refused.map((refused) => `agent ${refused.name} is ignored: ${refused.problems.join('; ')}`),
