@@ -1,4 +1,4 @@
-// Agents by name, checked once at start.
+// A catalog of agents by name. Definitions are checked when it is created.
 import { z } from 'zod';
 import { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';

@@ -1,22 +1,22 @@
-// Puts the approval questions of this process to a callback of a program or to a client over MCP, instead of a terminal.
+// Forwards the approval questions of this process to a callback of a program or to an MCP client, instead of a terminal.
 import type { RunRow } from '../contract/run.ts';
 import type { Api, Question } from './api.ts';
 import { questionOf } from './questions.ts';
 
-export type Answered = Parameters<Api['answer']>[1];
+export type QuestionAnswer = Parameters<Api['answer']>[1];
 
 /** Null leaves the question open, for another answer or until it expires. `signal` fires when the question needs no answer any more. */
-export type Answerer = (question: Question, signal: AbortSignal) => Promise<Answered | null>;
+export type Answerer = (question: Question, signal: AbortSignal) => Promise<QuestionAnswer | null>;
 
-/** Asks `answerer` each question. If it rejects, that counts as a refusal. Returns a function that ends it. */
-export function answerBy(api: Pick<Api, 'watch' | 'answer'>, answerer: Answerer): () => void {
+/** Asks `answerer` each question. If it rejects, that counts as a refusal. Returns a function that stops forwarding. */
+export function forwardQuestions(api: Pick<Api, 'watch' | 'answer'>, answerer: Answerer): () => void {
   const runs = new Map<string, Pick<RunRow, 'rootId' | 'agent' | 'label'>>();
   const open = new Map<string, AbortController>();
 
   async function ask(question: Question): Promise<void> {
     const stop = new AbortController();
     open.set(question.id, stop);
-    const answer = await answerer(question, stop.signal).catch((error: unknown): Answered | null =>
+    const answer = await answerer(question, stop.signal).catch((error: unknown): QuestionAnswer | null =>
       stop.signal.aborted ? null : { allowed: false, reason: `the approval request failed (${(error as Error)?.message ?? error})` },
     );
     open.delete(question.id);

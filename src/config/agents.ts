@@ -26,27 +26,27 @@ export interface LoadAgentsOptions {
 
 /**
  * Throws `invalid_config` for an invalid file in one of Retinue's own folders. A file in `.claude` was written for another program, so an
- * invalid one is only reported; but if a user's file of that kind could have replaced an agent, no agent of that name is available.
+ * invalid one is only reported. An invalid file in the user's `.claude` also hides other agents of its name, so that a less restricted agent does not replace it.
  */
 export function loadConfiguredAgents({ workspace, env, limits, trustList }: LoadAgentsOptions): ConfiguredAgents {
   const found = findAgentFiles(workspace, env);
-  const [user, work] = [parseAgents(found.user), parseAgents(found.workspace)];
+  const [user, workspaceAgents] = [parseAgents(found.user), parseAgents(found.workspace)];
   const fileOf = (agent: Agent) => found.workspace.files.find(({ path }) => path === agent.source) as FoundFile;
   const trustOf = ({ file, hash }: FoundFile) => trustList.state(file, hash);
   const { agents, widenings } = chooseAgents({
     builtIn: builtInAgents,
     user: user.agents,
-    workspace: work.agents,
+    workspace: workspaceAgents.agents,
     limits,
     isTrusted: (agent) => trustOf(fileOf(agent)) === 'trusted',
   });
   return {
     untrusted: agents
-      .filter((agent) => work.agents.some(({ source }) => source === agent.source) && trustOf(fileOf(agent)) !== 'trusted')
+      .filter((agent) => workspaceAgents.agents.some(({ source }) => source === agent.source) && trustOf(fileOf(agent)) !== 'trusted')
       .map(({ name }) => name),
     list: agents.filter(({ name }) => !user.refused.some((other) => other.name === name)),
-    refused: [...user.refused, ...work.refused],
-    warnings: [...user.warnings, ...work.warnings],
+    refused: [...user.refused, ...workspaceAgents.refused],
+    warnings: [...user.warnings, ...workspaceAgents.warnings],
     trust: widenings.map(({ agent, gives }) => {
       const file = fileOf(agent);
       return { path: file.file, hash: file.hash, state: trustOf(file), gives };

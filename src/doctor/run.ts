@@ -22,7 +22,7 @@ const conventionalKeys: Record<string, string> = {
   google: 'GOOGLE_GENERATIVE_AI_API_KEY',
   'openai-compatible': 'RETINUE_API_KEY',
 };
-const mustFixAdvice = 'fix this first; nothing runs until then';
+const mustFixAdvice = 'fix this first: agents cannot start until then';
 
 export async function runDoctor(flags: SettingsFlags, context: ProcessContext): Promise<Check[]> {
   const { cwd, env } = context;

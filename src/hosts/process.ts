@@ -198,7 +198,7 @@ class ProcessSession implements ToolSession {
       const isLate = now - due > everyMs / 2;
       due = now + everyMs;
       if (!isLate && missed >= 1) {
-        this.#break(new RetinueError('crashed', `the process of the run gave no sign of life for ${2 * everyMs} ms and was killed`));
+        this.#break(new RetinueError('crashed', `the process of the run sent no heartbeat for ${2 * everyMs} ms and was killed`));
         return;
       }
       if (!isLate) missed++;

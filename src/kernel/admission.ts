@@ -1,5 +1,5 @@
-// Admission: every run passes through here, a root's brief, a child's brief, a client and a resumed run alike. Its rights, limits and deadline are
-// narrowed to what its parent has. The result is the data of `run.created`, or a refusal (a RetinueError) before anything was done.
+// Admits every run: roots, children, clients and resumed runs. Rights, limits and deadline of a brief are narrowed to what its parent has. Returns the data
+// of `run.created`, or throws a RetinueError before any fact is recorded.
 import type { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import { Brief } from '../contract/brief.ts';
@@ -13,12 +13,12 @@ import type { ModelHandle, ModelRequester } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import { clientLimits, effectiveLimits, isCostSetByHand, type ParentLimits, passedOn } from '../rules/limits.ts';
+import { clientLimits, effectiveLimits, isCostSetByHand, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
 import { nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
 import { nearestName, unknownNameMessage } from '../text/suggest.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { agentDefinition, pinnedAgent, withoutUntrustedServers } from './pinned-agent.ts';
-import { type ModelWork, type Run, rulesetsOf } from './run.ts';
+import { collectRulesets, type ModelWork, type Run } from './run.ts';
 import type { Services } from './services.ts';
 import type { RunState } from './state.ts';
 
@@ -67,8 +67,8 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
   if (name === null || name === undefined) throw noModelError();
   const requester = { runId, rootId, workspace: settings.workspace, agent: agent.name, label: brief.label ?? null, task: brief.task };
   const model = await deps.models.resolve(name, requester);
-  const allNotices = [...checkPrice(limits, model, parent), ...notices];
-  const allRulesets = [...(parent ? rulesetsOf(parent) : []), ...rulesets];
+  const allNotices = [...dropUnpricedCostLimit(limits, model, parent), ...notices];
+  const allRulesets = [...(parent ? collectRulesets(parent) : []), ...rulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
   const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools: offered, workspace: settings.workspace };
   const check = brief.result?.schema ? await deps.compileSchema(brief.result.schema) : null;
@@ -190,7 +190,7 @@ export function checkRoom(parent: Run): void {
   const { maxDepth, maxRuns, maxConcurrent } = parent.grant.limits;
   if (maxDepth.value !== null && parent.depth + 1 > maxDepth.value)
     throw new RetinueError('depth', `a run at depth ${parent.depth} may not delegate: the deepest allowed level is ${maxDepth.value}`);
-  // What a client delegates is counted per delegation, so a new one always fits.
+  // Each delegation of a client has its own run counter, so maxRuns does not apply to the client itself.
   const runs = parent.work ? parent.counter.runs : 0;
   if (maxRuns.value !== null && runs >= maxRuns.value)
     throw new RetinueError('max_runs', `this tree already has ${maxRuns.value} runs, which is its limit`);
@@ -220,7 +220,7 @@ function noModelError(): RetinueError {
 async function collectTools(brief: Brief, agent: Agent, { tools }: AdmissionDialect, { toolSource }: AdmissionDeps) {
   const sourced = (await toolSource?.tools(agent, brief.tools?.allow)) ?? { tools: [], absent: [], notices: [] };
   if (sourced.tools.length === 0) return { ...sourced, tools };
-  // A tool that exists already keeps its name.
+  // Built-in tools win over sourced tools of the same name.
   const added = sourced.tools.filter((tool) => !tools.has(tool.name)).map((tool): [string, AnyTool] => [tool.name, tool]);
   return { ...sourced, tools: new Map([...tools, ...added]) as ReadonlyMap<string, AnyTool> };
 }
@@ -234,7 +234,7 @@ function checkToolNames(brief: Brief, known: string[], absent: string[]): void {
   }
 }
 
-/** What agent and brief take away, each as a ruleset of its own. */
+/** What agent and brief take away: one ruleset each. */
 function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: AdmissionDialect): Ruleset[] {
   const own = agent.tools === undefined ? undefined : [...agent.tools, ...delegationTools];
   const servers = agent.mcpServers?.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server)));
@@ -274,15 +274,15 @@ function toolsToOffer(brief: Brief, agent: Agent, { dialect, tools, depth, limit
 
 /** The limits a parent passes on, less what it has spent. */
 function remainingLimits(parent: Run): ParentLimits {
-  const limits = passedOn(parent.grant.limits, { isClient: parent.work === null });
+  const limits = limitsForChildren(parent.grant.limits, { isClient: parent.work === null });
   const { tokens, costUsd } = parent.budget.left();
   return { ...limits, maxTokens: tokens === null ? null : Math.max(1, tokens), maxCostUsd: costUsd };
 }
 
-/** Without a price, cost cannot be limited: a limit set by hand is refused, the built-in one falls away with a notice at the root. */
-function checkPrice(limits: EffectiveLimits, model: ModelHandle, parent: Run | null): string[] {
+/** Without a price, cost cannot be limited: a limit set by hand is an error; the built-in limit is dropped, with a notice at the root. */
+function dropUnpricedCostLimit(limits: EffectiveLimits, model: ModelHandle, parent: Run | null): string[] {
   if (model.price !== null || limits.maxCostUsd.value === null) return [];
-  if (isCostSetByHand(limits, parent?.isCostByHand ?? false))
+  if (isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false))
     throw new RetinueError(
       'price_unknown',
       `the price of ${model.id} is unknown, so its cost cannot be limited: set \`prices\`, or remove the cost limit`,

@@ -76,15 +76,15 @@ async function waitForAnswer(run: Run, call: CallState, services: Services): Pro
   const refusal = { allowed: false, by: 'nobody: there was no answer in time' };
   // A tree that is lost meanwhile cannot record the refusal; its run is stopped then.
   const endTimer = deadlines.at(due, () => void answerApproval(run, shown, refusal, services).catch(() => {}));
-  run.slot.idle();
+  run.slot.endBusyCall();
   while ((isAwaitingApproval(call) || run.state.paused || run.pauseRequest) && !run.signal.aborted) {
     // The first of several open questions begins the pause; the others wait for its end.
     if (run.pauseRequest) await waitWhilePaused(run, services);
-    else await run.changed();
+    else await run.waitForChange();
   }
-  run.slot.busy();
+  run.slot.beginBusyCall();
   endTimer();
   // Nothing is done on an answer that could still be lost (invariant 2).
-  await journal.settled();
+  await journal.flushed();
   if (approval?.answer?.allowed && !run.signal.aborted) await run.slot.ensure();
 }

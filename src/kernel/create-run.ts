@@ -40,12 +40,12 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     const counter = parent?.work ? parent.counter : { runs: 0 };
     // Counted in the same tick as the check, so that briefs admitted at the same time cannot exceed a limit together.
     counter.runs++;
-    if (parent) parent.admitting++;
+    if (parent) parent.admittingCount++;
     try {
       const runId = ids.runId();
       const at = call && { index: call.index, turn: call.turn };
       const admission = await admitBrief(brief, { runId, dialect, parent, call: at }, services).finally(() => {
-        if (parent) parent.admitting--;
+        if (parent) parent.admittingCount--;
       });
       assertOpen(parent);
       const run = await recordRun({ runId, dialect, parent, n: call?.n ?? 0 }, withCheck(admission, check), services);
@@ -67,7 +67,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
   /** A run that was already created with this key under this parent. */
   async function findByKey({ idempotencyKey }: Brief, parent: Run | null): Promise<Run | null> {
     if (idempotencyKey === undefined) return null;
-    await journal.settled();
+    await journal.flushed();
     const row = await store.runByKey(parent?.id ?? null, idempotencyKey);
     if (!row) return null;
     const live = runs.get(row.runId);
@@ -153,6 +153,6 @@ export function unregisterRun(run: Run, error: unknown, { runs, journal }: Servi
   runs.delete(run.id);
   journal.forget(run.id);
   run.parent?.children.delete(run);
-  run.unlink();
+  run.detachFromParent();
   run.settle.reject(error);
 }

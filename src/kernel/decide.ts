@@ -5,7 +5,7 @@ import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { CallState } from '../conversation/request.ts';
 import { contentToText, toolCallParts } from '../conversation/tool-calls.ts';
 import { completed, type Ending, failed } from './outcome.ts';
-import { type Answered, livePhase, type RunState, versionOf } from './state.ts';
+import { livePhase, loopVersionOf, type RecordedAnswer, type RunState } from './state.ts';
 
 export type Step =
   | { do: 'ask'; purpose: Purpose; cause: LimitCause | null }
@@ -30,7 +30,7 @@ export function nextStep(state: RunState): Step {
 export function limitEnding(cause: LimitCause, state: RunState): Ending {
   const { maxTurns, maxTokens, maxCostUsd } = state.created.data.grant.limits;
   const limit = { max_turns: `${maxTurns.value} turns`, max_tokens: `${maxTokens.value} tokens`, max_cost: `$${maxCostUsd.value}` }[cause];
-  return { status: 'exhausted', code: cause, message: versionOf(state).endings.limit(limit) };
+  return { status: 'exhausted', code: cause, message: loopVersionOf(state).endings.limit(limit) };
 }
 
 function askForTurn(state: RunState): Step {
@@ -45,7 +45,7 @@ function isAtTurnLimit(state: RunState): boolean {
 /** Ends a run that repeats itself or keeps sending invalid calls or results. */
 function endingByGuards(state: RunState): Step | null {
   const { repeats, malformed, invalidResults } = state.guards;
-  const { limits, endings } = versionOf(state);
+  const { limits, endings } = loopVersionOf(state);
   if (repeats >= limits.repeatFatal) return end(failed('loop', endings.loop(repeats)));
   if (malformed.turns > limits.maxRepairs) return end(failed('malformed', endings.malformed(malformed.turns)));
   if (state.data === undefined && invalidResults > limits.maxRepairs)
@@ -53,8 +53,8 @@ function endingByGuards(state: RunState): Step | null {
   return null;
 }
 
-function stepAfterAnswer(state: RunState, answer: Answered, nudge: { reason: string } | null): Step {
-  const { nudges, endings } = versionOf(state);
+function stepAfterAnswer(state: RunState, answer: RecordedAnswer, nudge: { reason: string } | null): Step {
+  const { nudges, endings } = loopVersionOf(state);
   const { nudged } = state.guards;
   if (state.data !== undefined && !hasUnreadMessage(state)) return finish(state);
   if (nudge) return nudge.reason === 'summary' ? { do: 'ask', purpose: 'summary', cause: null } : askForTurn(state);
@@ -76,7 +76,7 @@ function hasUnreadMessage(state: RunState): boolean {
 function stepForWantedResult(state: RunState): Step | null {
   const wanted = state.created.data.brief.result;
   const { nudged, invalidResults } = state.guards;
-  const { nudges, endings, limits } = versionOf(state);
+  const { nudges, endings, limits } = loopVersionOf(state);
   if (wanted?.schema) {
     if (nudged.result + invalidResults >= limits.maxRepairs) return end(failed('result_invalid', endings.resultMissing));
     return nudgeWith(state, 'result', nudges.result);

@@ -74,9 +74,9 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
       };
       const endTimer = ms === null ? () => {} : deadlines.at(clock.monotonic() + ms, end);
       signal?.addEventListener('abort', end, { once: true });
-      run.slot.idle();
-      while (isPending() && !isOver && !run.signal.aborted) await run.changed();
-      run.slot.busy();
+      run.slot.endBusyCall();
+      while (isPending() && !isOver && !run.signal.aborted) await run.waitForChange();
+      run.slot.beginBusyCall();
       endTimer();
       signal?.removeEventListener('abort', end);
     },
@@ -98,7 +98,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     },
     async read(id, part, page) {
       if (!children.has(id) && !(await recall(id))) return null;
-      await journal.settled();
+      await journal.flushed();
       return cutPage(await readPart(id, part, store), page, maxOutputBytes);
     },
     async cancel(ids, reason) {

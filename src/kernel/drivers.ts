@@ -1,4 +1,4 @@
-// The two drivers: an agent's model loop, and a client that delegates from outside.
+// The drivers: an agent's model loop, a connected client, and a client whose process is gone.
 import type { FactData } from '../contract/fact.ts';
 import { currentLoopVersion } from '../conversation/loop-version.ts';
 import type { Pinned } from '../conversation/request.ts';
@@ -12,29 +12,29 @@ import { completed } from './outcome.ts';
 import { type ModelWork, type Run, type StopCause, stopToEnding } from './run.ts';
 import type { Services } from './services.ts';
 import { startedFact } from './state.ts';
-import type { RunSession } from './tool-execution.ts';
+import type { ToolSessionState } from './tool-execution.ts';
 
-/** Starts or continues the run, opens its tool session while the first model call is under way, and runs the loop. */
+/** Opens the tool session without waiting for it, starts or continues the run, then runs the loop. */
 export const driveAgent: Driver = async (run, services) => {
   if (!(await run.slot.ensure())) return null;
   const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
-  if (!executor) throw new Error('there is no inline tool executor');
+  if (!executor) throw new Error('no inline tool executor is configured');
   const session = executor.open({ runId: run.id, workspace: run.grant.workspace, signal: run.signal });
-  const open: RunSession = { session, failure: null };
+  const tools: ToolSessionState = { session, failure: null };
   void session.failed.then((error) => {
-    open.failure = error;
+    tools.failure = error;
     run.stop({ code: 'cancelled', message: error.message });
   });
-  let endDeadline = () => {};
+  let clearDeadline = () => {};
   try {
     const started = startedFact(run.state);
-    const pinned = started ? await continueRun(run, started.data, services) : await startRun(run, services);
-    endDeadline = services.deadlines.at(run.deadline as number, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
-    const ending = await runLoop(run, pinned, open, services);
+    const pinned = started ? await loadStartedRun(run, started.data, services) : await pinAndStart(run, services);
+    clearDeadline = services.deadlines.at(run.deadline as number, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
+    const ending = await runLoop(run, pinned, tools, services);
     if (ending) return { ending };
-    return open.failure && wasStoppedBy(run, open.failure) ? { ending: errorToEnding(open.failure) } : null;
+    return tools.failure && wasStoppedBy(run, tools.failure) ? { ending: errorToEnding(tools.failure) } : null;
   } finally {
-    endDeadline();
+    clearDeadline();
     await session.close();
   }
 };
@@ -44,7 +44,7 @@ function wasStoppedBy({ stopCause }: Run, { message }: Error): boolean {
 }
 
 /** Pins everything that requests share and sets the deadline, never past the parent's (invariant 6). */
-async function startRun(run: Run, { store, clock, redact }: Services): Promise<Pinned> {
+async function pinAndStart(run: Run, { store, clock, redact }: Services): Promise<Pinned> {
   const { brief, grant, depth, dialect } = run;
   const { agent, model, tools: known } = run.work as ModelWork;
   const { contexts } = dialect;
@@ -87,14 +87,14 @@ async function startRun(run: Run, { store, clock, redact }: Services): Promise<P
   return pinned;
 }
 
-/** A run that was started before has everything its requests share in the store. */
-async function continueRun(run: Run, started: FactData['run.started'], { store, clock }: Services): Promise<Pinned> {
+/** Loads the pinned request parts of a run that was already started. */
+async function loadStartedRun(run: Run, started: FactData['run.started'], { store, clock }: Services): Promise<Pinned> {
   const left = started.deadline === null ? Number.POSITIVE_INFINITY : isoToMs(started.deadline) - clock.now();
   run.deadline = clock.monotonic() + left;
   return loadPinned(run.id, started, store);
 }
 
-/** A client is started when it is created. */
+/** The `run.started` data of a client, recorded with `run.created`. */
 export const clientStarted: FactData['run.started'] = {
   deadline: null,
   first: null,
@@ -107,7 +107,7 @@ export const clientStarted: FactData['run.started'] = {
 
 const clientGone: StopCause & { code: 'client_gone' } = { code: 'client_gone', message: 'the client that delegated it went away' };
 
-/** Why a client ends. `gone`: it did not close the connection itself, and that is why its children end or are paused. */
+/** Why a client ends. `gone`: the connection was lost; native children are paused, those of other dialects end. */
 export interface ClientClose {
   gone: boolean;
 }

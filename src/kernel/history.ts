@@ -9,7 +9,8 @@ import { currentLoopVersion } from '../conversation/loop-version.ts';
 import { entriesToMessages, type Pinned } from '../conversation/request.ts';
 import type { Store } from '../ports/store.ts';
 import { sha256 } from '../text/canonical.ts';
-import { currentCalls, endedFact, foldFacts, initialState, type RunState, reduce, startedFact, versionOf } from './state.ts';
+import { foldFacts, reduce } from './fold.ts';
+import { currentCalls, endedFact, initialState, loopVersionOf, type RunState, startedFact } from './state.ts';
 
 /** The state of a run from its stored facts. Rejects with `unknown_run`, `erased` or `store_newer`. */
 export async function loadState(runId: string, store: Store): Promise<RunState> {
@@ -109,7 +110,7 @@ export async function loadHistory(runId: string, turn: number | null, store: Sto
   // Providers refuse calls without results; a run that was stopped in the middle may have such calls.
   const calls = currentCalls(state);
   if (calls.length > 0) entries.push({ kind: 'results', calls });
-  return { messages: [...history, ...entriesToMessages(entries, versionOf(state))], taint: [...state.taint].sort() };
+  return { messages: [...history, ...entriesToMessages(entries, loopVersionOf(state))], taint: [...state.taint].sort() };
 }
 
 /** A brief that continues an ended run: with its agent, model and label, and with everything that narrowed it. */

@@ -13,8 +13,9 @@ import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store, StoredBlob, TreeAppend, WrittenFact } from '../ports/store.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 import { msToIso } from '../text/instant.ts';
+import { reduce } from './fold.ts';
 import { stateToRow } from './outcome.ts';
-import { initialState, type RunState, reduce } from './state.ts';
+import { initialState, type RunState } from './state.ts';
 
 /** The hash before the first fact of a run. */
 export const genesis = '0'.repeat(64);
@@ -48,7 +49,7 @@ export interface Journal {
   listen(listener: (event: Fact | Delta) => void): () => void;
   emit(delta: Delta): void;
   /** Resolves when everything recorded so far is durable or lost. */
-  settled(): Promise<void>;
+  flushed(): Promise<void>;
 }
 
 interface Batch {
@@ -212,7 +213,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
       return () => void listeners.delete(listener);
     },
     emit: notify,
-    async settled() {
+    async flushed() {
       await Promise.allSettled([...current, ...pending.values()].map((batch) => batch.done.promise));
     },
   };

@@ -1,6 +1,6 @@
 // Judges the tool calls of an answer.
 //
-// E1. Every call of an answer gets exactly one `tool.asked`; calls that cannot be executed are answered to the model at once.
+// E1. Every call of an answer gets exactly one `tool.asked`; calls that cannot be executed get their result at once.
 // E2. Rules are evaluated now, with everything that has narrowed the run since it began.
 import type { ContentPart } from '../contract/content.ts';
 import { isRetinueError } from '../contract/error.ts';
@@ -18,9 +18,9 @@ import { decideCall, subjectText } from '../rules/policy.ts';
 import { msToIso } from '../text/instant.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { defaultQuestionMs } from './approval.ts';
-import { alwaysAllowedOf, type ModelWork, type Run, rulesetsOf } from './run.ts';
+import { collectAlwaysAllowed, collectRulesets, type ModelWork, type Run } from './run.ts';
 import type { Services } from './services.ts';
-import { versionOf } from './state.ts';
+import { loopVersionOf } from './state.ts';
 
 type RejectReason = NonNullable<FactData['tool.asked']['rejected']>;
 type FinishStatus = FactData['tool.finished']['status'];
@@ -31,8 +31,8 @@ interface Verdict {
   idempotent: boolean;
   /** Subjects that need approval. */
   ask?: string[];
-  /** The call is not executed; this is its result. */
-  rejected: null | { reason: RejectReason; status: FinishStatus; output: string; data?: Json };
+  /** Set if the kernel answers the call itself, without executing a tool. */
+  immediate: null | { reason: RejectReason; status: FinishStatus; output: string; data?: Json };
 }
 
 const kernelDecision: Decision = { action: 'allow', owner: 'kernel', rule: null };
@@ -71,26 +71,26 @@ export async function judgeToolCalls(content: ContentPart[], turn: number, run: 
       ? reject(part.input, 'duplicate', 'two calls of your answer had the same id; only the first was made')
       : judgeCall(part, run, services);
     recent = [...recent, callKey(part.tool, verdict.args)].slice(-maxRecent);
-    if (!verdict.rejected && countRepeats(recent) >= versionOf(run.state).limits.repeatRefused) {
+    if (!verdict.immediate && countRepeats(recent) >= loopVersionOf(run.state).limits.repeatRefused) {
       const output = 'you have made the same call several times in a row, so it was not made again; try something else';
-      verdict.rejected = { reason: 'repeated', status: 'error', output };
+      verdict.immediate = { reason: 'repeated', status: 'error', output };
     }
     return verdictToFacts(verdict, { tool: part.tool, turn, index }, run, services);
   });
 }
 
 function verdictToFacts(
-  { args, decision, idempotent, ask, rejected }: Verdict,
+  { args, decision, idempotent, ask, immediate }: Verdict,
   { tool, turn, index }: CallRef & { tool: string },
   run: Run,
   { clock, questions }: Services,
 ): Draft[] {
-  const waits = !rejected && toolNamed(run, tool)?.timeoutMs === null;
-  const asked = { arguments: args, decision, idempotent, index, rejected: rejected?.reason ?? null, tool, turn, waits };
+  const waits = !immediate && findTool(run, tool)?.timeoutMs === null;
+  const asked = { arguments: args, decision, idempotent, index, rejected: immediate?.reason ?? null, tool, turn, waits };
   const facts: Draft[] = [{ type: 'tool.asked', data: asked }];
-  if (rejected) {
-    const data = rejected.data === undefined ? {} : { data: rejected.data };
-    facts.push(toolFinishedFact({ turn, index }, rejected.status, rejected.output, data));
+  if (immediate) {
+    const data = immediate.data === undefined ? {} : { data: immediate.data };
+    facts.push(toolFinishedFact({ turn, index }, immediate.status, immediate.output, data));
   } else if (ask) {
     const expiresAt = msToIso(clock.now() + (questions?.timeoutMs ?? defaultQuestionMs));
     const question = { arguments: args, decision, expiresAt, hash: callHash(tool, args), index, subjects: ask, tool, turn };
@@ -104,28 +104,28 @@ function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, run: Run, 
   const parsed = parseArguments(part.input);
   if (!parsed.ok) return reject(part.input, 'malformed', `${parsed.problem}; send the call again with correct arguments`);
   if (part.tool === submitTool && check) return judgeResult(parsed.value, check);
-  const tool = toolNamed(run, part.tool);
+  const tool = findTool(run, part.tool);
   const offered = run.grant.tools;
   if (!tool) return reject(parsed.value, 'unknown', unknownNameMessage('tool', part.tool, offered));
   const read = readSubjects(tool, parsed.value, run);
   if ('denied' in read) return deny(parsed.value, tool, read.denied);
   if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
   const decision = decideNow(tool, parsed.value, read.subjects, run);
-  const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, rejected: null };
+  const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, immediate: null };
   const isOffered = offered.includes(part.tool);
   const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (questions?.attended(run.rootId) ?? false);
   if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwn).map(subjectText);
   else if (decision.action !== 'allow')
-    verdict.rejected = { reason: 'denied', status: 'denied', output: denialText(run, part.tool, decision) };
+    verdict.immediate = { reason: 'denied', status: 'denied', output: denialText(run, part.tool, decision) };
   else if (!isOffered)
-    verdict.rejected = { reason: 'unknown', status: 'error', output: `the tool ${part.tool} is not available in this run` };
+    verdict.immediate = { reason: 'unknown', status: 'error', output: `the tool ${part.tool} is not available in this run` };
   return verdict;
 }
 
 /** The denial to return if a judged call may no longer be executed; null if it may. Rules may have been added while it waited. */
 export async function recheckCall(run: Run, call: CallState): Promise<string | null> {
-  const tool = toolNamed(run, call.tool);
-  if (!tool) return null;
+  const tool = findTool(run, call.tool);
+  if (!tool) return null; // `attemptCall` reports a missing tool
   await prepareTools([call.tool], run);
   const read = readSubjects(tool, call.arguments, run);
   if ('denied' in read) return `denied: ${read.denied}`;
@@ -133,25 +133,25 @@ export async function recheckCall(run: Run, call: CallState): Promise<string | n
   return recheckSubjects(run, call, read.subjects);
 }
 
-/** The same for what the call really touches, once that is known. */
+/** Like `recheckCall`, for the paths that the tool actually opened. */
 export function recheckSubjects(run: Run, call: CallState, subjects: Subject[]): string | null {
-  const tool = toolNamed(run, call.tool);
+  const tool = findTool(run, call.tool);
   const decision = tool ? decideNow(tool, call.arguments, subjects, run) : null;
   const isDenied = decision?.action === 'deny' || (decision?.action === 'ask' && !call.approval);
   return decision && isDenied ? denialText(run, call.tool, decision) : null;
 }
 
-export function toolNamed({ work }: Run, name: string): AnyTool | undefined {
+export function findTool({ work }: Run, name: string): AnyTool | undefined {
   return work?.tools.get(name);
 }
 
 /** Lets tools load what they need to say what a call touches. If that fails, the call is refused when its subjects are read. */
 async function prepareTools(names: string[], run: Run): Promise<void> {
-  const prepare = async (name: string) => toolNamed(run, name)?.prepare?.();
+  const prepare = async (name: string) => findTool(run, name)?.prepare?.();
   await Promise.allSettled([...new Set(names)].map(prepare));
 }
 
-/** What the call touches, or why it cannot be judged. No rule could be applied to a call that a tool cannot read. */
+/** The subjects of the call, or why they cannot be determined. Rules need subjects, so such a call is not executed. */
 function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[] } | { problem: string } | { denied: string } {
   try {
     const input = tool.input.safeParse(args);
@@ -162,15 +162,15 @@ function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[
   }
 }
 
-/** By the rules; where they ask, also by what was approved for good. An approval never beats a deny. */
+/** Applies the rules. If the answer is `ask`, an earlier `always allow` turns it into `allow`; a deny stays a deny. */
 function decideNow(tool: AnyTool, args: Json, subjects: Subject[], run: Run): Decision {
-  const decision = decideCall(rulesetsOf(run), { tool: tool.name, subjects });
+  const decision = decideCall(collectRulesets(run), { tool: tool.name, subjects });
   if (decision.action !== 'ask') return decision;
   const hash = callHash(tool.name, args);
   const own = subjects.filter(isOwn).map(subjectText);
   // The same call; for tools whose subjects say everything about a call, also another call with the same subjects.
   const isSame = (each: AlwaysAllowed) => each.hash === hash || (tool.bySubject === true && own.length > 0 && isEqual(each.subjects, own));
-  const approved = alwaysAllowedOf(run).find((each) => each.tool === tool.name && isSame(each));
+  const approved = collectAlwaysAllowed(run).find((each) => each.tool === tool.name && isSame(each));
   return approved ? { action: 'allow', owner: approved.by, rule: 'always allow' } : decision;
 }
 
@@ -185,16 +185,16 @@ function isOwn(subject: Subject): boolean {
 /** Denied without a rule, because it is not known what the call would do. */
 function deny(args: Json, { name, idempotent }: AnyTool, why: string): Verdict {
   const decision: Decision = { action: 'deny', owner: name, rule: null };
-  return { args, decision, idempotent, rejected: { reason: 'denied', status: 'denied', output: `denied: ${why}` } };
+  return { args, decision, idempotent, immediate: { reason: 'denied', status: 'denied', output: `denied: ${why}` } };
 }
 
 function reject(args: Json, reason: RejectReason, output: string): Verdict {
-  return { args, decision: kernelDecision, idempotent: true, rejected: { reason, status: 'error', output } };
+  return { args, decision: kernelDecision, idempotent: true, immediate: { reason, status: 'error', output } };
 }
 
 function judgeResult(value: Json, check: ResultCheck): Verdict {
   const problem = check(value);
-  const rejected =
+  const immediate =
     problem === null
       ? { reason: 'submit' as const, status: 'ok' as const, output: 'accepted', data: value }
       : {
@@ -202,7 +202,7 @@ function judgeResult(value: Json, check: ResultCheck): Verdict {
           status: 'error' as const,
           output: `the result does not match its schema: ${problem}; correct it and submit it again`,
         };
-  return { args: value, decision: kernelDecision, idempotent: true, rejected };
+  return { args: value, decision: kernelDecision, idempotent: true, immediate };
 }
 
 /** How a denied call reads to the model; a dialect may have its own words for delegated runs. */
@@ -211,9 +211,9 @@ function denialText(run: Run, tool: string, decision: Decision): string {
   if (run.depth > 0 && denial) return denial(tool, decision);
   const { action, rule, owner, about } = decision;
   const subject = about === undefined ? '' : `\`${about}\`: `;
-  const by = `${subject}${rule === null ? 'no rule of the owner allows it' : `rule \`${rule}\` of ${owner}`}`;
+  const by = `${subject}${rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`}`;
   return action === 'ask'
-    ? `denied: ${tool} needs approval, and this run has no one to ask (${by})`
+    ? `denied: ${tool} needs approval, and this run cannot ask for approval (${by})`
     : `denied: ${tool} is not allowed (${by})`;
 }
 

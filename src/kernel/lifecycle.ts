@@ -1,5 +1,5 @@
-// Drives a run in this process, then settles or suspends it. Whatever happens, a run that ends does so with exactly one `run.ended`, in
-// one transaction with its parent's `child.ended` (invariants 1 and 2).
+// Drives a run in this process, then settles or suspends it. A run ends with exactly one `run.ended`, in the same transaction as its parent's
+// `child.ended` (invariants 1 and 2). If the tree is lost, nothing more is recorded.
 import { RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { keepCanonical } from '../text/canonical.ts';
@@ -35,17 +35,17 @@ export async function driveRun(run: Run, driver: Driver, services: Services): Pr
 
 export function errorToEnding(error: unknown): Ending {
   if (error instanceof RetinueError) return failed(error.code, error.message, error.retryable);
-  return failed('internal', `a fault of Retinue: ${error instanceof Error ? error.message : String(error)}`);
+  return failed('internal', `internal error: ${error instanceof Error ? error.message : String(error)}`);
 }
 
-/** Leaves a run as it is, for another process to continue. Nothing of it is active here afterwards. */
+/** Pauses a run so that another process can continue it. Nothing of it is active here afterwards. */
 async function suspendRun(run: Run, reason: string, services: Services): Promise<void> {
   await closeRun(run);
   let error: unknown = new RetinueError('paused', `run ${run.id} was paused: ${reason}`, { retryable: true });
   try {
     // A run that is already paused keeps its own reason and time.
     if (!run.state.paused) await run.record([{ type: 'run.paused', data: { reason, resumeAt: null } }]);
-    else await services.journal.settled();
+    else await services.journal.flushed();
   } catch (lost) {
     error = lost;
   }
@@ -74,7 +74,7 @@ async function closeRun(run: Run): Promise<void> {
   run.isClosing = true;
   run.slot.release();
   await Promise.allSettled([...run.children].map((child) => child.ended));
-  run.unlink();
+  run.detachFromParent();
 }
 
 function releaseRun(run: Run, { journal, runs }: Services): void {
@@ -116,7 +116,7 @@ export function endingParts(runId: string, parentId: string | null, ending: Endi
     },
   };
   if (parentId === null) return [own];
-  const parents: Part = {
+  const parentPart: Part = {
     runId: parentId,
     drafts: () => {
       const state = journal.state(runId);
@@ -127,5 +127,5 @@ export function endingParts(runId: string, parentId: string | null, ending: Endi
       return [{ type: 'child.ended', data }];
     },
   };
-  return [own, parents];
+  return [own, parentPart];
 }

@@ -1,5 +1,4 @@
-// The model loop: the driver of runs that have a model. It takes the steps that `decide` names until the run ends or is stopped, and everything
-// it learns becomes a fact first.
+// The model loop, run by `driveAgent`. It takes the steps that `nextStep` returns until the run ends or is stopped, and records what it learns as facts.
 //
 // L1. {model.answered, its tool.asked} are durable before a tool runs (invariant 2).
 // L2. No model call starts after the signal has fired (invariant 8), nor without a reserved estimate (invariant 5).
@@ -21,22 +20,22 @@ import { requestPause, waitWhilePaused } from './pause.ts';
 import { prunableCalls, selectCallsToPrune } from './pruning.ts';
 import type { ModelWork, Run, StopCause } from './run.ts';
 import type { Services } from './services.ts';
-import { pendingInput, type RunState, versionOf } from './state.ts';
-import { type RunSession, runToolCalls } from './tool-execution.ts';
+import { loopVersionOf, pendingInput, type RunState } from './state.ts';
+import { runToolCalls, type ToolSessionState } from './tool-execution.ts';
 
 const maxAttempts = 6;
 /** Output tokens assumed until the answer arrives. */
 const estimatedOutput = 512;
 /** Longer Retry-After values pause the run instead of blocking it. */
 const longWaitMs = 60_000;
-const nothing = { tokens: 0, costUsd: 0 };
+const zeroAmount = { tokens: 0, costUsd: 0 };
 
 /** One run in the loop: the run, what its requests share, and the model in use. */
 interface Loop {
   run: Run;
   state: RunState;
   services: Services;
-  session: RunSession;
+  tools: ToolSessionState;
   pinned: Pinned;
   model: ModelHandle;
   lane: Lane;
@@ -44,13 +43,14 @@ interface Loop {
   fallbacks: string[];
 }
 
+/** Null: the run was stopped from outside. */
 type StepResult = Ending | 'continue' | null;
 
 /** Runs the loop. Null if the run was stopped from outside. */
-export async function runLoop(run: Run, pinned: Pinned, session: RunSession, services: Services): Promise<Ending | null> {
+export async function runLoop(run: Run, pinned: Pinned, tools: ToolSessionState, services: Services): Promise<Ending | null> {
   const { model, fallbacks } = run.work as ModelWork;
   const lane = services.lanes.lane(model.lane);
-  const loop: Loop = { run, state: run.state, services, session, pinned, model, lane, fallbacks: [...fallbacks] };
+  const loop: Loop = { run, state: run.state, services, tools, pinned, model, lane, fallbacks: [...fallbacks] };
   for (;;) {
     await waitWhilePaused(run, services);
     if (run.signal.aborted) return null;
@@ -60,19 +60,19 @@ export async function runLoop(run: Run, pinned: Pinned, session: RunSession, ser
 }
 
 async function takeStep(loop: Loop, step: Step): Promise<StepResult> {
-  const { run, services, session } = loop;
+  const { run, services, tools } = loop;
   switch (step.do) {
     case 'tools':
-      await runToolCalls(run, step.calls, session, services);
+      await runToolCalls(run, step.calls, tools, services);
       return 'continue';
     case 'ask':
       return askModel(loop, step.purpose, step.cause);
     case 'nudge':
-      note(loop, step.draft);
+      recordLater(loop, step.draft);
       return 'continue';
     case 'park':
       run.slot.release();
-      while (hasNothingToDo(run)) await run.changed();
+      while (hasNothingToDo(run)) await run.waitForChange();
       return 'continue';
     case 'end':
       run.isClosing = true;
@@ -84,24 +84,30 @@ function hasNothingToDo({ state, signal, pauseRequest }: Run): boolean {
   return state.conversation.inbox.length === 0 && !signal.aborted && !pauseRequest && !state.paused;
 }
 
-/** Gets one answer from the model, with as many attempts as it takes. */
+/** Gets one answer from the model. Failed attempts are retried as `handleFailure` decides. */
 async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null): Promise<StepResult> {
   const { run, state } = loop;
   const { budget, signal, slot } = run;
   if (!(await slot.ensure())) return null;
   const request = buildNextRequest(loop, purpose, cause);
   if (state.phase.name !== 'asking') pruneIfNeeded(loop, request);
-  const estimate = cost(loop, { input: Math.ceil(request.bytes / 3), output: estimatedOutput, cached: 0, reasoning: 0, estimated: true });
+  const estimate = usageToAmount(loop, {
+    input: Math.ceil(request.bytes / 3),
+    output: estimatedOutput,
+    cached: 0,
+    reasoning: 0,
+    estimated: true,
+  });
   const isFirst = state.guards.turns === 0;
-  // Room for the wrap-up is kept, but not at the cost of the first call.
-  const headroom = purpose === 'turn' && !isFirst ? estimate : nothing;
+  // Reserve enough for a wrap-up call, except on the first call.
+  const headroom = purpose === 'turn' && !isFirst ? estimate : zeroAmount;
   const reservation = await budget.reserve(estimate, { headroom, signal });
   if (!reservation.ok) {
     if (reservation.cause === 'aborted') return null;
     if (purpose !== 'turn' || isFirst) return limitEnding(cause ?? reservation.cause, state);
     return askModel(loop, 'wrap-up', reservation.cause);
   }
-  let spent = nothing;
+  let spent = zeroAmount;
   try {
     for (;;) {
       await waitWhilePaused(run, loop.services);
@@ -109,7 +115,7 @@ async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null):
       const result = await attemptModelCall(loop, { purpose, cause, request });
       if (result === null) return null;
       const usage = result.ok ? result.answer.usage : result.usage;
-      const used = usage ? cost(loop, usage) : nothing;
+      const used = usage ? usageToAmount(loop, usage) : zeroAmount;
       spent = { tokens: spent.tokens + used.tokens, costUsd: spent.costUsd + used.costUsd };
       if (result.ok) {
         await recordAnswer(loop, result.answer, purpose);
@@ -117,7 +123,7 @@ async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null):
       }
       const next = await handleFailure(loop, result);
       if (next === 'continue') continue;
-      // At a limit, the limit stays the cause, even if the wrap-up fails.
+      // If the wrap-up fails, report the limit, not its error.
       return next && cause ? limitEnding(cause, state) : next;
     }
   } finally {
@@ -130,10 +136,10 @@ type BuiltRequest = Request & { seq: number };
 
 function buildNextRequest({ state, pinned, model }: Loop, purpose: Purpose, cause: LimitCause | null): BuiltRequest {
   const { entries } = state.conversation;
-  const texts = versionOf(state);
-  const added = state.phase.name === 'asking' ? [] : entriesForNextCall(pendingInput(state), { purpose, cause }, texts);
+  const version = loopVersionOf(state);
+  const added = state.phase.name === 'asking' ? [] : entriesForNextCall(pendingInput(state), { purpose, cause }, version);
   const { maxOutputTokens } = model;
-  return { ...buildRequest(pinned, [...entries, ...added], { purpose, maxOutputTokens, texts }), seq: state.seq };
+  return { ...buildRequest(pinned, [...entries, ...added], { purpose, maxOutputTokens, texts: version }), seq: state.seq };
 }
 
 /** One attempt; null if the run was stopped before the call began. */
@@ -147,11 +153,11 @@ async function attemptModelCall(
   if (!pass) return null;
   let laneResult: Parameters<typeof pass.leave>[0] = { kind: 'failed' };
   try {
-    // Facts that arrived while the call waited are part of it: `model.asked` says that the model has seen everything before it.
+    // Rebuild the request if facts were recorded meanwhile (pruning, messages): it must contain everything before `model.asked`.
     const request = ask.request.seq === state.seq ? ask.request : buildNextRequest(loop, purpose, cause);
     const asked = state.phase.name === 'asking' ? state.phase.asked : null;
     const turn = state.guards.turns + 1;
-    note(loop, {
+    recordLater(loop, {
       type: 'model.asked',
       data: {
         attempt: (asked?.attempt ?? 0) + 1,
@@ -206,17 +212,17 @@ async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult, { ok:
   const { retryAfterMs, limited } = attempt.failure;
   const error = attempt.aborted ? stopToError(run) : { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
   const attempts = state.phase.name === 'asking' ? state.phase.asked.attempt : 1;
-  const tries = attempts - (state.fallback?.attempt ?? 0);
+  const attemptsOnThisModel = attempts - (state.fallback?.attempt ?? 0);
   const toPrune = error.code === 'context_length' ? prunableCalls(state) : [];
   const isTooLate = retryAfterMs !== null && deadline !== null && clock.monotonic() + retryAfterMs >= deadline;
-  const canRetry = !attempt.aborted && !isTooLate && (toPrune.length > 0 || (error.retryable && tries < maxAttempts));
-  // A provider that says when it accepts calls again is worth waiting for, without a slot.
+  const canRetry = !attempt.aborted && !isTooLate && (toPrune.length > 0 || (error.retryable && attemptsOnThisModel < maxAttempts));
+  // A long Retry-After pauses the run, which frees its slot.
   const pauseMs = limited && retryAfterMs !== null && retryAfterMs >= longWaitMs && !isTooLate && !attempt.aborted ? retryAfterMs : null;
   const fallback = canRetry || attempt.aborted || !error.retryable ? null : await fallBack(loop);
   const again = canRetry || pauseMs !== null || fallback !== null;
   const costUsd = attempt.usage && model.price ? model.price(attempt.usage) : null;
   const text = redact(attempt.text, false);
-  note(loop, {
+  recordLater(loop, {
     type: 'model.failed',
     data: { again, attempt: attempts, costUsd, error, fallback, text, turn: state.guards.turns + 1, usage: attempt.usage },
   });
@@ -225,11 +231,11 @@ async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult, { ok:
   const lateMessage = `${error.message} (the provider asks to wait ${retryAfterMs} ms, which is past the deadline)`;
   if (!again) return failed(error.code, isTooLate ? lateMessage : error.message, error.retryable);
   if (pauseMs !== null) requestPause(run, error.message, { resumeAt: msToIso(clock.now() + pauseMs) });
-  else if (toPrune.length > 0) note(loop, { type: 'context.pruned', data: { calls: toPrune } });
-  // A limited lane makes all its calls wait; other failures wait here.
+  else if (toPrune.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls: toPrune } });
+  // After a rate limit the lane delays all its calls; after other failures this run waits.
   else if (!limited)
     await deadlines.wait(
-      retryDelay(tries, retryAfterMs, () => ids.random()),
+      retryDelay(attemptsOnThisModel, retryAfterMs, () => ids.random()),
       signal,
     );
   return signal.aborted ? null : 'continue';
@@ -251,16 +257,16 @@ function stopToError({ stopCause }: Run): ErrorInfo {
   return { code: code === 'lost' ? 'fenced' : code, message, retryable: false };
 }
 
-/** Removes old tool results near the end of the model's window, as a fact, before the request is sent. */
+/** If the context window is nearly full, removes old tool results before the call, as a fact. */
 function pruneIfNeeded(loop: Loop, request: Request): void {
   const { run, state, model } = loop;
   const { contextWindow, maxOutputTokens } = model;
   const limits = run.depth > 0 ? (run.dialect.setup.context ?? {}) : {};
   const calls = selectCallsToPrune(state, request.bytes, { contextWindow, maxOutputTokens, limits });
-  if (calls.length > 0) note(loop, { type: 'context.pruned', data: { calls } });
+  if (calls.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls } });
 }
 
-function cost({ model }: Loop, usage: Usage): { tokens: number; costUsd: number } {
+function usageToAmount({ model }: Loop, usage: Usage): { tokens: number; costUsd: number } {
   return { tokens: usage.input + usage.output, costUsd: model.price?.(usage) ?? 0 };
 }
 
@@ -272,7 +278,7 @@ function redactPart(part: ContentPart, redact: Redact): ContentPart[] {
   return part.type === 'reasoning' ? [] : [{ ...part, text }];
 }
 
-/** Records a fact without waiting: it is durable with the next one that is waited for. */
-function note({ run }: Loop, draft: Draft): void {
+/** Records a fact without waiting: it is durable with the next fact that is waited for. */
+function recordLater({ run }: Loop, draft: Draft): void {
   void run.record([draft]);
 }

@@ -34,7 +34,7 @@ export async function waitWhilePaused(run: Run, { clock, deadlines }: Services):
   run.slot.release();
   const due = paused.resumeAt === null ? null : clock.monotonic() + isoToMs(paused.resumeAt) - clock.now();
   const endTimer = due === null ? () => {} : deadlines.at(due, () => void resumeRun(run, 'the end of the pause'));
-  while (run.state.paused && !run.signal.aborted) await run.changed();
+  while (run.state.paused && !run.signal.aborted) await run.waitForChange();
   endTimer();
 }
 

@@ -24,9 +24,9 @@ export function selectCallsToPrune(
   const startAt = limits.startAt ?? defaults.startAt;
   const room = Math.min(window * startAt, (contextWindow ?? Number.POSITIVE_INFINITY) - (maxOutputTokens ?? 0));
   // The provider's count of the last request is more exact than a third of the bytes.
-  const { lastInput } = state.conversation;
+  const { countedTokens } = state.conversation;
   const added = currentCalls(state).reduce((sum, call) => sum + (call.finished?.output.length ?? 0), 0);
-  const tokens = lastInput === null ? requestBytes / 3 : lastInput + added / 3;
+  const tokens = countedTokens === null ? requestBytes / 3 : countedTokens + added / 3;
   if (tokens <= room) return [];
   let excess = tokens - window * startAt * shrinkTo;
   const selected: CallRef[] = [];

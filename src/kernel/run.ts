@@ -1,5 +1,5 @@
-// A run while this process drives it: its position in the tree, its abort signal, its budget and slot. What facts record is read from `state` and not
-// kept a second time. New, client and resumed runs are built the same way: from a state that has at least `run.created`.
+// A run while this process drives it: its position in the tree, its abort signal, its budget and slot. Recorded data is read from `state`, never
+// copied. New, client and resumed runs are built the same way: from a state that has at least `run.created`.
 import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { RetinueError } from '../contract/error.ts';
@@ -23,7 +23,7 @@ import { type RunState, startedFact } from './state.ts';
 /** Why a run is stopped from outside. The first cause wins. */
 export type StopCause =
   | { code: 'cancelled' | 'client_gone' | 'deadline'; message: string }
-  /** This process leaves the run as it is; another process continues it. */
+  /** This process stops driving the run; another process continues it. */
   | { code: 'paused'; message: string }
   /** The tree can no longer be written: the run stops without a further fact. */
   | { code: 'lost'; message: string; error: RetinueError };
@@ -35,7 +35,7 @@ export interface PauseRequest {
   orders: string[];
 }
 
-/** What an admitted agent works with, beyond what facts record. */
+/** The live objects of an agent's run: model, tools, result check. */
 export interface ModelWork {
   agent: Agent;
   model: ModelHandle;
@@ -73,16 +73,17 @@ export class Run {
   readonly budget: Budget;
   readonly slot: SlotKeeper;
   /** Whether the cost limit was set by hand and is not the built-in one. */
-  readonly isCostByHand: boolean;
+  readonly hasExplicitCostLimit: boolean;
   readonly children = new Set<Run>();
   /** Rows of children that have ended. */
   readonly endedRows = new Map<string, RunRow>();
   /** What its tools remember about the run. */
   readonly memo = new Map<string, string>();
   /** Briefs on their way to becoming children. */
-  admitting = 0;
-  /** The latest end on the wall clock, and the deadline on the monotonic clock, which counts. Set when the run starts. */
+  admittingCount = 0;
+  /** The deadline on the wall clock, as recorded. */
   notAfter: string | null;
+  /** The deadline that is enforced, on the monotonic clock; null until the run starts. */
   deadline: number | null = null;
   pauseRequest: PauseRequest | null = null;
   /** Ending: accepts no more children or messages. */
@@ -106,13 +107,13 @@ export class Run {
     this.work = work;
     this.#journal = journal;
     this.counter = parent?.work ? parent.counter : { runs: 0 };
-    this.isCostByHand = work ? isCostSetByHand(grant.limits, parent?.isCostByHand ?? false) : maxCostUsd.value !== null;
+    this.hasExplicitCostLimit = work ? isCostSetByHand(grant.limits, parent?.hasExplicitCostLimit ?? false) : maxCostUsd.value !== null;
     const limit = { maxTokens: maxTokens.value, maxCostUsd: maxCostUsd.value };
     this.budget = parent ? parent.budget.child(limit) : createBudget(limit);
     this.budget.charge({ tokens: state.tokens.input + state.tokens.output, costUsd: state.costUsd ?? 0 });
     this.notAfter = startedFact(state)?.data.deadline ?? grant.notAfter;
-    const siblings = parent ? (parent.grant.limits.maxConcurrent.value ?? Number.MAX_SAFE_INTEGER) : 1;
-    this.slot = createSlotKeeper(scheduler, { rootId, parentId: parent?.id ?? null, limit: siblings, signal: this.signal });
+    const maxSiblings = parent ? (parent.grant.limits.maxConcurrent.value ?? Number.MAX_SAFE_INTEGER) : 1;
+    this.slot = createSlotKeeper(scheduler, { rootId, parentId: parent?.id ?? null, limit: maxSiblings, signal: this.signal });
     this.settle = Promise.withResolvers<Outcome>();
     this.ended = (this.settle as PromiseWithResolvers<Outcome>).promise;
     this.ended.catch(() => {});
@@ -139,7 +140,7 @@ export class Run {
 
   /** Children that have not ended, those being admitted included. */
   get openChildren(): number {
-    return this.state.openChildren + this.admitting;
+    return this.state.openChildren + this.admittingCount;
   }
 
   stop(cause: StopCause): void {
@@ -155,12 +156,12 @@ export class Run {
   }
 
   /** Resolves at the next `notify`, at once if the run was stopped. */
-  changed(): Promise<void> {
+  waitForChange(): Promise<void> {
     return this.signal.aborted ? Promise.resolve() : this.#change.promise;
   }
 
   /** Stops listening to the parent's signal. */
-  unlink(): void {
+  detachFromParent(): void {
     this.parent?.signal.removeEventListener('abort', this.#onParentAbort);
   }
 
@@ -171,8 +172,8 @@ export class Run {
 }
 
 /** The rulesets of the run and all its ancestors, as they are now. All of them must allow a call (invariant 4). */
-export function rulesetsOf(run: Run): Ruleset[] {
-  return [...(run.parent ? rulesetsOf(run.parent) : []), ...run.grant.rulesets, ...run.state.rights.narrowed];
+export function collectRulesets(run: Run): Ruleset[] {
+  return [...(run.parent ? collectRulesets(run.parent) : []), ...run.grant.rulesets, ...run.state.rights.narrowed];
 }
 
 /** Whether the run or an ancestor was narrowed after it was created. */
@@ -181,8 +182,8 @@ export function isNarrowed(run: Run): boolean {
 }
 
 /** Calls approved for good in this run or an ancestor. */
-export function alwaysAllowedOf(run: Run): AlwaysAllowed[] {
-  return [...(run.parent ? alwaysAllowedOf(run.parent) : []), ...run.state.rights.always];
+export function collectAlwaysAllowed(run: Run): AlwaysAllowed[] {
+  return [...(run.parent ? collectAlwaysAllowed(run.parent) : []), ...run.state.rights.always];
 }
 
 /** The ending of a run that was stopped. */

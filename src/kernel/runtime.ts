@@ -200,7 +200,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       );
       await options.toolSource?.close();
       await orders.close();
-      await journal.settled();
+      await journal.flushed();
       await store.release(owner);
     },
   };

@@ -1,23 +1,19 @@
-// The state of one run: a fold of its facts. The loop, rows, outcomes and replay read this and nothing else, so the same facts give the same
-// requests and the same outcome (invariant 9), whether the run is live, resumed or replayed.
-//
-// The conversation only grows. Messages and ends of children that arrive while a model call is open wait in `inbox` and join the conversation
-// with the next `model.asked`.
+// The state of one run: a fold of its facts (`fold.ts` has the fold itself). The loop, rows, outcomes and replay read this and nothing else, so the same
+// facts give the same requests and the same outcome (invariant 9), whether the run is live, resumed or replayed.
 import type { Artifact } from '../contract/artifact.ts';
-import type { Usage } from '../contract/content.ts';
-import type { Draft, Fact, FactData, FactOf, LimitCause, Purpose } from '../contract/fact.ts';
+import type { FactData, FactOf, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome, Tokens } from '../contract/outcome.ts';
 import { type LoopVersion, loopVersion } from '../conversation/loop-version.ts';
-import { type CallState, type Entry, entriesForNextCall, type InboxItem, type Pending } from '../conversation/request.ts';
-import { type AlwaysAllowed, callKey, contentToText, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import type { CallState, Entry, InboxItem, Pending } from '../conversation/request.ts';
+import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
 import { parseRule } from '../rules/policy.ts';
 
 type Started = FactOf<'run.started'>;
 
 /** A model's answer, with what it was asked for. */
-export type Answered = FactData['model.answered'] & { purpose: Purpose; cause: LimitCause | null };
+export type RecordedAnswer = FactData['model.answered'] & { purpose: Purpose; cause: LimitCause | null };
 
 /** The phase of a live run. A field exists only in the phases in which it means something. */
 export type LivePhase =
@@ -26,7 +22,7 @@ export type LivePhase =
   | { name: 'ready'; started: Started }
   | { name: 'asking'; started: Started; asked: FactData['model.asked']; failure: FactData['model.failed'] | null }
   /** `calls`: the tool calls of this answer. `nudge`: sent with the next model call. */
-  | { name: 'answered'; started: Started; answer: Answered; calls: CallState[]; nudge: FactData['model.nudged'] | null };
+  | { name: 'answered'; started: Started; answer: RecordedAnswer; calls: CallState[]; nudge: FactData['model.nudged'] | null };
 
 export type Phase = LivePhase | { name: 'ended'; ended: FactOf<'run.ended'>; last: LivePhase };
 
@@ -50,7 +46,7 @@ export interface RunState {
   phase: Phase;
   cancel: FactData['cancel.asked'] | null;
   paused: FactData['run.paused'] | null;
-  /** The model the run fell back to, and at which attempt of the open call; null while its own model serves. */
+  /** The fallback model in use, and the attempt at which it took over (0: before this call). Null for the run's own model. */
   fallback: { model: string; attempt: number } | null;
   conversation: {
     entries: Entry[];
@@ -61,8 +57,8 @@ export interface RunState {
     texts: string[];
     /** Text of an answer that broke off. */
     partial: string;
-    /** Size of the last request as the provider counted it. */
-    lastInput: number | null;
+    /** Tokens of the conversation after the last answer, as the provider counted them. */
+    countedTokens: number | null;
   };
   /** Counters that `decide` compares with the loop's limits. */
   guards: {
@@ -103,7 +99,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     cancel: null,
     paused: null,
     fallback: null,
-    conversation: { entries: [], inbox: [], calls: [], texts: [], partial: '', lastInput: null },
+    conversation: { entries: [], inbox: [], calls: [], texts: [], partial: '', countedTokens: null },
     guards: {
       turns: 0,
       nudged: { empty: 0, cut: 0, result: 0, summary: 0 },
@@ -122,143 +118,6 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     costUsd: 0,
   };
 }
-
-/** Advances the state by one fact, in place. */
-export function reduce(state: RunState, fact: Fact): void {
-  state.seq = fact.seq;
-  state.hash = fact.hash;
-  const reducer = reducers[fact.type] as (state: RunState, data: Fact['data'], fact: Fact) => void;
-  reducer(state, fact.data, fact);
-}
-
-/** The state of a run from all its facts, in order. */
-export function foldFacts(facts: Fact[]): RunState {
-  const [first, ...rest] = facts;
-  if (first?.type !== 'run.created') throw new Error('the facts of a run begin with run.created');
-  const state = initialState(first);
-  for (const fact of rest) reduce(state, fact);
-  return state;
-}
-
-type Reducers = { [D in Draft as D['type']]: (state: RunState, data: D['data'], fact: FactOf<D['type']>) => void };
-
-const reducers: Reducers = {
-  'run.created': () => {},
-  'run.started': (state, data, fact) => {
-    state.phase = { name: 'ready', started: fact };
-    if (data.first !== null) state.conversation.entries.push({ kind: 'user', text: data.first });
-    addTaint(state, data.taint);
-  },
-  'model.asked': (state, data) => {
-    const started = startedFact(state);
-    if (!started) return;
-    if (data.attempt === 1) {
-      if (state.fallback) state.fallback.attempt = 0;
-      state.conversation.entries.push(...entriesForNextCall(pendingInput(state), data, versionOf(state)));
-      state.conversation.inbox = [];
-    } // A later attempt sends the same request: what has arrived since belongs to the next one.
-    state.phase = { name: 'asking', started, asked: data, failure: null };
-  },
-  'model.answered': (state, data) => {
-    const { phase, conversation, guards } = state;
-    const started = startedFact(state);
-    if (!started) return;
-    const { purpose, cause } = phase.name === 'asking' ? phase.asked : { purpose: 'turn' as const, cause: null };
-    state.phase = { name: 'answered', started, answer: { ...data, purpose, cause }, calls: [], nudge: null };
-    if (purpose === 'turn') guards.turns++;
-    if (data.content.length > 0) conversation.entries.push({ kind: 'assistant', content: data.content });
-    const text = contentToText(data.content);
-    if (text !== '') conversation.texts.push(text);
-    // Only two empty answers in a row end a run.
-    if (text !== '' || toolCallParts(data.content).length > 0) guards.nudged.empty = 0;
-    conversation.partial = '';
-    conversation.lastInput = data.usage.input + data.usage.output;
-    addSpending(state, data.usage, data.costUsd);
-  },
-  'model.failed': (state, data) => {
-    if (state.phase.name === 'asking') state.phase.failure = data;
-    if (data.fallback !== null) state.fallback = { model: data.fallback, attempt: data.attempt };
-    if (data.text !== '') state.conversation.partial = data.text;
-    if (data.usage) addSpending(state, data.usage, data.costUsd);
-  },
-  'model.nudged': (state, data) => {
-    if (state.phase.name === 'answered') state.phase.nudge = data;
-    state.guards.nudged[data.reason]++;
-  },
-  'tool.asked': (state, data) => {
-    const { phase, guards } = state;
-    if (phase.name !== 'answered') return;
-    const { turn, index, tool, rejected, idempotent, waits } = data;
-    const part = toolCallParts(phase.answer.content)[index];
-    const origin = { callId: part?.callId ?? `${turn}.${index}`, tool, arguments: data.arguments, meta: part?.meta };
-    const call: CallState = { turn, index, ...origin, rejected, idempotent, waits, approval: null, finished: null, pruned: false };
-    phase.calls.push(call);
-    state.conversation.calls.push(call);
-    guards.recent = [...guards.recent, callKey(tool, data.arguments)].slice(-maxRecent);
-    guards.repeats = countRepeats(guards.recent);
-    if (rejected !== 'malformed') guards.malformed = { turns: 0, last: -1 };
-    else if (guards.malformed.last !== turn) guards.malformed = { turns: guards.malformed.turns + 1, last: turn };
-  },
-  'tool.finished': (state, data) => {
-    const { conversation } = state;
-    const call = callAt(state, data);
-    if (call) call.finished = data;
-    addTaint(state, data.taint);
-    if (data.data !== undefined) state.data = data.data;
-    else if (call?.rejected === 'submit') state.guards.invalidResults++;
-    if (data.told.length === 0) return;
-    conversation.inbox = conversation.inbox.filter((item) => item.kind !== 'child' || !data.told.includes(item.childId));
-  },
-  'child.created': (state, { childId, label, agent, call, n = 0 }) => {
-    state.children.set(childId, { id: childId, label, agent, outcome: null, taint: [], call, n });
-    state.openChildren++;
-  },
-  'child.ended': (state, { childId, outcome, taint = [] }) => {
-    const child = state.children.get(childId);
-    if (child?.outcome === null) state.openChildren--;
-    if (child) Object.assign(child, { outcome, taint });
-    addTaint(state, ['child', ...taint]);
-    state.conversation.inbox.push({ kind: 'child', childId, outcome });
-    addSpending(state, outcome.tokens, outcome.costUsd);
-  },
-  'message.received': (state, { from, text, rules = [] }) => {
-    state.conversation.inbox.push({ kind: 'message', from, text });
-    if (rules.length > 0) state.rights.narrowed.push(messageRuleset(from, rules));
-  },
-  'artifact.recorded': (state, data) => void state.artifacts.push(data.artifact),
-  'context.pruned': (state, data) => {
-    for (const { turn, index } of data.calls) {
-      const call = state.conversation.calls.find((each) => each.turn === turn && each.index === index);
-      if (call) call.pruned = true;
-    }
-    state.conversation.lastInput = null;
-  },
-  'context.compacted': () => {},
-  'cancel.asked': (state, data) => {
-    state.cancel ??= data;
-  },
-  'approval.asked': (state, { hash, expiresAt, subjects, ...at }) => {
-    const call = callAt(state, at);
-    if (call) call.approval = { hash, expiresAt, subjects, answer: null };
-  },
-  'approval.answered': (state, data) => {
-    const { tool, approval } = callAt(state, data) ?? {};
-    if (tool === undefined || !approval || approval.answer) return;
-    approval.answer = data;
-    if (data.allowed && data.always) {
-      state.rights.always.push({ tool, hash: approval.hash, subjects: approval.subjects, by: data.by });
-    }
-  },
-  'run.paused': (state, data) => {
-    state.paused = data;
-  },
-  'run.resumed': (state) => {
-    state.paused = null;
-  },
-  'run.ended': (state, _data, fact) => {
-    if (state.phase.name !== 'ended') state.phase = { name: 'ended', ended: fact, last: state.phase };
-  },
-};
 
 /** The phase of a run, or the one it ended in. */
 export function livePhase({ phase }: RunState): LivePhase {
@@ -286,7 +145,7 @@ export function callAt(state: RunState, { turn, index }: { turn: number; index: 
 }
 
 /** The texts and limits of the loop version that the run started with. */
-export function versionOf(state: RunState): LoopVersion {
+export function loopVersionOf(state: RunState): LoopVersion {
   return loopVersion(startedFact(state)?.data.loop);
 }
 
@@ -305,20 +164,7 @@ export function pendingInput(state: RunState): Pending {
     inbox: state.conversation.inbox,
     dropped: answer?.dropped ?? 0,
     nudge: nudge?.text ?? null,
-    reader: versionOf(state).readTool(dialect, startedFact(state)?.data.reader),
+    reader: loopVersionOf(state).readTool(dialect, startedFact(state)?.data.reader),
     lastPrompt: brief.result?.prompt ?? null,
   };
-}
-
-function addTaint(state: RunState, taint: readonly string[] = []): void {
-  for (const source of taint) state.taint.add(source);
-}
-
-function addSpending(state: RunState, used: Tokens | Usage, costUsd: number | null): void {
-  const { tokens } = state;
-  tokens.input += used.input;
-  tokens.output += used.output;
-  tokens.cached += used.cached;
-  tokens.reasoning += used.reasoning;
-  state.costUsd = state.costUsd === null || costUsd === null ? null : state.costUsd + costUsd;
 }

@@ -1,6 +1,6 @@
-// Executes the tool calls of an answer and turns results into facts. Where a call executes is the session's business (ports/tool-executor.ts).
+// Executes the tool calls of an answer and turns results into facts. The tool session decides where a call executes (ports/tool-executor.ts).
 //
-// T1. Every executed call gets exactly one result.
+// T1. Every executed call gets at most one result. A paused run leaves idempotent calls open and repeats them when it is resumed.
 // T2. A tool that throws, hangs, ignores its signal or writes without end still gets a result, in time and within bounds.
 // T3. No tool starts after the run's signal has fired (invariant 8).
 import { z } from 'zod';
@@ -20,44 +20,44 @@ import { cutMiddle } from '../text/cut.ts';
 import { markInvisible } from '../text/invisible.ts';
 import { waitForApproval } from './approval.ts';
 import { createDelegation } from './delegation.ts';
-import { recheckCall, recheckSubjects, thrownToText, toolFinishedFact, toolNamed, unknownEffectText } from './judge.ts';
-import { isNarrowed, type Run, rulesetsOf } from './run.ts';
+import { findTool, recheckCall, recheckSubjects, thrownToText, toolFinishedFact, unknownEffectText } from './judge.ts';
+import { collectRulesets, isNarrowed, type Run } from './run.ts';
 import type { Services } from './services.ts';
 
 const defaultOutputBytes = 50_000;
 /** How long a tool may take to clean up after its signal has fired; its processes get 2 s to end. */
 const graceMs = 3000;
-/** Longer outputs are cut before anything else is done with them. */
+/** Longer outputs are cut first; tools bound their own outputs far below this. */
 const maxKeptBytes = 4 * 1024 * 1024;
 
 /** The tool session of a run, and why it broke down, if it did. */
-export interface RunSession {
+export interface ToolSessionState {
   session: ToolSession;
   failure: RetinueError | null;
 }
 
 /** Runs the calls of an answer: reading ones at the same time, changing ones one after the other in the order of the answer. */
-export async function runToolCalls(run: Run, calls: CallState[], open: RunSession, services: Services): Promise<void> {
+export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSessionState, services: Services): Promise<void> {
   let changes: Promise<void> = Promise.resolve();
-  run.slot.work(calls.length);
+  run.slot.setBusyCalls(calls.length);
   // All questions are asked at once, although changing calls are made one by one.
   const refusals = new Map(calls.map((call) => [call, waitForApproval(run, call, services)]));
   const runCall = async (call: CallState) => {
     const denial = (await refusals.get(call)) ?? (await recheckIfNeeded(run, call));
     if (denial !== null && denial !== undefined) return finishCall(run, call, [toolFinishedFact(call, 'denied', denial)]);
-    const { drafts, blobs } = attemptToFacts(call, await attemptCall(run, call, open, services), toolNamed(run, call.tool), services);
+    const { drafts, blobs } = attemptToFacts(call, await attemptCall(run, call, tools, services), findTool(run, call.tool), services);
     finishCall(run, call, drafts, blobs);
   };
   await Promise.all(
     calls.map((call) => {
-      if (isParallel(toolNamed(run, call.tool))) return runCall(call);
+      if (isParallel(findTool(run, call.tool))) return runCall(call);
       changes = changes.then(() => runCall(call));
       return changes;
     }),
   );
 }
 
-/** Reading tools, and those that keep their own time because they wait for children. */
+/** Read-only tools, and tools without a timeout, which wait for children. */
 function isParallel(tool: AnyTool | undefined): boolean {
   return tool === undefined || tool.readOnly || tool.timeoutMs === null;
 }
@@ -67,8 +67,8 @@ async function recheckIfNeeded(run: Run, call: CallState): Promise<string | null
 }
 
 function finishCall(run: Run, call: CallState, drafts: Draft[], blobs: StoredBlob[] = []): void {
-  run.slot.idle();
-  // Left open, the process that continues the run repeats it, or still waits for its approval.
+  run.slot.endBusyCall();
+  // Record no result: after a resume the call is repeated, or still waits for approval.
   if (run.stopCause?.code === 'paused' && (call.idempotent || isAwaitingApproval(call))) return;
   void run.record(drafts, { blobs });
 }
@@ -81,14 +81,14 @@ const ResultSchema = z.object({
   told: z.array(RunId).optional(),
 });
 
-interface Attempt {
+interface CallAttempt {
   status: 'ok' | 'error' | 'denied' | 'timeout' | 'cancelled' | 'unknown';
   result: ToolResult;
 }
 
 /** Executes one call. Never rejects. */
-async function attemptCall(run: Run, call: CallState, open: RunSession, services: Services): Promise<Attempt> {
-  const tool = toolNamed(run, call.tool);
+async function attemptCall(run: Run, call: CallState, tools: ToolSessionState, services: Services): Promise<CallAttempt> {
+  const tool = findTool(run, call.tool);
   if (!tool) return { status: 'error', result: { output: `the tool ${call.tool} no longer exists` } };
   if (run.signal.aborted) return { status: 'cancelled', result: { output: 'the run was stopped before this call was made' } };
   const { deadlines, clock } = services;
@@ -99,7 +99,7 @@ async function attemptCall(run: Run, call: CallState, open: RunSession, services
   const limit = tool.timeoutMs === null ? null : Math.min(tool.timeoutMs ?? maxMs, maxMs);
   const endTimer = limit === null ? () => {} : deadlines.at(clock.monotonic() + limit, () => stop.abort(new Error('timeout')));
   let denial: string | null = null;
-  /** A call that touches something else than was judged is denied, whatever the tool makes of it. */
+  /** Denies a call whose real target is not allowed, even if the tool ignores this error. */
   const confirmTarget = async (subjects: Subject[]) => {
     denial ??= recheckSubjects(run, call, subjects);
     if (denial !== null) throw new RetinueError('denied', denial);
@@ -108,10 +108,10 @@ async function attemptCall(run: Run, call: CallState, open: RunSession, services
     const context = { ...createToolContext(run, call, services), signal: stop.signal, confirmTarget };
     const work = (async () => {
       const input: unknown = tool.input.parse(structuredClone(call.arguments));
-      return parseResult(await open.session.call({ tool, arguments: call.arguments, input, context }));
+      return parseResult(await tools.session.call({ tool, arguments: call.arguments, input, context }));
     })();
-    const { result, isLate, error } = await resultOrStopped(work, stop.signal, services);
-    if (error !== undefined && error === open.failure)
+    const { result, isLate, error } = await waitForResult(work, stop.signal, services);
+    if (error !== undefined && error === tools.failure)
       return { status: 'unknown', result: { output: `${unknownEffectText} (Its process has ended.)` } };
     if (denial !== null) return { status: 'denied', result: { output: denial } };
     if (!isLate && result) return { status: result.isError ? 'error' : 'ok', result };
@@ -139,7 +139,7 @@ function createToolContext(run: Run, call: CallState, services: Services): Omit<
       agent: run.work?.agent.name ?? '',
       definition: run.state.created.data.definition ?? null,
       tools: run.grant.tools,
-      decide: (tool, subjects, options) => decideCall(rulesetsOf(run), { tool, subjects }, options),
+      decide: (tool, subjects, options) => decideCall(collectRulesets(run), { tool, subjects }, options),
     },
     delegation: createDelegation(run, { index: call.index, turn: call.turn }, services),
   };
@@ -154,7 +154,7 @@ function parseResult(value: unknown): ToolResult {
 }
 
 /** Waits for the tool. Once its signal has fired it has a short time to clean up and to return what it has; then it is abandoned. */
-function resultOrStopped(
+function waitForResult(
   work: Promise<ToolResult>,
   signal: AbortSignal,
   { deadlines, clock }: Services,
@@ -179,12 +179,12 @@ function resultOrStopped(
 }
 
 /**
- * A result as facts, and the texts they refer to. Secrets are removed first, then invisible characters marked, then the text cut: so no cut
- * splits a secret. The whole output of a cut text is kept as an artifact.
+ * A result as facts, and the texts they refer to. Secrets are removed, then invisible characters are marked, then the text is cut for the model. A cut
+ * text is kept as an artifact, up to 4 MiB.
  */
 function attemptToFacts(
   call: CallState,
-  { status, result }: Attempt,
+  { status, result }: CallAttempt,
   tool: AnyTool | undefined,
   { redact }: Services,
 ): { drafts: Draft[]; blobs: StoredBlob[] } {

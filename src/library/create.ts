@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
-import { type Answered, answerBy } from '../api/answer-by.ts';
+import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
 import type { Api } from '../api/api.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
 import { buildRulesets } from '../config/rulesets.ts';
@@ -41,7 +41,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     dialect,
     prepareRuntime,
   });
-  if (approve) answerBy(api, async (question, signal) => toAnswer(await approve(question, signal)));
+  if (approve) forwardQuestions(api, async (question, signal) => toAnswer(await approve(question, signal)));
 
   async function prepareRuntime(): Promise<RuntimeInput> {
     const workspace = options.workspace ?? cwd();
@@ -72,7 +72,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
   };
 }
 
-function toAnswer(answer: boolean | 'always' | { refused: string }): Answered {
+function toAnswer(answer: boolean | 'always' | { refused: string }): QuestionAnswer {
   if (typeof answer === 'object') return { allowed: false, reason: answer.refused, by: 'the program' };
   return { allowed: answer === true || answer === 'always', always: answer === 'always', by: 'the program' };
 }

@@ -40,7 +40,7 @@ export type {
   ResultPart,
 } from '../ports/dialect.ts';
 
-/** OpenFork's events of a run and its tree: `subSessionEvents(run.events({ tree: true }))`. Progress is collected for 16 ms at a time. */
+/** OpenFork's events of a run and its tree: `subSessionEvents(run.events({ tree: true }))`. Progress events are batched every 16 ms. */
 export function subSessionEvents(
   events: AsyncIterable<Fact | Delta>,
   { clock = systemClock }: { clock?: Pick<Clock, 'at' | 'monotonic'> } = {},

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import type { Output } from '../cli/io.ts';
 import { missingPathError } from '../config/files.ts';
 import { RetinueError } from '../contract/error.ts';
+import { createLineReader } from '../system/line-reader.ts';
 
 /** The longest text that a run may record, with room for JSON escapes. */
 const maxLineBytes = 64 * 1024 * 1024;
@@ -14,38 +15,34 @@ const chunkCharacters = 65_536;
 export async function* readLines(cwd: string, path: string): AsyncGenerator<string> {
   const source = path === '-' ? process.stdin : createReadStream(resolve(cwd, path));
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let parts: Buffer[] = [];
-  let size = 0;
-  let lineCount = 0;
-  const takeLine = (): string => {
-    lineCount++;
-    try {
-      return decoder.decode(Buffer.concat(parts, size));
-    } catch (cause) {
-      throw new RetinueError('usage', `${path}: line ${lineCount} is not UTF-8 text`, { cause });
-    } finally {
-      parts = [];
-      size = 0;
-    }
-  };
-  const addPart = (part: Buffer) => {
-    parts.push(part);
-    size += part.length;
-    if (size > maxLineBytes) throw new RetinueError('usage', `${path}: line ${lineCount + 1} is longer than ${maxLineBytes} bytes`);
+  let lines: string[] = [];
+  let count = 0;
+  const reader = createLineReader({
+    maxLineBytes,
+    onLine(line) {
+      count++;
+      try {
+        lines.push(decoder.decode(line));
+      } catch (cause) {
+        throw new RetinueError('usage', `${path}: line ${count} is not UTF-8 text`, { cause });
+      }
+    },
+    onOverflow() {
+      throw new RetinueError('usage', `${path}: line ${count + 1} is longer than ${maxLineBytes} bytes`);
+    },
+  });
+  const takeLines = () => {
+    const taken = lines.filter((line) => line.trim() !== '');
+    lines = [];
+    return taken;
   };
   try {
     for await (const chunk of source as AsyncIterable<Buffer>) {
-      let from = 0;
-      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-        addPart(chunk.subarray(from, end));
-        from = end + 1;
-        const line = takeLine();
-        if (line.trim() !== '') yield line;
-      }
-      addPart(chunk.subarray(from));
+      reader.push(chunk);
+      yield* takeLines();
     }
-    const rest = takeLine();
-    if (rest.trim() !== '') yield rest;
+    reader.end();
+    yield* takeLines();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') throw missingPathError('file', path, resolve(cwd, path));

@@ -1,6 +1,6 @@
 // The API on one client's workspace. It is opened for driving runs at the first tool call, not before: clients list tools wherever they are
 // started, and listing must not create a database.
-import { type Answerer, answerBy } from '../api/answer-by.ts';
+import { type Answerer, forwardQuestions } from '../api/answer-by.ts';
 import type { Api } from '../api/api.ts';
 
 export interface WorkspaceApiOptions {
@@ -36,7 +36,7 @@ export function createWorkspaceApi(options: WorkspaceApiOptions): WorkspaceApi {
     const path = await getWorkspace();
     const answerer = options.answerer();
     const api = await options.open(path, { drive: true, asks: answerer !== null });
-    if (answerer) answerBy(api, answerer);
+    if (answerer) forwardQuestions(api, answerer);
     return api;
   }
 

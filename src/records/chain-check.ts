@@ -2,9 +2,10 @@
 // so that a tree need not be in memory. The data of erased facts is gone, so their hashes cannot be recomputed and are taken as they are.
 import type { ErasedFact, Fact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
+import { reduce } from '../kernel/fold.ts';
 import { genesis } from '../kernel/journal.ts';
 import { stateToRow } from '../kernel/outcome.ts';
-import { initialState, type RunState, reduce } from '../kernel/state.ts';
+import { initialState, type RunState } from '../kernel/state.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 
 /** The first fault of a run. */

@@ -7,8 +7,9 @@ import { parseArguments } from '../conversation/arguments.ts';
 import { buildRequest, entriesForNextCall, type Pinned } from '../conversation/request.ts';
 import { callHash, callKey, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
 import { nextStep } from '../kernel/decide.ts';
+import { reduce } from '../kernel/fold.ts';
 import { type Ending, failed, stateToOutcome } from '../kernel/outcome.ts';
-import { callAt, initialState, livePhase, pendingInput, type RunState, reduce, startedFact, versionOf } from '../kernel/state.ts';
+import { callAt, initialState, livePhase, loopVersionOf, pendingInput, type RunState, startedFact } from '../kernel/state.ts';
 import { canonical } from '../text/canonical.ts';
 
 /** The first fact that differs, and what the kernel computes from the facts before it. */
@@ -88,7 +89,7 @@ function compareRequest(state: RunState, { seq, data }: FactOf<'model.asked'>, p
   const different =
     compare('the step', { cause, purpose }, expected) ?? compare('the numbers of the request', { attempt, turn, upTo }, numbers);
   if (different || !pinned) return different;
-  const texts = versionOf(state);
+  const texts = loopVersionOf(state);
   const added = open ? [] : entriesForNextCall(pendingInput(state), { purpose, cause }, texts);
   const rebuilt = buildRequest(pinned, [...state.conversation.entries, ...added], { purpose, maxOutputTokens, texts });
   if (rebuilt.hash === request) return null;
@@ -105,7 +106,7 @@ function compareCall(state: RunState, { data }: FactOf<'tool.asked'>): Mismatch 
   const args = data.rejected === 'duplicate' ? part.input : read;
   const different = compare('the call', { arguments: data.arguments, tool: data.tool }, { arguments: args, tool: part.tool });
   if (different) return different;
-  const { repeatRefused } = versionOf(state).limits;
+  const { repeatRefused } = loopVersionOf(state).limits;
   const repeats = countRepeats([...state.guards.recent, callKey(data.tool, data.arguments)].slice(-maxRecent));
   if (data.rejected === null && repeats >= repeatRefused) return mismatch('a repeated call was made', data.arguments, 'repeated');
   return data.rejected === 'repeated' && repeats < repeatRefused

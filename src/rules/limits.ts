@@ -25,7 +25,7 @@ const perRun: readonly LimitName[] = ['maxTurns', 'timeoutMs', 'firstByteMs', 'i
 const names = (Object.keys(defaultLimits) as LimitName[]).sort();
 
 /** The limits that a parent passes on, before its spending is subtracted. */
-export function passedOn(limits: EffectiveLimits, parent: { isClient: boolean }): ParentLimits {
+export function limitsForChildren(limits: EffectiveLimits, parent: { isClient: boolean }): ParentLimits {
   const isPassedOn = (name: LimitName) => parent.isClient || !perRun.includes(name);
   return Object.fromEntries(names.map((name) => [name, isPassedOn(name) ? limits[name].value : null])) as ParentLimits;
 }

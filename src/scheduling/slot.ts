@@ -6,11 +6,11 @@ export interface SlotKeeper {
   ensure(): Promise<boolean>;
   release(): void;
   /** Sets the number of busy tool calls. */
-  work(calls: number): void;
+  setBusyCalls(calls: number): void;
   /** One call has ended or only waits from now on. When no call is busy, the slot is released. */
-  idle(): void;
+  endBusyCall(): void;
   /** One call that waited is busy again. */
-  busy(): void;
+  beginBusyCall(): void;
 }
 
 export function createSlotKeeper(scheduler: Scheduler, request: Omit<SlotRequest, 'front'>): SlotKeeper {
@@ -32,14 +32,14 @@ export function createSlotKeeper(scheduler: Scheduler, request: Omit<SlotRequest
       hadSlot = true;
       return slot !== null;
     },
-    work(calls) {
+    setBusyCalls(calls) {
       busyCalls = calls;
     },
-    idle() {
+    endBusyCall() {
       busyCalls--;
       if (busyCalls <= 0) release();
     },
-    busy() {
+    beginBusyCall() {
       busyCalls++;
     },
   };

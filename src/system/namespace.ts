@@ -1,6 +1,6 @@
-// A command in a process namespace of its own. The first process of the namespace is a shell that starts the command, reports how it ended, and stays
+// Runs a command in a separate PID namespace. The first process of the namespace is a shell that starts the command, reports how it ended, and stays
 // until it is released, so that processes the command left running can be listed and asked to stop. When that shell ends, the kernel kills everything
-// in the namespace, however well hidden.
+// in the namespace, detached processes included.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** The pipe on which the sandbox reports the first process, as `"child-pid": N`. */
@@ -8,7 +8,7 @@ export const infoFd = 3;
 /** Two-way: the shell writes `begun`, waits for a line, starts the command, writes its exit code, and exits when the other side closes. */
 export const controlFd = 4;
 
-// Descriptors that this process inherited must not be passed on: they could give access to files outside.
+// Descriptors that this process inherited must not be passed on: they could give access to files outside the sandbox.
 const closeOthers = `for f in /proc/self/fd/*; do f=\${f##*/}; if ((f > ${controlFd})); then exec {f}>&-; fi; done; `;
 // Messages of the shell itself, such as that the command was killed, are not output of the command.
 const script =

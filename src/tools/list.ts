@@ -21,8 +21,8 @@ const maxReadEntries = 100_000;
 export const list: Tool<Input> = {
   name: 'list',
   description:
-    'Lists the entries of a directory of the workspace, without subdirectories: directories end with /, files are shown with their size, links with ' +
-    `their target. At most ${shownEntries} entries, sorted by name.`,
+    'Lists one directory of the workspace, not recursively. Directories end with /, files show their size, links their target. ' +
+    ` At most ${shownEntries} entries, sorted by name.`,
   input: Input,
   readOnly: true,
   portable: true,
@@ -90,5 +90,9 @@ async function describeEntry(dir: OpenDirectory, name: string): Promise<string> 
 
 function cutNotice({ names, complete }: Names): string[] {
   if (names.length <= shownEntries) return [];
-  return [`[the first ${shownEntries} of ${complete ? '' : 'more than '}${names.length} entries]`];
+  return [
+    complete
+      ? `[the first ${shownEntries} of ${names.length} entries]`
+      : `[${shownEntries} of more than ${names.length} entries; the list is incomplete]`,
+  ];
 }

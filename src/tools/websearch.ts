@@ -126,7 +126,7 @@ function renderResults(results: Result[], query: string): ToolResult {
   return { output: lines.join('\n'), taint: ['web'] };
 }
 
-/** One line without tags, with which search engines highlight the words that were found. */
+/** Removes the tags that search engines use for highlighting, and joins lines. */
 function toPlainLine(text: string, chars: number): string {
   const untagged = text.slice(0, chars * 2).replace(/<\/?[a-z][^<>]{0,100}>/gi, '');
   return cleanResultText(untagged).replace(/\s+/g, ' ').trim().slice(0, chars).toWellFormed();

@@ -43,7 +43,7 @@ describe('a call that needs approval', () => {
   });
 
   it('is denied at once without a terminal and without --ask', async () => {
-    using place = createPlace({ runs: [{ steps: [note('a'), { expect: { prompt: 'nobody can be asked' }, text: 'done' }] }] }, config);
+    using place = createPlace({ runs: [{ steps: [note('a'), { expect: { prompt: 'cannot ask for approval' }, text: 'done' }] }] }, config);
     expect(await place.run('run', 'go')).toMatchObject({ code: 0, out: 'done\n' });
   });
 

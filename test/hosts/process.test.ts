@@ -137,7 +137,7 @@ describe('a run in a process of its own', () => {
     const run = await world.runtime.start({ task: 'x' });
     await begun(world);
     process.kill(await runProcess(), 'SIGSTOP');
-    expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed', message: /no sign of life for 500 ms/ } });
+    expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed', message: /no heartbeat for 500 ms/ } });
     await noneLeft(mark);
   });
 

@@ -115,7 +115,7 @@ describe('a call that needs approval', () => {
     const runs = [
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
       { when: { task: 'y' }, steps: [{ calls: [delegate('z')] }, { text: 'ok' }] },
-      { when: { task: 'z' }, steps: [{ calls: [call('main')] }, { expect: { prompt: 'nobody can be asked' }, text: 'ok' }] },
+      { when: { task: 'z' }, steps: [{ calls: [call('main')] }, { expect: { prompt: 'cannot ask for approval' }, text: 'ok' }] },
     ];
     await using world = await createWorld(asking({ runs }, { push }, { limits: { maxDepth: 3 }, options: { questions: undefined } }));
     expect((await (await start(world)).outcome).status).toBe('completed');

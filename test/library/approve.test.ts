@@ -49,7 +49,7 @@ describe('approve', () => {
       throw new Error('the dialog broke');
     });
     expect((await (await broken.delegate({ task: 'x', agent: 'clerk' })).outcome).summary).toBe('done');
-    await using nobody = open([call, { expect: { prompt: 'nobody can be asked' }, text: 'done' }], undefined);
+    await using nobody = open([call, { expect: { prompt: 'cannot ask for approval' }, text: 'done' }], undefined);
     expect((await (await nobody.delegate({ task: 'x', agent: 'clerk' })).outcome).summary).toBe('done');
   });
 });

@@ -11,7 +11,7 @@ export type Invocation =
   | { kind: 'help'; command: Command }
   | { kind: 'command'; command: Command; args: Argument[] };
 
-/** Names of commands that may come later: a task of that one word is more likely a mistake. */
+/** Reserved for future commands. A task of only this word is probably a mistake. */
 const reservedNames = ['top', 'serve'];
 
 /** Throws `usage` for a word that looks like a mistyped command. */
@@ -21,14 +21,14 @@ export function findCommand(argv: string[]): Invocation {
   if (first === '--version' || first === '-V' || first === 'version') return { kind: 'version' };
   if (first === 'help') return findHelp(rest[0]);
   if (first === '--help' || first === '-h') return findHelp(rest.find((word) => !word.startsWith('-')));
-  // Programs that start a child call it as a flag.
+  // Programs that start Retinue as a subagent use `--subagent` instead of the command.
   const normalized = first === '--subagent' ? ['subagent', ...rest] : argv;
   const { command, args } = splitCommand(parseArgv(normalized, allFlags()));
-  return asksForHelp(normalized) ? { kind: 'help', command } : { kind: 'command', command, args };
+  return hasHelpFlag(normalized) ? { kind: 'help', command } : { kind: 'command', command, args };
 }
 
-/** Help wins over any other mistake in the arguments, so the words are enough. */
-function asksForHelp(argv: string[]): boolean {
+/** `--help` works even if other arguments are invalid, so this looks at the raw words. */
+function hasHelpFlag(argv: string[]): boolean {
   const end = argv.indexOf('--');
   return argv.slice(0, end < 0 ? argv.length : end).some((word) => word === '--help' || word === '-h');
 }

@@ -1,5 +1,5 @@
 // Asks the person at the terminal about calls that need approval, one after the other. Without a terminal it prints the commands that answer.
-import { answerBy } from '../../api/answer-by.ts';
+import { forwardQuestions } from '../../api/answer-by.ts';
 import type { Api, Question } from '../../api/api.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Io } from '../io.ts';
@@ -61,7 +61,7 @@ export function createQuestionPrompt(io: Io, api: Pick<Api, 'answer' | 'watch'>,
     }
   }
 
-  const stopAnswering = answerBy(api, handleQuestion);
+  const stopAnswering = forwardQuestions(api, handleQuestion);
   return {
     askAgain(question) {
       const answered = new AbortController();

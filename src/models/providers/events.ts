@@ -1,8 +1,8 @@
-// Parses server-sent events: gives the `data` of each complete event. Names, ids and comments are ignored.
+// Parses server-sent events: returns the `data` of each complete event. Names, ids and comments are ignored.
 //
 // E1. No line and no answer is kept beyond its limit, however it is split into chunks.
 // E2. A character that is split over chunks stays one; invalid bytes become U+FFFD.
-// E3. An event is complete with the empty line after it; one that breaks off is dropped.
+// E3. An event ends at an empty line; an unfinished event is dropped.
 import { StringDecoder } from 'node:string_decoder';
 import { type Bounds, createBoundCheck } from './bounds.ts';
 

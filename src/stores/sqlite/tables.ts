@@ -34,7 +34,7 @@ export interface Tables {
 
 const maxStatements = 100;
 
-/** Prepares each SQL text once. The oldest statement is dropped when there are too many. */
+/** Caches prepared statements by their SQL; drops the oldest above 100. */
 export function createStatements(db: DatabaseSync): (sql: string) => StatementSync {
   const cache = new Map<string, StatementSync>();
   return (sql) => {

@@ -2,8 +2,8 @@
 //
 // 1. Protected files, files with hard links and anything but plain files are never changed.
 // 2. The replacement is atomic: readers see either the old or the new content.
-// 3. It happens only if the file is still the one that was read. For this process the last check and the rename are one step; another process has some
-//    microseconds in between.
+// 3. It happens only if the file is still the one that was read. For this process the last check and the rename are one step; another process could
+//    still change the file in between.
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants, lstatSync, renameSync } from 'node:fs';
 import { access, lstat, open, unlink } from 'node:fs/promises';
@@ -47,7 +47,9 @@ export async function openWriteTarget(
   const { root, path } = located;
   const plain = pathInside([root, workspace], asked) ?? path;
   if (isProtected(plain) || isProtected(path) || (await isProtectedTarget(root, path))) {
-    return refuse(`${displayPath(plain)} is protected: tools do not write settings, hooks and agents that the user's programs obey`);
+    return refuse(
+      `${displayPath(plain)} is protected: tools may not change settings, hooks or agent definitions that the user's programs load`,
+    );
   }
   await options.confirm(openedSubjects(asked, workspace, path));
   const { parent, name } = splitParent(path);
@@ -73,8 +75,8 @@ export async function readCurrent({ dir, name, path }: WriteTarget): Promise<{ o
   if (stats === null) return { ok: true, current: null };
   if (!stats.isFile()) return refuse(`${path} is ${describeKind(stats)}, not a file`);
   // One of its other names may be outside the workspace.
-  if (stats.nlink > 1) return refuse(`${path} has several hard links and is not written`);
-  // Replacing needs no right to the file itself, so without this check a read-only file would be lost.
+  if (stats.nlink > 1) return refuse(`${path} has several hard links, so it is not changed`);
+  // A rename needs no write permission on the file, so without this check a read-only file would be replaced.
   const writable = await access(at, constants.W_OK).then(
     () => true,
     () => false,
@@ -110,7 +112,7 @@ export async function replaceFile(
       await file.writeFile(content, { signal });
       if (current !== null) {
         await file.chmod(Number(current.stats.mode) & 0o777);
-        // Only root can change the owner, and only for root would the owner change otherwise.
+        // Only root may change the owner; for other users the new file has the same owner already.
         await file.chown(Number(current.stats.uid), Number(current.stats.gid)).catch(() => {});
       }
       stats = await file.stat({ bigint: true });

@@ -13,8 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { killAtExit } from '../../system/kill-at-exit.ts';
+import { createLineReader } from '../../system/line-reader.ts';
 import { endRemaining, findRemaining } from '../../system/remaining-processes.ts';
-import { createLineSplitter } from '../../text/line-splitter.ts';
 import { errorCode } from '../refusal.ts';
 import { createLaunchCommand } from './launch.ts';
 import type { ServerTarget } from './resolve-target.ts';
@@ -57,7 +57,8 @@ export function createStdioTransport(
         stderr = Buffer.from(Buffer.concat([stderr, chunk]).subarray(-keptErrorBytes));
       });
       const onOverflow = () => breakOff(`it sent a message of more than ${maxMessageBytes} bytes`);
-      started.stdout.on('data', createLineSplitter(maxMessageBytes, receive, onOverflow));
+      const reader = createLineReader({ maxLineBytes: maxMessageBytes, onLine: receive, onOverflow });
+      started.stdout.on('data', (chunk: Buffer) => reader.push(chunk));
       await new Promise<void>((resolve, reject) => {
         started.once('error', (error) => reject(new Error(startProblem(error, target.command))));
         started.once('spawn', resolve);
@@ -92,7 +93,7 @@ export function createStdioTransport(
   function receive(line: Buffer): void {
     if (!isOpen) return;
     const message = parseMessage(line);
-    const isExceeded = unsolicited.isExceededBy(message, line.length);
+    const isExceeded = unsolicited.countReceived(message, line.length);
     if (isExceeded) breakOff('it sends too much unsolicited output');
     if (isExceeded || message === null) return;
     try {

@@ -9,7 +9,7 @@ const perSecond = { lines: 1000, bytes: 8 * 1024 * 1024 };
 export interface UnsolicitedLimit {
   noteSent(message: JSONRPCMessage): void;
   /** Counts what the server sent; `message` is null for a line that is not a message. Returns whether the limit is now exceeded. */
-  isExceededBy(message: JSONRPCMessage | null, bytes: number): boolean;
+  countReceived(message: JSONRPCMessage | null, bytes: number): boolean;
 }
 
 export function createUnsolicitedLimit(now: () => number): UnsolicitedLimit {
@@ -23,7 +23,7 @@ export function createUnsolicitedLimit(now: () => number): UnsolicitedLimit {
       // A cancelled request needs no answer.
       else if (message.method === 'notifications/cancelled') openRequests.delete(message.params?.requestId as string | number);
     },
-    isExceededBy(message, size) {
+    countReceived(message, size) {
       if (message !== null && !('method' in message) && message.id !== undefined && openRequests.delete(message.id)) return false;
       const seconds = (now() - at) / 1000;
       at += seconds * 1000;

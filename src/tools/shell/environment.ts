@@ -2,19 +2,19 @@
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 
-/** The only variables that are passed on (invariant 11): keys and tokens of this process are not. */
+/** Commands get only these variables, so no keys or tokens (invariant 11). */
 const passed = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR'];
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export type Environment = Record<string, string | undefined>;
 
 /** `workspace`: its directories are removed from PATH. */
-export function createEnvironment(own: Environment, workspace: string | null = null): Record<string, string> {
+export function createEnvironment(processEnv: Environment, workspace: string | null = null): Record<string, string> {
   const env: Record<string, string> = { LANG: 'C.UTF-8', TERM: 'dumb' };
-  for (const name of passed) if (own[name]) env[name] = own[name];
+  for (const name of passed) if (processEnv[name]) env[name] = processEnv[name];
   // A relative entry, or one in the workspace, would find programs that a model has written.
   const isInWorkspace = (entry: string) => workspace !== null && `${resolveOrKeep(entry)}/`.startsWith(`${resolveOrKeep(workspace)}/`);
-  const path = (own.PATH ?? '').split(delimiter).filter((entry) => isAbsolute(entry) && !isInWorkspace(entry));
+  const path = (processEnv.PATH ?? '').split(delimiter).filter((entry) => isAbsolute(entry) && !isInWorkspace(entry));
   env.PATH = path.length > 0 ? path.join(delimiter) : defaultPath;
   return env;
 }
@@ -25,7 +25,7 @@ export function findShell(path: string, workspace: string): string {
   return directories.map((each) => join(each, 'bash')).find(isExecutable) ?? '/bin/sh';
 }
 
-/** Without start-up files, and without functions and options from the environment: the command is run as it was analysed. */
+/** Disables start-up files and inherited functions and options, so that the command runs as it was analysed. */
 export function shellArguments(shell: string, command: string): string[] {
   return isBash(shell) ? [shell, '--norc', '--noprofile', '-p', '-c', command] : [shell, '-c', command];
 }

@@ -5,7 +5,7 @@
 // 3. Whatever starts a substitution in the text starts one in the tree, or is in a place where bash expands nothing.
 // 4. Here-documents end where bash ends them.
 import { checkHeredoc } from './check-heredoc.ts';
-import { denyCommand } from './deny-command.ts';
+import { denyCommand, writeSimpler } from './deny-command.ts';
 import { type Node, walkNodes } from './parser.ts';
 
 const statementTypes = `program list pipeline command redirected_statement subshell compound_statement do_group if_statement elif_clause else_clause
@@ -23,7 +23,6 @@ const expandedTypes = new Set(['command_substitution', 'process_substitution', '
 /** Nodes in which bash expands nothing. */
 const inertTypes = new Set(['raw_string', 'ansi_c_string', 'comment']);
 export const loneDash = /^[ \t]+-[ \t]+$/;
-const advice = 'write it more simply';
 
 export interface CheckedTree {
   source: string;
@@ -38,8 +37,7 @@ export function checkTree(source: string, root: Node): CheckedTree {
   const expansions = findExpansions(nodes);
   const inert: Node[] = [];
   for (const node of nodes) {
-    if (node.named && !knownTypes.has(node.type)) denyCommand(`has a ${node.type}, which is not supported`, advice);
-    if (node.type === 'ERROR') denyCommand('does not parse as bash', advice);
+    if (node.named && !knownTypes.has(node.type)) denyCommand(`has a ${node.type}, which is not supported`, writeSimpler);
     checkGaps(source, node);
     if (inertTypes.has(node.type)) inert.push(node);
     if (node.type === 'comment') checkComment(source, node);
@@ -76,11 +74,11 @@ function checkGap(source: string, from: number, to: number, node: Node): void {
   const gap = source.slice(from, to);
   // The grammar drops a lone `-` before a here-document.
   if (node.type === 'redirected_statement' && loneDash.test(gap)) return;
-  if (!/^(?:[ \t\n]|\\\n)*$/.test(gap)) denyCommand(`has ${JSON.stringify(gap.trim())} where it cannot be analysed`, advice);
+  if (!/^(?:[ \t\n]|\\\n)*$/.test(gap)) denyCommand(`has ${JSON.stringify(gap.trim())} where it cannot be analysed`, writeSimpler);
   // Bash reads tokens that a continued line joins without a blank as one.
   if (/^(?:\\\n)+$/.test(gap)) denyCommand('continues a word on the next line', 'put a blank before the backslash');
   const isOneLine = node.type === 'command' || node.type === 'file_redirect' || node.type === 'declaration_command';
-  if (isOneLine && gap.replaceAll('\\\n', '').includes('\n')) denyCommand('has a line end inside a command', advice);
+  if (isOneLine && gap.replaceAll('\\\n', '').includes('\n')) denyCommand('has a line end inside a command', writeSimpler);
 }
 
 function checkComment(source: string, { start, end }: Node): void {
@@ -125,7 +123,7 @@ function checkExpansionMarks({ source, nodes, expansions }: CheckedTree, inert: 
     if (mark !== '$[' && expansions.has(index)) continue;
     // Process substitutions are plain text inside double quotes and here-documents.
     if (/^[<>]/.test(mark) && texts.some(({ start, end }) => index >= start && index < end)) continue;
-    denyCommand(`has ${mark} where it cannot be analysed`, advice);
+    denyCommand(`has ${mark} where it cannot be analysed`, writeSimpler);
   }
 }
 
