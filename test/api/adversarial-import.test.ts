@@ -95,14 +95,14 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
   [
     'a text that was changed',
     () => change((lines) => Object.assign(lines[1], { text: `${lines[1].text} ` })),
-    /line 2: the text [0-9a-f]+ was changed/,
+    /line 2: the blob [0-9a-f]+ was changed/,
   ],
-  ['a text that is missing', () => change((lines) => void lines.splice(1, 1)), /the text [0-9a-f]+, which facts point to, is missing/],
+  ['a text that is missing', () => change((lines) => void lines.splice(1, 1)), /the blob [0-9a-f]+, which facts point to, is missing/],
   ['a text twice', () => change((lines) => void lines.splice(1, 0, lines[1])), /occurs twice/],
   [
     'a text that no fact points to',
     () => change((lines) => void lines.splice(1, 0, { blob: sha256('x'), text: 'x' })),
-    /no fact points to the text/,
+    /no fact points to the blob/,
   ],
   ['a text after the facts', () => change((lines) => void lines.push(...lines.splice(1, 1))), /must come before the facts/],
   [

@@ -32,7 +32,7 @@ describe('retinue run --dialect', () => {
     for (const more of [[], ['--detach']]) {
       const { code, err } = await place.run('run', '--dialect', 'dx', ...more, 'work');
       expect(code).toBe(2);
-      expect(err).toContain('unknown dialect `dx`; did you mean `dex`? (there are: native, ralph, dex, openfork, rx, xzatoma)');
+      expect(err).toContain('unknown dialect `dx`; did you mean `dex`? (available: native, ralph, dex, openfork, rx, xzatoma)');
     }
   });
 

@@ -1,5 +1,5 @@
 // Holding runs back and leaving them to another process, with the real program.
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
@@ -88,10 +88,13 @@ describe('a process that is asked to stop', () => {
 
   it('exits at once at a second signal, and nothing is lost', async () => {
     using place = createPlace({
-      runs: [{ steps: [{ calls: [{ tool: 'bash', args: { command: 'trap "" TERM; sleep 30; sleep 30' } }] }, { text: 'done' }] }],
+      runs: [
+        { steps: [{ calls: [{ tool: 'bash', args: { command: 'trap "" TERM; touch begun; sleep 30; sleep 30' } }] }, { text: 'done' }] },
+      ],
     });
     const running = place.start('run', '--allow', 'bash', 'go');
-    await place.facts((found) => count(found, 'tool.asked') === 1);
+    // A command that has begun keeps the process busy for 2 s, so the second signal arrives while it waits.
+    await expect.poll(() => existsSync(join(place.folder, 'begun')), { timeout: 15_000 }).toBe(true);
     running.process.kill('SIGTERM');
     await new Promise((resolve) => setTimeout(resolve, 300));
     running.process.kill('SIGTERM');

@@ -156,7 +156,7 @@ describe('one process', () => {
     symlinkSync('elsewhere', join(place.folder, '.retinue'));
     const linked = await place.run('run', 'work');
     expect([linked.code, existsSync(join(place.folder, 'elsewhere', 'retinue.db'))]).toEqual([2, false]);
-    expect(linked.err).toContain('is a link');
+    expect(linked.err).toContain('is a symbolic link');
     const program = resolve(import.meta.dirname, '../../bin/retinue.js');
     const command = 'mkdir gone && cd gone && rmdir ../gone && "$0" "$@"';
     const gone = spawnSync('sh', ['-c', command, process.execPath, program, 'ps'], { cwd: place.folder, encoding: 'utf8' });

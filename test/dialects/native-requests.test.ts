@@ -5,7 +5,7 @@ import { getNativeTool, id, makeRequest, mcpContext, modelContext } from './tabl
 
 test('dialects are found by name', () => {
   expect(dialectNames[0]).toBe('native');
-  expect(() => makeDialect('nativ')).toThrow(/there are: native/);
+  expect(() => makeDialect('nativ')).toThrow(/available: native/);
   expect(makeDialect('native').tools.map(({ name }) => name)).toEqual([
     'delegate',
     'delegate_wait',

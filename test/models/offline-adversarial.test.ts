@@ -164,7 +164,7 @@ describe('tools that are refused', () => {
       languages: '| Python | 4 |',
       problem: /denied: .* is not allowed/,
     },
-    { rules: ['ask delegate'], languages: '| TypeScript | 7 |', problem: /denied: delegate needs an approval/ },
+    { rules: ['ask delegate'], languages: '| TypeScript | 7 |', problem: /denied: delegate needs approval/ },
     { rules: ['deny delegate'], languages: '| TypeScript | 7 |', problem: null },
   ])('$rules', async ({ rules, languages, problem }) => {
     const { outcome, report } = await survey({ from: fixture, rules });
