@@ -57,7 +57,11 @@ describe.runIf(onLinux).each(ways)('limits by %s', (_, groups) => {
     longest = 0;
     const command = 'b() { b | b & }; b; for i in $(seq 20); do sleep 0.1; done; echo over';
     const { output } = await shell(workspace, command, {}, { sandbox });
-    expect(output).toContain('it reached the limit of 100 processes for a command');
+    // To a plain user the kernel itself refuses more processes (`ulimit`), before the watcher could count them.
+    const isRefused = groups === null && process.getuid?.() !== 0;
+    expect(output).toContain(
+      isRefused ? 'fork: retry: Resource temporarily unavailable' : 'it reached the limit of 100 processes for a command',
+    );
     expect(longest).toBeLessThan(1000);
     expect((await shell(workspace, 'echo fine', {}, { sandbox })).output).toBe('fine');
   });

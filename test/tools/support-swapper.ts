@@ -1,4 +1,4 @@
-// A process that swaps a directory and a file of a workspace for links that lead out, and back, as fast as it can, until it is ended.
+// A process that swaps a directory and a file of a workspace for links that lead out, and back, as fast as it can, until it or its parent is ended.
 // Arguments: the workspace, and the directory outside.
 import { existsSync, lstatSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,8 +35,9 @@ function clear(name: string): void {
   });
 }
 
+const parent = process.ppid;
 process.stdout.write('ready\n');
-for (;;) {
+while (process.ppid === parent) {
   for (const { name, aside, bait, target } of games) {
     attempt(() => renameSync(at(name), at(aside)));
     attempt(() => renameSync(at(bait), at(name)));
