@@ -61,6 +61,10 @@ async function tryIn({ mode = 0o755, folder = 'folder', home = null, user = null
     mkdirSync(env.HOME, { recursive: true });
     if (user !== null) {
       account = createUser(user);
+      // What lies in the home folder of root is closed to others.
+      env.PATH = env.PATH.split(':')
+        .filter((part) => !part.startsWith(`${process.env.HOME}/`))
+        .join(':');
       env.HOME = account.home;
       giveTo(account, join(base, folder));
     }

@@ -1,4 +1,5 @@
 // Surveys through the whole runtime: real kernel, real tools, real files.
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
@@ -50,6 +51,8 @@ export async function survey(given: SurveyOptions): Promise<Survey> {
     writeFileSync(join(workspace, path), content);
   }
   given.prepare?.(workspace);
+  // A plain user cannot remove a folder without permissions.
+  using _ = { [Symbol.dispose]: () => void execFileSync('chmod', ['-R', 'u+rwX', workspace]) };
   const owner = builtInRuleset(
     native.tools.map((tool) => tool.name),
     [],
