@@ -4,13 +4,13 @@
 // HOME or the load; `--all` runs `npm test`. A name such as `closed-folder+spaces` combines several environments. Plain Node: nothing of
 // node_modules is needed, and an older Node will do.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const sensitiveTests = ['test/sandboxes', 'test/hosts/guard.test.ts', 'test/mcp/ends.test.ts', 'test/tools/bash.adversarial.test.ts'];
+const sensitiveTests = ['test/sandboxes', 'test/hosts/guard.test.ts', 'test/mcp/shutdown.test.ts', 'test/tools/bash.adversarial.test.ts'];
 
 const environments = {
   /** As below /root or a home folder: no other user can reach the clone. */
@@ -31,6 +31,9 @@ if (unknown.length > 0) {
   process.stderr.write(`no environment ${unknown.join(', ')}; there are ${Object.keys(environments).join(', ')}\n`);
   process.exit(2);
 }
+
+const missing = sensitiveTests.filter((path) => !existsSync(join(root, path)));
+if (missing.length > 0) throw new Error(`scripts/test-environments.mjs names what does not exist: ${missing.join(', ')}`);
 
 let failed = false;
 for (const name of names.length > 0 ? names : Object.keys(environments)) {

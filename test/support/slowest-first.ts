@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const slow = [
   'torture/',
   'cli/sandbox-process',
-  'mcp/ends',
+  'mcp/shutdown',
   'sandboxes/',
   'swap.adversarial',
   'offline-adversarial',
