@@ -80,7 +80,9 @@ async function renameClosed(
 ): Promise<void> {
   const after = await findClosedPaths(root, closedPaths.write);
   if (!after.ok) return void left.push(after.reason);
-  for (const path of after.paths.filter((each) => !before.includes(each)))
+  // Retinue itself creates these next to its database, which is closed.
+  const isOwn = (path: string) => before.includes(path.replace(/-(wal|shm)$/, ''));
+  for (const path of after.paths.filter((each) => !before.includes(each) && !isOwn(each)))
     await moveAside(root, path).then(
       (names) => moved.push(...names),
       () => left.push(path),
