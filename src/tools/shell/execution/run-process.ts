@@ -5,7 +5,8 @@
 //    to end, are then asked to stop, and are killed after 2 s.
 // 3. Standard output and error share one pipe, so their order is kept. The pipe is always read, and closed at the latest 2 s after the end.
 // 4. On abort or timeout it is asked to stop and killed after 2 s; its output until then is kept.
-// 5. A process that could not be put into its sandbox counts as not started, whatever the exit code of the sandbox.
+// 5. The process is owned from the moment it exists: nothing is awaited between starting it and being able to end it, and none is started after an abort.
+// 6. A process that could not be put into its sandbox counts as not started, whatever the exit code of the sandbox.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { constants, setPriority } from 'node:os';
@@ -51,6 +52,7 @@ const markVariable = 'RETINUE_CALL';
 const script = 'exec 2>&1; while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"';
 
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult | Refusal> {
+  if (request.signal.aborted) return { ok: true, cause: 'stopped', code: null, killedBy: null, output: '', ended: [], alive: [] };
   const mark = randomBytes(8).toString('hex');
   const { sandboxed } = request;
   const hasNamespace = sandboxed?.namespace === true;
@@ -63,18 +65,15 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   } catch (error) {
     return refuse(startProblem(error, request));
   }
-  const pipe = readPipe(child.stdout);
-  const problem = await new Promise<Error | null>((resolve) => {
-    child.once('error', resolve);
-    child.once('spawn', () => resolve(null));
-  });
-  if (problem !== null || child.pid === undefined) return refuse(startProblem(problem, request));
-  lowerPriority(child.pid);
+  const failed = new Promise<Error>((resolve) => child.on('error', resolve));
+  if (child.pid === undefined) return refuse(startProblem(await failed, request));
   const forget = killAtExit(child.pid);
-  const monitor = hasNamespace
-    ? monitorNamespace(child, sandboxed)
-    : monitorGroup(child, { pid: child.pid, mark: `${markVariable}=${mark}` });
-  const cause = await waitForEnd(monitor, request);
+  const group = { pid: child.pid, mark: `${markVariable}=${mark}` };
+  const monitor = hasNamespace ? monitorNamespace(child, sandboxed, group) : monitorGroup(child, group);
+  const ending = waitForEnd(monitor, request);
+  const pipe = readPipe(child.stdout);
+  lowerPriority(child.pid);
+  const cause = await ending;
   if (cause === 'exit') {
     const isUnsettled = () => (!hasNamespace && !pipe.isClosed()) || monitor.remaining().length > 0;
     for (const end = performance.now() + settleMs; isUnsettled() && performance.now() < end; ) await sleep(10);
