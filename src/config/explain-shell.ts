@@ -1,5 +1,5 @@
 // What decides about a shell command besides rules: the sandbox, and the files it protects.
-import type { Grant } from '../contract/grant.ts';
+import type { Grant, Rule, Ruleset } from '../contract/grant.ts';
 import type { Subject } from '../ports/subject.ts';
 import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
@@ -8,10 +8,12 @@ import { createBash } from '../tools/bash.ts';
 import { isProtected } from '../tools/files/paths.ts';
 import type { ShellAccess } from './shell-access.ts';
 
-/** Where rules about paths end without a sandbox; null if none are given or a sandbox enforces them. */
+/** Where rules about paths end without a sandbox; null if the user gave none or a sandbox enforces them. */
 export function describePathLimit(rulesets: Grant['rulesets'], shell: ShellAccess): string | null {
-  const { read, write } = collectClosedPaths(rulesets);
-  if (shell.sandbox !== null || read.length + write.length === 0) return null;
+  const isGiven = ({ owner }: Ruleset, { from = owner, action, tool }: Rule) =>
+    action !== 'allow' && ['read', 'write', 'edit'].includes(tool) && !from.startsWith('built-in');
+  const hasPathRule = rulesets.some((ruleset) => ruleset.rules.some((rule) => isGiven(ruleset, rule)));
+  if (shell.sandbox !== null || !hasPathRule) return null;
   return 'without a sandbox, rules about paths only stop commands that name the path; a program can still read or write it unseen';
 }
 

@@ -1,5 +1,5 @@
 // Opens the API for a command, from its settings.
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Api } from '../api/api.ts';
 import type { OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
@@ -22,7 +22,7 @@ import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
 import { openNotes } from '../stores/notes-sqlite.ts';
 import { openSqliteStore } from '../stores/sqlite/create.ts';
 import { assembleApi } from './assemble.ts';
-import { logFile } from './detach.ts';
+import { removeLog } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
 
 export async function openApi(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): Promise<Api> {
@@ -71,7 +71,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
-        for (const runId of runIds) rmSync(logFile(workspace, runId), { force: true });
+        for (const runId of runIds) removeLog(workspace, runId);
       },
     },
     hooks,

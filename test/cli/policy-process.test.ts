@@ -32,7 +32,7 @@ describe('policy test', () => {
       ['webfetch:http://127.0.0.1/', 'not a public address'],
       ['webfetch:http://[::1]/', 'not a public address'],
     ] as const) {
-      const { code, out } = await place.run('policy', 'test', call);
+      const { code, out } = await place.run('policy', 'test', call, ...(call.startsWith('web') ? ['--agent', 'research'] : []));
       expect([code, out.split(' ', 1)[0]], call).toEqual([1, 'deny']);
       expect(out, call).toContain(reason);
     }
