@@ -9,9 +9,11 @@
 // 6. A process that could not be put into its sandbox counts as not started, whatever the exit code of the sandbox.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
+import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxedCommand } from '../../../ports/sandbox.ts';
+import { commandPriority, trackDescendants } from '../../../system/descendants.ts';
 import { killAtExit } from '../../../system/kill-at-exit.ts';
 import type { RemainingProcess } from '../../../system/remaining-processes.ts';
 import { errorCode, type Refusal, refuse } from '../../refusal.ts';
@@ -48,7 +50,10 @@ const settleMs = 200;
 const drainMs = 2000;
 const markVariable = 'RETINUE_CALL';
 
-// The first shell joins both outputs, enters the control groups, and then replaces itself with the command.
+// The first shell joins both outputs, enters the control groups, and then replaces itself with the command. Without a namespace, which has a gate of its
+// own, it first waits for a line: what it starts inherits the priority by which it is recognised.
+const gateFd = 3;
+const gate = `read -r _ <&${gateFd} || exit 125; exec ${gateFd}<&-; `;
 const script = 'exec 2>&1; while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"';
 
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult | Refusal> {
@@ -56,11 +61,11 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const mark = randomBytes(8).toString('hex');
   const { sandboxed } = request;
   const hasNamespace = sandboxed?.namespace === true;
-  const args = ['-c', script, 'sh', ...(sandboxed?.join ?? []), '--', ...request.argv];
+  const args = ['-c', hasNamespace ? script : `${gate}${script}`, 'sh', ...(sandboxed?.join ?? []), '--', ...request.argv];
   let child: ChildProcess;
   try {
     const env = { ...request.env, [markVariable]: mark };
-    const extraPipes = hasNamespace ? (['pipe', 'pipe'] as const) : [];
+    const extraPipes = hasNamespace ? (['pipe', 'pipe'] as const) : (['pipe'] as const);
     child = spawn('/bin/sh', args, { cwd: request.cwd, env, detached: true, stdio: ['ignore', 'pipe', 'ignore', ...extraPipes] });
   } catch (error) {
     return refuse(startProblem(error, request));
@@ -68,11 +73,13 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const failed = new Promise<Error>((resolve) => child.on('error', resolve));
   if (child.pid === undefined) return refuse(startProblem(await failed, request));
   const forget = killAtExit(child.pid);
-  const group = { pid: child.pid, mark: `${markVariable}=${mark}` };
+  lowerPriority(child.pid);
+  const tracker = hasNamespace ? null : trackDescendants(child.pid);
+  const group = { pid: child.pid, mark: `${markVariable}=${mark}`, ...(tracker && { tracker }) };
   const monitor = hasNamespace ? monitorNamespace(child, sandboxed, group) : monitorGroup(child, group);
   const ending = waitForEnd(monitor, request);
+  if (!hasNamespace) openGate(child.stdio[gateFd] as Writable);
   const pipe = readPipe(child.stdout);
-  lowerPriority(child.pid);
   const cause = await ending;
   if (cause === 'exit') {
     const isUnsettled = () => (!hasNamespace && !pipe.isClosed()) || monitor.remaining().length > 0;
@@ -82,6 +89,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const [alive] = await Promise.all([monitor.end(), cause === 'exit' ? pipe.drain(drainMs) : null]);
   if (cause !== 'exit') await pipe.drain(silenceMs);
   pipe.close();
+  tracker?.stop();
   forget();
   // Only a process that the kernel cannot end is still there; it must not keep this process alive.
   child.unref();
@@ -90,6 +98,12 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   if (notStarted !== null && cause === 'exit')
     return refuse(`the sandbox could not be created, so the command was not started: ${notStarted || output.trim()}`);
   return { ok: true, cause, code, killedBy, output, ended, alive };
+}
+
+function openGate(stream: Writable): void {
+  // A shell that has already ended shows in its exit.
+  stream.on('error', () => {});
+  stream.end('go\n');
 }
 
 /** Resolves with the first of exit, timeout and abort. */
@@ -111,7 +125,7 @@ function waitForEnd(monitor: ProcessMonitor, { timeoutMs, signal }: ProcessReque
 /** Keeps this process responsive whatever commands do. Their children inherit the priority. */
 function lowerPriority(pid: number): void {
   try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    setPriority(pid, commandPriority);
   } catch {
     // The process has already ended, or the system does not permit it.
   }
