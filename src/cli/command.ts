@@ -7,6 +7,8 @@ export const groups = ['run', 'watch', 'control', 'setup', 'records', 'integrate
 
 export interface Command {
   name: string;
+  /** Other names that people try, where each can mean only this command. */
+  aliases?: string[];
   group: (typeof groups)[number];
   /** Arguments after the name, for the usage line. */
   usage: string;
