@@ -78,14 +78,16 @@ export interface CliOptions {
   /** retinue.config.json of the workspace. */
   config?: object;
   files?: Record<string, string | object>;
+  /** More variables; an empty one is unset. */
+  env?: Record<string, string>;
 }
 
-export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, config, files = {} }: CliOptions = {}): Cli {
+export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, config, files = {}, env: more = {} }: CliOptions = {}): Cli {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'retinue-cli-')));
   const folder = join(root, 'work');
   const home = join(root, 'home');
   for (const path of [folder, home]) mkdirSync(path);
-  const env = { HOME: home, PATH: '/nowhere', RETINUE_MODEL: 'script/script.json' };
+  const env = { HOME: home, PATH: '/nowhere', RETINUE_MODEL: 'script/script.json', ...more };
   const write = (path: string, content: string | object) => {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
