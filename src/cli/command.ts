@@ -49,7 +49,7 @@ export const workspaceFlag: Flag = {
   name: 'workspace',
   short: 'C',
   value: 'DIR',
-  help: 'the folder to work in (default: the current directory)',
+  help: 'the folder to work in (default: the git repository around the current folder, otherwise the current folder)',
 };
 
 /** Flags of every command that reads settings. */

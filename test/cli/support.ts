@@ -78,11 +78,20 @@ export interface CliOptions {
   /** retinue.config.json of the workspace. */
   config?: object;
   files?: Record<string, string | object>;
+  /** The current folder, relative to the workspace folder. */
+  cwd?: string;
   /** More variables; an empty one is unset. */
   env?: Record<string, string>;
 }
 
-export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, config, files = {}, env: more = {} }: CliOptions = {}): Cli {
+export function createCli({
+  runs = [{ steps: [{ text: 'done' }] }],
+  model,
+  config,
+  files = {},
+  cwd = '.',
+  env: more = {},
+}: CliOptions = {}): Cli {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'retinue-cli-')));
   const folder = join(root, 'work');
   const home = join(root, 'home');
@@ -96,7 +105,8 @@ export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, confi
   write('script.json', { ...(model && { model }), runs });
   if (config) write('retinue.config.json', config);
   for (const [path, content] of Object.entries(files)) write(path, content);
-  const parts = realParts(folder, env);
+  mkdirSync(join(folder, cwd), { recursive: true });
+  const parts = realParts(join(folder, cwd), env);
   setEnvironment(env);
 
   function start(argv: string[], more: Partial<Io> = {}): Started {

@@ -65,11 +65,11 @@ async function run(args: Args, io: Io): Promise<number> {
     ...optional('askMs', questionTimeout(args, io)),
   };
   const session = { flags, agents: { chosen: args.value('agent') } };
-  const createBrief = async ({ workspace }: Settings) => ({
+  const createBrief = async ({ workspace, model }: Settings) => ({
     ...text,
     ...optional('agent', args.value('agent')),
     ...optional('label', args.value('label')),
-    ...optional('model', args.value('model')),
+    ...optional('model', args.has('model') ? model?.value : undefined),
     ...optional('files', await findFiles(args, io, workspace)),
     ...optional('tools', parseTools(args)),
     ...optional('limits', Object.keys(flags.limits).length === 0 ? undefined : flags.limits),
@@ -79,7 +79,8 @@ async function run(args: Args, io: Io): Promise<number> {
     if (mode.stream)
       throw new RetinueError('usage', '--detach and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
     const settings = await loadSettings(io, session);
-    const detached = await io.detach({ flags, brief: await createBrief(settings), open }, settings);
+    const inWorkspace = { ...flags, workspace: settings.workspace };
+    const detached = await io.detach({ flags: inWorkspace, brief: await createBrief(settings), open }, settings);
     printDetached(io, detached, mode.json);
     return 0;
   }
