@@ -97,10 +97,16 @@ function createInterruptSource(): Io['onInterrupt'] {
   const notify = (why: Stop) => {
     for (const handler of [...handlers]) handler(why);
   };
+  let isTerminating = false;
+  const terminate = () => {
+    isTerminating = true;
+    notify('terminate');
+  };
   const signals: [NodeJS.Signals, () => void][] = [
     ['SIGINT', () => notify('interrupt')],
-    ['SIGTERM', () => notify('terminate')],
-    ['SIGHUP', () => notify('terminate')],
+    ['SIGTERM', terminate],
+    // A closed terminal is reported by the system and by the shell. The second report must not count as an impatient user.
+    ['SIGHUP', () => void (isTerminating || terminate())],
   ];
   process.stderr.on('error', () => {});
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
