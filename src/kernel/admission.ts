@@ -17,6 +17,7 @@ import { clientLimits, effectiveLimits, isCostSetByHand, limitsForChildren, type
 import { nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
 import { nearestName, unknownNameMessage } from '../text/suggest.ts';
 import type { DialectServices } from './dialect-services.ts';
+import { redactJson } from './original-arguments.ts';
 import { agentDefinition, pinnedAgent, withoutUntrustedServers } from './pinned-agent.ts';
 import { collectRulesets, type ModelWork, type Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -176,13 +177,7 @@ export function parseBrief(input: unknown): Brief {
 
 /** Removes secrets of this process from all texts of a brief: it becomes a fact (invariant 11). */
 export function redactBrief(brief: Brief, redact: Redact): Brief {
-  const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return redact(value, false);
-    if (Array.isArray(value)) return value.map(clean);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, clean(item)]));
-  };
-  return clean(brief) as Brief;
+  return redactJson(brief, redact);
 }
 
 /** Throws if the parent may not have another child. Call it before counting the child. */

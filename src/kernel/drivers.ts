@@ -19,7 +19,7 @@ export const driveAgent: Driver = async (run, services) => {
   if (!(await run.slot.ensure())) return null;
   const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
   if (!executor) throw new Error('no inline tool executor is configured');
-  const session = executor.open({ runId: run.id, workspace: run.grant.workspace, signal: run.signal });
+  const session = executor.open({ runId: run.id, workspace: run.grant.workspace, memo: run.state.memo, signal: run.signal });
   const tools: ToolSessionState = { session, failure: null };
   void session.failed.then((error) => {
     tools.failure = error;
@@ -72,6 +72,7 @@ async function pinAndStart(run: Run, { store, clock, redact }: Services): Promis
     first: redact(rawFirst, true),
     history: pinned.historyHash,
     loop: currentLoopVersion,
+    ...(past && Object.keys(past.memo).length > 0 && { memo: past.memo }),
     model: model.id,
     ...(dialect.readTool === undefined ? {} : { reader: dialect.readTool }),
     system: pinned.systemHash,

@@ -3,18 +3,18 @@
 // L1. {model.answered, its tool.asked} are durable before a tool runs (invariant 2).
 // L2. No model call starts after the signal has fired (invariant 8), nor without a reserved estimate (invariant 5).
 // L3. A request that the provider called too long is never sent again unchanged.
-import type { ContentPart, Usage } from '../contract/content.ts';
+import type { Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import { buildRequest, entriesForNextCall, type Pinned, type Request } from '../conversation/request.ts';
 import { toolCallParts } from '../conversation/tool-calls.ts';
 import type { ModelCallResult, ModelHandle } from '../ports/model.ts';
-import type { Redact } from '../ports/secrets.ts';
 import { type Lane, retryDelay } from '../scheduling/lanes.ts';
 import { msToIso } from '../text/instant.ts';
 import { modelRequester } from './admission.ts';
 import { limitEnding, nextStep, type Step } from './decide.ts';
 import { judgeToolCalls } from './judge.ts';
+import { redactPart } from './original-arguments.ts';
 import { type Ending, failed } from './outcome.ts';
 import { requestPause, waitWhilePaused } from './pause.ts';
 import { prunableCalls, selectCallsToPrune } from './pruning.ts';
@@ -196,7 +196,8 @@ async function recordAnswer(loop: Loop, answer: Extract<ModelCallResult, { ok: t
   // Calls in a wrap-up or a summary are ignored.
   const parts = isTurn ? answer.content : answer.content.filter((part) => part.type !== 'tool-call');
   const content = parts.flatMap((part) => redactPart(part, services.redact));
-  const calls = isTurn ? await judgeToolCalls(content, turn, run, services) : [];
+  const originals = toolCallParts(parts).map((part) => part.input);
+  const calls = isTurn ? await judgeToolCalls({ content, originals, turn }, run, services) : [];
   const costUsd = model.price ? model.price(answer.usage) : null;
   const dropped = isTurn ? answer.dropped : 0;
   const answered: Draft = { type: 'model.answered', data: { content, costUsd, dropped, finish: answer.finish, turn, usage: answer.usage } };
@@ -268,14 +269,6 @@ function pruneIfNeeded(loop: Loop, request: Request): void {
 
 function usageToAmount({ model }: Loop, usage: Usage): { tokens: number; costUsd: number } {
   return { tokens: usage.input + usage.output, costUsd: model.price?.(usage) ?? 0 };
-}
-
-/** Signed reasoning would be refused if it were changed, so reasoning that holds a secret is dropped whole. */
-function redactPart(part: ContentPart, redact: Redact): ContentPart[] {
-  if (part.type === 'tool-call') return [{ ...part, input: redact(part.input, false) }];
-  const text = redact(part.text, false);
-  if (text === part.text) return [part];
-  return part.type === 'reasoning' ? [] : [{ ...part, text }];
 }
 
 /** Records a fact without waiting: it is durable with the next fact that is waited for. */

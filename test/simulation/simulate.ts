@@ -211,7 +211,7 @@ function steer({ store, clock, ids, ordersGiven }: World, random: Random): { end
 function createIds(random: Random): Ids {
   let n = 0;
   const next = () => (++n).toString(16).padStart(16, '0');
-  return { runId: next, orderId: () => `order-${next()}`, random: () => random.next() };
+  return { runId: next, orderId: () => `order-${next()}`, key: () => 'a fixed key', random: () => random.next() };
 }
 
 function createOptions(world: World, proc: SimulatedProcess): Parameters<typeof createRuntime>[0] {

@@ -64,7 +64,7 @@ export interface World {
 export function countingIds(): Ids {
   let n = 0;
   const next = () => (++n).toString(16).padStart(16, '0');
-  return { runId: next, orderId: () => `order-${next()}`, random: () => 0.5 };
+  return { runId: next, orderId: () => `order-${next()}`, key: () => 'a fixed key', random: () => 0.5 };
 }
 
 /** Under a hand clock nothing may take real time: files come from memory. */
