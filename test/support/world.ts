@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
-import { createRedact } from '../../src/config/secrets.ts';
+import { createRedact } from '../../src/config/redact.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
