@@ -39,6 +39,8 @@ export const factData = {
     /** The parent's tool call that delegated this run; null for roots and for children of a client. */
     parentCall: z.strictObject(call).nullable(),
     notices: z.array(z.string()),
+    /** Why the run has none of its agent's tools, if it has none; becomes part of the outcome. Since version 2. */
+    missingTools: z.string().optional(),
   }),
   'run.started': z.strictObject({
     loop: z.int(),
@@ -175,7 +177,14 @@ export const factData = {
 export type FactType = keyof typeof factData;
 
 /** The newest version of each fact type that this program reads; 1 for types that are not listed. */
-const newestVersions: { [T in FactType]?: number } = { 'run.created': 2, 'run.started': 3, 'tool.asked': 2, 'tool.finished': 2 };
+const newestVersions: { [T in FactType]?: number } = {
+  'child.ended': 2,
+  'run.created': 2,
+  'run.ended': 2,
+  'run.started': 3,
+  'tool.asked': 2,
+  'tool.finished': 2,
+};
 
 export function newestFactVersion(type: FactType): number {
   return newestVersions[type] ?? 1;
@@ -185,9 +194,12 @@ export function newestFactVersion(type: FactType): number {
 export function factVersionOf({ type, data }: Draft): number {
   switch (type) {
     case 'run.created':
-      return data.grant.rulesets.some((ruleset) => ruleset.scope !== undefined) ? 2 : 1;
+      return data.grant.limits.maxToolCalls !== undefined || data.grant.rulesets.some((ruleset) => ruleset.scope !== undefined) ? 2 : 1;
     case 'run.started':
       return data.memo !== undefined ? 3 : data.reader !== undefined ? 2 : 1;
+    case 'child.ended':
+    case 'run.ended':
+      return data.outcome.notices === undefined ? 1 : 2;
     case 'tool.asked':
       return data.original === undefined ? 1 : 2;
     case 'tool.finished':

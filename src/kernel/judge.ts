@@ -200,7 +200,7 @@ async function prepareTools(names: string[], run: Run): Promise<void> {
 }
 
 /** The subjects of the call, or why they cannot be determined. Rules need subjects, so such a call is not executed. */
-function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[] } | { problem: string } | { denied: string } {
+export function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[] } | { problem: string } | { denied: string } {
   try {
     const input = tool.input.safeParse(args);
     if (input.success) return { subjects: tool.subjects(input.data, { workspace: run.grant.workspace }) };

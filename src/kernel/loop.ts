@@ -6,6 +6,7 @@
 import type { Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
+import { completeLimits } from '../contract/limits.ts';
 import { buildRequest, entriesForNextCall, type Pinned, type Request } from '../conversation/request.ts';
 import { toolCallParts } from '../conversation/tool-calls.ts';
 import type { ModelCallResult, ModelHandle } from '../ports/model.ts';
@@ -170,11 +171,12 @@ async function attemptModelCall(
         upTo: asked?.upTo ?? state.seq,
       },
     });
-    const { firstByteMs, idleMs } = run.grant.limits;
+    const { firstByteMs, idleMs, maxToolCalls } = completeLimits(run.grant.limits);
     const result = await services.callModel({
       model: model.model,
       options: request.options,
       requestBytes: request.bytes,
+      maxToolCalls: maxToolCalls.value as number,
       firstByteMs: firstByteMs.value as number,
       idleMs: idleMs.value as number,
       signal: run.signal,
@@ -242,12 +244,15 @@ async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult, { ok:
   return signal.aborted ? null : 'continue';
 }
 
-/** Switches to the next model of the agent's list; null if there is none. */
+/** Switches to the next model of the agent's list that the cost limit covers; null if there is none. */
 async function fallBack(loop: Loop): Promise<string | null> {
   const { services, run } = loop;
   const name = loop.fallbacks.shift();
   if (name === undefined) return null;
-  loop.model = await services.models.resolve(name, modelRequester(run));
+  const model = await services.models.resolve(name, modelRequester(run));
+  // Its cost could not be charged to the limit.
+  if (model.price === null && run.budget.left().costUsd !== null) return fallBack(loop);
+  loop.model = model;
   loop.lane = services.lanes.lane(loop.model.lane);
   return name;
 }

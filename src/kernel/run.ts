@@ -80,6 +80,8 @@ export class Run {
   readonly endedRows = new Map<string, RunRow>();
   /** Arguments that held secrets, as the model wrote them, by `callName`; facts have the redacted ones. Never stored (invariant 11). */
   readonly originals = new Map<string, Json>();
+  /** Folders whose rules this process has looked for. */
+  readonly foldersSeen = new Set<string>();
   /** Briefs on their way to becoming children. */
   admittingCount = 0;
   /** The deadline on the wall clock, as recorded. */
@@ -174,7 +176,16 @@ export class Run {
 
 /** The rulesets of the run and all its ancestors, as they are now. All of them must allow a call (invariant 4). */
 export function collectRulesets(run: Run): Ruleset[] {
-  return [...(run.parent ? collectRulesets(run.parent) : []), ...run.grant.rulesets, ...run.state.rights.narrowed];
+  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'children')];
+}
+
+/** The rulesets that a run and its ancestors pass on to its children. */
+export function rulesetsForChildren(run: Run): Ruleset[] {
+  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'own')];
+}
+
+function ownRulesets({ grant, state }: Run): Ruleset[] {
+  return [...grant.rulesets, ...state.rights.narrowed];
 }
 
 /** Calls approved for good in this run or an ancestor. */

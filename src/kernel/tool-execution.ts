@@ -21,7 +21,8 @@ import { cutMiddle } from '../text/cut.ts';
 import { markInvisible } from '../text/invisible.ts';
 import { waitForApproval } from './approval.ts';
 import { createDelegation } from './delegation.ts';
-import { findTool, recheckCall, recheckSubjects, thrownToText, toolFinishedFact, unknownEffectText } from './judge.ts';
+import { addFolderRules } from './folder-rules.ts';
+import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText, toolFinishedFact, unknownEffectText } from './judge.ts';
 import { dropOriginal, executableArguments, originalLostText } from './original-arguments.ts';
 import { collectRulesets, type Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -52,6 +53,8 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
     if (denial !== null) return finishCall(run, call, [toolFinishedFact(call, 'denied', services.redact(denial, false))]);
     const memo = createCallMemo(run);
     const attempt = await attemptCall(run, call, { args, memo, tools }, services);
+    const path = attempt.status === 'ok' ? touchedPath(run, call, args) : null;
+    if (path !== null) attempt.result = await addFolderRules(run, path, { result: attempt.result, memo }, services);
     const { drafts, blobs } = attemptToFacts(call, attempt, { tool: findTool(run, call.tool), memo: memo.changes }, services);
     finishCall(run, call, drafts, blobs);
   };
@@ -62,6 +65,15 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
       return changes;
     }),
   );
+}
+
+/** The real path inside the workspace that a call has touched; null if it touches none. */
+function touchedPath(run: Run, call: CallState, args: Json): string | null {
+  const tool = findTool(run, call.tool);
+  if (!tool?.hasPaths) return null;
+  const read = readSubjects(tool, args, run);
+  const path = 'subjects' in read ? read.subjects.at(-1) : null;
+  return typeof path === 'string' && !path.startsWith('/') ? path : null;
 }
 
 /** Read-only tools, and tools without a timeout, which wait for children. */

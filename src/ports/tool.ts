@@ -50,7 +50,7 @@ export interface ToolResult {
   output: string;
   isError?: boolean;
   artifacts?: Artifact[];
-  /** Untrusted sources of the text (`web`, `untrusted-file`, `mcp`, `child`), in addition to the tool's own `taint`. */
+  /** Untrusted sources of the text (`web`, `untrusted-file`, `mcp`, `child`, `memory`), in addition to the tool's own `taint`. */
   taint?: string[];
   /** Children whose outcome is part of the output. */
   told?: string[];
@@ -79,6 +79,8 @@ export interface Tool<I = unknown> {
   taint?: string[];
   /** Its subjects fully describe a call, so `always allow` covers every call with the same subjects; otherwise only the same call. */
   bySubject?: true;
+  /** Its subjects are paths: the result of a call carries the rules of the folders it works in. */
+  hasPaths?: true;
   /** Awaited before `subjects` is called. If it rejects, the call is refused. */
   prepare?(): Promise<void>;
   /**

@@ -46,6 +46,7 @@ export const edit: Tool<Input> = {
   maxOutputBytes: 8192,
   taint: ['untrusted-file'],
   bySubject: true,
+  hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();

@@ -233,7 +233,10 @@ function createOptions(world: World, proc: SimulatedProcess): Parameters<typeof 
     // A root in a process has all its descendants in processes; otherwise the dialect decides for them.
     host: plan.hosts.top === 'process' ? 'process' : undefined,
     executorNamed: (name) => executors[name as HostName] ?? null,
-    workspaces: { read: async () => ({ ok: false, reason: 'does not exist' }) },
+    workspaces: {
+      read: async () => ({ ok: false, reason: 'does not exist' }),
+      describe: async () => ({ platform: 'linux', git: null }),
+    },
     memories: createMemoryNotes().memories,
     callModel: createCaller(plan, proc, outside),
     compileSchema,

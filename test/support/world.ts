@@ -72,8 +72,9 @@ function memoryFiles(files: Record<string, string>): WorkspaceReader {
   return {
     read: async (_, path) => {
       const text = files[path];
-      return text === undefined ? { ok: false, reason: 'does not exist' } : { ok: true, text, truncated: false };
+      return text === undefined ? { ok: false, reason: 'does not exist' } : { ok: true, text, truncated: false, subjects: [path] };
     },
+    describe: async () => ({ platform: 'linux', git: null }),
   };
 }
 
