@@ -9,6 +9,7 @@ import type { Driver, DriverResult } from './lifecycle.ts';
 import { errorToEnding } from './lifecycle.ts';
 import { runLoop } from './loop.ts';
 import { completed } from './outcome.ts';
+import { createPromptRun } from './prompt-run.ts';
 import { type ModelWork, type Run, type StopCause, stopToEnding } from './run.ts';
 import type { Services } from './services.ts';
 import { startedFact } from './state.ts';
@@ -19,7 +20,7 @@ export const driveAgent: Driver = async (run, services) => {
   if (!(await run.slot.ensure())) return null;
   const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
   if (!executor) throw new Error('no inline tool executor is configured');
-  const session = executor.open({ runId: run.id, workspace: run.grant.workspace, signal: run.signal });
+  const session = executor.open({ runId: run.id, workspace: run.grant.workspace, memo: run.state.memo, signal: run.signal });
   const tools: ToolSessionState = { session, failure: null };
   void session.failed.then((error) => {
     tools.failure = error;
@@ -44,16 +45,19 @@ function wasStoppedBy({ stopCause }: Run, { message }: Error): boolean {
 }
 
 /** Pins everything that requests share and sets the deadline, never past the parent's (invariant 6). */
-async function pinAndStart(run: Run, { store, clock, redact }: Services): Promise<Pinned> {
-  const { brief, grant, depth, dialect } = run;
-  const { agent, model, tools: known } = run.work as ModelWork;
+async function pinAndStart(run: Run, services: Services): Promise<Pinned> {
+  const { store, clock, redact } = services;
+  const { brief, grant, dialect } = run;
+  const { model, tools: known } = run.work as ModelWork;
   const { contexts } = dialect;
+  const promptRun = createPromptRun(run, services);
   const [rawSystem, rawFirst, past] = await Promise.all([
-    contexts.system(agent, depth, grant.workspace),
-    contexts.first(brief, depth, grant.workspace),
+    contexts.system(promptRun),
+    contexts.first(brief, promptRun),
     brief.continues === undefined ? null : loadHistory(brief.continues, brief.continuesAt ?? null, store),
   ]);
-  const system = redact(rawSystem, true);
+  const system = redact(rawSystem.text, true);
+  const taint = [...new Set([...rawSystem.taint, ...rawFirst.taint, ...(past?.taint ?? [])])].sort();
   const { tools, text: toolsText, hash: toolsHash } = contexts.tools(grant.tools, known, brief.result?.schema);
   const history = past === null ? null : canonical(past.messages);
   const pinned: Pinned = {
@@ -69,13 +73,14 @@ async function pinAndStart(run: Run, { store, clock, redact }: Services): Promis
   run.notAfter = msToIso(clock.now() + run.deadline - now);
   const data: FactData['run.started'] = {
     deadline: run.notAfter,
-    first: redact(rawFirst, true),
+    first: redact(rawFirst.text, true),
     history: pinned.historyHash,
     loop: currentLoopVersion,
+    ...(past && Object.keys(past.memo).length > 0 && { memo: past.memo }),
     model: model.id,
     ...(dialect.readTool === undefined ? {} : { reader: dialect.readTool }),
     system: pinned.systemHash,
-    ...(past && past.taint.length > 0 && { taint: past.taint }),
+    ...(taint.length > 0 && { taint }),
     tools: toolsHash,
   };
   const blobs = [

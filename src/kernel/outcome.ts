@@ -74,7 +74,7 @@ function currentActivity({ phase }: RunState): string | null {
 
 /** The outcome of a run that ends at `endedAt`. Keys are in the order of the contract. */
 export function stateToOutcome(state: RunState, ending: Ending, endedAt: string): Outcome {
-  const { brief, parentId, rootId, depth, agent } = state.created.data;
+  const { brief, parentId, rootId, depth, agent, missingTools } = state.created.data;
   const success = ending.status === 'completed';
   const cut = cutBytes(fullSummary(state, success), maxSummaryBytes(state));
   const startedAt = startedFact(state)?.at ?? null;
@@ -99,6 +99,7 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     startedAt,
     endedAt,
     durationMs: startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt))),
+    ...(missingTools === undefined ? {} : { notices: [missingTools] }),
   };
 }
 

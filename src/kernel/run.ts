@@ -5,6 +5,7 @@ import type { Brief } from '../contract/brief.ts';
 import type { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
+import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
@@ -77,8 +78,10 @@ export class Run {
   readonly children = new Set<Run>();
   /** Rows of children that have ended. */
   readonly endedRows = new Map<string, RunRow>();
-  /** What its tools remember about the run. */
-  readonly memo = new Map<string, string>();
+  /** Arguments that held secrets, as the model wrote them, by `callName`; facts have the redacted ones. Never stored (invariant 11). */
+  readonly originals = new Map<string, Json>();
+  /** Folders whose rules this process has looked for. */
+  readonly foldersSeen = new Set<string>();
   /** Briefs on their way to becoming children. */
   admittingCount = 0;
   /** The deadline on the wall clock, as recorded. */
@@ -173,12 +176,16 @@ export class Run {
 
 /** The rulesets of the run and all its ancestors, as they are now. All of them must allow a call (invariant 4). */
 export function collectRulesets(run: Run): Ruleset[] {
-  return [...(run.parent ? collectRulesets(run.parent) : []), ...run.grant.rulesets, ...run.state.rights.narrowed];
+  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'children')];
 }
 
-/** Whether the run or an ancestor was narrowed after it was created. */
-export function isNarrowed(run: Run): boolean {
-  return run.state.rights.narrowed.length > 0 || (run.parent !== null && isNarrowed(run.parent));
+/** The rulesets that a run and its ancestors pass on to its children. */
+export function rulesetsForChildren(run: Run): Ruleset[] {
+  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'own')];
+}
+
+function ownRulesets({ grant, state }: Run): Ruleset[] {
+  return [...grant.rulesets, ...state.rights.narrowed];
 }
 
 /** Calls approved for good in this run or an ancestor. */

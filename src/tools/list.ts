@@ -31,6 +31,7 @@ export const list: Tool<Input> = {
   maxOutputBytes: 131_072,
   taint: ['untrusted-file'],
   bySubject: true,
+  hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, confirmTarget }) {
     signal.throwIfAborted();
