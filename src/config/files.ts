@@ -35,14 +35,6 @@ export function readNamedFile(cwd: string, path: string, max: number): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** The path of a file for a brief: relative to the workspace if it is inside, absolute otherwise. */
-export function toWorkspacePath(workspace: string, cwd: string, path: string): string {
-  const file = findNamedPath(workspace, cwd, path);
-  if (file === null) throw missingPathError('file', path, resolve(cwd, path));
-  if (kindOf(file) !== 'file') throw new RetinueError('usage', `--file: ${path} is not a regular file`);
-  return isInside(workspace, file) ? relative(workspace, file) : file;
-}
-
 /** A path as the user wrote it: in the current folder if that is in the workspace, otherwise in the workspace first. Null if it does not exist. */
 export function findNamedPath(workspace: string, cwd: string, path: string): string | null {
   const current = realpathSync(cwd);
@@ -50,7 +42,7 @@ export function findNamedPath(workspace: string, cwd: string, path: string): str
   return folders.map((folder) => resolve(folder, path)).find((candidate) => kindOf(candidate) !== null) ?? null;
 }
 
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   const inside = relative(folder, path);
   return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }

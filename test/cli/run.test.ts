@@ -71,12 +71,6 @@ describe('the brief', () => {
       { action: 'deny', tool: 'write', pattern: null },
     ]);
   });
-
-  it('takes standard input that is longer than a task as context', async () => {
-    using cli = createCli();
-    await cli.run(['run', 'review', '-'], { readStdin: async () => 'x'.repeat(70_000) });
-    expect((await createdFact(cli)).brief).toEqual({ task: 'review', context: 'x'.repeat(70_000) });
-  });
 });
 
 it('a model that the workspace names is used only after trust', async () => {

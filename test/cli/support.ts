@@ -6,10 +6,11 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
+import { attachText, claimAttachments, dropAttachments, prepareFile } from '../../src/config/attachments.ts';
 import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
 import { loadDialect } from '../../src/config/dialect.ts';
 import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
-import { readNamedFile, toWorkspacePath } from '../../src/config/files.ts';
+import { readNamedFile } from '../../src/config/files.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
@@ -67,7 +68,7 @@ export interface Cli {
 
 type RealParts = Pick<
   Io,
-  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'findFile' | 'lines' | 'output' | 'trust' | 'origin'
+  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'files' | 'lines' | 'output' | 'trust' | 'origin'
 >;
 
 export interface CliOptions {
@@ -159,7 +160,12 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     policy: (settings, question) => explainConfiguredCall(settings, question, env),
     memories: openMemories,
     readFile: async (path) => readNamedFile(cwd, path, 1_048_576),
-    findFile: async (workspace, path) => toWorkspacePath(workspace, cwd, path),
+    files: {
+      prepare: (workspace, path) => prepareFile(workspace, cwd, path),
+      attach: attachText,
+      claim: async (workspace, files, runId) =>
+        runId === null ? dropAttachments(workspace, files) : claimAttachments(workspace, files, runId),
+    },
     async *lines(path) {
       yield* readLines(cwd, path);
     },
@@ -207,7 +213,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     },
     readStdin: async () => '',
     readFile: missing('files'),
-    findFile: missing('files'),
+    files: { prepare: missing('files'), attach: missing('files'), claim: async () => {} },
     async *lines() {},
     output: missing('files'),
     settings: missing('settings'),
