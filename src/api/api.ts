@@ -131,6 +131,8 @@ export interface Api {
   ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: RunHandle }>;
   /** Calls of live runs, of any process, that wait for approval; oldest first. */
   questions(): Promise<Question[]>;
+  /** An open question, by its id or by the id of a run with exactly one. Rejects with `unknown_run`, `ambiguous_id` or `usage`. */
+  question(id: string): Promise<Question>;
   /**
    * Answers a question, by its id or by the id of a run with exactly one question. `kept`: no process drives the run; the answer takes effect when
    * it is resumed. `late`: it had been answered otherwise, had expired, or its run has ended.

@@ -34,7 +34,7 @@ export interface SteerDeps {
   running(): Promise<Runtime> | null;
 }
 
-type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'questions' | 'answer'>;
+type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'questions' | 'question' | 'answer'>;
 
 export function createSteer({ store, clock, ids, listeners, drive, running }: SteerDeps): Steering {
   async function findLive(runId: string): Promise<RunHandle | null> {
@@ -232,6 +232,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it got the message; send it again as a follow-up`);
     },
     questions: () => openQuestions(store),
+    question: (id) => findQuestion(id, store),
     answer: async (id, answer) => answerOne(await findQuestion(id, store), answer),
   };
 }

@@ -173,6 +173,13 @@ export interface Io {
   /** `drive`: the command may write. Without it no database is created. */
   memories(settings: Settings, options: { drive: boolean }): Promise<Memories & { close(): Promise<void> }>;
   trust: TrustBook;
+  /** When the user last saw a list of the open questions of a database (ISO 8601). */
+  questionList: {
+    /** Null if never. */
+    shownAt(settings: Settings): Promise<string | null>;
+    /** Rejects with `usage` if it cannot be recorded. */
+    save(settings: Settings): Promise<void>;
+  };
   /** Whether the user created the database on this machine; others may have come with a folder. */
   origin: {
     /** Rejects with `usage` if not. */

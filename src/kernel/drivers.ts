@@ -1,5 +1,5 @@
 // The drivers: an agent's model loop, a connected client, and a client whose process is gone.
-import type { FactData } from '../contract/fact.ts';
+import type { FactData, FactOf } from '../contract/fact.ts';
 import { currentLoopVersion } from '../conversation/loop-version.ts';
 import type { Pinned } from '../conversation/request.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
@@ -29,7 +29,7 @@ export const driveAgent: Driver = async (run, services) => {
   let clearDeadline = () => {};
   try {
     const started = startedFact(run.state);
-    const pinned = started ? await loadStartedRun(run, started.data, services) : await pinAndStart(run, services);
+    const pinned = started ? await loadStartedRun(run, started, services) : await pinAndStart(run, services);
     clearDeadline = services.deadlines.at(run.deadline as number, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
     const ending = await runLoop(run, pinned, tools, services);
     if (ending) return { ending };
@@ -69,6 +69,7 @@ async function pinAndStart(run: Run, services: Services): Promise<Pinned> {
     historyHash: history === null ? null : sha256(history),
   };
   const now = clock.monotonic();
+  run.startTimer(clock, 0);
   run.deadline = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);
   run.notAfter = msToIso(clock.now() + run.deadline - now);
   const data: FactData['run.started'] = {
@@ -93,7 +94,8 @@ async function pinAndStart(run: Run, services: Services): Promise<Pinned> {
 }
 
 /** Loads the pinned request parts of a run that was already started. */
-async function loadStartedRun(run: Run, started: FactData['run.started'], { store, clock }: Services): Promise<Pinned> {
+async function loadStartedRun(run: Run, { data: started, at }: FactOf<'run.started'>, { store, clock }: Services): Promise<Pinned> {
+  run.startTimer(clock, clock.now() - isoToMs(at));
   const left = started.deadline === null ? Number.POSITIVE_INFINITY : isoToMs(started.deadline) - clock.now();
   run.deadline = clock.monotonic() + left;
   return loadPinned(run.id, started, store);

@@ -60,7 +60,12 @@ async function settleRun(run: Run, { ending, childCause }: DriverResult, service
   await closeRun(run);
   try {
     if (cause.code === 'lost') throw cause.error;
-    const outcome = await recordEnd(run, checkModelFinished(run, ending), services.journal);
+    const durationMs = run.measureDuration(services.clock);
+    const outcome = await recordEnd(
+      run,
+      { ...checkModelFinished(run, ending), ...(durationMs !== null && { durationMs }) },
+      services.journal,
+    );
     releaseRun(run, services);
     run.settle.resolve(outcome);
   } catch (error) {

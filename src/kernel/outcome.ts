@@ -14,6 +14,8 @@ export interface Ending {
   code: ErrorCode | null;
   message: string;
   retryable?: boolean;
+  /** Measured by the process that drove the run; otherwise the difference of the recorded times, which jumps with the wall clock. */
+  durationMs?: number;
 }
 
 export const completed: Ending = { status: 'completed', code: null, message: '' };
@@ -98,7 +100,7 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     costUsd: state.costUsd,
     startedAt,
     endedAt,
-    durationMs: startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt))),
+    durationMs: ending.durationMs ?? (startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt)))),
     ...(missingTools === undefined ? {} : { notices: [missingTools] }),
   };
 }

@@ -9,6 +9,7 @@ import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import type { AnyTool } from '../ports/tool.ts';
@@ -96,6 +97,7 @@ export class Run {
   readonly #journal: Journal;
   readonly #controller = new AbortController();
   readonly #onParentAbort: () => void;
+  #timer: { from: number; earlierMs: number } | null = null;
   #change = Promise.withResolvers<void>();
 
   constructor({ state, parent, dialect, work }: RunOptions, { journal, scheduler }: RunDeps) {
@@ -161,6 +163,16 @@ export class Run {
   /** Resolves at the next `notify`, at once if the run was stopped. */
   waitForChange(): Promise<void> {
     return this.signal.aborted ? Promise.resolve() : this.#change.promise;
+  }
+
+  /** Starts measuring the run's duration, after `earlierMs` in other processes. */
+  startTimer(clock: Clock, earlierMs: number): void {
+    this.#timer = { from: clock.monotonic(), earlierMs };
+  }
+
+  /** How long the run has taken, unaffected by jumps of the wall clock; null if this process has not started it. */
+  measureDuration(clock: Clock): number | null {
+    return this.#timer && Math.round(Math.max(0, this.#timer.earlierMs) + clock.monotonic() - this.#timer.from);
   }
 
   /** Stops listening to the parent's signal. */

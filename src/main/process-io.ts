@@ -27,6 +27,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   const attachments = () => import('../config/attachments.ts');
   const trust = () => import('../config/trust.ts');
   const origin = () => import('../config/database-origin.ts');
+  const questionList = () => import('../config/question-list.ts');
   const installer = () => import('../config/mcp-install/install.ts');
   const explainer = () => import('../config/explain.ts');
   const demos = () => import('./demos.ts');
@@ -76,6 +77,10 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       list: async () => (await trust()).listTrust(env),
       add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
+    },
+    questionList: {
+      shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
+      save: async ({ db }) => (await questionList()).saveQuestionsShown(env, db.path, new Date().toISOString()),
     },
     origin: {
       assert: async ({ db }) => (await origin()).assertOwnDatabase(env, db.path),

@@ -122,7 +122,8 @@ function rebuildOutcome(state: RunState, { at, data }: FactOf<'run.ended'>): Jso
   if (step && step.do !== 'end' && status === 'completed') return { step: step.do };
   const outside: Ending = { status, code: error?.code ?? null, message: error?.message ?? '', retryable: error?.retryable ?? false };
   const isOwn = own && own.status === status && own.code === outside.code && outside.message.startsWith(own.message);
-  const ending = isOwn ? { ...own, message: outside.message } : outside;
+  const { durationMs } = data.outcome;
+  const ending = isOwn ? { ...own, message: outside.message, durationMs } : { ...outside, durationMs };
   return stateToOutcome(state, ending, at) as unknown as Json;
 }
 

@@ -12,6 +12,7 @@ import { loadDialect } from '../../src/config/dialect.ts';
 import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
 import { readNamedFile } from '../../src/config/files.ts';
 import { loadSettings } from '../../src/config/load.ts';
+import { questionsShownAt, saveQuestionsShown } from '../../src/config/question-list.ts';
 import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import { openOutput, readLines } from '../../src/main/line-files.ts';
@@ -68,7 +69,19 @@ export interface Cli {
 
 type RealParts = Pick<
   Io,
-  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'files' | 'lines' | 'output' | 'trust' | 'origin'
+  | 'settings'
+  | 'open'
+  | 'dialect'
+  | 'explain'
+  | 'policy'
+  | 'memories'
+  | 'readFile'
+  | 'files'
+  | 'lines'
+  | 'output'
+  | 'trust'
+  | 'questionList'
+  | 'origin'
 >;
 
 export interface CliOptions {
@@ -175,6 +188,10 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       add: async (items) => addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => revokeTrust(env, workspace),
     },
+    questionList: {
+      shownAt: async ({ db }) => questionsShownAt(env, db.path),
+      save: async ({ db }) => saveQuestionsShown(env, db.path, new Date().toISOString()),
+    },
     origin: { assert: async ({ db }) => assertOwnDatabase(env, db.path), adopt: async ({ db }) => adoptDatabase(env, db.path) },
   };
 }
@@ -228,6 +245,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     policy: missing('rules'),
     memories: missing('database'),
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
+    questionList: { shownAt: async () => null, save: async () => {} },
     origin: { assert: async () => {}, adopt: async () => {} },
     doctor: async () => [],
     detach: missing('background processes'),
