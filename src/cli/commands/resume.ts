@@ -38,7 +38,7 @@ export const resumeCommand: Command = {
     ['retinue resume', 'after a crash, a restart or a closed laptop'],
     ['retinue resume last', 'only the newest run'],
   ],
-  exitCodes: 'command',
+  exitCodes: 'watch',
   run,
 };
 
