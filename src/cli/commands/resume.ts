@@ -58,7 +58,7 @@ async function run(args: Args, io: Io): Promise<number> {
       watchOthers(watched, { io, api, progress }),
     ]).finally(() => progress.end(null));
     const outcomes = [...resumed.outcomes, ...followed.outcomes];
-    if (args.has('json') || outcomes.length > 0) printOutcomes(io, outcomes, { json: args.has('json') });
+    if (args.has('json') || outcomes.length > 0) printOutcomes(io, outcomes, { json: args.has('json'), progress });
     for (const line of followed.lines) io.err(`retinue: ${line}\n`);
     return resumed.exitCode || followed.exitCode;
   });
