@@ -11,6 +11,7 @@ import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
 import type { ClientOptions } from './admission.ts';
 import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
+import { ownRunsOnly } from './client-reach.ts';
 import { createStarter, openClient, unregisterRun } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
@@ -132,7 +133,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const run = await openClient(given, await services.dialect(dialect), closed.promise, services);
     return {
       id: run.id,
-      delegation: createDelegation(run, null, services),
+      delegation: createDelegation(run, null, services, { ...ownRunsOnly, ...given }),
       delegate: async (input, more) => createHandle(await startRun(input, { ...more, parent: run })),
       close(how = { gone: false }) {
         closed.resolve(how);

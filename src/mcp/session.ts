@@ -22,8 +22,12 @@ export interface SessionOptions extends WorkspaceApiOptions {
   /** The dialect configured for the folder that the server was started in. Its tools are listed if the workspace cannot be opened. */
   dialect: Dialect;
   limits: LimitsGiven;
-  /** The client's name for itself. */
+  /** The client's name and version, for users. */
   label(): string;
+  /** The client's name; null if it has none. Later connections of the same name may see its runs. */
+  name(): string | null;
+  /** Lets the client see the runs of all clients. */
+  share: boolean;
   every: ProgressDeps['every'];
   log(line: string): void;
 }
@@ -54,6 +58,8 @@ export function createSession(options: SessionOptions): Session {
   let hasDelegated = false;
   let isClosed = false;
   let callCount = 0;
+  /** Client runs of this connection. */
+  const formerIds: string[] = [];
   const reportedRuns = new Set<string>();
   /** Calls that are waiting, and the runs that they will report. */
   const waitingCalls = new Set<{ runs: Set<string>; signal: AbortSignal }>();
@@ -67,7 +73,14 @@ export function createSession(options: SessionOptions): Session {
   }
 
   async function createClient(api: Api): Promise<Client> {
-    const created = await api.client({ label: options.label(), limits });
+    const created = await api.client({
+      label: options.label(),
+      limits,
+      name: options.name(),
+      formerIds,
+      seesAllClients: options.share,
+    });
+    formerIds.push(created.id);
     // The client run may be cancelled from another terminal; the next delegation creates a new one then.
     const unwatch = api.watch((event) => {
       if (event.type !== 'run.ended' || event.runId !== created.id) return;
