@@ -98,6 +98,8 @@ export interface McpService {
   fixed: boolean;
   /** Limits for what the client delegates. */
   limits: LimitsGiven;
+  /** Lets the client see the runs of all clients. */
+  share: boolean;
   /** Opens the API for the client's workspace; null if it names none. `asks`: the client can answer calls that need approval. */
   open(workspace: string | null, options: { drive: boolean; asks: boolean }): Promise<Api>;
   /** Ends the service before the client does. */

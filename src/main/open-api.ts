@@ -118,7 +118,13 @@ async function adviseOnModel(settings: Settings, brief: Parameters<Api['advise']
 /** Notes that are opened at first use. `close` closes them if they were opened. */
 function openNotesLazily(open: () => Promise<Notes & { close(): Promise<void> }>): Notes & { close(): Promise<void> } {
   let opened: ReturnType<typeof open> | null = null;
-  const notes = () => (opened ??= open());
+  const notes = () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
+    return opened;
+  };
   return {
     memories: {
       put: async (...args) => (await notes()).memories.put(...args),

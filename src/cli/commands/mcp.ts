@@ -22,6 +22,7 @@ const serverFlags: Flag[] = [
   { name: 'budget-usd', value: 'USD', help: 'spending limit of the whole connection' },
   { name: 'budget-tokens', value: 'N', help: 'token limit of the whole connection' },
   { name: 'host', value: 'HOST', help: 'where runs execute: `inline` or `process` (default: depends on the dialect)' },
+  { name: 'share', help: 'let the client see the runs of other clients too (default: its own, and those of its earlier connections)' },
 ];
 
 /** Flags of `install`; its other flags become flags of the server. */
@@ -80,6 +81,7 @@ async function serve(args: Args, io: Io): Promise<number> {
       dialect,
       fixed: flags.workspace !== undefined,
       limits: flags.limits,
+      share: args.has('share'),
       stop: stop.signal,
       leaving: () => void cleanups.push(io.repeat(forcedExitMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
@@ -111,7 +113,10 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   // An unknown dialect is rejected here, where the user sees it, and not when the client starts the server.
   await io.dialect(args.value('dialect'), await io.settings({ ...settings, limits: {}, rules: [] }));
   const ownFlags = [...installFlags.map(({ name }) => name), 'workspace'];
-  const flags = args.given.filter(({ name }) => !ownFlags.includes(name)).flatMap(({ name, value }) => [`--${name}`, value]);
+  const isSwitch = (name: string) => mcpCommand.flags.some((flag) => flag.name === name && flag.value === undefined);
+  const flags = args.given
+    .filter(({ name }) => !ownFlags.includes(name))
+    .flatMap(({ name, value }) => (isSwitch(name) ? [`--${name}`] : [`--${name}`, value]));
   const plan = await io.mcpInstall.plan({ client, flags, project: args.has('project'), workspace: settings.workspace });
   const file = sanitizeLine(plan.file);
   const keys = plan.removed.map((key) => `\`${sanitizeLine(key)}\``).join(', ');
