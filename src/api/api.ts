@@ -115,9 +115,9 @@ export interface Api {
    * if another process drives it, and with `unknown_dialect` if its dialect is not available.
    */
   resume(rootId: string, options?: { patient: boolean }): Promise<RunHandle[]>;
-  /** Pauses live runs at their next step; resolves when the pauses are recorded. `already`: it has ended, or no process drives it. */
+  /** Pauses live runs and their descendants at their next steps; resolves when nothing of them runs. `already`: it was paused, has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
-  /** Ends the pause of a run that a process drives, or withdraws one that has not begun. False if it was not paused. */
+  /** Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. */
   release(id: string): Promise<boolean>;
   /** Leaves what this process drives for another one to continue. */
   drain(reason: string): Promise<void>;

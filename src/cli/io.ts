@@ -1,5 +1,6 @@
 // The outside world as the command line sees it. `main/process-io.ts` implements it on the process, tests implement it in memory.
 import type { Api } from '../api/api.ts';
+import type { BriefFile } from '../config/attachments.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
 import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/install.ts';
@@ -134,8 +135,15 @@ export interface Io {
   lines(path: string): AsyncIterable<string>;
   /** A new file, or standard output for null. Rejects with `usage` if the file exists. */
   output(path: string | null): Promise<Output>;
-  /** The path of a file for a brief, relative to the workspace if possible. Rejects like `readFile`. */
-  findFile(workspace: string, path: string): Promise<string>;
+  /** Files and long texts for a brief. `prepare` and `attach` reject with `usage`. */
+  files: {
+    /** A file that the user named; one from outside the workspace is copied into it. */
+    prepare(workspace: string, path: string): Promise<BriefFile>;
+    /** A text as a file of the workspace. */
+    attach(workspace: string, name: string, text: string): Promise<BriefFile>;
+    /** The run that the copies belong to; null if it was not started, which deletes them. */
+    claim(workspace: string, files: BriefFile[], runId: string | null): Promise<void>;
+  };
   /** While a handler is registered, Ctrl-C does not end the process. Returns a function that removes the handler. */
   onInterrupt(handler: (why: Stop) => void): () => void;
   exitNow(code: number): never;

@@ -171,10 +171,16 @@ function renderMemories(memories: Memory[]): string {
 
 function renderFile(path: string, file: FileText): string {
   if (!file.ok) return `## ${path}\n(could not be read: ${file.reason})`;
-  const notice = file.truncated ? `\n[cut at ${maxFileChars} characters; the file has more]` : '';
+  const notice = file.truncated ? `\n[${restNotice(path, file.text)}]` : '';
   // Longer than any fence in the file, so that the file cannot close the block.
   const ticks = '`'.repeat(Math.max(3, ...[...file.text.matchAll(/`{3,}/g)].map(([run]) => run.length + 1)));
   return `## ${path}\n${ticks}\n${file.text}\n${ticks}${notice}`;
+}
+
+/** `text`: the beginning of the file. Tools that read count lines from 1. */
+function restNotice(path: string, text: string): string {
+  const next = text.split('\n').length;
+  return `These are the first ${maxFileChars} characters. The file has more: read ${path} from line ${next} on.`;
 }
 
 /** Tool definitions in the order offered. A brief with a result schema adds the tool that submits the result. */

@@ -4,6 +4,7 @@ import type { Api } from '../api/api.ts';
 import type { OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
 import type { RuntimeInput } from '../config/assembly.ts';
+import { removeAttachments } from '../config/attachments.ts';
 import { assertOwnDatabase, recordCreatedDatabase } from '../config/database-origin.ts';
 import { findDialect, loadDialect } from '../config/dialect.ts';
 import { createNamedModels, findSearchBackend } from '../config/models.ts';
@@ -72,6 +73,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
         for (const runId of runIds) rmSync(logFile(workspace, runId), { force: true });
+        removeAttachments(workspace, runIds);
       },
     },
     hooks,

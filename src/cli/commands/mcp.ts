@@ -38,7 +38,7 @@ export const mcpCommand: Command = {
   usage: '[flags] | install CLIENT [--print] [--project] [--yes] [flags]',
   summary: 'offer the delegation tools to an MCP client, such as an editor or a coding agent',
   about:
-    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the current directory.\n\n' +
+    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the git repository around the current folder, otherwise the current folder.\n\n' +
     '`install` adds the server to the configuration of claude-code, codex, cursor, vscode, zed or opencode. It shows the change and asks before writing. Further flags of `install` become flags of the server.',
   flags: [...serverFlags, ...installFlags, ...commonFlags],
   positionals: { min: 0, max: 2 },
@@ -86,7 +86,7 @@ async function serve(args: Args, io: Io): Promise<number> {
       leaving: () => void cleanups.push(io.repeat(forcedExitMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
         const settings = await loadSettings(quietIo, {
-          flags: workspace === null ? flags : { ...flags, workspace },
+          flags: workspace === null ? flags : { ...flags, workspace, isClientFolder: true },
           agents: { chosen: undefined },
         });
         return io.open(settings, { drive, startsRuns: drive, dialect: dialectName, host, askMs: asks ? defaultQuestionMs : undefined });
