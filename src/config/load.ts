@@ -150,8 +150,9 @@ function readSandboxMode(flags: SettingsFlags, env: Env): Settings['sandbox'] | 
 /** The path of the database; needs no configuration file. */
 export function resolveDatabase(flags: SettingsFlags, { cwd, env }: ProcessContext, workspace: string): Settings['db'] {
   const given = readFlag('--db', flags.db) ?? readVariable('RETINUE_DB', env);
-  if (given) return { path: resolve(cwd, given.value), from: given.from };
-  return { path: join(workspace, '.retinue', 'retinue.db'), from: 'built-in' };
+  const adopt = flags.adopt ?? false;
+  if (given) return { path: resolve(cwd, given.value), from: given.from, adopt };
+  return { path: join(workspace, '.retinue', 'retinue.db'), from: 'built-in', adopt };
 }
 
 function readFlag(name: string, value: string | undefined): Sourced<string> | null {

@@ -25,7 +25,6 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   };
   const files = () => import('../config/files.ts');
   const trust = () => import('../config/trust.ts');
-  const origin = () => import('../config/database-origin.ts');
   const installer = () => import('../config/mcp-install/install.ts');
   const explainer = () => import('../config/explain.ts');
   const demos = () => import('./demos.ts');
@@ -67,10 +66,6 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       list: async () => (await trust()).listTrust(env),
       add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
-    },
-    origin: {
-      assert: async ({ db }) => (await origin()).assertOwnDatabase(env, db.path),
-      adopt: async ({ db }) => (await origin()).adoptDatabase(env, db.path),
     },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
-import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
 import { loadDialect } from '../../src/config/dialect.ts';
 import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
 import { readNamedFile, toWorkspacePath } from '../../src/config/files.ts';
@@ -67,7 +66,7 @@ export interface Cli {
 
 type RealParts = Pick<
   Io,
-  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'findFile' | 'lines' | 'output' | 'trust' | 'origin'
+  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'findFile' | 'lines' | 'output' | 'trust'
 >;
 
 export interface CliOptions {
@@ -157,7 +156,6 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       add: async (items) => addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => revokeTrust(env, workspace),
     },
-    origin: { assert: async ({ db }) => assertOwnDatabase(env, db.path), adopt: async ({ db }) => adoptDatabase(env, db.path) },
   };
 }
 
@@ -210,7 +208,6 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     policy: missing('rules'),
     memories: missing('database'),
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
-    origin: { assert: async () => {}, adopt: async () => {} },
     doctor: async () => [],
     detach: missing('background processes'),
     ...parts,

@@ -1,11 +1,10 @@
 import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
-import type { Settings } from '../../config/settings.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
-import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, unlimited } from '../command.ts';
+import { askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
 import { formatOutcomeLine } from '../output/describe-fact.ts';
 import { shortId } from '../output/format.ts';
@@ -22,15 +21,8 @@ export const resumeCommand: Command = {
   summary: 'continue runs whose process has died, and paused runs',
   about:
     'Without an ID: every interrupted run. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
-    'A database that was not created on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
-  flags: [
-    { name: 'adopt', help: 'accept a database that was not created on this machine, now and in future' },
-    askFlag,
-    sandboxFlag,
-    jsonFlag,
-    plainFlag,
-    ...commonFlags,
-  ],
+    'A database that you did not create on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
+  flags: [askFlag, sandboxFlag, jsonFlag, plainFlag, ...writingFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue resume', 'after a crash, a restart or a closed laptop'],
@@ -41,32 +33,19 @@ export const resumeCommand: Command = {
 };
 
 async function run(args: Args, io: Io): Promise<number> {
-  const adopted = args.has('adopt');
   const session = {
-    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args) }, drive: true, agents: { chosen: undefined } },
-    ...{ askMs: questionTimeout(args, io), adopted },
+    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args) }, drive: true, existingOnly: true, agents: { chosen: undefined } },
+    askMs: questionTimeout(args, io),
   };
   const progress = createProgress(io, { stream: false, plain: args.has('plain') });
-  return withApi(io, session, async (api, settings) => {
+  return withApi(io, session, async (api) => {
     const trees = await findTrees(args, io, api);
-    if (adopted) await adoptDatabase(io, settings);
-    else if (trees.length > 0) await io.origin.assert(settings);
     if (trees.length === 0 && !args.has('json')) io.err('retinue: there is nothing to resume\n');
     const { outcomes, exitCode } = await resumeTrees(trees, { patient: args.positionals.length === 0 }, { io, api, progress });
     if (args.has('json')) printJson(io, outcomes.map(outcomeToJson));
     else for (const outcome of outcomes) io.out(`${formatOutcomeLine(outcome, io.colour.out)}\n`);
     return exitCode;
   });
-}
-
-/** The runs are resumed even if the decision cannot be saved. */
-async function adoptDatabase(io: Io, settings: Settings): Promise<void> {
-  try {
-    await io.origin.adopt(settings);
-  } catch (error) {
-    if (!isRetinueError(error)) throw error;
-    io.err(`retinue: --adopt will be needed again next time: ${sanitizeLine(error.message)}\n`);
-  }
 }
 
 /** Interrupted trees of the given runs. Paused runs of living processes are released on the way. */
