@@ -7,6 +7,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { RetinueError } from '../../contract/error.ts';
 import { isReadOnly } from './errors.ts';
 import { getLogBytes } from './file-size.ts';
 import { assertUsable, inspectDatabase, openReadOnly } from './inspect.ts';
@@ -21,8 +22,7 @@ export interface ReadConnection {
 
 /** Throws if the path has no Retinue database of a known version, or one whose tables were changed. */
 export function openReadConnection(path: string): ReadConnection {
-  if (inspectDatabase(path, 'read') === 'absent')
-    throw Object.assign(new Error(`${path} does not exist`), { syscall: 'open', code: 'ENOENT' });
+  if (inspectDatabase(path, 'read') === 'absent') throw new RetinueError('store_io', `The database ${path} does not exist.`);
   const connection = getLogBytes(path) === 0 ? openImmutable(path) : openWithLog(path);
   try {
     assertUsable(connection.db, path);
