@@ -26,7 +26,6 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   const files = () => import('../config/files.ts');
   const attachments = () => import('../config/attachments.ts');
   const trust = () => import('../config/trust.ts');
-  const origin = () => import('../config/database-origin.ts');
   const questionList = () => import('../config/question-list.ts');
   const installer = () => import('../config/mcp-install/install.ts');
   const explainer = () => import('../config/explain.ts');
@@ -81,10 +80,6 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     questionList: {
       shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
       save: async ({ db }) => (await questionList()).saveQuestionsShown(env, db.path, new Date().toISOString()),
-    },
-    origin: {
-      assert: async ({ db }) => (await origin()).assertOwnDatabase(env, db.path),
-      adopt: async ({ db }) => (await origin()).adoptDatabase(env, db.path),
     },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),

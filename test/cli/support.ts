@@ -7,7 +7,6 @@ import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
 import { attachText, claimAttachments, dropAttachments, prepareFile } from '../../src/config/attachments.ts';
-import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
 import { loadDialect } from '../../src/config/dialect.ts';
 import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
 import { readNamedFile } from '../../src/config/files.ts';
@@ -69,19 +68,7 @@ export interface Cli {
 
 type RealParts = Pick<
   Io,
-  | 'settings'
-  | 'open'
-  | 'dialect'
-  | 'explain'
-  | 'policy'
-  | 'memories'
-  | 'readFile'
-  | 'files'
-  | 'lines'
-  | 'output'
-  | 'trust'
-  | 'questionList'
-  | 'origin'
+  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'files' | 'lines' | 'output' | 'trust' | 'questionList'
 >;
 
 export interface CliOptions {
@@ -192,7 +179,6 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       shownAt: async ({ db }) => questionsShownAt(env, db.path),
       save: async ({ db }) => saveQuestionsShown(env, db.path, new Date().toISOString()),
     },
-    origin: { assert: async ({ db }) => assertOwnDatabase(env, db.path), adopt: async ({ db }) => adoptDatabase(env, db.path) },
   };
 }
 
@@ -246,7 +232,6 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     memories: missing('database'),
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },
-    origin: { assert: async () => {}, adopt: async () => {} },
     doctor: async () => [],
     detach: missing('background processes'),
     ...parts,
