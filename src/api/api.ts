@@ -10,7 +10,7 @@ import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
 import type { BriefOptions, Client, ClientOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
-import type { ErasedTree, EraseSize } from '../records/erase.ts';
+import type { EraseReport, EraseSize } from '../records/erase.ts';
 import type { TreeExport } from '../records/export-tree.ts';
 import type { Fork } from '../records/fork.ts';
 import type { ImportResult } from '../records/import-tree.ts';
@@ -157,7 +157,7 @@ export interface Api {
   /** What erasing the trees of these roots would remove. Rejects like `erase`. */
   weigh(ids: string[]): Promise<EraseSize>;
   /** Erases whole trees. Rejects with `live_tree` if one has not ended, and with `usage` for a run that is not a root; then nothing is erased. */
-  erase(ids: string[]): Promise<ErasedTree[]>;
+  erase(ids: string[]): Promise<EraseReport>;
   /** Roots of trees that ended before this moment and were not erased yet, oldest first. */
   endedBefore(at: string): Promise<string[]>;
   agents(): Agent[];

@@ -47,7 +47,7 @@ export interface ApiOptions {
   ids: Ids;
   catalog: Catalog;
   dialect: Dialect;
-  /** Called once, when this process first drives a run. */
+  /** Called when this process first drives a run, and again if that runtime has to be replaced. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
   /** Removes what is kept of an erased tree outside the store. */
@@ -56,16 +56,40 @@ export interface ApiOptions {
 
 export function createApi({ store, clock, ids, catalog, dialect, runtime, advise, forget }: ApiOptions): Api {
   let running: Promise<Runtime> | null = null;
+  let replacing: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
 
-  function drive(): Promise<Runtime> {
-    running ??= runtime().then((created) => {
-      created.listen((event) => {
-        for (const listener of listeners) notify(listener, event);
-      });
-      return created;
+  /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
+  async function drive(): Promise<Runtime> {
+    const current = await openRuntime();
+    if (!current.isStale()) return current;
+    replacing ??= replaceRuntime(current).finally(() => {
+      replacing = null;
     });
+    return replacing;
+  }
+
+  function openRuntime(): Promise<Runtime> {
+    running ??= runtime().then(
+      (created) => {
+        created.listen((event) => {
+          for (const listener of listeners) notify(listener, event);
+        });
+        return created;
+      },
+      (error: unknown) => {
+        running = null;
+        throw error;
+      },
+    );
     return running;
+  }
+
+  /** Closing the old one gives up its lease, so that the trees it lost can be resumed. If that fails, the next use tries again. */
+  async function replaceRuntime(old: Runtime): Promise<Runtime> {
+    await old.close();
+    running = null;
+    return openRuntime();
   }
 
   /** A listener that throws is removed; the others still get the event. */
@@ -198,8 +222,11 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       return () => void listeners.delete(listener);
     },
     async close() {
-      if (running) await (await running).close();
-      await store.close();
+      try {
+        if (running) await (await running).close();
+      } finally {
+        await store.close();
+      }
     },
   };
 }

@@ -46,9 +46,14 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
   }
 
   /** Stores an order and returns its id. */
-  async function sendOrder(row: RunRow, kind: Order['kind'], text: string, more: Pick<Order, 'rules' | 'call'> = {}): Promise<string> {
+  async function sendOrder(
+    row: RunRow,
+    kind: Order['kind'],
+    text: string,
+    more: Partial<Pick<Order, 'by' | 'rules' | 'call'>> = {},
+  ): Promise<string> {
     const id = ids.orderId();
-    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, text, ...more, at: msToIso(clock.now()) });
+    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, by: 'the user', text, ...more, at: msToIso(clock.now()) });
     return id;
   }
 
@@ -189,7 +194,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     const own = await findLive(runId);
     if (own) return { question, result: (await own.answer({ turn, index, hash }, { allowed, by, always, reason })) ? 'answered' : 'late' };
     const row = await findRun(runId, store);
-    const orderId = await sendOrder(row, allowed ? 'approve' : 'refuse', reason, { call: { turn, index, hash, always } });
+    const orderId = await sendOrder(row, allowed ? 'approve' : 'refuse', reason, { by, call: { turn, index, hash, always } });
     // The order stays for the process that resumes the run.
     if (!(await isDriven(row))) return { question, result: 'kept' };
     /** The order that the recorded answer came with; another answer may have been first. */

@@ -63,3 +63,9 @@ export const commonFlags: Flag[] = [
   { name: 'db', value: 'FILE', help: 'the database (default: .retinue/retinue.db in the workspace)' },
   { name: 'config', value: 'FILE', help: 'the configuration file (default: retinue.config.json in the workspace)' },
 ];
+
+/** Flags of every command that writes to the database. */
+export const writingFlags: Flag[] = [
+  { name: 'adopt', help: 'accept a database that you did not create on this machine, now and in future' },
+  ...commonFlags,
+];

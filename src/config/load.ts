@@ -171,10 +171,11 @@ function resolveScript(model: string, { cwd }: ProcessContext, workspace: string
 /** The path of the database; needs no configuration file. */
 export function resolveDatabase(flags: SettingsFlags, { cwd, env }: ProcessContext, workspace: string): Settings['db'] {
   const given = readFlag('--db', flags.db) ?? readVariable('RETINUE_DB', env);
-  if (given) return { path: resolve(cwd, given.value), from: given.from };
+  const adopt = flags.adopt ?? false;
+  if (given) return { path: resolve(cwd, given.value), from: given.from, adopt };
   // A client's folder may be a part of a repository; commands in the repository then see the same runs.
   const folder = flags.isClientFolder ? (findRepositoryRoot(workspace, env) ?? workspace) : workspace;
-  return { path: join(folder, databaseFile), from: 'built-in' };
+  return { path: join(folder, databaseFile), from: 'built-in', adopt };
 }
 
 function readFlag(name: string, value: string | undefined): Sourced<string> | null {

@@ -36,6 +36,8 @@ export interface SettingsFlags {
   isClientFolder?: boolean;
   config?: string | undefined;
   db?: string | undefined;
+  /** `--adopt`: accept a database that the user did not create on this machine. */
+  adopt?: boolean | undefined;
   model?: string | undefined;
   sandbox?: SandboxMode | undefined;
   limits: LimitsGiven;
@@ -80,7 +82,8 @@ export interface Settings {
   ownerRules: OwnedRules[];
   /** Each a separate ruleset that can only narrow. */
   narrowingRules: OwnedRules[];
-  db: { path: string; from: string };
+  /** `adopt`: also if the user did not create it on this machine. */
+  db: { path: string; from: string; adopt: boolean };
   sandbox: Sourced<SandboxMode>;
   /** Names of environment variables that an agent's shell gets, by agent. */
   env: Record<string, string[]>;

@@ -55,16 +55,23 @@ function checkSqlite(): Check {
 }
 
 function checkDatabase(path: string, env: Env): Check {
-  const sight = probeDatabase(path);
+  const isOwn = isOwnDatabase(env, path);
+  const sight = probeDatabase(path, isOwn);
   switch (sight.state) {
     case 'open':
-      return isOwnDatabase(env, path)
+      return isOwn
         ? ok('database', `${path} opens`)
         : warning(
             'database',
             `${path} opens, but you did not create it on this machine; it may have come with the folder`,
-            'inspect its runs with `retinue ps --all`; `retinue resume --adopt` continues unfinished ones',
+            'inspect it with `retinue ps --all` and `retinue verify`; commands that write need --adopt once',
           );
+    case 'readable':
+      return warning(
+        'database',
+        `${path} can be read but not written\n${sight.reason}`,
+        'commands that only read work; others need a writable database',
+      );
     case 'absent':
       return canCreateFile(path)
         ? ok('database', `${path} does not exist yet; the first run creates it`)

@@ -70,7 +70,8 @@ class ProcessSession implements ToolSession {
     context.signal.addEventListener('abort', cancel, { once: true });
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { call, output: '', resolve, reject });
-      this.#send({ type: 'call', id, tool: tool.name, arguments: call.arguments });
+      const { closedPaths } = call.context.rights;
+      this.#send({ type: 'call', id, tool: tool.name, arguments: call.arguments, closedPaths });
     }).finally(() => context.signal.removeEventListener('abort', cancel));
   }
 

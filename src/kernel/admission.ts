@@ -16,6 +16,7 @@ import type { AnyTool } from '../ports/tool.ts';
 import { clientLimits, effectiveLimits, isCostSetByHand, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
 import { decideCall, nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
 import { nearestName, unknownNameMessage } from '../text/suggest.ts';
+import { type ClientReach, clientTag } from './client-reach.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { redactJson } from './original-arguments.ts';
 import { agentDefinition, pinnedAgent, withoutUntrustedServers } from './pinned-agent.ts';
@@ -94,7 +95,8 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
   return { created, work: { agent, model, fallbacks, tools, check }, blobs: [definition] };
 }
 
-export interface ClientOptions {
+/** What is not given of the reach is as for a library scope: it sees its own runs only. */
+export interface ClientOptions extends Partial<ClientReach> {
   label?: string;
   limits?: LimitsGiven;
 }
@@ -113,7 +115,11 @@ export function admitClient(runId: string, options: ClientOptions, dialect: Admi
   const rulesets = settings.rulesets(dialect.delegationTools);
   const created: FactData['run.created'] = {
     agent: null,
-    brief: { task: 'delegates from outside', ...(options.label === undefined ? {} : { label: options.label }) },
+    brief: {
+      task: 'delegates from outside',
+      ...(options.label === undefined ? {} : { label: options.label }),
+      ...(options.name ? { tags: [clientTag(options.name)] } : {}),
+    },
     depth: 0,
     dialect: dialect.name,
     grant: { limits, notAfter: null, rulesets, tools: [], workspace: settings.workspace },

@@ -112,7 +112,8 @@ const reducers: Reducers = {
     if (child?.outcome === null) state.openChildren--;
     if (child) Object.assign(child, { outcome, taint });
     addTaint(state, ['child', ...taint]);
-    state.conversation.inbox.push({ kind: 'child', childId, outcome });
+    // A client has no conversation.
+    if (state.created.data.kind !== 'client') state.conversation.inbox.push({ kind: 'child', childId, outcome });
     addSpending(state, outcome.tokens, outcome.costUsd);
   },
   'message.received': (state, { from, text, rules = [] }) => {

@@ -15,6 +15,7 @@ import type { StoredBlob } from '../ports/store.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { AnyTool, Memo, ToolContext, ToolResult } from '../ports/tool.ts';
 import type { ToolSession } from '../ports/tool-executor.ts';
+import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { sha256 } from '../text/canonical.ts';
 import { cutMiddle } from '../text/cut.ts';
@@ -162,6 +163,7 @@ function createToolContext(run: Run, call: CallState, services: Services): Omit<
       definition: run.state.created.data.definition ?? null,
       tools: run.grant.tools,
       decide: (tool, subjects, options) => decideCall(collectRulesets(run), { tool, subjects }, options),
+      closedPaths: collectClosedPaths(collectRulesets(run)),
     },
     delegation: createDelegation(run, { index: call.index, turn: call.turn }, services),
   };

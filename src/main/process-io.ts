@@ -27,7 +27,6 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   const attachments = () => import('../config/attachments.ts');
   const models = () => import('../config/model-choice.ts');
   const trust = () => import('../config/trust.ts');
-  const origin = () => import('../config/database-origin.ts');
   const questionList = () => import('../config/question-list.ts');
   const installer = () => import('../config/mcp-install/install.ts');
   const explainer = () => import('../config/explain.ts');
@@ -88,10 +87,6 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     questionList: {
       shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
       save: async ({ db }) => (await questionList()).saveQuestionsShown(env, db.path, new Date().toISOString()),
-    },
-    origin: {
-      assert: async ({ db }) => (await origin()).assertOwnDatabase(env, db.path),
-      adopt: async ({ db }) => (await origin()).adoptDatabase(env, db.path),
     },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Artifact } from '../contract/artifact.ts';
+import type { ClosedPaths } from '../contract/closed-paths.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Delegation } from './delegation.ts';
@@ -17,6 +18,8 @@ export interface Rights {
    * do not allow anything for this decision.
    */
   decide(tool: string, subjects: Subject[], options?: { without: string }): Decision;
+  /** Paths that the rules close, for tools that meet paths on their way: searches, lists and commands. */
+  closedPaths: ClosedPaths;
 }
 
 /** What the tools of a run remember, by key. Entries last as long as the run and pass on to a run that continues it. */

@@ -7,7 +7,6 @@ import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
 import { attachText, claimAttachments, dropAttachments, prepareFile } from '../../src/config/attachments.ts';
-import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
 import { loadDialect } from '../../src/config/dialect.ts';
 import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
 import { readNamedFile } from '../../src/config/files.ts';
@@ -84,7 +83,6 @@ type RealParts = Pick<
   | 'models'
   | 'trust'
   | 'questionList'
-  | 'origin'
 >;
 
 export interface CliOptions {
@@ -201,7 +199,6 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       shownAt: async ({ db }) => questionsShownAt(env, db.path),
       save: async ({ db }) => saveQuestionsShown(env, db.path, new Date().toISOString()),
     },
-    origin: { assert: async ({ db }) => assertOwnDatabase(env, db.path), adopt: async ({ db }) => adoptDatabase(env, db.path) },
   };
 }
 
@@ -256,7 +253,6 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     models: { list: async () => [], advice: missing('models'), check: missing('models'), save: missing('models') },
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },
-    origin: { assert: async () => {}, adopt: async () => {} },
     doctor: async () => [],
     detach: missing('background processes'),
     ...parts,

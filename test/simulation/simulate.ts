@@ -187,7 +187,7 @@ function steer({ store, clock, ids, ordersGiven }: World, random: Random): { end
   const give = async (kind: 'message' | 'cancel' | 'pause' | 'resume', runId: string, rootId: string) => {
     const id = ids.orderId();
     ordersGiven.set(id, clock.monotonic());
-    await store.order({ id, runId, rootId, kind, text: `order ${id}`, at: msToIso(clock.now()) });
+    await store.order({ id, runId, rootId, kind, by: 'the user', text: `order ${id}`, at: msToIso(clock.now()) });
   };
   const act = async () => {
     const rows = (await store.runs({ order: 'oldest' })).filter((row) => isLive(row.status));

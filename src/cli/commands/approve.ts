@@ -4,7 +4,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { markInvisibleLine } from '../../text/invisible.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, jsonFlag, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { describeQuestion } from '../output/describe-question.ts';
 import { shortId } from '../output/format.ts';
@@ -18,7 +18,7 @@ export const approveCommand: Command = {
   summary: 'approve a tool call that waits for approval, or list those that do',
   about:
     'If a rule says `ask`, the run stops, shows the call and waits for an answer (on a terminal, or with `run --ask`). What you approve is exactly what is executed: the command shows the call, and refuses an ID of a run whose call is newer than your last list. With --always, the same call (for file tools: the same path) needs no approval again in that run and its descendants; deny rules still apply. If the run has no process, the answer is saved for `retinue resume`.',
-  flags: [{ name: 'always', help: 'approve the same call from now on, in this run and its descendants' }, jsonFlag, ...commonFlags],
+  flags: [{ name: 'always', help: 'approve the same call from now on, in this run and its descendants' }, jsonFlag, ...writingFlags],
   positionals: { min: 0, max: 1 },
   examples: [
     ['retinue approve', 'list the calls that wait, with their ids'],
@@ -70,7 +70,8 @@ export async function sendAnswer(
   io: Io,
   { id, answer }: { id: string; answer: Parameters<Api['answer']>[1] },
 ): Promise<number> {
-  const { question, result } = await withApi(io, { flags: commonSettings(args), drive: true }, async (api, settings) => {
+  const session = { flags: commonSettings(args), drive: true, existingOnly: true };
+  const { question, result } = await withApi(io, session, async (api, settings) => {
     const found = await api.question(id);
     if (answer.allowed && !id.includes('.')) await assertShown(found, settings, io);
     return api.answer(found.id, answer);

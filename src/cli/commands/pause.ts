@@ -1,7 +1,7 @@
 import type { RunDetail } from '../../api/api.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
+import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { formatStatus, shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
@@ -14,7 +14,7 @@ export const pauseCommand: Command = {
   summary: 'pause runs and their children before their next step',
   about:
     'Calls that are running finish first; the command returns when nothing of the runs is running. Ctrl-C stops waiting for that; the request stays. Continue a run with `retinue resume ID` or `retinue message ID TEXT`. Its time limit keeps counting.',
-  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...commonFlags],
+  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...writingFlags],
   positionals: { min: 1, max: unlimited },
   examples: [['retinue pause last', 'then look at it, and continue with `retinue resume last`']],
   exitCodes: 'command',
@@ -23,7 +23,7 @@ export const pauseCommand: Command = {
 
 async function run(args: Args, io: Io): Promise<number> {
   const reason = args.value('reason') ?? 'paused on the command line';
-  return withApi(io, { flags: commonSettings(args), drive: true }, async (api) => {
+  return withApi(io, { flags: commonSettings(args), drive: true, existingOnly: true }, async (api) => {
     const ids = await Promise.all(args.positionals.map((id) => api.find(id)));
     const before = await Promise.all(ids.map((id) => api.show(id)));
     const stopNotice = io.repeat(noticeMs, () => {

@@ -1,11 +1,10 @@
 import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
-import type { Settings } from '../../config/settings.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
-import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, unlimited } from '../command.ts';
+import { askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
 import { formatStatus, shortId } from '../output/format.ts';
 import { createProgress, type Progress } from '../progress/progress.ts';
@@ -24,15 +23,8 @@ export const resumeCommand: Command = {
   summary: 'continue runs whose process has died, and paused runs',
   about:
     'Without an ID: every interrupted run. Shows their progress and prints their results, like `retinue run`. A paused run whose process is alive continues there, and is shown here. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
-    'A database that was not created on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
-  flags: [
-    { name: 'adopt', help: 'accept a database that was not created on this machine, now and in future' },
-    askFlag,
-    sandboxFlag,
-    jsonFlag,
-    plainFlag,
-    ...commonFlags,
-  ],
+    'A database that you did not create on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
+  flags: [askFlag, sandboxFlag, jsonFlag, plainFlag, ...writingFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue resume', 'after a crash, a restart or a closed laptop'],
@@ -43,15 +35,12 @@ export const resumeCommand: Command = {
 };
 
 async function run(args: Args, io: Io): Promise<number> {
-  const adopted = args.has('adopt');
   const session = {
-    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args) }, drive: true, agents: { chosen: undefined } },
-    ...{ askMs: questionTimeout(args, io), adopted },
+    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args) }, drive: true, existingOnly: true, agents: { chosen: undefined } },
+    askMs: questionTimeout(args, io),
   };
-  return withApi(io, session, async (api, settings) => {
+  return withApi(io, session, async (api) => {
     const { trees, watched } = await findTrees(args, io, api);
-    if (adopted) await adoptDatabase(io, settings);
-    else if (trees.length > 0) await io.origin.assert(settings);
     const progress = createProgress(io, { stream: false, plain: args.has('plain') });
     const [resumed, followed] = await Promise.all([
       resumeTrees(trees, { patient: args.positionals.length === 0 }, { io, api, progress }),
@@ -62,16 +51,6 @@ async function run(args: Args, io: Io): Promise<number> {
     for (const line of followed.lines) io.err(`retinue: ${line}\n`);
     return resumed.exitCode || followed.exitCode;
   });
-}
-
-/** The runs are resumed even if the decision cannot be saved. */
-async function adoptDatabase(io: Io, settings: Settings): Promise<void> {
-  try {
-    await io.origin.adopt(settings);
-  } catch (error) {
-    if (!isRetinueError(error)) throw error;
-    io.err(`retinue: --adopt will be needed again next time: ${sanitizeLine(error.message)}\n`);
-  }
 }
 
 interface FoundTrees {

@@ -6,7 +6,7 @@ import { sanitizeLine } from '../../text/terminal.ts';
 import { formatFlagDuration } from '../args/flag-values.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
-import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited } from '../command.ts';
+import { askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited, writingFlags } from '../command.ts';
 import type { Detached, Io } from '../io.ts';
 import { shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
@@ -54,7 +54,7 @@ export const runCommand: Command = {
   about:
     'The result goes to standard output, progress to standard error. A `-` adds standard input to the task. `retinue "task"` is short for `retinue run "task"`.\n\n' +
     'Ctrl-C cancels the run and its children and prints what they have so far; a second Ctrl-C exits at once. With --detach the run continues in the background; use `logs -f`, `wait` and `cancel` on it.',
-  flags: [...runFlags, jsonFlag, plainFlag, ...commonFlags],
+  flags: [...runFlags, jsonFlag, plainFlag, ...writingFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue run "explain the build" --agent explore', 'with an agent that can only read'],

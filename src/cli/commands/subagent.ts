@@ -3,7 +3,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { formatFlagDuration } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags } from '../command.ts';
+import { type Command, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
@@ -28,7 +28,7 @@ export const subagentCommand: Command = {
     { name: 'envelope', help: 'read an rx request envelope from standard input and print the response envelope' },
     ...runFlags.filter(({ name }) => sharedFlags.includes(name)),
     { name: 'timeout', value: 'TIME', help: timeoutHelp(timeoutDefault) },
-    ...commonFlags,
+    ...writingFlags,
   ],
   positionals: { min: 0, max: 0 },
   examples: [
