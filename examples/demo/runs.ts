@@ -6,7 +6,8 @@ import { join } from 'node:path';
 export interface DemoContext {
   /** Folder of the package. */
   root: string;
-  cwd: string;
+  /** The workspace of the current folder. */
+  workspace: string;
   /** Whether the current folder is inside the package. */
   isInsidePackage: boolean;
 }
@@ -21,16 +22,16 @@ export interface RunDemo {
 }
 
 export const runDemos: Record<string, (context: DemoContext) => RunDemo> = {
-  survey: ({ cwd }) => ({
-    about: 'surveys this folder by fixed rules, without a language model; the delegation, the tools and the log are real',
+  survey: ({ workspace }) => ({
+    about: `surveys ${workspace} by fixed rules, without a language model; the delegation, the tools and the log are real`,
     task: 'Survey this folder',
-    workspace: cwd,
+    workspace,
     model: 'offline/surveyor',
     db: null,
   }),
   'fan-out': ({ root, isInsidePackage }) => ({
     about: 'a scripted model replaces the real one; the files, the log and the child runs are real',
-    task: 'Describe how this repository is built',
+    task: 'Describe what this package contains',
     workspace: root,
     model: `script/${join(root, 'examples', 'demo', 'fan-out.json')}`,
     db: isInsidePackage ? null : join(mkdtempSync(join(tmpdir(), 'retinue-demo-')), 'retinue.db'),

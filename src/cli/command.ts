@@ -1,5 +1,7 @@
 // What a command is, and the flags that several commands share. A command is one file in commands/ and one entry in commands.ts.
+import { formatFlagDuration } from './args/flag-values.ts';
 import type { Args, Flag } from './args/parse-args.ts';
+import { defaultQuestionMs } from './args/settings-flags.ts';
 import type { Io } from './io.ts';
 
 /** Groups of the overview, in its order. */
@@ -7,6 +9,8 @@ export const groups = ['run', 'watch', 'control', 'setup', 'records', 'integrate
 
 export interface Command {
   name: string;
+  /** Other names that people try, where each can mean only this command. */
+  aliases?: string[];
   group: (typeof groups)[number];
   /** Arguments after the name, for the usage line. */
   usage: string;
@@ -17,8 +21,11 @@ export interface Command {
   /** How many positional arguments it accepts. */
   positionals: { min: number; max: number };
   examples: [command: string, explanation: string][];
-  /** `outcome`: the outcome of a run decides the exit code. `command`: success or failure of the command itself. */
-  exitCodes: 'outcome' | 'command';
+  /**
+   * `outcome`: the outcome of a run decides the exit code. `command`: success or failure of the command itself. `watch`: the same, for a command
+   * that takes its time and can be interrupted. `either`: the command itself, or the outcome of a run that it starts.
+   */
+  exitCodes: 'outcome' | 'command' | 'watch' | 'either';
   /** The exit code. Dependencies that are slow to load are imported inside: every command is loaded at every start. */
   run(args: Args, io: Io): Promise<number>;
 }
@@ -34,7 +41,7 @@ export const streamFlag: Flag = { name: 'stream-json', help: 'print each event a
 export const askFlag: Flag = {
   name: 'ask',
   value: 'TIME',
-  help: 'how long a call that needs approval waits for an answer (default: 10m on a terminal; elsewhere such calls are denied)',
+  help: `how long a call that needs approval waits for an answer (default: ${formatFlagDuration(defaultQuestionMs)} on a terminal; elsewhere such calls are denied)`,
 };
 
 export const sandboxFlag: Flag = {
@@ -47,7 +54,7 @@ export const workspaceFlag: Flag = {
   name: 'workspace',
   short: 'C',
   value: 'DIR',
-  help: 'the folder to work in (default: the current directory)',
+  help: 'the folder to work in (default: the git repository around the current folder, otherwise the current folder)',
 };
 
 /** Flags of every command that reads settings. */
@@ -55,4 +62,10 @@ export const commonFlags: Flag[] = [
   workspaceFlag,
   { name: 'db', value: 'FILE', help: 'the database (default: .retinue/retinue.db in the workspace)' },
   { name: 'config', value: 'FILE', help: 'the configuration file (default: retinue.config.json in the workspace)' },
+];
+
+/** Flags of every command that writes to the database. */
+export const writingFlags: Flag[] = [
+  { name: 'adopt', help: 'accept a database that you did not create on this machine, now and in future' },
+  ...commonFlags,
 ];

@@ -55,7 +55,7 @@ class ProcessSession implements ToolSession {
     const failed = Promise.withResolvers<RetinueError>();
     this.failed = failed.promise;
     this.#fail = failed.resolve;
-    this.#send({ type: 'start', runId: run.runId, workspace: run.workspace });
+    this.#send({ type: 'start', runId: run.runId, workspace: run.workspace, memo: [...run.memo] });
     this.#process = this.#start();
     if (run.signal.aborted) this.#stop();
     else run.signal.addEventListener('abort', this.#onAbort, { once: true });

@@ -33,6 +33,7 @@ export const list: Tool<Input> = {
   maxOutputBytes: 131_072,
   taint: ['untrusted-file'],
   bySubject: true,
+  hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   preview: (input, { workspace }) => previewRead(input.path, workspace),
   async execute(input, { workspace, signal, confirmTarget, rights }) {

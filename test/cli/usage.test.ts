@@ -6,6 +6,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { DatabaseOpenError, reportError } from '../../src/cli/errors.ts';
 import { program } from '../../src/cli/program.ts';
 import { RetinueError } from '../../src/contract/error.ts';
+import { defaultLimits } from '../../src/contract/limits.ts';
 import { createCli, createTestIo } from './support.ts';
 
 describe('wrong arguments are exit code 2 and say what is right', () => {
@@ -37,10 +38,19 @@ describe('wrong arguments are exit code 2 and say what is right', () => {
     [['trust', 'me'], /unexpected argument `me`.*retinue run "trust me"/],
     [['trust', '--list', '--revoke'], /cannot be combined/],
     [['trust', '--db', 'x'], /unknown flag `--db`/],
-    [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?.*retinue run "shwo …"/],
+    [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?\nTo give it to an agent as a task: retinue run "shwo last"/],
     [['pss'], /unknown command `pss`; did you mean `ps`\?/],
     [['cancle'], /did you mean `cancel`\?/],
-    [['top'], /no command `top`/],
+    [['top'], /unknown command `top`; `retinue --help` lists the commands/],
+    [['fix'], /unknown command `fix`; .*\nTo give it to an agent as a task: retinue run "fix"/],
+    [['fix', 'the', 'tests'], /unknown command `fix`; .*\nTo give it to an agent as a task: retinue run "fix the tests"/],
+    [['what', 'is', 'this?'], /unknown command `what`.*\nTo give it to an agent as a task: retinue run "what is this\?"/],
+    [['fix the', 'tests'], /unknown command `fix the`.*\n.*retinue run "fix the tests"/],
+    [['ps '], /unknown command `ps `; did you mean `ps`\?/],
+    [['--', 'ps'], /unknown command `ps`.*\n.*retinue run "ps"/],
+    [['-'], /unknown command `-`.*\n.*retinue run -/],
+    [['--json'], /the command is missing/],
+    [['--model', 'a/b'], /the command is missing/],
     [['help', 'log'], /unknown command `log`; did you mean `logs`\?/],
     [['run', 'task', '--max-turns', '0'], /--max-turns: `0` is not a whole number from 1 to 500/],
     [['run', 'task', '--max-turns', '-1'], /--max-turns: `-1` is not a whole number/],
@@ -80,13 +90,11 @@ describe('what is a task and what is a command', () => {
   const tasks: [argv: string[], task: string][] = [
     [['explain this'], 'explain this'],
     [['run', 'fix', 'the', 'tests'], 'fix the tests'],
-    [['fix', 'the', 'tests'], 'fix the tests'],
-    [['what', 'is', 'this?'], 'what is this?'],
-    [['is', 'this', 'right'], 'is this right'],
     [['--json', 'explain this'], 'explain this'],
     [['--label', 'ps', 'explain this'], 'explain this'],
     [['run', 'show'], 'show'],
-    [['--', 'ps'], 'ps'],
+    [['run', '--', 'ps'], 'ps'],
+    [['--', '--weird task'], '--weird task'],
     [['run', '--', '--weird task'], '--weird task'],
     [['show me the code'], 'show me the code'],
   ];
@@ -94,6 +102,12 @@ describe('what is a task and what is a command', () => {
     using cli = createCli();
     expect((await cli.run(argv)).code).toBe(0);
     expect((await cli.facts())[0]?.data).toMatchObject({ brief: { task } });
+  });
+
+  it('one argument of several words can be joined by standard input', async () => {
+    using cli = createCli();
+    await cli.run(['review this', '-'], { readStdin: async () => 'the diff' });
+    expect((await cli.facts())[0]?.data).toMatchObject({ brief: { task: 'review this\n\nthe diff' } });
   });
 
   it.each([[['-C', 'dir', 'config', '--json']], [['config', '-C', 'dir', '--json']], [['-Cdir', '--json', 'config']]])(
@@ -106,9 +120,37 @@ describe('what is a task and what is a command', () => {
   );
 });
 
+describe('other names of commands', () => {
+  it('`status` and `list` list runs, of all or of one tree', async () => {
+    using cli = createCli();
+    await cli.run(['run', 'first']);
+    await cli.run(['run', 'second']);
+    const all = await cli.json<{ runId: string }[]>('ps', '--all');
+    expect(all).toHaveLength(2);
+    expect(await cli.json('list', '--all')).toEqual(all);
+    expect(await cli.json('status', '--all')).toEqual(all);
+    expect(await cli.json('status', 'last')).toEqual([all[0]]);
+    expect(await cli.run(['status', 'nope'])).toMatchObject({ code: 1, stderr: expect.stringContaining('nope') });
+  });
+
+  it.each(['stop', 'kill'])('`%s` cancels', async (name) => {
+    using cli = createCli({ runs: [{ steps: [{ hang: 'start' }] }] });
+    const started = cli.start(['run', 'task']);
+    await cli.untilFact('model.asked');
+    expect(await cli.run([name, 'last'])).toMatchObject({ code: 0, stdout: expect.stringContaining('is being cancelled') });
+    expect(await started.code).toBe(130);
+  });
+
+  it('have the help of the command', async () => {
+    using cli = createCli();
+    expect((await cli.run(['stop', '--help'])).stdout).toBe((await cli.run(['help', 'cancel'])).stdout);
+    expect((await cli.run(['help', 'kill'])).stdout).toMatch(/Usage: retinue cancel[\s\S]*retinue stop[\s\S]*retinue kill/);
+  });
+});
+
 describe('the list of commands', () => {
   it('has no name twice', () => {
-    const names = commands.map(({ name }) => name);
+    const names = commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
     expect(new Set(names).size).toBe(names.length);
   });
 
@@ -147,6 +189,28 @@ describe('help', () => {
       expect((await help('help', name)).stdout).toBe(stdout);
     },
   );
+
+  it('shows the defaults that apply', async () => {
+    const shown = async (name: string, flag: string) => {
+      const lines = (await help(name, '--help')).stdout.split('\n');
+      const first = lines.findIndex((line) => line.includes(`--${flag} `));
+      const next = lines.findIndex((line, i) => i > first && /^\s+(-\w, )?--|^$/.test(line));
+      return lines.slice(first, next).join(' ').replace(/\s+/g, ' ');
+    };
+    const { maxTurns, maxCostUsd, maxTokens } = defaultLimits;
+    expect(await shown('run', 'max-turns')).toContain(`(default: ${maxTurns})`);
+    expect(await shown('run', 'timeout')).toContain('(default: 30m)');
+    expect(await shown('run', 'budget-usd')).toContain(`(default: ${maxCostUsd})`);
+    expect(await shown('run', 'budget-tokens')).toContain(`(default: ${maxTokens})`);
+    expect(await shown('run', 'ask')).toContain('(default: 10m on a terminal');
+    expect(await shown('subagent', 'timeout')).toContain('(default: 5m, or `dialects.ralph.subagent_timeout`');
+  });
+
+  it('has the exit codes of a follow-up for `message`, and of an interruption for commands that wait', async () => {
+    expect((await help('message', '--help')).stdout).toMatch(/0 sent, or the new run completed[\s\S]*3 out of turns[\s\S]*130 cancelled/);
+    for (const name of ['resume', 'logs'])
+      expect((await help(name, '--help')).stdout).toContain('130 interrupted · 143 stopped by SIGTERM');
+  });
 
   it('goes to standard error if there are no arguments', async () => {
     const { code, stdout, stderr } = await help();

@@ -1,11 +1,13 @@
 // What a command prints while a run is going on: a live display on a terminal, otherwise one line per important event, or events as JSON Lines.
 import type { LiveEvent } from '../../api/api.ts';
+import type { Fact } from '../../contract/fact.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { OutputMode } from '../args/settings-flags.ts';
 import type { Io } from '../io.ts';
 import { createProgressDescriber, describeLimits } from '../output/describe-fact.ts';
 import { factToJsonLine } from '../output/json.ts';
+import { createTreeCounter, type TreeCount } from '../output/tree-counter.ts';
 import { createLiveLines } from './live-lines.ts';
 import { applyEvent, applyOutcome, createLiveState } from './live-state.ts';
 import { createOpenforkLines } from './openfork-lines.ts';
@@ -13,23 +15,41 @@ import { renderTree } from './render-tree.ts';
 
 export interface Progress {
   handleEvent(event: LiveEvent): void;
+  /** Takes a fact from before the display began: it changes the state and prints nothing. */
+  catchUp(fact: Fact): void;
   print(text: string): void;
   /** Writes nothing until the returned function is called, so that a question stays readable. */
   suspend(): () => void;
   /** Leaves the final state on the screen. */
   end(outcome: Outcome | null): void;
+  /** Turns and runs of a run and its descendants, of all facts so far. */
+  count(runId: string): TreeCount;
 }
+
+type Display = Omit<Progress, 'count'>;
 
 /** Between events only the elapsed seconds change. */
 const repaintMs = 100;
 const maxFinalRows = 200;
 
 export function createProgress(io: Io, { stream, plain }: Pick<OutputMode, 'stream' | 'plain'>): Progress {
-  if (stream) return createEventStream(io);
-  return io.errTTY && !plain ? createLiveDisplay(io) : createEventLines(io);
+  const display = stream ? createEventStream(io) : io.errTTY && !plain ? createLiveDisplay(io) : createEventLines(io);
+  const counter = createTreeCounter();
+  return {
+    ...display,
+    handleEvent(event) {
+      if (event.type !== 'delta') counter.add(event);
+      display.handleEvent(event);
+    },
+    catchUp(fact) {
+      counter.add(fact);
+      display.catchUp(fact);
+    },
+    count: counter.count,
+  };
 }
 
-function createLiveDisplay(io: Io): Progress {
+function createLiveDisplay(io: Io): Display {
   const state = createLiveState();
   const lines = createLiveLines(io);
   const openforkLine = createOpenforkLines(io);
@@ -52,6 +72,10 @@ function createLiveDisplay(io: Io): Progress {
       if (notices !== '') print(notices);
       if (openfork?.kind === 'end') print(openfork.text);
     },
+    catchUp(fact) {
+      applyEvent(state, fact);
+      openforkLine(fact);
+    },
     print,
     suspend() {
       lines.update([]);
@@ -73,7 +97,7 @@ function createLiveDisplay(io: Io): Progress {
   };
 }
 
-function createEventLines(io: Io): Progress {
+function createEventLines(io: Io): Display {
   const describe = createProgressDescriber();
   const openforkLine = createOpenforkLines(io);
   return {
@@ -84,17 +108,22 @@ function createEventLines(io: Io): Progress {
       const text = openforkLine(event)?.text ?? (line === null ? '' : `${line}\n`);
       if (notices !== '' || text !== '') io.err(notices + text);
     },
+    catchUp(fact) {
+      describe(fact);
+      openforkLine(fact);
+    },
     print: io.err,
     suspend: () => () => {},
     end() {},
   };
 }
 
-function createEventStream(io: Io): Progress {
+function createEventStream(io: Io): Display {
   return {
     handleEvent(event) {
       if (event.type !== 'delta') io.out(factToJsonLine(event));
     },
+    catchUp() {},
     print: io.err,
     suspend: () => () => {},
     end() {},

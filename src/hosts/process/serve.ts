@@ -30,6 +30,10 @@ export async function serveToolCalls(loadTools: () => Promise<readonly AnyTool[]
         return;
       case 'start':
         run = { runId: message.runId, workspace: message.workspace };
+        for (const [key, value] of message.memo) {
+          memo.set(key, value);
+          reported.set(key, value);
+        }
         return;
       case 'call':
         void execute(message);
