@@ -17,7 +17,7 @@ test.each([
 ])('$maxChars characters of $content', async ({ content, maxChars, text, truncated }) => {
   const { workspace } = makeWorkspace();
   writeFileSync(join(workspace, 'f'), content);
-  expect(await workspaceReader.read(workspace, 'f', maxChars)).toEqual({ ok: true, text, truncated });
+  expect(await workspaceReader.read(workspace, 'f', maxChars)).toEqual({ ok: true, text, truncated, subjects: ['f'] });
 });
 
 test('failures are returned, not thrown', async () => {
