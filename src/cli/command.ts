@@ -7,6 +7,8 @@ export const groups = ['run', 'watch', 'control', 'setup', 'records', 'integrate
 
 export interface Command {
   name: string;
+  /** Other names that people try, where each can mean only this command. */
+  aliases?: string[];
   group: (typeof groups)[number];
   /** Arguments after the name, for the usage line. */
   usage: string;
@@ -47,7 +49,7 @@ export const workspaceFlag: Flag = {
   name: 'workspace',
   short: 'C',
   value: 'DIR',
-  help: 'the folder to work in (default: the current directory)',
+  help: 'the folder to work in (default: the git repository around the current folder, otherwise the current folder)',
 };
 
 /** Flags of every command that reads settings. */

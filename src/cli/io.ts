@@ -1,5 +1,6 @@
 // The outside world as the command line sees it. `main/process-io.ts` implements it on the process, tests implement it in memory.
 import type { Api } from '../api/api.ts';
+import type { BriefFile } from '../config/attachments.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
 import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/install.ts';
@@ -108,6 +109,8 @@ export interface McpService {
   fixed: boolean;
   /** Limits for what the client delegates. */
   limits: LimitsGiven;
+  /** Lets the client see the runs of all clients. */
+  share: boolean;
   /** Opens the API for the client's workspace; null if it names none. `asks`: the client can answer calls that need approval. */
   open(workspace: string | null, options: { drive: boolean; asks: boolean }): Promise<Api>;
   /** Ends the service before the client does. */
@@ -142,8 +145,15 @@ export interface Io {
   lines(path: string): AsyncIterable<string>;
   /** A new file, or standard output for null. Rejects with `usage` if the file exists. */
   output(path: string | null): Promise<Output>;
-  /** The path of a file for a brief, relative to the workspace if possible. Rejects like `readFile`. */
-  findFile(workspace: string, path: string): Promise<string>;
+  /** Files and long texts for a brief. `prepare` and `attach` reject with `usage`. */
+  files: {
+    /** A file that the user named; one from outside the workspace is copied into it. */
+    prepare(workspace: string, path: string): Promise<BriefFile>;
+    /** A text as a file of the workspace. */
+    attach(workspace: string, name: string, text: string): Promise<BriefFile>;
+    /** The run that the copies belong to; null if it was not started, which deletes them. */
+    claim(workspace: string, files: BriefFile[], runId: string | null): Promise<void>;
+  };
   /** While a handler is registered, Ctrl-C does not end the process. Returns a function that removes the handler. */
   onInterrupt(handler: (why: Stop) => void): () => void;
   exitNow(code: number): never;
@@ -174,6 +184,13 @@ export interface Io {
   policy(settings: Settings, question: PolicyQuestion): Promise<PolicyVerdict>;
   memories(settings: Settings, options: MemoryOptions): Promise<Memories & { close(): Promise<void> }>;
   trust: TrustBook;
+  /** When the user last saw a list of the open questions of a database (ISO 8601). */
+  questionList: {
+    /** Null if never. */
+    shownAt(settings: Settings): Promise<string | null>;
+    /** Rejects with `usage` if it cannot be recorded. */
+    save(settings: Settings): Promise<void>;
+  };
   /** A failed check is a result, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;
   /** Whether a user at a terminal can be asked. */

@@ -3,11 +3,11 @@
 //
 // `doctor/` holds these checks and the probes that they share with the demos. Printing them belongs to `cli/`.
 import { isOwnDatabase } from '../config/database-origin.ts';
-import { resolveDirectory } from '../config/files.ts';
 import { loadSettings, type ProcessContext, resolveDatabase } from '../config/load.ts';
 import type { Settings, SettingsFlags } from '../config/settings.ts';
 import { sandboxOptions } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
+import { findWorkspace } from '../config/workspace.ts';
 import { isRetinueError } from '../contract/error.ts';
 import { findSandbox } from '../sandboxes/find-sandbox.ts';
 import { getSqliteVersion, probeDatabase } from '../stores/sqlite/probe.ts';
@@ -25,8 +25,8 @@ const conventionalKeys: Record<string, string> = {
 const mustFixAdvice = 'fix this first: agents cannot start until then';
 
 export async function runDoctor(flags: SettingsFlags, context: ProcessContext): Promise<Check[]> {
-  const { cwd, env } = context;
-  const workspace = resolveDirectory(cwd, flags.workspace ?? '.');
+  const { env } = context;
+  const workspace = findWorkspace(flags.workspace, context).path;
   const loaded = attempt(() => loadSettings(flags, context));
   const settings = loaded.ok ? loaded.value : null;
   return [

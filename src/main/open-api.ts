@@ -4,6 +4,7 @@ import type { Api } from '../api/api.ts';
 import type { MemoryOptions, OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
 import type { RuntimeInput } from '../config/assembly.ts';
+import { removeAttachments } from '../config/attachments.ts';
 import { findDialect, loadDialect } from '../config/dialect.ts';
 import { createNamedModels, findSearchBackend } from '../config/models.ts';
 import { settingsRulesets } from '../config/rulesets.ts';
@@ -64,6 +65,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
         for (const runId of runIds) rmSync(logFile(workspace, runId), { force: true });
+        removeAttachments(workspace, runIds);
       },
     },
     hooks,
@@ -104,7 +106,13 @@ async function adviseOnModel(settings: Settings, brief: Parameters<Api['advise']
 /** Notes that are opened at first use. `close` closes them if they were opened. */
 function openNotesLazily(open: () => Promise<Notes & { close(): Promise<void> }>): Notes & { close(): Promise<void> } {
   let opened: ReturnType<typeof open> | null = null;
-  const notes = () => (opened ??= open());
+  const notes = () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
+    return opened;
+  };
   return {
     memories: {
       put: async (...args) => (await notes()).memories.put(...args),

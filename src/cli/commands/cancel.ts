@@ -9,6 +9,7 @@ import { withApi } from '../session/open-api.ts';
 
 export const cancelCommand: Command = {
   name: 'cancel',
+  aliases: ['stop', 'kill'],
   group: 'control',
   usage: 'ID… [--reason TEXT] [flags]',
   summary: 'cancel runs and all their descendants',

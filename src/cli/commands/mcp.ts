@@ -22,6 +22,7 @@ const serverFlags: Flag[] = [
   { name: 'budget-usd', value: 'USD', help: 'spending limit of the whole connection' },
   { name: 'budget-tokens', value: 'N', help: 'token limit of the whole connection' },
   { name: 'host', value: 'HOST', help: 'where runs execute: `inline` or `process` (default: depends on the dialect)' },
+  { name: 'share', help: 'let the client see the runs of other clients too (default: its own, and those of its earlier connections)' },
 ];
 
 /** Flags of `install`; its other flags become flags of the server. */
@@ -37,7 +38,7 @@ export const mcpCommand: Command = {
   usage: '[flags] | install CLIENT [--print] [--project] [--yes] [flags]',
   summary: 'offer the delegation tools to an MCP client, such as an editor or a coding agent',
   about:
-    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the current directory.\n\n' +
+    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the git repository around the current folder, otherwise the current folder.\n\n' +
     '`install` adds the server to the configuration of claude-code, codex, cursor, vscode, zed or opencode. It shows the change and asks before writing. Further flags of `install` become flags of the server.',
   flags: [...serverFlags, ...installFlags, ...writingFlags],
   positionals: { min: 0, max: 2 },
@@ -80,11 +81,12 @@ async function serve(args: Args, io: Io): Promise<number> {
       dialect,
       fixed: flags.workspace !== undefined,
       limits: flags.limits,
+      share: args.has('share'),
       stop: stop.signal,
       leaving: () => void cleanups.push(io.repeat(forcedExitMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
         const settings = await loadSettings(quietIo, {
-          flags: workspace === null ? flags : { ...flags, workspace },
+          flags: workspace === null ? flags : { ...flags, workspace, isClientFolder: true },
           agents: { chosen: undefined },
         });
         const warn = (message: string) => warnAboutDatabase(quietIo, message);
@@ -124,7 +126,10 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   // An unknown dialect is rejected here, where the user sees it, and not when the client starts the server.
   await io.dialect(args.value('dialect'), await io.settings({ ...settings, limits: {}, rules: [] }));
   const ownFlags = [...installFlags.map(({ name }) => name), 'workspace'];
-  const flags = args.given.filter(({ name }) => !ownFlags.includes(name)).flatMap(({ name, value }) => [`--${name}`, value]);
+  const isSwitch = (name: string) => mcpCommand.flags.some((flag) => flag.name === name && flag.value === undefined);
+  const flags = args.given
+    .filter(({ name }) => !ownFlags.includes(name))
+    .flatMap(({ name, value }) => (isSwitch(name) ? [`--${name}`] : [`--${name}`, value]));
   const plan = await io.mcpInstall.plan({ client, flags, project: args.has('project'), workspace: settings.workspace });
   const file = sanitizeLine(plan.file);
   const keys = plan.removed.map((key) => `\`${sanitizeLine(key)}\``).join(', ');

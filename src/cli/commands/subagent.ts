@@ -44,7 +44,7 @@ async function run(args: Args, io: Io): Promise<number> {
   const createBrief = (settings: Settings) => ({
     task: context === undefined ? task : `Context: ${context}\n\nTask: ${task}`,
     ...(args.value('agent') === undefined ? {} : { agent: args.value('agent') }),
-    ...(flags.model === undefined ? {} : { model: flags.model }),
+    ...(flags.model === undefined ? {} : { model: settings.model?.value }),
     limits: { timeoutMs: defaultTimeoutMs(settings), ...flags.limits, maxDepth: 0 },
   });
   return withApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {

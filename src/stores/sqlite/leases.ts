@@ -41,6 +41,7 @@ export interface LeaseDeps {
 export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Leases {
   const self: ProcessIdentity = getOwnIdentity();
   const heartbeatTimers = new Map<string, NodeJS.Timeout>();
+  const unreleased = new Set<string>();
   const insertOwner = db.prepare('INSERT INTO owners (id, pid, started, boot, space, fence, beat, socket) VALUES (?, ?, ?, ?, ?, 1, ?, ?)');
   const updateHeartbeat = db.prepare('UPDATE owners SET beat = ? WHERE id = ? AND fence = ? AND beat IS NOT NULL');
   const deleteOwner = db.prepare('DELETE FROM owners WHERE id = ?');
@@ -97,7 +98,10 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
 
   async function release(owner: Owner): Promise<void> {
     stopHeartbeat(owner.id);
+    // If the row cannot be deleted, `close` tries again; without heartbeats the lease expires.
+    unreleased.add(owner.id);
     await writer.write(() => deleteOwner.run(owner.id));
+    unreleased.delete(owner.id);
   }
 
   function stopHeartbeat(id: string): void {
@@ -106,7 +110,7 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
   }
 
   function close(): void {
-    const ids = [...heartbeatTimers.keys()];
+    const ids = [...heartbeatTimers.keys(), ...unreleased];
     for (const id of ids) stopHeartbeat(id);
     try {
       if (ids.length > 0) writer.tryNow(() => ids.map((id) => deleteOwner.run(id)));
