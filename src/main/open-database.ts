@@ -80,7 +80,9 @@ function reportUnrecorded(reason: string | null, warn: (message: string) => void
 }
 
 /** The notes of a database that `openDatabase` has accepted for writing. */
-export function openDatabaseNotes({ env, path, durability, orderKey, warn }: DatabaseOptions): Promise<Notes & { close(): Promise<void> }> {
+export async function openDatabaseNotes(options: DatabaseOptions): Promise<Notes & { close(): Promise<void> }> {
+  const { env, path, durability, access, orderKey, warn } = options;
+  if (access === 'read') throw new RetinueError('internal', 'the notes were opened only for reading');
   const logOpened = (opened: string) => recordLog(env, opened);
   return openNotes({ path, durability, authenticator: createAuthenticator(env, orderKey), warn, logOpened });
 }
@@ -90,6 +92,8 @@ export async function openDatabaseMemories(options: DatabaseOptions): Promise<Me
   const { path, access } = options;
   if (!existsSync(path) && access !== 'create') return { ...createMemoryNotes().memories, close: async () => {} };
   if (access === 'read') {
+    // A database that cannot be read is an error of opening.
+    await (await openForReading(options)).close();
     const refuse = async () => Promise.reject(new RetinueError('internal', 'the notes were opened only for reading'));
     return { list: (workspace, words) => listStoredMemories(path, workspace, words), put: refuse, remove: refuse, close: async () => {} };
   }
