@@ -16,7 +16,6 @@ const canaries = {
 const needles = [...Object.values(canaries).slice(0, 4), 'canary-in-an-address-0005'];
 const hits = (text: string) => needles.filter((needle) => text.includes(needle));
 
-/** Files in which the test itself has put them. */
 /** Written by the test, or by the model, whose calls are executed as it wrote them. */
 const own = new Set(['leak.txt', 'copy.txt', 'script.json', 'retinue.config.json', 'server.mjs']);
 
