@@ -21,12 +21,14 @@ import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
 import { openNotes } from '../stores/notes-sqlite.ts';
 import { openSqliteStore } from '../stores/sqlite/create.ts';
+import { findRunAbove } from '../system/run-above.ts';
 import { assembleApi } from './assemble.ts';
 import { logFile } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
 
 export async function openApi(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): Promise<Api> {
   const { env } = process;
+  if (options.startsRuns) assertNotBelowRun(env);
   const { workspace, db, mcpServers } = settings;
   const durability = settings.durability.value;
   const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
@@ -45,6 +47,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
 
   async function prepareRuntime(): Promise<RuntimeInput> {
     const shell = await (earlyProbe ?? probeShell());
+    if (!options.startsRuns) assertNotBelowRun(env);
     const { askMs } = options;
     return {
       ...{ env, workspace, mcpServers, shell, notes },
@@ -92,6 +95,14 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       await notes.close();
     },
   };
+}
+
+/** Limits of depth, runs and money would start again in a process that a run has started. Commands that only read do not come here. */
+function assertNotBelowRun(env: NodeJS.ProcessEnv): void {
+  const why = findRunAbove(env);
+  if (why === null) return;
+  const advice = 'use the delegation tools of the run instead, or start it in a terminal of your own';
+  throw new RetinueError('depth', `a run started this process (${why}), so Retinue may not start runs here: ${advice}`);
 }
 
 /** The notes of the workspace's database, for `retinue memory`. A command that only reads creates no database. */
