@@ -55,7 +55,10 @@ const libraryEntries = {
 const optionalSqlite = {
   name: 'optional-sqlite',
   resolveId: (id) => (id === 'node:sqlite' ? '\0node-sqlite' : null),
-  load: (id) => (id === '\0node-sqlite' ? "export const { DatabaseSync } = process.getBuiltinModule?.('node:sqlite') ?? {};" : null),
+  load: (id) =>
+    id === '\0node-sqlite'
+      ? "export const { DatabaseSync, StatementSync, backup, constants } = process.getBuiltinModule?.('node:sqlite') ?? {};"
+      : null,
 };
 
 const finder = stageFinder();

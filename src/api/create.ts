@@ -25,6 +25,7 @@ import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createSteer } from './steer.ts';
+import { shownStatus } from './tree-status.ts';
 
 /** The taint of a run, from the facts that carry it. */
 function factsToTaint(facts: Fact[]): string[] {
@@ -103,7 +104,10 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   async function rowsToViews(rows: RunRow[]): Promise<RunView[]> {
     const live = new Set(rows.filter((row) => isLive(row.status)).map((row) => row.rootId));
     const holders = await store.holders([...live]);
-    return rows.map((row) => rowToView(row, holders.get(row.rootId)?.alive ?? false));
+    const trees = new Map(
+      await Promise.all([...live].map(async (rootId) => [rootId, await store.runs({ rootId, live: true })] as [string, RunRow[]])),
+    );
+    return rows.map((row) => rowToView(row, trees.get(row.rootId) ?? [], holders.get(row.rootId)?.alive ?? false));
   }
 
   async function show(id: string): Promise<RunDetail> {
@@ -227,10 +231,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   };
 }
 
-/** `isOwned`: a living process owns the tree. */
-function rowToView(row: RunRow, isOwned: boolean): RunView {
+/** `tree`: the live rows of its tree. `isOwned`: a living process owns the tree. */
+function rowToView(row: RunRow, tree: RunRow[], isOwned: boolean): RunView {
   const { runId, parentId, rootId, depth, kind, label, agent, turns, tokens, costUsd, startedAt, endedAt } = row;
-  const isInterrupted = isLive(row.status) && !isOwned;
   return {
     runId,
     parentId,
@@ -239,7 +242,7 @@ function rowToView(row: RunRow, isOwned: boolean): RunView {
     kind,
     label,
     agent,
-    status: isInterrupted && row.status !== 'paused' ? 'interrupted' : row.status,
+    status: isLive(row.status) ? shownStatus(row, tree, isOwned) : row.status,
     driven: isLive(row.status) && isOwned,
     turns,
     tokens,

@@ -8,6 +8,7 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Price } from '../models/prices.ts';
 import type { ProviderSettings } from '../models/providers.ts';
+import type { FoundWorkspace } from './workspace.ts';
 
 /** A value and its source: `built-in`, a file, a variable or a flag. */
 export interface Sourced<T> {
@@ -31,8 +32,12 @@ export type HostName = (typeof hostNames)[number];
 /** Command-line flags that change the settings. */
 export interface SettingsFlags {
   workspace?: string | undefined;
+  /** The workspace is a folder that an MCP client works in, not the user's choice. */
+  isClientFolder?: boolean;
   config?: string | undefined;
   db?: string | undefined;
+  /** `--adopt`: accept a database that the user did not create on this machine. */
+  adopt?: boolean | undefined;
   model?: string | undefined;
   sandbox?: SandboxMode | undefined;
   limits: LimitsGiven;
@@ -69,6 +74,7 @@ export interface ConfiguredAgents {
 export interface Settings {
   /** A real path. */
   workspace: string;
+  workspaceFrom: FoundWorkspace['from'];
   model: Sourced<string> | null;
   /** Limits that were set; built-in defaults are not included. */
   limits: { config: LimitsGiven; command: LimitsGiven };
@@ -76,7 +82,8 @@ export interface Settings {
   ownerRules: OwnedRules[];
   /** Each a separate ruleset that can only narrow. */
   narrowingRules: OwnedRules[];
-  db: { path: string; from: string };
+  /** `adopt`: also if the user did not create it on this machine. */
+  db: { path: string; from: string; adopt: boolean };
   sandbox: Sourced<SandboxMode>;
   /** Names of environment variables that an agent's shell gets, by agent. */
   env: Record<string, string[]>;

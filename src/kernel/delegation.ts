@@ -53,9 +53,9 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     return { row, outcome: child.outcome, taint: child.outcome || !live ? child.taint : [...live.taint] };
   }
 
-  /** Only a client may look at runs of other clients. */
+  /** Only a client may look at runs of other clients, and at its own ones that it no longer has in memory. */
   async function recall(id: string): Promise<ChildView | null> {
-    return run.work ? null : findEarlierRun(id, reach, services);
+    return run.work ? null : findEarlierRun(id, { ...reach, formerIds: [...reach.formerIds, run.id] }, services);
   }
 
   const isOpen = (id: string) => children.get(id)?.outcome === null;

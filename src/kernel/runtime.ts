@@ -101,6 +101,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const services: Services = {
     ...options,
     owner,
+    originalsKey: ids.key(),
     journal,
     deadlines,
     scheduler,

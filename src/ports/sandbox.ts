@@ -10,7 +10,7 @@ export interface SandboxRequest {
   git: boolean;
   /** Paths of the workspace that are never writable. They need not exist. */
   protect: readonly string[];
-  /** Paths of the workspace that are invisible. They need not exist. */
+  /** Paths of the workspace that are hidden: empty and unreadable. They need not exist. '' is the workspace itself. */
   hide: readonly string[];
   /** The complete environment of the command. */
   env: Record<string, string>;

@@ -15,6 +15,8 @@ export interface ExecutorCall {
 export interface ToolSessionOptions {
   runId: string;
   workspace: string;
+  /** What the run's tools remembered before the session began. */
+  memo: ReadonlyMap<string, string>;
   /** Fires when the run is stopped. */
   signal: AbortSignal;
 }

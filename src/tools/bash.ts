@@ -40,7 +40,7 @@ export interface BashOptions extends CommandOptions {
 export function createBash(options: BashOptions): Tool<Input> {
   function readSubjects(command: string, workspace: string): Subject[] {
     const { PATH = '' } = createEnvironment(options.env ?? process.env, workspace);
-    return shellSubjects(command, workspace, isBash(findShell(PATH, workspace)));
+    return shellSubjects(command, workspace, { hasBash: isBash(findShell(PATH, workspace)), isConfined: options.sandbox !== null });
   }
 
   return {

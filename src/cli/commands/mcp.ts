@@ -5,10 +5,10 @@ import { unknownNameMessage } from '../../text/suggest.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, sandboxFlag, yesFlag } from '../command.ts';
+import { type Command, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
 import { confirm } from '../session/confirm.ts';
-import { loadSettings } from '../session/open-api.ts';
+import { loadSettings, warnAboutDatabase } from '../session/open-api.ts';
 
 const serverFlags: Flag[] = [
   { name: 'dialect', value: 'NAME', help: 'the set of delegation tools to offer (default: native; see `retinue dialects`)' },
@@ -39,9 +39,9 @@ export const mcpCommand: Command = {
   usage: '[flags] | install CLIENT [--print] [--project] [--yes] [flags]',
   summary: 'offer the delegation tools to an MCP client, such as an editor or a coding agent',
   about:
-    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the current directory.\n\n' +
+    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the git repository around the current folder, otherwise the current folder.\n\n' +
     '`install` adds the server to the configuration of claude-code, codex, cursor, vscode, zed or opencode. It shows the change, asks before writing, and then starts the server once to test it. Further flags of `install` become flags of the server.',
-  flags: [...serverFlags, ...installFlags, ...commonFlags],
+  flags: [...serverFlags, ...installFlags, ...writingFlags],
   positionals: { min: 0, max: 2 },
   examples: [
     ['retinue mcp install claude-code', 'shows the change and asks before writing'],
@@ -87,10 +87,18 @@ async function serve(args: Args, io: Io): Promise<number> {
       leaving: () => void cleanups.push(io.repeat(forcedExitMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
         const settings = await loadSettings(quietIo, {
-          flags: workspace === null ? flags : { ...flags, workspace },
+          flags: workspace === null ? flags : { ...flags, workspace, isClientFolder: true },
           agents: { chosen: undefined },
         });
-        return io.open(settings, { drive, startsRuns: drive, dialect: dialectName, host, askMs: asks ? defaultQuestionMs : undefined });
+        const warn = (message: string) => warnAboutDatabase(quietIo, message);
+        return io.open(settings, {
+          drive,
+          warn,
+          startsRuns: drive,
+          dialect: dialectName,
+          host,
+          askMs: asks ? defaultQuestionMs : undefined,
+        });
       },
     });
     return 0;
@@ -110,6 +118,11 @@ function withoutRepeatedMessages(io: Io): Io {
 }
 
 async function install(client: McpClient, args: Args, io: Io): Promise<number> {
+  if (args.has('adopt'))
+    throw new RetinueError(
+      'usage',
+      '--adopt cannot be installed: the server would accept every database that comes with a folder; adopt one with `retinue resume --adopt` there',
+    );
   const settings = runSettings(args);
   // An unknown dialect is rejected here, where the user sees it, and not when the client starts the server.
   const loaded = await io.settings({ ...settings, limits: {}, rules: [] });

@@ -52,11 +52,7 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
   const takeTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?) ON CONFLICT (root) DO UPDATE SET owner = excluded.owner');
   const selectLiveRun = db.prepare('SELECT 1 FROM runs JOIN trees ON trees.n = runs.tree WHERE runs.live = 1 AND trees.owner = ? LIMIT 1');
 
-  function isHeld(owner: OwnerRow): boolean {
-    // A heartbeat in the future comes from before the machine was restarted.
-    if (owner.beat === null || Math.abs(now() - owner.beat) > timing.silence) return false;
-    return !hasEnded(owner, self);
-  }
+  const isHeld = createLeaseCheck(now, timing, self);
 
   /** Also removes the rows of dead owners that drive nothing. */
   async function open(socketName: string | null): Promise<Owner> {
@@ -100,25 +96,6 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
     });
   }
 
-  async function findHolders(rootIds: string[]): Promise<Map<string, { pid: number; alive: boolean } | null>> {
-    const holders = new Map<string, { pid: number; alive: boolean } | null>(rootIds.map((rootId) => [rootId, null]));
-    const aliveById = new Map<string, boolean>();
-    for (let start = 0; start < rootIds.length; start += rootsPerQuery) {
-      const found = await kysely
-        .selectFrom('trees')
-        .innerJoin('owners', 'owners.id', 'trees.owner')
-        .selectAll('owners')
-        .select('root')
-        .where('root', 'in', rootIds.slice(start, start + rootsPerQuery))
-        .execute();
-      for (const owner of found) {
-        if (!aliveById.has(owner.id)) aliveById.set(owner.id, isHeld(owner));
-        holders.set(owner.root, { pid: owner.pid, alive: aliveById.get(owner.id) === true });
-      }
-    }
-    return holders;
-  }
-
   async function release(owner: Owner): Promise<void> {
     stopHeartbeat(owner.id);
     // If the row cannot be deleted, `close` tries again; without heartbeats the lease expires.
@@ -142,5 +119,36 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
     }
   }
 
-  return { open, claim, release, isHeld, findHolders, close };
+  return { open, claim, release, isHeld, findHolders: createHolderQuery(kysely, isHeld), close };
+}
+
+/** Whether a claim on an owner's trees would be refused. */
+export function createLeaseCheck(now: () => number, timing: Timing, self: ProcessIdentity = getOwnIdentity()): Leases['isHeld'] {
+  return (owner) => {
+    // A heartbeat in the future comes from before the machine was restarted.
+    if (owner.beat === null || Math.abs(now() - owner.beat) > timing.silence) return false;
+    return !hasEnded(owner, self);
+  };
+}
+
+/** Finds the processes that own trees. Only reads. */
+export function createHolderQuery(kysely: Kysely<Tables>, isHeld: Leases['isHeld']): Leases['findHolders'] {
+  return async (rootIds) => {
+    const holders = new Map<string, { pid: number; alive: boolean } | null>(rootIds.map((rootId) => [rootId, null]));
+    const aliveById = new Map<string, boolean>();
+    for (let start = 0; start < rootIds.length; start += rootsPerQuery) {
+      const found = await kysely
+        .selectFrom('trees')
+        .innerJoin('owners', 'owners.id', 'trees.owner')
+        .selectAll('owners')
+        .select('root')
+        .where('root', 'in', rootIds.slice(start, start + rootsPerQuery))
+        .execute();
+      for (const owner of found) {
+        if (!aliveById.has(owner.id)) aliveById.set(owner.id, isHeld(owner));
+        holders.set(owner.root, { pid: owner.pid, alive: aliveById.get(owner.id) === true });
+      }
+    }
+    return holders;
+  };
 }
