@@ -4,6 +4,7 @@ import type { BriefFile } from '../config/attachments.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
 import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/install.ts';
+import type { ServerVariables } from '../config/mcp-install/variables.ts';
 import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
@@ -172,6 +173,10 @@ export interface Io {
     plan(request: McpInstallRequest): Promise<McpInstallation>;
     /** Returns the path of the backup; null if there was no file. Rejects with `usage` if the file has changed since the plan. */
     apply(installation: McpInstallation): Promise<string | null>;
+    /** Which variables the server needs. */
+    variables(settings: Settings): Promise<ServerVariables>;
+    /** Starts the server as the client would, asks for its tools and ends it. */
+    test(installation: McpInstallation): Promise<{ ok: true; tools: string[] } | { ok: false; reason: string }>;
   };
   /** Rejects with `usage` for an unknown name. */
   demo(name: string): Promise<Demo>;

@@ -16,6 +16,7 @@ import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Notes } from '../stores/notes-memory.ts';
+import { findRunAbove } from '../system/run-above.ts';
 import { assembleApi } from './assemble.ts';
 import { removeLog } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
@@ -23,6 +24,7 @@ import { type DatabaseOptions, openDatabase, openDatabaseMemories, openDatabaseN
 
 export async function openApi(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): Promise<Api> {
   const { env } = process;
+  if (options.startsRuns) assertNotBelowRun(env);
   const { workspace, db, mcpServers } = settings;
   const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
   // A command that certainly starts a run probes the sandbox while the database opens.
@@ -37,6 +39,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
 
   async function prepareRuntime(): Promise<RuntimeInput> {
     const shell = await (earlyProbe ?? probeShell());
+    if (!options.startsRuns) assertNotBelowRun(env);
     const { askMs } = options;
     return {
       ...{ env, workspace, mcpServers, shell, notes },
@@ -81,6 +84,14 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       await notes.close();
     },
   };
+}
+
+/** Limits of depth, runs and money would start again in a process that a run has started. Commands that only read do not come here. */
+function assertNotBelowRun(env: NodeJS.ProcessEnv): void {
+  const why = findRunAbove(env);
+  if (why === null) return;
+  const advice = 'use the delegation tools of the run instead, or start it in a terminal of your own';
+  throw new RetinueError('depth', `a run started this process (${why}), so Retinue may not start runs here: ${advice}`);
 }
 
 /** The memories of the workspace's database, for `retinue memory`. */

@@ -66,6 +66,11 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     mcpInstall: {
       plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),
       apply: async (installation) => (await installer()).applyInstall(installation),
+      variables: async (settings) => (await import('../config/mcp-install/variables.ts')).findServerVariables(settings, env),
+      async test({ server: { command, args, variables } }) {
+        const passed = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+        return (await import('../mcp/try-server.ts')).tryServer({ command, args, cwd: context.cwd, env: passed }, version);
+      },
     },
     demo: async (name) => (await demos()).createDemo(name, root, context),
     rightsDemo: async (name) => (await (await demos()).loadDemoModule(root, 'rights')).createRightsDemo(name),

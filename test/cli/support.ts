@@ -243,7 +243,12 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     open: missing('database'),
     dialect: missing('dialects'),
     serveMcp: missing('MCP client'),
-    mcpInstall: { plan: missing('MCP client'), apply: missing('MCP client') },
+    mcpInstall: {
+      plan: missing('MCP client'),
+      apply: missing('MCP client'),
+      variables: missing('MCP client'),
+      test: missing('MCP client'),
+    },
     demo: missing('demo'),
     rightsDemo: missing('demo'),
     crashDemo: missing('demo'),
