@@ -13,7 +13,11 @@ const flag = z.boolean('must be true or false');
 const model = z.string('must be a name like "anthropic/…"').min(1).max(500);
 const durationProblem = 'must be whole seconds or a text like "10m"';
 
-export const RalphConfig = z.strictObject({ max_subagents: concurrency, subagent_timeout: seconds }).partial();
+const outputSize = wholeNumber(64, 16_777_216);
+
+export const RalphConfig = z
+  .strictObject({ max_subagents: concurrency, subagent_timeout: seconds, max_result_bytes: outputSize })
+  .partial();
 
 export const DexConfig = z
   .strictObject({
@@ -47,7 +51,7 @@ export const XzatomaConfig = z
   .strictObject({
     max_depth: wholeNumber(1, 16),
     default_max_turns: wholeNumber(1, 50),
-    output_max_size: wholeNumber(64, 16_777_216),
+    output_max_size: outputSize,
     conversation: z
       .strictObject({
         max_tokens: wholeNumber(1000, 1_000_000_000),

@@ -102,14 +102,20 @@ function verdictToFacts(
 function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, run: Run, { questions }: Services): Verdict {
   const { check } = run.work as ModelWork;
   const parsed = parseArguments(part.input);
-  if (!parsed.ok) return reject(part.input, 'malformed', `${parsed.problem}; send the call again with correct arguments`);
+  if (!parsed.ok) {
+    const output = findTool(run, part.tool)?.invalidInput?.(parsed.problem);
+    return reject(part.input, 'malformed', output ?? `${parsed.problem}; send the call again with correct arguments`);
+  }
   if (part.tool === submitTool && check) return judgeResult(parsed.value, check);
   const tool = findTool(run, part.tool);
   const offered = run.grant.tools;
   if (!tool) return reject(parsed.value, 'unknown', unknownNameMessage('tool', part.tool, offered));
   const read = readSubjects(tool, parsed.value, run);
   if ('denied' in read) return deny(parsed.value, tool, read.denied);
-  if ('problem' in read) return reject(parsed.value, 'malformed', `the arguments of ${part.tool} are wrong: ${read.problem}`);
+  if ('problem' in read) {
+    const output = tool.invalidInput?.(read.problem) ?? `the arguments of ${part.tool} are wrong: ${read.problem}`;
+    return reject(parsed.value, 'malformed', output);
+  }
   const decision = decideNow(tool, parsed.value, read.subjects, run);
   const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, immediate: null };
   const isOffered = offered.includes(part.tool);
@@ -117,8 +123,11 @@ function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, run: Run, 
   if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwn).map(subjectText);
   else if (decision.action !== 'allow')
     verdict.immediate = { reason: 'denied', status: 'denied', output: denialText(run, part.tool, decision) };
-  else if (!isOffered)
-    verdict.immediate = { reason: 'unknown', status: 'error', output: `the tool ${part.tool} is not available in this run` };
+  else if (!isOffered) {
+    const { delegationTools, setup } = run.dialect;
+    const own = run.depth > 0 && delegationTools.includes(part.tool) ? setup.notOffered?.(part.tool) : undefined;
+    verdict.immediate = { reason: 'unknown', status: 'error', output: own ?? `the tool ${part.tool} is not available in this run` };
+  }
   return verdict;
 }
 

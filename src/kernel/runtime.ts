@@ -11,6 +11,7 @@ import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
 import type { ClientOptions } from './admission.ts';
 import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
+import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
 import { createStarter, openClient, unregisterRun } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
@@ -54,6 +55,8 @@ export interface RunHandle {
 export interface Client {
   id: string;
   delegation: Delegation;
+  /** Records a call of a delegation tool in the client's run. */
+  recordCall(call: ClientCall): CallRecord;
   delegate(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Ends it; runs below it are stopped first. `gone`: the client did not close the connection itself. */
   close(how?: ClientClose): Promise<Outcome>;
@@ -133,6 +136,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return {
       id: run.id,
       delegation: createDelegation(run, null, services),
+      recordCall: createCallRecorder(run, services),
       delegate: async (input, more) => createHandle(await startRun(input, { ...more, parent: run })),
       close(how = { gone: false }) {
         closed.resolve(how);

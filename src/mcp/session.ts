@@ -6,15 +6,17 @@
 import { randomBytes } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Api } from '../api/api.ts';
-import { isRetinueError } from '../contract/error.ts';
-import type { LimitsGiven } from '../contract/limits.ts';
+import { isRetinueError, RetinueError } from '../contract/error.ts';
+import type { Json } from '../contract/json.ts';
+import { defaultLimits, type LimitsGiven } from '../contract/limits.ts';
+import type { CallRecord } from '../kernel/client-calls.ts';
 import { answerToolRequest } from '../kernel/dialect-tools.ts';
 import type { Client } from '../kernel/runtime.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { emptyDelegation, listEndedRunsRead, listOpenRuns, needsClientRun, observeStarts } from './delegation.ts';
 import { formatEndedRuns } from './ended-runs.ts';
 import { createProgressReporter, type ProgressDeps } from './progress.ts';
-import { createErrorResult, toCallToolResult } from './result.ts';
+import { createErrorResult, createInvalidResult, createRefusedResult, readFirstText, toCallToolResult } from './result.ts';
 import { createToolList, parseArguments } from './tools.ts';
 import { createWorkspaceApi, type WorkspaceApiOptions } from './workspace-api.ts';
 
@@ -77,23 +79,33 @@ export function createSession(options: SessionOptions): Session {
     return created;
   }
 
-  async function attemptCall(call: ToolCall): Promise<CallToolResult> {
+  /** Starts the record of a call in dialects that keep one. It needs a client run, even if the call is refused. */
+  async function startRecord({ name, arguments: args }: ToolCall): Promise<CallRecord | null> {
+    const api = await workspace.open();
+    const tool = api.dialect.tools.find((each) => each.name === name);
+    if (!tool || !api.dialect.setup?.recordsCalls) return null;
+    hasDelegated = true;
+    const { recordCall } = await getClient(api);
+    return recordCall({ tool: name, arguments: (args ?? {}) as Json, isInvalid: !parseArguments(tool, args).ok });
+  }
+
+  async function attemptCall(call: ToolCall, callId: string): Promise<CallToolResult> {
     const { name, signal, progress } = call;
     const api = await workspace.open();
     const tool = api.dialect.tools.find((each) => each.name === name);
     if (!tool) return createErrorResult(`this workspace has no tool ${name}`);
     const parsed = parseArguments(tool, call.arguments);
-    if (!parsed.ok) return createErrorResult(`invalid arguments for ${name}: ${parsed.problem}`);
-    const context: DialectContext = { door: 'mcp', agents: listAgents(api), call: `${sessionId}/${++callCount}` };
+    const context: DialectContext = { door: 'mcp', agents: listAgents(api), call: callId };
+    if (!parsed.ok) return createInvalidResult(tool, parsed.problem, context);
     const request = tool.toRequest(parsed.input, context);
     if (!client && !needsClientRun(request)) {
       const { result } = await answerToolRequest({ tool, request, context }, emptyDelegation);
       return toCallToolResult(result, emptyDelegation.maxOutputBytes);
     }
     const advice = request.kind === 'delegate' ? await findAdvice(request, api) : null;
-    if (advice !== null) return createErrorResult(advice);
+    if (advice !== null) return createRefusedResult(tool, new RetinueError('unknown_model', advice).info, context);
     // The workspace may have changed in the meantime.
-    if ((await workspace.open()) !== api) return attemptCall(call);
+    if ((await workspace.open()) !== api) return attemptCall(call, callId);
     if (isClosed) return createErrorResult('the client has disconnected');
     hasDelegated = true;
     const { delegation } = await getClient(api);
@@ -106,7 +118,8 @@ export function createSession(options: SessionOptions): Session {
     if (request.kind === 'wait') follow(request.ids ?? listOpenRuns(delegation));
     waitingCalls.add(waiting);
     try {
-      const { result, told } = await answerToolRequest({ tool, request, context, signal }, observeStarts(delegation, follow));
+      const limited = { ...context, maxOutputBytes: delegation.maxOutputBytes };
+      const { result, told } = await answerToolRequest({ tool, request, context: limited, signal }, observeStarts(delegation, follow));
       // The client does not read the answer to a call that it gave up.
       if (!signal.aborted) for (const id of [...told, ...listEndedRunsRead(request, delegation)]) reportedRuns.add(id);
       return toCallToolResult(result, delegation.maxOutputBytes);
@@ -125,7 +138,7 @@ export function createSession(options: SessionOptions): Session {
     const unreported = delegation
       .children()
       .flatMap(({ row, outcome }) => (outcome && !reportedRuns.has(row.runId) && !willBeReported(row.runId) ? [outcome] : []));
-    const block = formatEndedRuns(unreported, api.dialect.reader ?? null, delegation.maxOutputBytes);
+    const block = formatEndedRuns(unreported, api.dialect.reader ?? null, delegation.maxOutputBytes ?? defaultLimits.maxOutputBytes);
     if (block === null) return result;
     for (const id of block.runIds) reportedRuns.add(id);
     return { ...result, content: [...result.content, { type: 'text', text: block.text }] };
@@ -142,10 +155,15 @@ export function createSession(options: SessionOptions): Session {
     },
     async call(call) {
       try {
-        return await addEndedRuns(await attemptCall(call), call.signal);
+        const record = await startRecord(call);
+        const result = await attemptCall(call, record?.id ?? `${sessionId}/${++callCount}`);
+        await record?.finish({ output: readFirstText(result), isError: result.isError ?? false });
+        return await addEndedRuns(result, call.signal);
       } catch (error) {
         if (!isRetinueError(error)) log(`${call.name} failed: ${(error as Error)?.stack ?? String(error)}`);
-        return createErrorResult(messageOf(error));
+        const tool = options.dialect.tools.find((each) => each.name === call.name);
+        const info = isRetinueError(error) ? error.info : { code: 'internal' as const, message: messageOf(error), retryable: false };
+        return tool ? createRefusedResult(tool, info, { door: 'mcp', agents: [], call: '' }) : createErrorResult(messageOf(error));
       }
     },
     rootsChanged() {

@@ -59,6 +59,8 @@ export interface Tool<I = unknown> {
   description: string;
   /** Checks and types the arguments. */
   input: z.ZodType<I>;
+  /** The result of a call that `input` does not accept; `problem` names the parameter. */
+  invalidInput?(problem: string): string;
   /** The JSON Schema that the model sees; derived from `input` if absent. */
   inputSchema?: JsonObject;
   readOnly: boolean;

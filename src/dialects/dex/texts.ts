@@ -3,7 +3,7 @@ import type { Artifact } from '../../contract/artifact.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { FirstMessage, ResultPart } from '../../ports/dialect.ts';
 import { toOneLine } from '../shared/one-line.ts';
-import { formatTruncation, sumTokens } from '../shared/result.ts';
+import { formatTruncated, sumTokens } from '../shared/result.ts';
 
 const maxMemoryChars = 20_000;
 
@@ -55,7 +55,7 @@ function formatMemories(memories: FirstMessage['memories']): string {
 export function formatResult(outcome: Outcome): ResultPart[] {
   const reason = outcome.success ? '' : `**Reason**: ${formatReason(outcome)}\n\n`;
   const head = `## Subagent Result (${outcome.success ? 'Success' : 'Terminated'})\n\n${reason}`.slice(0, -1);
-  const notice = formatTruncation(outcome);
+  const notice = formatTruncated(outcome);
   const artifacts = formatArtifacts(outcome.artifacts);
   const counts = `\n*(${outcome.turns} iterations, ${sumTokens(outcome.tokens)} tokens)*`;
   const run = outcome.runId;
