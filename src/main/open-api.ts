@@ -32,7 +32,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
   // A command that certainly starts a run probes the sandbox while the database opens.
   const earlyProbe = options.startsRuns ? probeShell() : null;
-  const dialect = await loadDialect(options.dialect, settings);
+  const dialect = await loadDialect(options.dialect, settings, env);
   // A command that only reads creates no database.
   const opened =
     options.drive || existsSync(db.path)
@@ -67,7 +67,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const api = assembleApi(
     {
       ...{ store, catalog, dialect, prepareRuntime },
-      dialectNamed: (name) => findDialect(name, settings),
+      dialectNamed: (name) => findDialect(name, settings, env),
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);

@@ -51,7 +51,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     repeat,
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
-    dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings),
+    dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
     serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
     mcpInstall: {
       plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),

@@ -131,6 +131,8 @@ export interface Activity {
   type: string;
   message: string;
   metadata: Record<string, string>;
+  /** The line of the source's debug log about the same event. */
+  debug?: string;
 }
 
 /** A set of delegation tools with their exact contract. Pure: equal inputs produce equal requests, equal replies equal results. */

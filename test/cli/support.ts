@@ -142,7 +142,7 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
   return {
     settings: async (flags) => loadSettings(flags, { cwd, env }),
     open: openApi,
-    dialect: loadDialect,
+    dialect: (name, settings) => loadDialect(name, settings, env),
     explain: (settings, name) => explainConfiguredAgent(settings, name, env),
     policy: (settings, question) => explainConfiguredCall(settings, question, env),
     memories: openMemories,

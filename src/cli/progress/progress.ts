@@ -50,7 +50,7 @@ function createLiveDisplay(io: Io): Progress {
       const notices = startNotices(event);
       const openfork = openforkLine(event);
       if (notices !== '') print(notices);
-      if (openfork?.kind === 'end') print(openfork.text);
+      if (openfork !== null) print(openfork.text);
     },
     print,
     suspend() {

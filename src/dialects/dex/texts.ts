@@ -2,8 +2,8 @@
 import type { Artifact } from '../../contract/artifact.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { FirstMessage, ResultPart } from '../../ports/dialect.ts';
-import { toOneLine } from '../shared/one-line.ts';
 import { formatTruncated, sumTokens } from '../shared/result.ts';
+import { formatReason, listArtifacts } from './result.ts';
 
 const maxMemoryChars = 20_000;
 
@@ -68,17 +68,7 @@ export function formatResult(outcome: Outcome): ResultPart[] {
   ];
 }
 
-function formatReason({ error, terminated, status }: Outcome): string {
-  return error === null ? (terminated ?? status) : toOneLine(error.message);
-}
-
 function formatArtifacts(artifacts: Artifact[]): string {
-  const lines = new Set(artifacts.map(formatArtifact));
-  return lines.size === 0 ? '' : `\n**Artifacts:**\n${[...lines].join('')}`;
-}
-
-/** Names the artifact. Its content stays readable with the run. */
-function formatArtifact({ kind, value, title }: Artifact): string {
-  const [key, shown] = kind === 'path' ? [value, title ?? 'changed'] : kind === 'diff' ? [title ?? 'diff', 'diff'] : [kind, title ?? value];
-  return `- ${toOneLine(key, 300)}: ${toOneLine(shown, 300)}\n`;
+  const lines = [...listArtifacts(artifacts)].map(([key, shown]) => `- ${key}: ${shown}\n`);
+  return lines.length === 0 ? '' : `\n**Artifacts:**\n${lines.join('')}`;
 }

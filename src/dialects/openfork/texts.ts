@@ -46,10 +46,13 @@ export function formatFailure({ status, error }: Pick<Outcome, 'status' | 'error
   return status === 'cancelled' ? `cancelled (${message})` : message;
 }
 
+/** What a subagent reads if it calls one of the tools. */
+export const notPrimary = 'This agent cannot spawn subagents. Only primary agents can use the task tool.';
+
 export function createRefusal({ code, message }: ErrorInfo): DialectResult {
   const text =
     code === 'depth'
-      ? 'This agent cannot spawn subagents. Only primary agents can use the task tool.'
+      ? notPrimary
       : code === 'unknown_run'
         ? `Subagent not found: ${toOneLine(message)}`
         : `Subagent failed: ${toOneLine(message)}`;
