@@ -35,6 +35,8 @@ export interface SettingsFlags {
   db?: string | undefined;
   model?: string | undefined;
   sandbox?: SandboxMode | undefined;
+  /** Folders outside the workspace that tools may read. */
+  addDirs?: string[] | undefined;
   limits: LimitsGiven;
   /** Whole rules (`allow bash:git log *`), in the order of the `--allow` and `--deny` flags. */
   rules: string[];
@@ -76,6 +78,8 @@ export interface Settings {
   ownerRules: OwnedRules[];
   /** Each a separate ruleset that can only narrow. */
   narrowingRules: OwnedRules[];
+  /** Real paths of folders outside the workspace that tools may read. */
+  readable: string[];
   db: { path: string; from: string };
   sandbox: Sourced<SandboxMode>;
   /** Names of environment variables that an agent's shell gets, by agent. */

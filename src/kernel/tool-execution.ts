@@ -134,6 +134,7 @@ function createToolContext(run: Run, call: CallState, services: Services): Omit<
     runId: run.id,
     rootId: run.rootId,
     workspace: run.grant.workspace,
+    readable: services.settings.readable,
     memo: run.memo,
     rights: {
       agent: run.work?.agent.name ?? '',

@@ -5,6 +5,8 @@ import { createCatalog } from '../agents/catalog.ts';
 import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
 import type { Api } from '../api/api.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
+import { resolveDirectory } from '../config/files.ts';
+import { resolveReadable } from '../config/readable-folders.ts';
 import { buildRulesets } from '../config/rulesets.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
@@ -52,6 +54,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     const { models, model } = createLibraryModels(options.model, env);
     const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, db: null, env });
     return {
+      readable: resolveReadable(options.addDirs ?? [], { cwd: cwd(), workspace: resolveDirectory(cwd(), workspace), env }),
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
       models: withPrices(models, options.prices ?? {}),
       limits: options.limits ?? {},

@@ -48,6 +48,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
     const { askMs } = options;
     return {
       ...{ env, workspace, mcpServers, shell, notes },
+      readable: settings.readable,
       models: withPrices(createNamedModels(env, settings.providers), settings.prices),
       model: settings.model?.value ?? null,
       limits: settings.limits.config,

@@ -12,6 +12,8 @@ export interface SandboxRequest {
   protect: readonly string[];
   /** Paths of the workspace that are invisible. They need not exist. */
   hide: readonly string[];
+  /** Real paths of folders outside the workspace that are visible and never writable. `hide` applies to them too. */
+  readable?: readonly string[] | undefined;
   /** The complete environment of the command. */
   env: Record<string, string>;
 }

@@ -15,6 +15,7 @@ export interface ExecutorCall {
 export interface ToolSessionOptions {
   runId: string;
   workspace: string;
+  readable?: readonly string[] | undefined;
   /** Fires when the run is stopped. */
   signal: AbortSignal;
 }

@@ -25,6 +25,8 @@ export interface ToolContext {
   rootId: string;
   /** Absolute path of the directory that the tool may touch. */
   workspace: string;
+  /** Real paths of folders outside the workspace that the tool may read, and never change. */
+  readable?: readonly string[] | undefined;
   /** Fires at the tool's timeout, at the run's deadline and at a cancel; the tool must stop soon after. */
   signal: AbortSignal;
   /** Shared by the tools of this run, such as versions of files they have read. Not recorded. */

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { SandboxRequest } from '../ports/sandbox.ts';
 import { isPathUnder, type Mount } from './mounts.ts';
 
-export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide'>;
+export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide' | 'readable'>;
 
 /**
  * Nothing is mounted on a path that does not exist, because that would create it on the real disk. A directory above a protected path is mounted over
@@ -12,13 +12,18 @@ export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | '
  */
 export function workspaceMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
   const { workspace, writable, git } = wanted;
+  const roots = [...(wanted.readable ?? []), workspace];
   const top: Mount = { kind: writable ? 'write' : 'read', path: workspace };
-  const hidden = [...wanted.hide.map((name) => join(workspace, name)), ...secret].flatMap((path) => hiddenMount(path, workspace));
-  if (!writable) return [top, ...hidden];
+  const added = roots.slice(0, -1).map((path): Mount => ({ kind: 'read', path }));
+  const hidden = roots.flatMap((root) =>
+    [...wanted.hide.map((name) => join(root, name)), ...secret].flatMap((path) => hiddenMount(path, root)),
+  );
+  if (!writable) return [...added, top, ...hidden];
   const kept = wanted.protect.filter((name) => !(git && name === '.git'));
   const found = kept.map((name) => resolveInside(workspace, name)).filter((path) => path !== null);
   const above = new Set(found.flatMap((path) => foldersBetween(workspace, path)));
   return [
+    ...added,
     top,
     ...[...above].sort().map((path): Mount => ({ kind: 'write', path })),
     ...[...new Set(found)].sort().map((path): Mount => ({ kind: 'read', path })),

@@ -209,6 +209,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     explain: missing('agents'),
     policy: missing('rules'),
     memories: missing('database'),
+    findToolProcess: async () => null,
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     origin: { assert: async () => {}, adopt: async () => {} },
     doctor: async () => [],

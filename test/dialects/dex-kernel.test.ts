@@ -184,6 +184,26 @@ it('Artifacts (created files) tracked', async () => {
   expect(results[0]?.output).toContain('made\n</run-output>\n<run-output run="0000000000000002">\n\n**Artifacts:**\n- new.txt: created\n');
 });
 
+it('Artifacts: files that commands created, changed or deleted count too, each once', async () => {
+  const bash = (command: string) => createCalls(createCall('bash', { command }));
+  const { results } = await playScript(
+    dex(),
+    [
+      root(createCalls(spawn('make', { hat: 'creator' })), { text: 'ok' }),
+      child(
+        'make',
+        createCalls(createCall('write', { path: 'new.txt', content: 'x' })),
+        bash('echo more >> new.txt; mkdir out; echo made > out/a.txt; rm old.txt; mkdir .git; echo no > .git/x'),
+        bash('true'),
+        { text: 'made' },
+      ),
+    ],
+    { rules: ['allow bash'], files: { 'old.txt': 'old', 'same.txt': 'same' } },
+  );
+  const [, artifacts] = /\*\*Artifacts:\*\*\n((?:- .*\n)+)/.exec(results[0]?.output ?? '') ?? [];
+  expect(artifacts?.trim().split('\n')).toEqual(['- new.txt: created', '- old.txt: deleted', '- out/a.txt: created']);
+});
+
 it('a long result keeps its truncation notice, artifacts and counts', async () => {
   const { results } = await playScript(dex(), [
     root(createCalls(spawn('make', { hat: 'creator' })), { text: 'ok' }),

@@ -107,6 +107,21 @@ describe('a subagent', () => {
   });
 });
 
+it('`retinue show` has the pid of the subagent’s process while it runs', async () => {
+  await using server = await startDialectServer('ralph', { answers: { work: { text: 'done' } }, held: ['work'] });
+  const { subagent_id } = parseStructured<Spawned>(await server.call('subagent', { task: 'work' }));
+  await server.asked('work');
+  const show = async () => JSON.parse((await server.place.run('show', subagent_id, '--json')).out) as { pid?: number };
+  const { pid } = await show();
+  expect(runs(server.pid()).map((each) => each.pid)).toContain(pid);
+  expect((await server.place.run('show', subagent_id)).out).toMatch(
+    new RegExp(`^pid +${pid} \\(its own process\\), driven by ${server.pid()}$`, 'm'),
+  );
+  server.release('work');
+  await server.call('subagent_status', { subagent_id, wait: true });
+  expect(await show()).not.toHaveProperty('pid');
+});
+
 it('a long result is read in parts, of the configured size', async () => {
   const long = Array.from({ length: 900 }, (_, n) => `line ${n} é`).join('\n');
   const config = { dialects: { ralph: { max_result_bytes: 4000 } } };

@@ -4,8 +4,8 @@ import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
-import { commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
-import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, unlimited } from '../command.ts';
+import { addDirSetting, commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
+import { addDirFlag, askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, unlimited } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
 import { formatOutcomeLine } from '../output/describe-fact.ts';
 import { shortId } from '../output/format.ts';
@@ -27,6 +27,7 @@ export const resumeCommand: Command = {
     { name: 'adopt', help: 'accept a database that was not created on this machine, now and in future' },
     askFlag,
     sandboxFlag,
+    addDirFlag,
     jsonFlag,
     plainFlag,
     ...commonFlags,
@@ -43,7 +44,7 @@ export const resumeCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const adopted = args.has('adopt');
   const session = {
-    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args) }, drive: true, agents: { chosen: undefined } },
+    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args), ...addDirSetting(args) }, drive: true, agents: { chosen: undefined } },
     ...{ askMs: questionTimeout(args, io), adopted },
   };
   const progress = createProgress(io, { stream: false, plain: args.has('plain') });

@@ -3,7 +3,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
-import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited } from '../command.ts';
+import { addDirFlag, askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited } from '../command.ts';
 import type { Detached, Io } from '../io.ts';
 import { shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
@@ -22,6 +22,7 @@ export const runFlags: Flag[] = [
   { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
   { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
   sandboxFlag,
+  addDirFlag,
   { name: 'max-turns', value: 'N', help: 'limit of model calls, 1 to 500 (default: 40)' },
   { name: 'timeout', value: 'TIME', help: 'time limit: `90s`, `10m`, `1h`; a bare number is seconds (default: 30m)' },
   { name: 'budget-usd', value: 'USD', help: 'spending limit for the run and all its children (default: 5)' },

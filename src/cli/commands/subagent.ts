@@ -8,7 +8,19 @@ import { withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 import { runFlags } from './run.ts';
 
-const sharedFlags = ['agent', 'model', 'context', 'allow', 'deny', 'sandbox', 'max-turns', 'timeout', 'budget-usd', 'budget-tokens'];
+const sharedFlags = [
+  'agent',
+  'model',
+  'context',
+  'allow',
+  'deny',
+  'sandbox',
+  'add-dir',
+  'max-turns',
+  'timeout',
+  'budget-usd',
+  'budget-tokens',
+];
 
 export const subagentCommand: Command = {
   name: 'subagent',

@@ -16,6 +16,8 @@ import { watchProtectedPaths } from './watch-protected.ts';
 
 export interface CommandRequest extends Omit<ProcessRequest, 'sandboxed'> {
   rights: Rights;
+  /** Folders outside the workspace that it may read. */
+  readable?: readonly string[] | undefined;
   /** The subjects that rules matched for this call. */
   subjects(): Promise<Subject[]>;
 }
@@ -39,10 +41,9 @@ export interface CommandResult {
 export async function runCommand(request: CommandRequest, { sandbox, closed }: CommandOptions): Promise<CommandResult | Refusal> {
   if (closed) return refuse(closed);
   if (sandbox === null) return runUnsandboxed(request);
-  const { rights, argv, cwd, env } = request;
+  const { rights, argv, cwd, env, readable } = request;
   const isAllowed = (name: string) => rights.decide(name, []).action === 'allow';
-  // Rules may have been added since the tools were offered.
-  const writable = ['write', 'edit'].some((name) => rights.tools.includes(name) && rights.decide(name, []).action !== 'deny');
+  const writable = mayWrite(rights);
   const git = isAllowed('git');
   const { repository, configured } = await findGitControlledPaths(cwd);
   const protect = [...protectedPaths, ...configured, ...(git ? [] : [...gitRepositoryNames, ...repository])];
@@ -50,7 +51,7 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   if (watched?.ok === false) return watched;
   using watch = watched?.watch;
   const network = isAllowed('network');
-  const made = await sandbox.confine({ argv, workspace: cwd, writable, git, network, protect, hide: closedAliases, env });
+  const made = await sandbox.confine({ argv, workspace: cwd, writable, git, network, protect, hide: closedAliases, readable, env });
   if (!made.ok) return refuse(made.reason);
   const { result, limitsReached } = await runInSandbox(made.confined, request);
   const { moved, left } = (await watch?.renameCreated()) ?? { moved: [], left: [] };
@@ -58,6 +59,11 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const renamed = moved.map((name) => `${name} may not be created by a command; it was renamed`);
   const remaining = left.map((name) => `${name} may not be created by a command and could not be renamed; remove it`);
   return { ok: true, result, notes: [...limitsReached, ...renamed, ...remaining], hasLeftProtected: remaining.length > 0 };
+}
+
+/** Whether commands in the sandbox may change the workspace. Rules may have been added since the tools were offered. */
+export function mayWrite(rights: Rights): boolean {
+  return ['write', 'edit'].some((name) => rights.tools.includes(name) && rights.decide(name, []).action !== 'deny');
 }
 
 /** A rule that allows commands only because of a sandbox does not count here; every other ruleset still applies to every subject. */
