@@ -55,7 +55,7 @@ export async function runCrashDemo(
     return spawn(process.execPath, [join(root, 'bin', 'retinue.js'), ...args], { cwd: folder, env: childEnv, stdio: 'ignore' });
   };
   const countAll = async () => {
-    const store = await openSqliteStore({ path: db });
+    const store = await openSqliteStore({ path: db, readOnly: true });
     try {
       const violations = await checkInvariants(store);
       return { ...count(await store.facts({}), linesIn(effects)), violations };

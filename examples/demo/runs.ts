@@ -6,7 +6,8 @@ import { join } from 'node:path';
 export interface DemoContext {
   /** Folder of the package. */
   root: string;
-  cwd: string;
+  /** The workspace of the current folder. */
+  workspace: string;
   /** Whether the current folder is inside the package. */
   isInsidePackage: boolean;
 }
@@ -21,10 +22,10 @@ export interface RunDemo {
 }
 
 export const runDemos: Record<string, (context: DemoContext) => RunDemo> = {
-  survey: ({ cwd }) => ({
-    about: 'surveys this folder by fixed rules, without a language model; the delegation, the tools and the log are real',
+  survey: ({ workspace }) => ({
+    about: `surveys ${workspace} by fixed rules, without a language model; the delegation, the tools and the log are real`,
     task: 'Survey this folder',
-    workspace: cwd,
+    workspace,
     model: 'offline/surveyor',
     db: null,
   }),

@@ -50,11 +50,9 @@ function narrowAgent(agent: Agent, limits: LimitsGiven): { narrowed: Agent; give
     if (value <= current) kept[name] = value;
     else gives.push({ what: `limits.${name} = ${value}`, why: `the limit is ${current}` });
   }
-  const names = [model ?? []].flat().filter((name) => {
-    if (!name.includes('://')) return true;
-    gives.push({ what: `model = ${name}`, why: 'it contains an address' });
-    return false;
-  });
+  // A model, or a script of the workspace, would decide what the run does and receive what it reads.
+  if (model !== undefined)
+    gives.push({ what: `model = ${[model].flat().join(', ')}`, why: 'it uses the model that your own settings choose' });
   const servers = mcpServers?.filter((server) => {
     if (typeof server === 'string') return true;
     for (const [name, definition] of Object.entries(server)) {
@@ -66,7 +64,6 @@ function narrowAgent(agent: Agent, limits: LimitsGiven): { narrowed: Agent; give
   const narrowed: Agent = {
     ...rest,
     ...(servers === undefined ? {} : { mcpServers: servers }),
-    ...(names.length === 0 ? {} : { model: names.length === 1 ? (names[0] as string) : names }),
     ...(Object.keys(kept).length === 0 ? {} : { limits: kept }),
   };
   return { narrowed, gives };

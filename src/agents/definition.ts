@@ -62,6 +62,7 @@ export function parseAgent(file: AgentFile, deps: ParserDeps): ParsedAgent {
   for (const { key, message } of tools.problems) addProblem(fields.get(key)?.line ?? 1, message);
   field('tools', () => parseRules(tools.before, deps));
   field('disallowedTools', () => parseRules(tools.after, deps));
+  const childTools = field('childTools', (value) => parseChildTools(value, warnings));
   if (!fields.has('name')) addProblem(1, '`name` is missing');
   if (!fields.has('description')) warnings.push('`description` is missing, so other agents cannot tell what this one is for');
   if (head.body === '') addProblem(1, 'there is no prompt; write it below the front matter');
@@ -77,6 +78,7 @@ export function parseAgent(file: AgentFile, deps: ParserDeps): ParsedAgent {
     prompt: head.body.toWellFormed(),
     source: file.path,
     ...(tools.tools === undefined ? {} : { tools: tools.tools }),
+    ...optionalKey('childTools', childTools),
     ...(tools.disallowedTools.length === 0 ? {} : { disallowedTools: tools.disallowedTools }),
     ...(model === undefined ? {} : { model }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
@@ -89,6 +91,20 @@ export function parseAgent(file: AgentFile, deps: ParserDeps): ParsedAgent {
   };
   if (problems.length > 0) throw new RetinueError('invalid_config', problems.join('\n'));
   return { agent, warnings: [...warnings, ...tools.warnings] };
+}
+
+/** The list has the form of `tools`, without patterns: rules are for those. */
+function parseChildTools(value: Json, warnings: string[]): string[] {
+  const {
+    tools = [],
+    before,
+    problems,
+    warnings: more,
+  } = parseTools({ tools: parseNames(value, 'childTools'), disallowedTools: [], planOnly: false });
+  const problem = problems[0]?.message ?? (before.length > 0 ? '`tools`: patterns have no effect on children; use `rules`' : undefined);
+  if (problem !== undefined) throw new RetinueError('invalid_config', problem.replaceAll('`tools`', '`childTools`'));
+  warnings.push(...more.map((warning) => warning.replaceAll('`tools`', '`childTools`')));
+  return tools;
 }
 
 function parseToolFields(field: Field) {

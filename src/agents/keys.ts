@@ -4,7 +4,7 @@ import { clipName, nearestName } from '../text/suggest.ts';
 /** Keys with an effect. The first line is from the Claude Code format. */
 export const agentKeys = [
   ...['name', 'description', 'tools', 'disallowedTools', 'model', 'maxTurns', 'permissionMode', 'mcpServers', 'color'],
-  ...['timeout', 'limits', 'rules', 'workspaceRules'],
+  ...['timeout', 'limits', 'rules', 'workspaceRules', 'childTools'],
 ];
 
 /** Keys about rights that Retinue cannot enforce: ignoring them would give the agent more than its author intended. */

@@ -10,7 +10,7 @@ import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow, RunStatus } from '../contract/run.ts';
 import type { BriefOptions, Client, ClientOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
-import type { ErasedTree, EraseSize } from '../records/erase.ts';
+import type { EraseReport, EraseSize } from '../records/erase.ts';
 import type { TreeExport } from '../records/export-tree.ts';
 import type { Fork } from '../records/fork.ts';
 import type { ImportResult } from '../records/import-tree.ts';
@@ -119,9 +119,9 @@ export interface Api {
    * if another process drives it, and with `unknown_dialect` if its dialect is not available.
    */
   resume(rootId: string, options?: { patient: boolean }): Promise<RunHandle[]>;
-  /** Pauses live runs at their next step; resolves when the pauses are recorded. `already`: it has ended, or no process drives it. */
+  /** Pauses live runs and their descendants at their next steps; resolves when nothing of them runs. `already`: it was paused, has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
-  /** Ends the pause of a run that a process drives, or withdraws one that has not begun. False if it was not paused. */
+  /** Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. */
   release(id: string): Promise<boolean>;
   /** Leaves what this process drives for another one to continue. */
   drain(reason: string): Promise<void>;
@@ -135,6 +135,8 @@ export interface Api {
   ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: RunHandle }>;
   /** Calls of live runs, of any process, that wait for approval; oldest first. */
   questions(): Promise<Question[]>;
+  /** An open question, by its id or by the id of a run with exactly one. Rejects with `unknown_run`, `ambiguous_id` or `usage`. */
+  question(id: string): Promise<Question>;
   /**
    * Answers a question, by its id or by the id of a run with exactly one question. `kept`: no process drives the run; the answer takes effect when
    * it is resumed. `late`: it had been answered otherwise, had expired, or its run has ended.
@@ -159,7 +161,7 @@ export interface Api {
   /** What erasing the trees of these roots would remove. Rejects like `erase`. */
   weigh(ids: string[]): Promise<EraseSize>;
   /** Erases whole trees. Rejects with `live_tree` if one has not ended, and with `usage` for a run that is not a root; then nothing is erased. */
-  erase(ids: string[]): Promise<ErasedTree[]>;
+  erase(ids: string[]): Promise<EraseReport>;
   /** Roots of trees that ended before this moment and were not erased yet, oldest first. */
   endedBefore(at: string): Promise<string[]>;
   agents(): Agent[];

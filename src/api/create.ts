@@ -25,6 +25,7 @@ import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createSteer } from './steer.ts';
+import { shownStatus } from './tree-status.ts';
 
 /** The taint of a run, from the facts that carry it. */
 function factsToTaint(facts: Fact[]): string[] {
@@ -46,7 +47,7 @@ export interface ApiOptions {
   ids: Ids;
   catalog: Catalog;
   dialect: Dialect;
-  /** Called once, when this process first drives a run. */
+  /** Called when this process first drives a run, and again if that runtime has to be replaced. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
   /** Removes what is kept of an erased tree outside the store. */
@@ -55,16 +56,40 @@ export interface ApiOptions {
 
 export function createApi({ store, clock, ids, catalog, dialect, runtime, advise, forget }: ApiOptions): Api {
   let running: Promise<Runtime> | null = null;
+  let replacing: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
 
-  function drive(): Promise<Runtime> {
-    running ??= runtime().then((created) => {
-      created.listen((event) => {
-        for (const listener of listeners) notify(listener, event);
-      });
-      return created;
+  /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
+  async function drive(): Promise<Runtime> {
+    const current = await openRuntime();
+    if (!current.isStale()) return current;
+    replacing ??= replaceRuntime(current).finally(() => {
+      replacing = null;
     });
+    return replacing;
+  }
+
+  function openRuntime(): Promise<Runtime> {
+    running ??= runtime().then(
+      (created) => {
+        created.listen((event) => {
+          for (const listener of listeners) notify(listener, event);
+        });
+        return created;
+      },
+      (error: unknown) => {
+        running = null;
+        throw error;
+      },
+    );
     return running;
+  }
+
+  /** Closing the old one gives up its lease, so that the trees it lost can be resumed. If that fails, the next use tries again. */
+  async function replaceRuntime(old: Runtime): Promise<Runtime> {
+    await old.close();
+    running = null;
+    return openRuntime();
   }
 
   /** A listener that throws is removed; the others still get the event. */
@@ -79,7 +104,10 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   async function rowsToViews(rows: RunRow[]): Promise<RunView[]> {
     const live = new Set(rows.filter((row) => isLive(row.status)).map((row) => row.rootId));
     const holders = await store.holders([...live]);
-    return rows.map((row) => rowToView(row, holders.get(row.rootId)?.alive ?? false));
+    const trees = new Map(
+      await Promise.all([...live].map(async (rootId) => [rootId, await store.runs({ rootId, live: true })] as [string, RunRow[]])),
+    );
+    return rows.map((row) => rowToView(row, trees.get(row.rootId) ?? [], holders.get(row.rootId)?.alive ?? false));
   }
 
   async function show(id: string): Promise<RunDetail> {
@@ -197,16 +225,18 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       return () => void listeners.delete(listener);
     },
     async close() {
-      if (running) await (await running).close();
-      await store.close();
+      try {
+        if (running) await (await running).close();
+      } finally {
+        await store.close();
+      }
     },
   };
 }
 
-/** `isOwned`: a living process owns the tree. */
-function rowToView(row: RunRow, isOwned: boolean): RunView {
+/** `tree`: the live rows of its tree. `isOwned`: a living process owns the tree. */
+function rowToView(row: RunRow, tree: RunRow[], isOwned: boolean): RunView {
   const { runId, parentId, rootId, depth, kind, label, agent, turns, tokens, costUsd, startedAt, endedAt } = row;
-  const isInterrupted = isLive(row.status) && !isOwned;
   return {
     runId,
     parentId,
@@ -215,7 +245,7 @@ function rowToView(row: RunRow, isOwned: boolean): RunView {
     kind,
     label,
     agent,
-    status: isInterrupted && row.status !== 'paused' ? 'interrupted' : row.status,
+    status: isLive(row.status) ? shownStatus(row, tree, isOwned) : row.status,
     driven: isLive(row.status) && isOwned,
     turns,
     tokens,

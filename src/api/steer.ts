@@ -12,12 +12,14 @@ import type { RunHandle, Runtime } from '../kernel/runtime.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
+import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';
 import { followUpAsRoot } from '../records/fork.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import type { Api, Cancelled, Question } from './api.ts';
 import { changes } from './follow.ts';
 import { findQuestion, openQuestions } from './questions.ts';
+import { isAtRest } from './tree-status.ts';
 
 /** How often a command that waits for another process checks that it is still alive. */
 const ownerCheckMs = 1000;
@@ -32,7 +34,7 @@ export interface SteerDeps {
   running(): Promise<Runtime> | null;
 }
 
-type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'questions' | 'answer'>;
+type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'questions' | 'question' | 'answer'>;
 
 export function createSteer({ store, clock, ids, listeners, drive, running }: SteerDeps): Steering {
   async function findLive(runId: string): Promise<RunHandle | null> {
@@ -44,21 +46,22 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
   }
 
   /** Stores an order and returns its id. */
-  async function sendOrder(row: RunRow, kind: Order['kind'], text: string, more: Pick<Order, 'rules' | 'call'> = {}): Promise<string> {
+  async function sendOrder(
+    row: RunRow,
+    kind: Order['kind'],
+    text: string,
+    more: Partial<Pick<Order, 'by' | 'rules' | 'call'>> = {},
+  ): Promise<string> {
     const id = ids.orderId();
-    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, text, ...more, at: msToIso(clock.now()) });
+    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, by: 'the user', text, ...more, at: msToIso(clock.now()) });
     return id;
   }
 
   /**
-   * Waits for a fact of the run that is newer than `row`. `ended`: the run ended without one. `undriven`: the process that should apply the order no
-   * longer drives the run; a dead process sends no signal, so this is checked once a second.
+   * Calls `check` now and after each change of the tree until it returns a value. Null: the process that should apply an order no longer drives the
+   * tree; a dead process sends no signal, so this is checked once a second.
    */
-  async function waitForFact(
-    { runId, rootId, lastSeq }: RunRow,
-    type: FactType,
-    isWanted: (fact: StoredFact) => boolean = () => true,
-  ): Promise<'recorded' | 'ended' | 'undriven'> {
+  async function waitWhileDriven<T>({ rootId }: RunRow, check: () => Promise<T | null>): Promise<T | null> {
     const stop = new AbortController();
     let endTimer = () => {};
     const scheduleCheck = () => {
@@ -70,30 +73,83 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     };
     scheduleCheck();
     try {
-      let after: string | undefined;
-      for await (const _ of changes({ store, listeners }, stop.signal, (fact) => fact.runId === runId)) {
-        const facts = await store.facts({ runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
-        after = facts.at(-1)?.position ?? after;
-        const newer = facts.filter((fact) => fact.seq > lastSeq);
-        if (newer.some((fact) => fact.type === type && isWanted(fact))) return 'recorded';
-        if (newer.some((fact) => fact.type === 'run.ended')) return 'ended';
+      for await (const _ of changes({ store, listeners }, stop.signal)) {
+        const result = await check();
+        if (result !== null) return result;
       }
-      return 'undriven';
+      return null;
     } finally {
       stop.abort();
       endTimer();
     }
   }
 
-  async function pauseOne(id: string, reason: string): Promise<{ runId: string; result: 'paused' | 'already' }> {
+  /** Waits for a fact of the run that is newer than `row`. `ended`: the run ended without one. `undriven`: nobody drives the run any more. */
+  async function waitForFact(
+    row: RunRow,
+    type: FactType,
+    isWanted: (fact: StoredFact) => boolean = () => true,
+  ): Promise<'recorded' | 'ended' | 'undriven'> {
+    const { runId, lastSeq } = row;
+    let after: string | undefined;
+    const result = await waitWhileDriven(row, async () => {
+      const facts = await store.facts({ runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
+      after = facts.at(-1)?.position ?? after;
+      const newer = facts.filter((fact) => fact.seq > lastSeq);
+      if (newer.some((fact) => fact.type === type && isWanted(fact))) return 'recorded' as const;
+      return newer.some((fact) => fact.type === 'run.ended') ? ('ended' as const) : null;
+    });
+    return result ?? 'undriven';
+  }
+
+  /** The live rows of a run and its descendants. */
+  async function openRows({ runId, rootId }: RunRow): Promise<RunRow[]> {
+    return subtreeRows(await store.runs({ rootId, live: true }), runId);
+  }
+
+  async function requestPause(row: RunRow, reason: string): Promise<void> {
+    const own = await findLive(row.runId);
+    if (own) own.pause(reason);
+    else await sendOrder(row, 'pause', reason);
+  }
+
+  /** A run that waits for its children pauses when they do, so the whole subtree is asked. Children that are created meanwhile are asked too. */
+  async function pauseTree(id: string, reason: string): Promise<{ runId: string; result: 'paused' | 'already' }> {
     const row = await findRun(id, store);
     refuseClient(row, 'pause');
     const { runId } = row;
-    if (!isLive(row.status) || row.status === 'paused' || !(await isDriven(row))) return { runId, result: 'already' };
-    const own = await findLive(runId);
-    if (own) own.pause(reason);
-    else await sendOrder(row, 'pause', reason);
-    return { runId, result: (await waitForFact(row, 'run.paused')) === 'recorded' ? 'paused' : 'already' };
+    const asked = new Set<string>();
+    if (!isLive(row.status) || isAtRest(row, await openRows(row)) || !(await isDriven(row))) return { runId, result: 'already' };
+    const isPaused = await waitWhileDriven(row, async () => {
+      const open = await openRows(row);
+      for (const each of open.filter((other) => other.status !== 'paused' && !asked.has(other.runId))) {
+        asked.add(each.runId);
+        await requestPause(each, reason);
+      }
+      const current = open.find((other) => other.runId === runId);
+      return current === undefined ? false : isAtRest(current, open) ? true : null;
+    });
+    return { runId, result: isPaused ? 'paused' : 'already' };
+  }
+
+  /** Ends the pauses of a run and its descendants, and withdraws those that have not begun. */
+  async function releaseTree(id: string): Promise<boolean> {
+    const row = await findRun(id, store);
+    const open = await openRows(row);
+    if (!isLive(row.status)) return false;
+    const wasPaused = isAtRest(row, open);
+    for (const each of open) {
+      const own = await findLive(each.runId);
+      if (own) own.resume('the user');
+      else await sendOrder(each, 'resume', '');
+    }
+    if (!wasPaused) return false;
+    const isReleased = await waitWhileDriven(row, async () => {
+      const now = await openRows(row);
+      const current = now.find((other) => other.runId === row.runId);
+      return current === undefined || !isAtRest(current, now) ? true : null;
+    });
+    return isReleased === true;
   }
 
   async function cancelOne(id: string, reason: string): Promise<Cancelled> {
@@ -138,7 +194,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     const own = await findLive(runId);
     if (own) return { question, result: (await own.answer({ turn, index, hash }, { allowed, by, always, reason })) ? 'answered' : 'late' };
     const row = await findRun(runId, store);
-    const orderId = await sendOrder(row, allowed ? 'approve' : 'refuse', reason, { call: { turn, index, hash, always } });
+    const orderId = await sendOrder(row, allowed ? 'approve' : 'refuse', reason, { by, call: { turn, index, hash, always } });
     // The order stays for the process that resumes the run.
     if (!(await isDriven(row))) return { question, result: 'kept' };
     /** The order that the recorded answer came with; another answer may have been first. */
@@ -154,21 +210,15 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
   }
 
   return {
-    pause: (runs, reason) => Promise.all(runs.map((id) => pauseOne(id, reason))),
+    pause: (runs, reason) => Promise.all(runs.map((id) => pauseTree(id, reason))),
     cancel: (runs, reason) => Promise.all(runs.map((id) => cancelOne(id, reason))),
-    async release(id) {
-      const row = await findRun(id, store);
-      const own = await findLive(row.runId);
-      if (own) own.resume('the user');
-      else await sendOrder(row, 'resume', '');
-      // A pause that has not begun is withdrawn without a fact.
-      if (row.status !== 'paused') return false;
-      return (await waitForFact(row, 'run.resumed')) === 'recorded';
-    },
+    release: releaseTree,
     async message(id, text, { rules = [] } = {}) {
       const row = await findRun(id, store);
       refuseClient(row, 'send messages to');
       if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(await createFollowUp(row, text, rules)) };
+      // A run that waits for paused children would not read the message.
+      if (row.status === 'waiting' && isAtRest(row, await openRows(row))) await releaseTree(row.runId);
       const own = await findLive(row.runId);
       if (own) {
         await own.send(text, 'the user', rules);
@@ -187,6 +237,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it got the message; send it again as a follow-up`);
     },
     questions: () => openQuestions(store),
+    question: (id) => findQuestion(id, store),
     answer: async (id, answer) => answerOne(await findQuestion(id, store), answer),
   };
 }

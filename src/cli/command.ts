@@ -7,6 +7,8 @@ export const groups = ['run', 'watch', 'control', 'setup', 'records', 'integrate
 
 export interface Command {
   name: string;
+  /** Other names that people try, where each can mean only this command. */
+  aliases?: string[];
   group: (typeof groups)[number];
   /** Arguments after the name, for the usage line. */
   usage: string;
@@ -55,7 +57,7 @@ export const workspaceFlag: Flag = {
   name: 'workspace',
   short: 'C',
   value: 'DIR',
-  help: 'the folder to work in (default: the current directory)',
+  help: 'the folder to work in (default: the git repository around the current folder, otherwise the current folder)',
 };
 
 /** Flags of every command that reads settings. */
@@ -63,4 +65,10 @@ export const commonFlags: Flag[] = [
   workspaceFlag,
   { name: 'db', value: 'FILE', help: 'the database (default: .retinue/retinue.db in the workspace)' },
   { name: 'config', value: 'FILE', help: 'the configuration file (default: retinue.config.json in the workspace)' },
+];
+
+/** Flags of every command that writes to the database. */
+export const writingFlags: Flag[] = [
+  { name: 'adopt', help: 'accept a database that you did not create on this machine, now and in future' },
+  ...commonFlags,
 ];

@@ -25,6 +25,10 @@ export function reportError(error: unknown, io: Pick<Io, 'err' | 'version'>): nu
     const code = reportError(error.cause, io);
     return isRetinueError(error.cause) && error.cause.code.startsWith('store_') ? 2 : code;
   }
+  if (isDiskFull(error)) {
+    io.err(`retinue: the disk is full: ${sanitizeText((error as Error).message)}; free some disk space and try again\n`);
+    return 1;
+  }
   if (isRetinueError(error) && error.code !== 'internal') {
     io.err(`retinue: ${sanitizeText(error.message)}\n`);
     return usageErrors.includes(error.code) ? 2 : 1;
@@ -35,4 +39,11 @@ export function reportError(error: unknown, io: Pick<Io, 'err' | 'version'>): nu
     `retinue: this is a bug in Retinue (version ${io.version}). Please report it with the lines above and the command that you ran.\n`,
   );
   return 1;
+}
+
+/** Whether a file could not be written for lack of space. Errors of the database say so themselves. */
+function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error) || (isRetinueError(error) && error.code.startsWith('store_'))) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' || isDiskFull(error.cause);
 }

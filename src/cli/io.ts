@@ -1,5 +1,6 @@
 // The outside world as the command line sees it. `main/process-io.ts` implements it on the process, tests implement it in memory.
 import type { Api } from '../api/api.ts';
+import type { BriefFile } from '../config/attachments.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
 import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/install.ts';
@@ -58,7 +59,7 @@ export interface CrashDemo {
 export interface DetachRequest {
   flags: SettingsFlags;
   brief: unknown;
-  open: Omit<OpenOptions, 'drive'>;
+  open: Omit<OpenOptions, 'drive' | 'warn'>;
 }
 
 export interface Detached {
@@ -76,8 +77,14 @@ export interface TrustBook {
 }
 
 export interface OpenOptions {
-  /** The command may start runs, or end runs that no process drives. Without it the command only reads. */
+  /** The command may start runs, or end runs that no process drives. */
   drive: boolean;
+  /** The command changes stored data. Default: only if it drives runs; otherwise it only reads. */
+  writes?: boolean | undefined;
+  /** The command creates no database: without one there are no runs to act on. Default: for every command that does not drive runs. */
+  existingOnly?: boolean | undefined;
+  /** Called with what the user should know about the database. */
+  warn?: ((message: string) => void) | undefined;
   /** The command certainly starts a run, so preparations for it may begin at once. */
   startsRuns?: boolean | undefined;
   /** Name of the dialect. Default: native. */
@@ -86,8 +93,12 @@ export interface OpenOptions {
   host?: HostName | undefined;
   /** How long a call that needs approval waits for an answer. Absent: such calls are denied. */
   askMs?: number | undefined;
-  /** Allows resuming runs of a database that the user did not create here. */
-  adopted?: boolean | undefined;
+}
+
+export interface MemoryOptions {
+  /** `read` and `write` create no database. */
+  access: 'read' | 'write' | 'create';
+  warn?: ((message: string) => void) | undefined;
 }
 
 /** What the MCP server needs to serve one client on the standard streams. */
@@ -98,6 +109,8 @@ export interface McpService {
   fixed: boolean;
   /** Limits for what the client delegates. */
   limits: LimitsGiven;
+  /** Lets the client see the runs of all clients. */
+  share: boolean;
   /** Opens the API for the client's workspace; null if it names none. `asks`: the client can answer calls that need approval. */
   open(workspace: string | null, options: { drive: boolean; asks: boolean }): Promise<Api>;
   /** Ends the service before the client does. */
@@ -132,8 +145,15 @@ export interface Io {
   lines(path: string): AsyncIterable<string>;
   /** A new file, or standard output for null. Rejects with `usage` if the file exists. */
   output(path: string | null): Promise<Output>;
-  /** The path of a file for a brief, relative to the workspace if possible. Rejects like `readFile`. */
-  findFile(workspace: string, path: string): Promise<string>;
+  /** Files and long texts for a brief. `prepare` and `attach` reject with `usage`. */
+  files: {
+    /** A file that the user named; one from outside the workspace is copied into it. */
+    prepare(workspace: string, path: string): Promise<BriefFile>;
+    /** A text as a file of the workspace. */
+    attach(workspace: string, name: string, text: string): Promise<BriefFile>;
+    /** The run that the copies belong to; null if it was not started, which deletes them. */
+    claim(workspace: string, files: BriefFile[], runId: string | null): Promise<void>;
+  };
   /** While a handler is registered, Ctrl-C does not end the process. Returns a function that removes the handler. */
   onInterrupt(handler: (why: Stop) => void): () => void;
   exitNow(code: number): never;
@@ -164,15 +184,14 @@ export interface Io {
   explain(settings: Settings, name: string): Promise<Explanation>;
   /** How a call would be decided. Rejects with `unknown_agent`, `unknown_tool` or `invalid_config`. */
   policy(settings: Settings, question: PolicyQuestion): Promise<PolicyVerdict>;
-  /** `drive`: the command may write. Without it no database is created. */
-  memories(settings: Settings, options: { drive: boolean }): Promise<Memories & { close(): Promise<void> }>;
+  memories(settings: Settings, options: MemoryOptions): Promise<Memories & { close(): Promise<void> }>;
   trust: TrustBook;
-  /** Whether the user created the database on this machine; others may have come with a folder. */
-  origin: {
-    /** Rejects with `usage` if not. */
-    assert(settings: Settings): Promise<void>;
-    /** Records it as the user's from now on. Rejects with `usage` if the record cannot be written. */
-    adopt(settings: Settings): Promise<void>;
+  /** When the user last saw a list of the open questions of a database (ISO 8601). */
+  questionList: {
+    /** Null if never. */
+    shownAt(settings: Settings): Promise<string | null>;
+    /** Rejects with `usage` if it cannot be recorded. */
+    save(settings: Settings): Promise<void>;
   };
   /** A failed check is a result, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;

@@ -8,6 +8,7 @@
 //   progress/  what a run shows while it runs
 //   output/    text, tables and JSON
 import { RetinueError } from '../contract/error.ts';
+import { sanitizeLine } from '../text/terminal.ts';
 import { findCommand } from './args/find-command.ts';
 import { type Args, checkArgs } from './args/parse-args.ts';
 import { type Command, helpFlag } from './command.ts';
@@ -40,9 +41,24 @@ async function runInvocation(argv: string[], io: Io): Promise<number> {
       const { command } = invocation;
       const args = checkArgs(invocation.args, [...command.flags, helpFlag]);
       checkPositionals(command, args);
-      return await command.run(args, io);
+      return await command.run(args, announceWorkspace(io));
     }
   }
+}
+
+/** Says once which folder is the workspace, if it is neither the current one nor given. */
+function announceWorkspace(io: Io): Io {
+  let announced: string | null = null;
+  const settings: Io['settings'] = async (flags) => {
+    const loaded = await io.settings(flags);
+    if (loaded.workspaceFrom === 'git' && loaded.workspace !== announced)
+      io.err(
+        `retinue: workspace: ${sanitizeLine(loaded.workspace)} (the git repository around this folder; \`-C .\` uses only this folder)\n`,
+      );
+    announced = loaded.workspace;
+    return loaded;
+  };
+  return { ...io, settings };
 }
 
 function checkPositionals({ name, usage, positionals: { min, max } }: Command, { positionals }: Args): void {

@@ -1,6 +1,7 @@
 // Records which databases this user created on this machine, one small file each in the user's configuration folder, by path, inode and
-// creation time. A database may arrive with a cloned folder, and resuming its runs would use the rights recorded in it. A record that
-// cannot be read counts as missing.
+// creation time. A database may arrive with a cloned folder. Its content would answer questions and steer runs, and its runs have the rights
+// recorded in it, so nothing is written to it and nothing is driven from it unless the user adopts it. A record that cannot be read counts as
+// missing.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -20,13 +21,14 @@ type Identity = Pick<DatabaseRecord, 'path' | 'inode' | 'born'>;
 
 /**
  * Records a database that is being created: `draft` is its current file, `path` its final name. If the record cannot be written, the
- * database is created anyway and `retinue resume` asks for `--adopt` later.
+ * database is created anyway, and later commands ask for `--adopt`. Returns the reason then, otherwise null.
  */
-export function recordCreatedDatabase(env: Env, draft: string, path: string): void {
+export function recordCreatedDatabase(env: Env, draft: string, path: string): string | null {
   try {
     record(env, identify(draft, join(realpathSync(dirname(path)), basename(path))));
-  } catch {
-    // See above.
+    return null;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 
@@ -45,14 +47,14 @@ export function isOwnDatabase(env: Env, path: string): boolean {
   }
 }
 
-/** Throws `usage`, with how to inspect the database and how to adopt it. */
-export function assertOwnDatabase(env: Env, path: string): void {
-  if (isOwnDatabase(env, path)) return;
-  throw new RetinueError(
+/** For a command that would write to a database which is not the user's: how to inspect it and how to adopt it. */
+export function createForeignDatabaseError(env: Env, path: string): RetinueError {
+  return new RetinueError(
     'usage',
-    `the database ${path} was not created by you on this machine. It may have come with the folder, and its runs would continue with the ` +
-      `rights and agents recorded in it. Nothing was started. Inspect the runs with \`retinue ps\` and \`retinue show ID\`; ` +
-      `\`retinue resume --adopt\` continues them and records the database as yours (in ${recordFolder(env)})`,
+    `the database ${path} was not created by you on this machine. It may have come with the folder: what it contains would steer and answer ` +
+      `for your runs, and its own runs have the rights and agents recorded in it. Nothing was written or started. Inspect it with ` +
+      `\`retinue ps --all\`, \`retinue show ID\` and \`retinue verify\`. Add --adopt (in a program: \`adopt: true\`) ` +
+      `to use it from now on (recorded in ${recordFolder(env)}), or choose another database with --db`,
   );
 }
 

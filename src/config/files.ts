@@ -35,13 +35,16 @@ export function readNamedFile(cwd: string, path: string, max: number): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** The path of a file for a brief: relative to the workspace if it is inside, absolute otherwise. */
-export function toWorkspacePath(workspace: string, cwd: string, path: string): string {
-  const file = [resolve(workspace, path), resolve(cwd, path)].find((candidate) => kindOf(candidate) !== null);
-  if (file === undefined) throw missingPathError('file', path, resolve(workspace, path));
-  if (kindOf(file) !== 'file') throw new RetinueError('usage', `--file: ${path} is not a regular file`);
-  const inside = relative(workspace, file);
-  return inside.startsWith(`..${sep}`) || isAbsolute(inside) ? file : inside;
+/** A path as the user wrote it: in the current folder if that is in the workspace, otherwise in the workspace first. Null if it does not exist. */
+export function findNamedPath(workspace: string, cwd: string, path: string): string | null {
+  const current = realpathSync(cwd);
+  const folders = isInside(workspace, current) ? [current, workspace] : [workspace, current];
+  return folders.map((folder) => resolve(folder, path)).find((candidate) => kindOf(candidate) !== null) ?? null;
+}
+
+export function isInside(folder: string, path: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
 /** The real path of a directory that the user named. */

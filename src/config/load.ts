@@ -1,11 +1,12 @@
 // Loads the settings: built-in values < the user's file < the workspace's file (or --config) < variables < flags.
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 import { parseRule } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { loadConfiguredAgents } from './agents.ts';
 import { dexVariableLayers } from './dex-variables.ts';
-import { missingPathError, readBytes, resolveDirectory } from './files.ts';
+import { findNamedPath, missingPathError, readBytes } from './files.ts';
 import { maxConfigBytes, parseJsonDocument } from './json-document.ts';
 import { findSetting, type Layer, listSources, mergeLayers } from './layers.ts';
 import { narrowConfig } from './narrow.ts';
@@ -15,6 +16,7 @@ import { type ConfiguredAgents, type OwnedRules, type Settings, type SettingsFla
 import { hashFile, readTrust, type TrustList } from './trust.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
 import { validateConfig } from './validate.ts';
+import { type FoundWorkspace, findRepositoryRoot, findWorkspace } from './workspace.ts';
 
 /** The parts of the process that settings depend on. */
 export interface ProcessContext {
@@ -23,23 +25,27 @@ export interface ProcessContext {
 }
 
 const fileName = 'retinue.config.json';
+const databaseFile = join('.retinue', 'retinue.db');
 
 /** Throws `invalid_config`, `invalid_rule` or `usage`, with the position and the correct form. */
 export function loadSettings(flags: SettingsFlags, context: ProcessContext): Settings {
-  const { cwd, env } = context;
-  const workspace = resolveDirectory(cwd, flags.workspace ?? '.');
+  const { env } = context;
+  const found = findWorkspace(flags.workspace, context);
+  const workspace = found.path;
   const trustList = readTrust(env);
   const { layers, narrowingRules, notices, files, trust } = readConfigFiles(flags, context, { workspace, trustList });
   layers.push(...dexVariableLayers(env));
   const merged = mergeLayers(layers);
   let agents: ConfiguredAgents | null = null;
+  const ownModel = readFlag('--model', flags.model) ?? readVariable('RETINUE_MODEL', env);
   const settings = {
     workspace,
-    model: readFlag('--model', flags.model) ?? readVariable('RETINUE_MODEL', env) ?? findSetting(layers, 'model'),
+    workspaceFrom: found.from,
+    model: ownModel === null ? findSetting(layers, 'model') : { ...ownModel, value: resolveScript(ownModel.value, context, workspace) },
     limits: { config: merged.limits ?? {}, command: flags.limits },
     ownerRules: collectOwnerRules(layers, flags.rules),
     narrowingRules,
-    readable: resolveReadable(flags.addDirs ?? [], { cwd, workspace, env }),
+    readable: resolveReadable(flags.addDirs ?? [], { cwd: context.cwd, workspace, env }),
     db: resolveDatabase(flags, context, workspace),
     sandbox: readSandboxMode(flags, env) ?? findSetting(layers, 'sandbox') ?? { value: 'auto' as const, from: 'built-in' },
     env: merged.env ?? {},
@@ -53,7 +59,7 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
       return agents;
     },
     trust,
-    notices: [...trustList.notices, ...notices, ...unsetVariableNotices(merged.env ?? {}, env)],
+    notices: [...unusedFileNotices(found, context), ...trustList.notices, ...notices, ...unsetVariableNotices(merged.env ?? {}, env)],
     files,
   };
   return { ...settings, sources: listSources(settings, layers) };
@@ -134,6 +140,14 @@ function collectOwnerRules(layers: Layer[], command: string[]): OwnedRules[] {
   return [...files, { owner: 'command line', rules: command }].filter(({ rules }) => rules.length > 0);
 }
 
+/** Files of the current folder that would count if it were the workspace. */
+function unusedFileNotices({ path, from }: FoundWorkspace, { cwd }: ProcessContext): string[] {
+  if (from !== 'git') return [];
+  return [fileName, databaseFile]
+    .filter((file) => existsSync(join(cwd, file)))
+    .map((file) => `${join(cwd, file)} is not used: the workspace is ${path}; \`-C .\` uses this folder`);
+}
+
 /** A granted variable that is unset would make a command fail without a hint. */
 function unsetVariableNotices(granted: Record<string, string[]>, env: Env): string[] {
   return Object.entries(granted).flatMap(([agent, names]) =>
@@ -149,11 +163,21 @@ function readSandboxMode(flags: SettingsFlags, env: Env): Settings['sandbox'] | 
   return { value, from: given.from };
 }
 
+/** A script that the user names from the current folder, as the model that finds it from the workspace. */
+function resolveScript(model: string, { cwd }: ProcessContext, workspace: string): string {
+  const script = /^script\/([^/].*)$/.exec(model)?.[1];
+  const file = script === undefined ? null : findNamedPath(workspace, cwd, script);
+  return file === null || file === join(workspace, script as string) ? model : `script/${file}`;
+}
+
 /** The path of the database; needs no configuration file. */
 export function resolveDatabase(flags: SettingsFlags, { cwd, env }: ProcessContext, workspace: string): Settings['db'] {
   const given = readFlag('--db', flags.db) ?? readVariable('RETINUE_DB', env);
-  if (given) return { path: resolve(cwd, given.value), from: given.from };
-  return { path: join(workspace, '.retinue', 'retinue.db'), from: 'built-in' };
+  const adopt = flags.adopt ?? false;
+  if (given) return { path: resolve(cwd, given.value), from: given.from, adopt };
+  // A client's folder may be a part of a repository; commands in the repository then see the same runs.
+  const folder = flags.isClientFolder ? (findRepositoryRoot(workspace, env) ?? workspace) : workspace;
+  return { path: join(folder, databaseFile), from: 'built-in', adopt };
 }
 
 function readFlag(name: string, value: string | undefined): Sourced<string> | null {

@@ -24,8 +24,10 @@ const dialectDefaults: Record<string, Record<string, Json>> = {
 };
 
 /** Keys that may apply in part; every other key needs trust. */
-const examinedKeys = ['model', 'limits', 'rules', 'sandbox', 'dialects'];
+const examinedKeys = ['limits', 'rules', 'sandbox', 'dialects'];
 
+/** A model, a provider or a script decides what runs say and do, and receives everything they read. */
+const modelReason = 'only your own settings and trusted files choose the model';
 const needsTrustReason = 'only a trusted workspace may set it';
 
 interface IgnoredSetting {
@@ -45,10 +47,9 @@ export interface NarrowedConfig {
 export function narrowConfig(file: Config, own: Config): NarrowedConfig {
   const ignored: IgnoredSetting[] = [];
   const config: Config = {};
-  if (file.model?.includes('://')) ignored.push({ key: 'model', value: file.model, why: 'it contains an address' });
-  else if (file.model !== undefined) config.model = file.model;
   for (const [key, value] of Object.entries(file))
-    if (!examinedKeys.includes(key) && value !== undefined && !isEmptyObject(value)) ignored.push({ key, value, why: needsTrustReason });
+    if (!examinedKeys.includes(key) && value !== undefined && !isEmptyObject(value))
+      ignored.push({ key, value, why: key === 'model' ? modelReason : needsTrustReason });
   if (file.sandbox !== undefined) {
     const ownMode = own.sandbox ?? 'auto';
     if (sandboxStrength[file.sandbox] >= sandboxStrength[ownMode]) config.sandbox = file.sandbox;

@@ -57,5 +57,17 @@ const awsSecret =
 const shapes = new RegExp(`${privateKey}|${awsSecret}|${start}(?:${prefixed.map((parts) => parts.join('')).join('|')})`, 'g');
 
 export function redactSecretShapes(text: string): string {
-  return text.replace(shapes, '[secret]');
+  return redactKeyLines(text.replace(shapes, '[secret]'));
+}
+
+/** A line of a private key file, alone or with the line number that the `read` tool puts before it. */
+const keyLine = '(?: *\\d+\\t)?(?=[A-Za-z+/]*\\d)(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])(?:[A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{70})';
+const keyLines = new RegExp(`(?<=^|\\n)${keyLine}(?:\\r?\\n${keyLine})+(?=\\r?\\n|$)`, 'g');
+
+/** Removes the middle of a private key, which is left when its file is read in slices. Certificates and public keys with their first line stay. */
+function redactKeyLines(text: string): string {
+  return text.replace(keyLines, (lines, offset: number) => {
+    const begin = text.lastIndexOf('-----BEGIN ', offset);
+    return begin > text.lastIndexOf('-----END ', offset) ? lines : '[secret]';
+  });
 }

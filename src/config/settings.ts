@@ -8,6 +8,7 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Price } from '../models/prices.ts';
 import type { ProviderSettings } from '../models/providers.ts';
+import type { FoundWorkspace } from './workspace.ts';
 
 /** A value and its source: `built-in`, a file, a variable or a flag. */
 export interface Sourced<T> {
@@ -31,8 +32,12 @@ export type HostName = (typeof hostNames)[number];
 /** Command-line flags that change the settings. */
 export interface SettingsFlags {
   workspace?: string | undefined;
+  /** The workspace is a folder that an MCP client works in, not the user's choice. */
+  isClientFolder?: boolean;
   config?: string | undefined;
   db?: string | undefined;
+  /** `--adopt`: accept a database that the user did not create on this machine. */
+  adopt?: boolean | undefined;
   model?: string | undefined;
   sandbox?: SandboxMode | undefined;
   /** Folders outside the workspace that tools may read. */
@@ -71,6 +76,7 @@ export interface ConfiguredAgents {
 export interface Settings {
   /** A real path. */
   workspace: string;
+  workspaceFrom: FoundWorkspace['from'];
   model: Sourced<string> | null;
   /** Limits that were set; built-in defaults are not included. */
   limits: { config: LimitsGiven; command: LimitsGiven };
@@ -80,7 +86,8 @@ export interface Settings {
   narrowingRules: OwnedRules[];
   /** Real paths of folders outside the workspace that tools may read. */
   readable: string[];
-  db: { path: string; from: string };
+  /** `adopt`: also if the user did not create it on this machine. */
+  db: { path: string; from: string; adopt: boolean };
   sandbox: Sourced<SandboxMode>;
   /** Names of environment variables that an agent's shell gets, by agent. */
   env: Record<string, string[]>;

@@ -3,6 +3,7 @@ import type { Ruleset } from '../contract/grant.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
 import { parseRule } from '../rules/policy.ts';
 import { findSandbox } from '../sandboxes/find-sandbox.ts';
+import { ownFilesRulesets } from './own-files.ts';
 import type { SandboxMode } from './settings.ts';
 import type { Env } from './user-folders.ts';
 
@@ -10,7 +11,7 @@ export interface ShellAccess {
   sandbox: Sandbox | null;
   /** Why no command may start at all. */
   closed: string | null;
-  /** Rules that follow from `closed`. */
+  /** Rules that follow from `closed`, and rules for Retinue's own files in the workspace. */
   narrowing: Ruleset[];
 }
 
@@ -23,7 +24,8 @@ export interface SandboxProbe {
 
 /** Starts a sandbox to see whether it works, unless the mode is `off`. Never rejects. */
 export async function probeShellAccess(mode: SandboxMode, probe: SandboxProbe): Promise<ShellAccess> {
-  const unconfined: ShellAccess = { sandbox: null, closed: null, narrowing: [] };
+  const narrowing = ownFilesRulesets(probe);
+  const unconfined: ShellAccess = { sandbox: null, closed: null, narrowing };
   if (mode === 'off') return unconfined;
   const found = await findSandbox(sandboxOptions(probe));
   if (found.ok) return { ...unconfined, sandbox: found.sandbox };
@@ -32,7 +34,7 @@ export async function probeShellAccess(mode: SandboxMode, probe: SandboxProbe): 
   return {
     sandbox: null,
     closed: `the command was not started: a sandbox is required, but ${found.reason}; ${found.advice}`,
-    narrowing: [{ kind: 'narrowing', owner, rules: [parseRule('deny bash')] }],
+    narrowing: [...narrowing, { kind: 'narrowing', owner, rules: [parseRule('deny bash')] }],
   };
 }
 

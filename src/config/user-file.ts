@@ -43,7 +43,7 @@ export function writeUserFile(path: string, value: object): void {
   }
 }
 
-function removeIfPossible(file: string): void {
+export function removeIfPossible(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {

@@ -8,6 +8,8 @@ export const Agent = z.strictObject({
   description: z.string(),
   prompt: z.string(),
   tools: z.array(z.string()).optional(),
+  /** The tools that runs delegated by it may use; `tools` if absent. Everything above the agent still applies to them. */
+  childTools: z.array(z.string()).optional(),
   disallowedTools: z.array(z.string()).optional(),
   model: z.union([z.string(), z.array(z.string()).min(1)]).optional(),
   limits: LimitsGiven.optional(),

@@ -26,7 +26,10 @@ export const Brief = z.strictObject({
   task: text
     .transform((value) => value.trim())
     .refine((value) => value !== '', 'must not be empty')
-    .refine((value) => Buffer.byteLength(value) <= maxTaskBytes, `must be at most ${maxTaskBytes} bytes`),
+    .refine(
+      (value) => Buffer.byteLength(value) <= maxTaskBytes,
+      `must be at most ${maxTaskBytes} bytes; give long material as a file or as context`,
+    ),
   label: text.pipe(z.string().max(200)).optional(),
   context: text.pipe(z.string().max(1_048_576)).optional(),
   files: z.array(z.string().min(1).max(4096)).max(100).optional(),

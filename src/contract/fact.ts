@@ -19,6 +19,9 @@ export type LimitCause = z.infer<typeof LimitCause>;
 /** Identifies a tool call of a run by turn and index in the answer, because providers reuse their own ids. */
 const call = { turn: z.int(), index: z.int() };
 
+/** What the tools of a run remember, such as the versions of files they have read. */
+const Memo = z.record(z.string(), z.string());
+
 export const factData = {
   'run.created': z.strictObject({
     brief: Brief,
@@ -36,6 +39,8 @@ export const factData = {
     /** The parent's tool call that delegated this run; null for roots and for children of a client. */
     parentCall: z.strictObject(call).nullable(),
     notices: z.array(z.string()),
+    /** Why the run has none of its agent's tools, if it has none; becomes part of the outcome. Since version 2. */
+    missingTools: z.string().optional(),
   }),
   'run.started': z.strictObject({
     loop: z.int(),
@@ -52,6 +57,8 @@ export const factData = {
     taint: z.array(z.string()).optional(),
     /** The tool that reads the rest of a child's cut report, if the dialect has one. Since version 2. */
     reader: z.string().optional(),
+    /** What the tools of the continued run remembered. Since version 3. */
+    memo: Memo.optional(),
   }),
   'model.asked': z.strictObject({
     turn: z.int(),
@@ -96,6 +103,8 @@ export const factData = {
     idempotent: z.boolean(),
     /** The tool only waits for children. A run with no other open call is `waiting`. */
     waits: z.boolean(),
+    /** HMAC of the call as the model made it, if secrets were removed from `arguments`. Since version 2. */
+    original: Hash.optional(),
   }),
   'tool.finished': z.strictObject({
     ...call,
@@ -107,6 +116,8 @@ export const factData = {
     told: z.array(RunId),
     /** The validated result, if this call submitted it. */
     data: z.custom<Json>().optional(),
+    /** What the run's tools remember from this call on. Since version 2. */
+    memo: Memo.optional(),
   }),
   'child.created': z.strictObject({
     /** The tool call that delegated it; null if the parent is a client. */
@@ -166,15 +177,36 @@ export const factData = {
 export type FactType = keyof typeof factData;
 
 /** The newest version of each fact type that this program reads; 1 for types that are not listed. */
-const newestVersions: { [T in FactType]?: number } = { 'run.started': 2 };
+const newestVersions: { [T in FactType]?: number } = {
+  'child.ended': 2,
+  'run.created': 2,
+  'run.ended': 2,
+  'run.started': 3,
+  'tool.asked': 2,
+  'tool.finished': 2,
+};
 
 export function newestFactVersion(type: FactType): number {
   return newestVersions[type] ?? 1;
 }
 
 /** The version to write: as low as the data allows, so that older programs can read as much as possible. */
-export function factVersionOf(draft: Draft): number {
-  return draft.type === 'run.started' && draft.data.reader !== undefined ? 2 : 1;
+export function factVersionOf({ type, data }: Draft): number {
+  switch (type) {
+    case 'run.created':
+      return data.grant.limits.maxToolCalls !== undefined || data.grant.rulesets.some((ruleset) => ruleset.scope !== undefined) ? 2 : 1;
+    case 'run.started':
+      return data.memo !== undefined ? 3 : data.reader !== undefined ? 2 : 1;
+    case 'child.ended':
+    case 'run.ended':
+      return data.outcome.notices === undefined ? 1 : 2;
+    case 'tool.asked':
+      return data.original === undefined ? 1 : 2;
+    case 'tool.finished':
+      return data.memo === undefined ? 1 : 2;
+    default:
+      return 1;
+  }
 }
 
 export const factTypes = Object.keys(factData) as FactType[];

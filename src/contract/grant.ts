@@ -26,6 +26,8 @@ export const Ruleset = z.strictObject({
   kind: z.enum(['owner', 'narrowing']),
   owner: z.string(),
   rules: z.array(Rule),
+  /** `own`: for the run itself, not for its descendants. `children`: for its descendants only. Absent: for both. */
+  scope: z.enum(['own', 'children']).optional(),
 });
 export type Ruleset = z.infer<typeof Ruleset>;
 

@@ -16,6 +16,8 @@ export const Limits = z.strictObject({
   maxConcurrent: z.int().min(1).max(10_000),
   maxRuns: z.int().min(1).max(1_000_000),
   maxOutputBytes: z.int().min(64).max(16_777_216),
+  /** Tool calls of one answer. */
+  maxToolCalls: z.int().min(1).max(1_000),
   firstByteMs: ms,
   idleMs: ms,
   toolTimeoutMs: ms,
@@ -35,6 +37,7 @@ export const defaultLimits: Limits = {
   maxConcurrent: 8,
   maxRuns: 64,
   maxOutputBytes: 16_384,
+  maxToolCalls: 64,
   firstByteMs: 30_000,
   idleMs: 120_000,
   toolTimeoutMs: 120_000,
@@ -47,5 +50,16 @@ export type LimitSource = z.infer<typeof LimitSource>;
 export const EffectiveLimit = z.strictObject({ value: z.number().nullable(), from: LimitSource });
 export type EffectiveLimit = z.infer<typeof EffectiveLimit>;
 
-export const EffectiveLimits = z.record(z.enum(Object.keys(Limits.shape) as [LimitName, ...LimitName[]]), EffectiveLimit);
+/** Limits that facts of the first version do not have. Those runs had the default. */
+const addedLimits = { maxToolCalls: { value: defaultLimits.maxToolCalls, from: 'default' } } as const;
+
+/** The limits of a grant. Facts may lack those that were added later (`completeLimits`). */
+export const EffectiveLimits = z.partialRecord(
+  z.enum(Object.keys(Limits.shape) as [LimitName, ...LimitName[]]),
+  EffectiveLimit,
+) as z.ZodType<EffectiveLimits>;
 export type EffectiveLimits = Record<LimitName, EffectiveLimit>;
+
+export function completeLimits(limits: EffectiveLimits): EffectiveLimits {
+  return { ...addedLimits, ...limits };
+}

@@ -7,6 +7,8 @@ export const Order = z.strictObject({
   runId: RunId,
   rootId: RunId,
   kind: z.enum(['cancel', 'message', 'pause', 'resume', 'approve', 'refuse']),
+  /** Who gave it, as facts record it. */
+  by: z.string(),
   /** The reason of a cancel, pause or refusal; the text of a message. */
   text: z.string(),
   /** Rules that come with a message. */

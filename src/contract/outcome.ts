@@ -18,7 +18,7 @@ export const Truncation = z.strictObject({ originalBytes: z.int(), keptBytes: z.
 export type Truncation = z.infer<typeof Truncation>;
 
 /**
- * The result of a run: one shape for success, failure, cancellation and exhausted limits. All keys except `data` are always present, in this
+ * The result of a run: one shape for success, failure, cancellation and exhausted limits. All keys except `data` and `notices` are always present, in this
  * order. `tokens` and `costUsd` include descendants; `turns` does not.
  */
 export const Outcome = z.strictObject({
@@ -42,5 +42,7 @@ export const Outcome = z.strictObject({
   startedAt: Instant.nullable(),
   endedAt: Instant,
   durationMs: z.int().min(0),
+  /** What the parent should know about how the run was set up; absent if there is nothing. */
+  notices: z.array(z.string()).optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;

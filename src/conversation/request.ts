@@ -16,6 +16,8 @@ export interface CallState {
   callId: string;
   tool: string;
   arguments: Json;
+  /** HMAC of the call as the model made it, if `arguments` were redacted. */
+  original: string | null;
   /** Provider metadata: returned with the call and with its result. */
   meta: JsonObject | undefined;
   rejected: FactData['tool.asked']['rejected'];

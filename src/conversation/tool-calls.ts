@@ -48,6 +48,11 @@ export function callHash(tool: string, args: Json): string {
   return sha256(canonical({ arguments: args, tool }));
 }
 
+/** The same for a recorded call. Arguments that were redacted are identified by the HMAC of the original. */
+export function callPin({ tool, arguments: args, original }: CallState): string {
+  return original ?? callHash(tool, args);
+}
+
 /** How often the latest calls repeat: the same call, or a cycle of up to four calls. */
 export function countRepeats(keys: string[]): number {
   let most = 0;

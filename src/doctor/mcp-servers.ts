@@ -1,5 +1,6 @@
 // Connects to the configured MCP servers and to those of agents, and closes the connections. Shows no variables and no headers.
-import { createRedact, findServerSecrets } from '../config/secrets.ts';
+import { createRedact } from '../config/redact.ts';
+import { findServerSecrets } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Env } from '../config/user-folders.ts';
 import type { Agent } from '../contract/agent.ts';

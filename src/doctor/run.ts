@@ -3,11 +3,11 @@
 //
 // `doctor/` holds these checks and the probes that they share with the demos. Printing them belongs to `cli/`.
 import { isOwnDatabase } from '../config/database-origin.ts';
-import { resolveDirectory } from '../config/files.ts';
 import { loadSettings, type ProcessContext, resolveDatabase } from '../config/load.ts';
 import type { Settings, SettingsFlags } from '../config/settings.ts';
 import { sandboxOptions } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
+import { findWorkspace } from '../config/workspace.ts';
 import { isRetinueError } from '../contract/error.ts';
 import { findSandbox } from '../sandboxes/find-sandbox.ts';
 import { getSqliteVersion, probeDatabase } from '../stores/sqlite/probe.ts';
@@ -25,8 +25,8 @@ const conventionalKeys: Record<string, string> = {
 const mustFixAdvice = 'fix this first: agents cannot start until then';
 
 export async function runDoctor(flags: SettingsFlags, context: ProcessContext): Promise<Check[]> {
-  const { cwd, env } = context;
-  const workspace = resolveDirectory(cwd, flags.workspace ?? '.');
+  const { env } = context;
+  const workspace = findWorkspace(flags.workspace, context).path;
   const loaded = attempt(() => loadSettings(flags, context));
   const settings = loaded.ok ? loaded.value : null;
   return [
@@ -55,16 +55,23 @@ function checkSqlite(): Check {
 }
 
 function checkDatabase(path: string, env: Env): Check {
-  const sight = probeDatabase(path);
+  const isOwn = isOwnDatabase(env, path);
+  const sight = probeDatabase(path, isOwn);
   switch (sight.state) {
     case 'open':
-      return isOwnDatabase(env, path)
+      return isOwn
         ? ok('database', `${path} opens`)
         : warning(
             'database',
             `${path} opens, but you did not create it on this machine; it may have come with the folder`,
-            'inspect its runs with `retinue ps --all`; `retinue resume --adopt` continues unfinished ones',
+            'inspect it with `retinue ps --all` and `retinue verify`; commands that write need --adopt once',
           );
+    case 'readable':
+      return warning(
+        'database',
+        `${path} can be read but not written\n${sight.reason}`,
+        'commands that only read work; others need a writable database',
+      );
     case 'absent':
       return canCreateFile(path)
         ? ok('database', `${path} does not exist yet; the first run creates it`)

@@ -55,7 +55,7 @@ class ProcessSession implements ToolSession {
     const failed = Promise.withResolvers<RetinueError>();
     this.failed = failed.promise;
     this.#fail = failed.resolve;
-    this.#send({ type: 'start', runId: run.runId, workspace: run.workspace, readable: run.readable ?? [] });
+    this.#send({ type: 'start', runId: run.runId, workspace: run.workspace, readable: run.readable ?? [], memo: [...run.memo] });
     this.#process = this.#start();
     if (run.signal.aborted) this.#stop();
     else run.signal.addEventListener('abort', this.#onAbort, { once: true });
@@ -70,7 +70,8 @@ class ProcessSession implements ToolSession {
     context.signal.addEventListener('abort', cancel, { once: true });
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { call, output: '', resolve, reject });
-      this.#send({ type: 'call', id, tool: tool.name, arguments: call.arguments });
+      const { closedPaths } = call.context.rights;
+      this.#send({ type: 'call', id, tool: tool.name, arguments: call.arguments, closedPaths });
     }).finally(() => context.signal.removeEventListener('abort', cancel));
   }
 

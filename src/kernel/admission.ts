@@ -14,11 +14,13 @@ import type { Redact } from '../ports/secrets.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { clientLimits, effectiveLimits, isCostSetByHand, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
-import { nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
+import { decideCall, nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
 import { nearestName, unknownNameMessage } from '../text/suggest.ts';
+import { type ClientReach, clientTag } from './client-reach.ts';
 import type { DialectServices } from './dialect-services.ts';
+import { redactJson } from './original-arguments.ts';
 import { agentDefinition, pinnedAgent, withoutUntrustedServers } from './pinned-agent.ts';
-import { collectRulesets, type ModelWork, type Run } from './run.ts';
+import { type ModelWork, type Run, rulesetsForChildren } from './run.ts';
 import type { Services } from './services.ts';
 import type { RunState } from './state.ts';
 
@@ -67,9 +69,9 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
   if (name === null || name === undefined) throw noModelError();
   const requester = { runId, rootId, workspace: settings.workspace, agent: agent.name, label: brief.label ?? null, task: brief.task };
   const model = await deps.models.resolve(name, requester);
-  const allNotices = [...dropUnpricedCostLimit(limits, model, parent), ...notices];
-  const allRulesets = [...(parent ? collectRulesets(parent) : []), ...rulesets];
+  const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...rulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
+  const allNotices = [...limitUnpricedCost(limits, model, parent), ...notices];
   const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools: offered, workspace: settings.workspace };
   const check = brief.result?.schema ? await deps.compileSchema(brief.result.schema) : null;
   const fallbacks = brief.model === undefined && Array.isArray(agent.model) ? agent.model.slice(1) : [];
@@ -83,6 +85,7 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
     grant,
     host: deps.host ?? (depth > 0 ? dialect.setup.host : undefined) ?? 'inline',
     kind: 'agent',
+    ...explainMissingTools(agent, offered, allRulesets),
     model: model.id,
     notices: allNotices,
     parentCall: call,
@@ -92,7 +95,8 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
   return { created, work: { agent, model, fallbacks, tools, check }, blobs: [definition] };
 }
 
-export interface ClientOptions {
+/** What is not given of the reach is as for a library scope: it sees its own runs only. */
+export interface ClientOptions extends Partial<ClientReach> {
   label?: string;
   limits?: LimitsGiven;
 }
@@ -115,7 +119,11 @@ export function admitClient(runId: string, options: ClientOptions, dialect: Admi
   const rulesets = settings.rulesets(dialect.delegationTools);
   const created: FactData['run.created'] = {
     agent: null,
-    brief: { task: 'delegates from outside', ...(options.label === undefined ? {} : { label: options.label }) },
+    brief: {
+      task: 'delegates from outside',
+      ...(options.label === undefined ? {} : { label: options.label }),
+      ...(options.name ? { tags: [clientTag(options.name)] } : {}),
+    },
     depth: 0,
     dialect: dialect.name,
     grant: { limits, notAfter: null, rulesets, tools: [], workspace: settings.workspace },
@@ -180,13 +188,7 @@ export function parseBrief(input: unknown): Brief {
 
 /** Removes secrets of this process from all texts of a brief: it becomes a fact (invariant 11). */
 export function redactBrief(brief: Brief, redact: Redact): Brief {
-  const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return redact(value, false);
-    if (Array.isArray(value)) return value.map(clean);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, clean(item)]));
-  };
-  return clean(brief) as Brief;
+  return redactJson(brief, redact);
 }
 
 /** Throws if the parent may not have another child. Call it before counting the child. */
@@ -240,10 +242,10 @@ function checkToolNames(brief: Brief, known: string[], absent: string[]): void {
 
 /** What agent and brief take away: one ruleset each. */
 function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: AdmissionDialect): Ruleset[] {
-  const own = agent.tools === undefined ? undefined : [...agent.tools, ...delegationTools];
+  const withDelegation = (tools: string[] | undefined) => (tools === undefined ? undefined : [...tools, ...delegationTools]);
   const servers = agent.mcpServers?.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server)));
   const sets: (Ruleset | null)[] = [
-    toolRuleset(`agent ${agent.name}`, own, agent.disallowedTools ?? []),
+    ...toolListRulesets(agent, withDelegation),
     rulesToRuleset(`agent ${agent.name}`, agent.rules),
     servers ? serverRuleset(`agent ${agent.name}`, servers) : null,
     toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
@@ -251,6 +253,28 @@ function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: Admi
     ...(brief.rulesets ?? []),
   ];
   return sets.filter((set) => set !== null);
+}
+
+/** What the agent's tool lists take away. With `childTools`, its own list does not bind its children. */
+function toolListRulesets(
+  { name, tools, childTools, disallowedTools = [] }: Agent,
+  withDelegation: (tools: string[] | undefined) => string[] | undefined,
+): (Ruleset | null)[] {
+  const owner = `agent ${name}`;
+  const own = toolRuleset(owner, withDelegation(tools), disallowedTools);
+  if (childTools === undefined) return [own];
+  const passedOn = toolRuleset(owner, withDelegation(childTools), disallowedTools);
+  return [own && { ...own, scope: 'own' }, passedOn && { ...passedOn, scope: 'children' }];
+}
+
+/** A run that has none of the tools that its agent is made for says so, with the reason for the first of them. */
+function explainMissingTools({ name, tools = [] }: Agent, offered: string[], rulesets: Ruleset[]): { missingTools?: string } {
+  const [first] = tools;
+  if (first === undefined || tools.some((own) => offered.some((tool) => nameCovers(own, tool)))) return {};
+  const { rule, owner } = decideCall(rulesets, { tool: first, subjects: [] });
+  const why = rule === null ? 'no rule allows them' : `for example, rule \`${rule}\` of ${owner} denies ${first}`;
+  const advice = 'If the agent that delegates should pass them on, name them in its `childTools`.';
+  return { missingTools: `agent ${name} has none of its tools here: ${why}. ${advice}` };
 }
 
 function rulesToRuleset(owner: string, rules: string[] | undefined): Ruleset | null {
@@ -283,14 +307,20 @@ function remainingLimits(parent: Run): ParentLimits {
   return { ...limits, maxTokens: tokens === null ? null : Math.max(1, tokens), maxCostUsd: costUsd };
 }
 
-/** Without a price, cost cannot be limited: a limit set by hand is an error; the built-in limit is dropped, with a notice at the root. */
-function dropUnpricedCostLimit(limits: EffectiveLimits, model: ModelHandle, parent: Run | null): string[] {
-  if (model.price !== null || limits.maxCostUsd.value === null) return [];
-  if (isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false))
-    throw new RetinueError(
-      'price_unknown',
-      `the price of ${model.id} is unknown, so its cost cannot be limited: set \`prices\`, or remove the cost limit`,
-    );
+/**
+ * Without a price, cost cannot be limited. A limit set by hand, and one that the parent has, are errors; only a tree without any known price loses the
+ * built-in limit, with a notice.
+ */
+function limitUnpricedCost(limits: EffectiveLimits, model: ModelHandle, parent: Run | null): string[] {
+  const { value } = limits.maxCostUsd;
+  if (model.price !== null || value === null) return [];
+  const isParents = parent?.work && parent.grant.limits.maxCostUsd.value !== null;
+  if (isParents || isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false)) throw unknownPriceError(model.id);
   limits.maxCostUsd = { from: 'none', value: null };
-  return parent ? [] : [`the price of ${model.id} is unknown: this run has no cost limit`];
+  return parent?.work ? [] : [`the price of ${model.id} is unknown: this run has no cost limit`];
+}
+
+export function unknownPriceError(model: string): RetinueError {
+  const advice = `set \`prices\` for it, or \`prices["*"]\` for all models without a price, or remove the cost limit`;
+  return new RetinueError('price_unknown', `the price of ${model} is unknown, so its cost cannot be limited: ${advice}`);
 }

@@ -1,10 +1,11 @@
 // Approvals: a call for which a rule says `ask` waits for an answer, without a slot. Question and answer are facts.
 //
-// A1. What was approved is what is executed: the question carries the call's arguments, and an answer counts only with their hash.
+// A1. What was approved is what is executed: the question carries the call's arguments, and an answer counts only with their hash. `recheckSubjects`
+//     refuses a call that would touch something else by then.
 // A2. No answer in time counts as a refusal. A run that is stopped leaves its question open for the process that continues it.
 import type { Draft } from '../contract/fact.ts';
 import type { CallState } from '../conversation/request.ts';
-import { type CallRef, callHash, isAwaitingApproval } from '../conversation/tool-calls.ts';
+import { type CallRef, callPin, isAwaitingApproval } from '../conversation/tool-calls.ts';
 import { isoToMs } from '../text/instant.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { Run } from './run.ts';
@@ -64,7 +65,7 @@ export async function waitForApproval(run: Run, call: CallState, services: Servi
   if (isAwaitingApproval(call)) await waitForAnswer(run, call, services);
   const { answer } = approval;
   // No answer: the run was stopped, and executing the call finds that out.
-  if (answer === null || (answer.allowed && callHash(call.tool, call.arguments) === approval.hash)) return null;
+  if (answer === null || (answer.allowed && callPin(call) === approval.hash)) return null;
   return `denied: ${call.tool} was refused by ${answer.by}${answer.reason === undefined ? '' : `: ${answer.reason}`}`;
 }
 

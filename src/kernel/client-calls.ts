@@ -4,6 +4,7 @@ import type { Draft } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import { toolFinishedFact } from './judge.ts';
+import { redactJson } from './original-arguments.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 
@@ -26,24 +27,20 @@ const decision: Decision = { action: 'allow', owner: 'kernel', rule: null };
 /** Numbers and records the calls of one client. */
 export function createCallRecorder(run: Run, { redact }: Services): (call: ClientCall) => CallRecord {
   let turn = 0;
-  const redactJson = (value: Json): Json => {
-    if (typeof value === 'string') return redact(value.toWellFormed(), false);
-    if (Array.isArray(value)) return value.map(redactJson);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key.toWellFormed(), false), redactJson(inner as Json)]));
-  };
+  const redactText: Services['redact'] = (text, hasKeyShapes) => redact(text.toWellFormed(), hasKeyShapes);
   return ({ tool, isInvalid, ...call }) => {
     const ref = { index: 0, turn: ++turn };
     const rejected = isInvalid ? ('malformed' as const) : null;
+    const args = redactJson(call.arguments, redactText);
     const asked: Draft = {
       type: 'tool.asked',
-      data: { arguments: redactJson(call.arguments), decision, idempotent: false, ...ref, rejected, tool, waits: !isInvalid },
+      data: { arguments: args, decision, idempotent: false, index: ref.index, rejected, tool, turn: ref.turn, waits: !isInvalid },
     };
     void run.record([asked]);
     return {
       id: `${run.id}/${ref.turn}.${ref.index}`,
       async finish({ output, isError }) {
-        const finished = toolFinishedFact(ref, isError ? 'error' : 'ok', redact(output.toWellFormed(), true), { taint: ['child'] });
+        const finished = toolFinishedFact(ref, isError ? 'error' : 'ok', redactText(output, true), { taint: ['child'] });
         await run.record([finished]).catch(() => {});
       },
     };

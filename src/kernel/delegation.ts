@@ -5,17 +5,18 @@ import type { CallRef } from '../conversation/tool-calls.ts';
 import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../ports/delegation.ts';
 import type { Store } from '../ports/store.ts';
 import { cutBytes } from '../text/cut.ts';
+import { type ClientReach, ownRunsOnly } from './client-reach.ts';
 import { agentSummaries, unknownChildError } from './dialect-tools.ts';
 import { followUpBrief, loadState } from './history.ts';
-import { cancelEarlierRun, findEarlierRun } from './interrupted.ts';
+import { cancelEarlierRun, findEarlierRun, isDriven } from './interrupted.ts';
 import { cancelRun, sendMessage } from './orders.ts';
 import { fullSummary, stateToRow } from './outcome.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { endedFact } from './state.ts';
 
-/** `call`: the tool call that delegates; null for a client. */
-export function createDelegation(run: Run, call: CallRef | null, services: Services): Delegation {
+/** `call`: the tool call that delegates; null for a client. `reach`: which runs of other clients a client may see. */
+export function createDelegation(run: Run, call: CallRef | null, services: Services, reach: ClientReach = ownRunsOnly): Delegation {
   const { journal, store, deadlines, clock, runs } = services;
   const { children } = run.state;
   const maxOutputBytes = run.grant.limits.maxOutputBytes.value;
@@ -27,6 +28,9 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     const n = briefsSoFar++;
     const existing = call && findChildOfCall(call, n);
     if (existing) return { ok: true, runId: existing };
+    const { continues } = brief;
+    if (continues !== undefined && !(view(continues) ?? (await recall(continues))))
+      return { ok: false, error: unknownChildError(continues).info };
     try {
       return { ok: true, runId: (await services.startRun(brief, { parent: run, call: call && { ...call, n } })).id };
     } catch (error) {
@@ -48,9 +52,9 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     return { row, outcome: child.outcome, taint: child.outcome || !live ? child.taint : [...live.taint] };
   }
 
-  /** Only a client may look at runs of earlier clients. */
+  /** Only a client may look at runs of other clients, and at its own ones that it no longer has in memory. */
   async function recall(id: string): Promise<ChildView | null> {
-    return run.work ? null : findEarlierRun(id, run.dialect, services);
+    return run.work ? null : findEarlierRun(id, { ...reach, formerIds: [...reach.formerIds, run.id] }, services);
   }
 
   const isOpen = (id: string) => children.get(id)?.outcome === null;
@@ -86,7 +90,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
       const known = view(id) ?? (await recall(id));
       if (!known) return { ok: false, error: unknownChildError(id).info };
       const child = runs.get(id);
-      if (!known.outcome && !child) return { ok: false, error: interruptedError(id).info };
+      if (!known.outcome && !child) return { ok: false, error: notHereError(id, await isDriven(known.row, store)).info };
       if (child && !child.isClosing) {
         await sendMessage(child, { text, from: by }, services);
         return { ok: true, runId: id };
@@ -106,13 +110,15 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
       await Promise.allSettled(live.map((child) => child.ended));
       if (run.work) return;
       const others = ids.filter((id) => !view(id));
-      for (const id of others) await cancelEarlierRun(id, reason ?? 'cancelled by a later client', run.dialect, services);
+      for (const id of others) await cancelEarlierRun(id, reason ?? 'cancelled by a later client', reach, services);
     },
     agents: () => agentSummaries(run.dialect.catalog),
   };
 }
 
-function interruptedError(id: string): RetinueError {
+function notHereError(id: string, isDrivenElsewhere: boolean): RetinueError {
+  if (isDrivenElsewhere)
+    return new RetinueError('parent_ended', `another process is running ${id}; use \`retinue message ${id} TEXT\` in a terminal`);
   return new RetinueError('parent_ended', `run ${id} was interrupted; continue it with \`retinue resume ${id}\``);
 }
 

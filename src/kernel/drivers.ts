@@ -1,5 +1,5 @@
 // The drivers: an agent's model loop, a connected client, and a client whose process is gone.
-import type { FactData } from '../contract/fact.ts';
+import type { FactData, FactOf } from '../contract/fact.ts';
 import { currentLoopVersion } from '../conversation/loop-version.ts';
 import type { Pinned } from '../conversation/request.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
@@ -9,6 +9,7 @@ import type { Driver, DriverResult } from './lifecycle.ts';
 import { errorToEnding } from './lifecycle.ts';
 import { runLoop } from './loop.ts';
 import { completed } from './outcome.ts';
+import { createPromptRun } from './prompt-run.ts';
 import { type ModelWork, type Run, type StopCause, stopToEnding } from './run.ts';
 import type { Services } from './services.ts';
 import { startedFact } from './state.ts';
@@ -23,6 +24,7 @@ export const driveAgent: Driver = async (run, services) => {
     runId: run.id,
     workspace: run.grant.workspace,
     readable: services.settings.readable,
+    memo: run.state.memo,
     signal: run.signal,
   });
   const tools: ToolSessionState = { session, failure: null };
@@ -33,7 +35,7 @@ export const driveAgent: Driver = async (run, services) => {
   let clearDeadline = () => {};
   try {
     const started = startedFact(run.state);
-    const pinned = started ? await loadStartedRun(run, started.data, services) : await pinAndStart(run, services);
+    const pinned = started ? await loadStartedRun(run, started, services) : await pinAndStart(run, services);
     clearDeadline = services.deadlines.at(run.deadline as number, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
     const ending = await runLoop(run, pinned, tools, services);
     if (ending) return { ending };
@@ -49,16 +51,19 @@ function wasStoppedBy({ stopCause }: Run, { message }: Error): boolean {
 }
 
 /** Pins everything that requests share and sets the deadline, never past the parent's (invariant 6). */
-async function pinAndStart(run: Run, { store, clock, redact }: Services): Promise<Pinned> {
-  const { brief, grant, depth, dialect } = run;
-  const { agent, model, tools: known } = run.work as ModelWork;
+async function pinAndStart(run: Run, services: Services): Promise<Pinned> {
+  const { store, clock, redact } = services;
+  const { brief, grant, dialect } = run;
+  const { model, tools: known } = run.work as ModelWork;
   const { contexts } = dialect;
+  const promptRun = createPromptRun(run, services);
   const [rawSystem, rawFirst, past] = await Promise.all([
-    contexts.system(agent, depth, grant.workspace),
-    contexts.first(brief, depth, grant.workspace),
+    contexts.system(promptRun),
+    contexts.first(brief, promptRun),
     brief.continues === undefined ? null : loadHistory(brief.continues, brief.continuesAt ?? null, store),
   ]);
-  const system = redact(rawSystem, true);
+  const system = redact(rawSystem.text, true);
+  const taint = [...new Set([...rawSystem.taint, ...rawFirst.taint, ...(past?.taint ?? [])])].sort();
   const { tools, text: toolsText, hash: toolsHash } = contexts.tools(grant.tools, known, brief.result?.schema);
   const history = past === null ? null : canonical(past.messages);
   const pinned: Pinned = {
@@ -70,17 +75,19 @@ async function pinAndStart(run: Run, { store, clock, redact }: Services): Promis
     historyHash: history === null ? null : sha256(history),
   };
   const now = clock.monotonic();
+  run.startTimer(clock, 0);
   run.deadline = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);
   run.notAfter = msToIso(clock.now() + run.deadline - now);
   const data: FactData['run.started'] = {
     deadline: run.notAfter,
-    first: redact(rawFirst, true),
+    first: redact(rawFirst.text, true),
     history: pinned.historyHash,
     loop: currentLoopVersion,
+    ...(past && Object.keys(past.memo).length > 0 && { memo: past.memo }),
     model: model.id,
     ...(dialect.readTool === undefined ? {} : { reader: dialect.readTool }),
     system: pinned.systemHash,
-    ...(past && past.taint.length > 0 && { taint: past.taint }),
+    ...(taint.length > 0 && { taint }),
     tools: toolsHash,
   };
   const blobs = [
@@ -93,7 +100,8 @@ async function pinAndStart(run: Run, { store, clock, redact }: Services): Promis
 }
 
 /** Loads the pinned request parts of a run that was already started. */
-async function loadStartedRun(run: Run, started: FactData['run.started'], { store, clock }: Services): Promise<Pinned> {
+async function loadStartedRun(run: Run, { data: started, at }: FactOf<'run.started'>, { store, clock }: Services): Promise<Pinned> {
+  run.startTimer(clock, clock.now() - isoToMs(at));
   const left = started.deadline === null ? Number.POSITIVE_INFINITY : isoToMs(started.deadline) - clock.now();
   run.deadline = clock.monotonic() + left;
   return loadPinned(run.id, started, store);

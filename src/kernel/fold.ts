@@ -34,6 +34,7 @@ const reducers: Reducers = {
     state.phase = { name: 'ready', started: fact };
     if (data.first !== null) state.conversation.entries.push({ kind: 'user', text: data.first });
     addTaint(state, data.taint);
+    addMemo(state, data.memo);
   },
   'model.asked': (state, data) => {
     const started = startedFact(state);
@@ -76,7 +77,13 @@ const reducers: Reducers = {
     if (phase.name !== 'answered') return;
     const { turn, index, tool, rejected, idempotent, waits } = data;
     const part = toolCallParts(phase.answer.content)[index];
-    const origin = { callId: part?.callId ?? `${turn}.${index}`, tool, arguments: data.arguments, meta: part?.meta };
+    const origin = {
+      callId: part?.callId ?? `${turn}.${index}`,
+      tool,
+      arguments: data.arguments,
+      original: data.original ?? null,
+      meta: part?.meta,
+    };
     const call: CallState = { turn, index, ...origin, rejected, idempotent, waits, approval: null, finished: null, pruned: false };
     phase.calls.push(call);
     state.conversation.calls.push(call);
@@ -90,6 +97,7 @@ const reducers: Reducers = {
     const call = callAt(state, data);
     if (call) call.finished = data;
     addTaint(state, data.taint);
+    addMemo(state, data.memo);
     if (data.data !== undefined) state.data = data.data;
     else if (call?.rejected === 'submit') state.guards.invalidResults++;
     if (data.told.length === 0) return;
@@ -104,7 +112,8 @@ const reducers: Reducers = {
     if (child?.outcome === null) state.openChildren--;
     if (child) Object.assign(child, { outcome, taint });
     addTaint(state, ['child', ...taint]);
-    state.conversation.inbox.push({ kind: 'child', childId, outcome });
+    // A client has no conversation.
+    if (state.created.data.kind !== 'client') state.conversation.inbox.push({ kind: 'child', childId, outcome });
     addSpending(state, outcome.tokens, outcome.costUsd);
   },
   'message.received': (state, { from, text, rules = [] }) => {
@@ -148,6 +157,10 @@ const reducers: Reducers = {
 
 function addTaint(state: RunState, taint: readonly string[] = []): void {
   for (const source of taint) state.taint.add(source);
+}
+
+function addMemo(state: RunState, memo: Record<string, string> = {}): void {
+  for (const [key, value] of Object.entries(memo)) state.memo.set(key, value);
 }
 
 function addSpending(state: RunState, used: Tokens | Usage, costUsd: number | null): void {

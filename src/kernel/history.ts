@@ -98,6 +98,8 @@ export interface History {
   messages: LanguageModelV4Message[];
   /** Untrusted sources of what it read. */
   taint: string[];
+  /** What its tools remembered. */
+  memo: Record<string, string>;
 }
 
 /** The conversation of an ended run, or of a run up to and including a turn, without its system prompt. */
@@ -110,7 +112,8 @@ export async function loadHistory(runId: string, turn: number | null, store: Sto
   // Providers refuse calls without results; a run that was stopped in the middle may have such calls.
   const calls = currentCalls(state);
   if (calls.length > 0) entries.push({ kind: 'results', calls });
-  return { messages: [...history, ...entriesToMessages(entries, loopVersionOf(state))], taint: [...state.taint].sort() };
+  const messages = [...history, ...entriesToMessages(entries, loopVersionOf(state))];
+  return { messages, taint: [...state.taint].sort(), memo: Object.fromEntries(state.memo) };
 }
 
 /** A brief that continues an ended run: with its agent, model and label, and with everything that narrowed it. */

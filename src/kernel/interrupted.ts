@@ -6,7 +6,7 @@ import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChildView } from '../ports/delegation.ts';
 import type { Owner, Store } from '../ports/store.ts';
-import type { DialectServices } from './dialect-services.ts';
+import { type ClientReach, canSeeClient } from './client-reach.ts';
 import { loadState } from './history.ts';
 import { createJournal } from './journal.ts';
 import { toolFinishedFact, unknownEffectText } from './judge.ts';
@@ -61,24 +61,37 @@ export function interruptedCallFacts(state: RunState): Draft[] {
 }
 
 /**
- * A run that an earlier client delegated; null for any other run, and for an erased one. Under a dialect whose children end with their client, a run that
- * lost its process is ended first, so that no caller waits for it.
+ * A run of another client that the caller may see; null for any other run, and for an erased one. If its dialect ends children with their client, a run
+ * that lost its process is ended first, so that no caller waits for it.
  */
-export async function findEarlierRun(runId: string, { setup }: DialectServices, services: Services): Promise<ChildView | null> {
+export async function findEarlierRun(runId: string, reach: ClientReach, services: Services): Promise<ChildView | null> {
   const { store } = services;
   const row = await store.run(runId);
-  if (!row || row.erasedAt !== undefined || row.parentId === null || (await store.run(row.parentId))?.kind !== 'client') return null;
-  const root = isLive(row.status) && setup.endsWithClient ? await store.run(row.rootId) : null;
-  if (root && !(await store.holders([row.rootId])).get(row.rootId)?.alive)
-    await endRun(root, { reason: 'the client that delegated it went away', by: 'the runtime', code: 'client_gone' }, services);
+  const client = row && row.erasedAt === undefined && row.parentId !== null ? await store.run(row.parentId) : null;
+  if (!row || client?.kind !== 'client' || !(await canSeeClient(client, reach, store))) return null;
+  if (isLive(row.status) && !(await isDriven(row, store)) && (await endsWithClient(client, services)))
+    await endRun(client, { reason: 'the client that delegated it went away', by: 'the runtime', code: 'client_gone' }, services);
   const state = await loadState(runId, store);
   return { row: stateToRow(state), outcome: endedFact(state)?.data.outcome ?? null, taint: [...state.taint] };
 }
 
-/** Cancels a run of an earlier client, if no living process drives it. */
-export async function cancelEarlierRun(runId: string, reason: string, dialect: DialectServices, services: Services): Promise<void> {
-  const known = await findEarlierRun(runId, dialect, services);
+/** Cancels a run of another client that the caller may see, if no living process drives it. */
+export async function cancelEarlierRun(runId: string, reason: string, reach: ClientReach, services: Services): Promise<void> {
+  const known = await findEarlierRun(runId, reach, services);
   if (known && !known.outcome) await endRun(known.row, { reason, by: 'a client', code: 'cancelled' }, services);
+}
+
+export async function isDriven({ rootId }: Pick<RunRow, 'rootId'>, store: Store): Promise<boolean> {
+  return (await store.holders([rootId])).get(rootId)?.alive === true;
+}
+
+/** As the dialect of the client run says, which may be another one than the caller's. A dialect that is not available here ends nothing. */
+async function endsWithClient({ runId }: RunRow, { store, dialect }: Services): Promise<boolean> {
+  const { created } = await loadState(runId, store);
+  return dialect(created.data.dialect).then(
+    ({ setup }) => setup.endsWithClient === true,
+    () => false,
+  );
 }
 
 /** Uses a separate lease, so that another process can still resume the rest of the tree. */

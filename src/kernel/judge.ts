@@ -10,7 +10,16 @@ import type { Json } from '../contract/json.ts';
 import { namedProblems } from '../conversation/argument-problems.ts';
 import { parseArguments } from '../conversation/arguments.ts';
 import { type CallState, submitTool } from '../conversation/request.ts';
-import { type AlwaysAllowed, type CallRef, callHash, callKey, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import {
+  type AlwaysAllowed,
+  type CallRef,
+  callHash,
+  callKey,
+  callPin,
+  countRepeats,
+  maxRecent,
+  toolCallParts,
+} from '../conversation/tool-calls.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { AnyTool } from '../ports/tool.ts';
@@ -18,6 +27,7 @@ import { decideCall, subjectText } from '../rules/policy.ts';
 import { msToIso } from '../text/instant.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { defaultQuestionMs } from './approval.ts';
+import { keepOriginal, pinOriginal, redactJson } from './original-arguments.ts';
 import { collectAlwaysAllowed, collectRulesets, type ModelWork, type Run } from './run.ts';
 import type { Services } from './services.ts';
 import { loopVersionOf } from './state.ts';
@@ -26,7 +36,10 @@ type RejectReason = NonNullable<FactData['tool.asked']['rejected']>;
 type FinishStatus = FactData['tool.finished']['status'];
 
 interface Verdict {
+  /** As they are recorded: without secrets. */
   args: Json;
+  /** As they are executed, if they differ. */
+  original?: Json;
   decision: Decision;
   idempotent: boolean;
   /** Subjects that need approval. */
@@ -48,14 +61,22 @@ export function toolFinishedFact(
   output: string,
   more: Partial<FactData['tool.finished']> = {},
 ): Draft {
-  return {
-    type: 'tool.finished',
-    data: { index: call.index, output, status, taint: [], told: [], truncated: null, turn: call.turn, ...more },
-  };
+  const { data, memo, taint = [], told = [], truncated = null } = more;
+  const submitted = data === undefined ? {} : { data };
+  const remembered = memo === undefined ? {} : { memo };
+  const { index, turn } = call;
+  return { type: 'tool.finished', data: { ...submitted, index, ...remembered, output, status, taint, told, truncated, turn } };
+}
+
+/** The calls of an answer, in order: redacted in `content`, and their arguments as the model wrote them. */
+export interface AnswerCalls {
+  content: ContentPart[];
+  originals: string[];
+  turn: number;
 }
 
 /** Judges all calls of an answer and returns their facts. Repeated call ids are made unique in place, because providers refuse duplicates. */
-export async function judgeToolCalls(content: ContentPart[], turn: number, run: Run, services: Services): Promise<Draft[]> {
+export async function judgeToolCalls({ content, originals, turn }: AnswerCalls, run: Run, services: Services): Promise<Draft[]> {
   const parts = toolCallParts(content);
   await prepareTools(
     parts.map((part) => part.tool),
@@ -69,7 +90,7 @@ export async function judgeToolCalls(content: ContentPart[], turn: number, run: 
     ids.add(part.callId);
     const verdict = isDuplicate
       ? reject(part.input, 'duplicate', 'two calls of your answer had the same id; only the first was made')
-      : judgeCall(part, run, services);
+      : judgeCall(part, originals[index] ?? part.input, run, services);
     recent = [...recent, callKey(part.tool, verdict.args)].slice(-maxRecent);
     if (!verdict.immediate && countRepeats(recent) >= loopVersionOf(run.state).limits.repeatRefused) {
       const output = 'you have made the same call several times in a row, so it was not made again; try something else';
@@ -80,74 +101,102 @@ export async function judgeToolCalls(content: ContentPart[], turn: number, run: 
 }
 
 function verdictToFacts(
-  { args, decision, idempotent, ask, immediate }: Verdict,
-  { tool, turn, index }: CallRef & { tool: string },
+  { args, original, decision: found, idempotent, ask, immediate }: Verdict,
+  call: CallRef & { tool: string },
   run: Run,
-  { clock, questions }: Services,
+  services: Services,
 ): Draft[] {
+  const { clock, questions, redact } = services;
+  const { tool, turn, index } = call;
   const waits = !immediate && findTool(run, tool)?.timeoutMs === null;
-  const asked = { arguments: args, decision, idempotent, index, rejected: immediate?.reason ?? null, tool, turn, waits };
+  const decision = redactJson(found, redact);
+  const pin = original === undefined || immediate ? undefined : keepOriginal(run, call, original, services);
+  const pinned = pin === undefined ? {} : { original: pin };
+  const asked = { arguments: args, decision, idempotent, index, ...pinned, rejected: immediate?.reason ?? null, tool, turn, waits };
   const facts: Draft[] = [{ type: 'tool.asked', data: asked }];
   if (immediate) {
     const data = immediate.data === undefined ? {} : { data: immediate.data };
-    facts.push(toolFinishedFact({ turn, index }, immediate.status, immediate.output, data));
+    facts.push(toolFinishedFact(call, immediate.status, redact(immediate.output, false), data));
   } else if (ask) {
     const expiresAt = msToIso(clock.now() + (questions?.timeoutMs ?? defaultQuestionMs));
-    const question = { arguments: args, decision, expiresAt, hash: callHash(tool, args), index, subjects: ask, tool, turn };
+    const subjects = redactJson(ask, redact);
+    const question = { arguments: args, decision, expiresAt, hash: pin ?? callHash(tool, args), index, subjects, tool, turn };
     facts.push({ type: 'approval.asked', data: question });
   }
   return facts;
 }
 
-function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, run: Run, { questions }: Services): Verdict {
+/** Judges the original arguments. The verdict and its texts are redacted when they become facts. */
+function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, original: string, run: Run, services: Services): Verdict {
   const { check } = run.work as ModelWork;
-  const parsed = parseArguments(part.input);
+  const parsed = parseArguments(original);
   if (!parsed.ok) {
     const output = findTool(run, part.tool)?.invalidInput?.(parsed.problem);
     return reject(part.input, 'malformed', output ?? `${parsed.problem}; send the call again with correct arguments`);
   }
-  if (part.tool === submitTool && check) return judgeResult(parsed.value, check);
-  const tool = findTool(run, part.tool);
+  const redacted = part.input === original ? parsed : parseArguments(part.input);
+  if (!redacted.ok) return reject(part.input, 'malformed', 'the arguments could not be read after secrets were removed from them');
+  const { value: args } = redacted;
+  if (part.tool === submitTool && check) return judgeResult(args, check);
+  const hasSecret = args !== parsed.value;
+  const hash = hasSecret ? pinOriginal(part.tool, parsed.value, services) : callHash(part.tool, parsed.value);
+  const verdict = judgeArguments({ name: part.tool, args: parsed.value, hash }, run, services);
+  return hasSecret ? { ...verdict, args, original: parsed.value } : verdict;
+}
+
+function judgeArguments({ name, args, hash }: { name: string; args: Json; hash: string }, run: Run, services: Services): Verdict {
+  const tool = findTool(run, name);
   const offered = run.grant.tools;
-  if (!tool) return reject(parsed.value, 'unknown', unknownNameMessage('tool', part.tool, offered));
-  const read = readSubjects(tool, parsed.value, run);
-  if ('denied' in read) return deny(parsed.value, tool, read.denied);
+  if (!tool) return reject(args, 'unknown', unknownNameMessage('tool', name, offered));
+  const read = readSubjects(tool, args, run);
+  if ('denied' in read) return deny(args, tool, read.denied);
   if ('problem' in read) {
-    const output = tool.invalidInput?.(read.problem) ?? `the arguments of ${part.tool} are wrong: ${read.problem}`;
-    return reject(parsed.value, 'malformed', output);
+    const output = tool.invalidInput?.(read.problem) ?? `the arguments of ${name} are wrong: ${read.problem}`;
+    return reject(args, 'malformed', output);
   }
-  const decision = decideNow(tool, parsed.value, read.subjects, run);
-  const verdict: Verdict = { args: parsed.value, decision, idempotent: tool.idempotent, immediate: null };
-  const isOffered = offered.includes(part.tool);
-  const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (questions?.attended(run.rootId) ?? false);
+  const decision = decideNow({ tool, hash, subjects: read.subjects }, run, services);
+  const verdict: Verdict = { args, decision, idempotent: tool.idempotent, immediate: null };
+  const isOffered = offered.includes(name);
+  const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (services.questions?.attended(run.rootId) ?? false);
   if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwn).map(subjectText);
-  else if (decision.action !== 'allow')
-    verdict.immediate = { reason: 'denied', status: 'denied', output: denialText(run, part.tool, decision) };
+  else if (decision.action !== 'allow') verdict.immediate = { reason: 'denied', status: 'denied', output: denialText(run, name, decision) };
   else if (!isOffered) {
     const { delegationTools, setup } = run.dialect;
-    const own = run.depth > 0 && delegationTools.includes(part.tool) ? setup.notOffered?.(part.tool) : undefined;
-    verdict.immediate = { reason: 'unknown', status: 'error', output: own ?? `the tool ${part.tool} is not available in this run` };
+    const own = run.depth > 0 && delegationTools.includes(name) ? setup.notOffered?.(name) : undefined;
+    verdict.immediate = { reason: 'unknown', status: 'error', output: own ?? `the tool ${name} is not available in this run` };
   }
   return verdict;
 }
 
-/** The denial to return if a judged call may no longer be executed; null if it may. Rules may have been added while it waited. */
-export async function recheckCall(run: Run, call: CallState): Promise<string | null> {
+/**
+ * Judges a call again before it is made: rules may have been added, and earlier calls or other programs may have changed what its paths mean. Null if
+ * it may be made; otherwise the denial to return.
+ */
+export async function recheckCall(run: Run, call: CallState, args: Json, services: Services): Promise<string | null> {
   const tool = findTool(run, call.tool);
   if (!tool) return null; // `attemptCall` reports a missing tool
   await prepareTools([call.tool], run);
-  const read = readSubjects(tool, call.arguments, run);
+  const read = readSubjects(tool, args, run);
   if ('denied' in read) return `denied: ${read.denied}`;
   if ('problem' in read) return `denied: ${read.problem}`;
-  return recheckSubjects(run, call, read.subjects);
+  return recheckSubjects(run, call, read.subjects, services);
 }
 
-/** Like `recheckCall`, for the paths that the tool actually opened. */
-export function recheckSubjects(run: Run, call: CallState, subjects: Subject[]): string | null {
+/** Like `recheckCall`, for the paths that the tool actually opened. An approval covers only what its question showed. */
+export function recheckSubjects(run: Run, call: CallState, subjects: Subject[], services: Services): string | null {
   const tool = findTool(run, call.tool);
-  const decision = tool ? decideNow(tool, call.arguments, subjects, run) : null;
-  const isDenied = decision?.action === 'deny' || (decision?.action === 'ask' && !call.approval);
-  return decision && isDenied ? denialText(run, call.tool, decision) : null;
+  if (!tool) return null;
+  const decision = decideNow({ tool, hash: callPin(call), subjects }, run, services);
+  if (decision.action === 'deny') return denialText(run, call.tool, decision);
+  if (decision.action === 'allow') return null;
+  const shown = call.approval?.subjects ?? [];
+  const added = subjects
+    .filter(isOwn)
+    .map((subject) => services.redact(subjectText(subject), false))
+    .find((text) => !shown.includes(text));
+  if (call.approval && added === undefined) return null;
+  const what = added === undefined ? '' : `: it would now touch \`${added}\``;
+  return `denied: what ${call.tool} would touch has changed since it was ${call.approval ? 'approved' : 'judged'}${what}; make the call again`;
 }
 
 export function findTool({ work }: Run, name: string): AnyTool | undefined {
@@ -161,7 +210,7 @@ async function prepareTools(names: string[], run: Run): Promise<void> {
 }
 
 /** The subjects of the call, or why they cannot be determined. Rules need subjects, so such a call is not executed. */
-function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[] } | { problem: string } | { denied: string } {
+export function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[] } | { problem: string } | { denied: string } {
   try {
     const input = tool.input.safeParse(args);
     if (input.success) return { subjects: tool.subjects(input.data, { workspace: run.grant.workspace }) };
@@ -171,14 +220,21 @@ function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[
   }
 }
 
+interface JudgedCall {
+  tool: AnyTool;
+  /** Identifies the call. */
+  hash: string;
+  subjects: Subject[];
+}
+
 /** Applies the rules. If the answer is `ask`, an earlier `always allow` turns it into `allow`; a deny stays a deny. */
-function decideNow(tool: AnyTool, args: Json, subjects: Subject[], run: Run): Decision {
+function decideNow({ tool, hash, subjects }: JudgedCall, run: Run, { redact }: Services): Decision {
   const decision = decideCall(collectRulesets(run), { tool: tool.name, subjects });
   if (decision.action !== 'ask') return decision;
-  const hash = callHash(tool.name, args);
-  const own = subjects.filter(isOwn).map(subjectText);
-  // The same call; for tools whose subjects say everything about a call, also another call with the same subjects.
-  const isSame = (each: AlwaysAllowed) => each.hash === hash || (tool.bySubject === true && own.length > 0 && isEqual(each.subjects, own));
+  const own = subjects.filter(isOwn).map((subject) => redact(subjectText(subject), false));
+  // The same call with the same subjects; for tools whose subjects say everything about a call, also another call with the same subjects.
+  const isSame = (each: AlwaysAllowed) =>
+    isEqual(each.subjects, own) && (each.hash === hash || (tool.bySubject === true && own.length > 0));
   const approved = collectAlwaysAllowed(run).find((each) => each.tool === tool.name && isSame(each));
   return approved ? { action: 'allow', owner: approved.by, rule: 'always allow' } : decision;
 }

@@ -60,7 +60,12 @@ async function settleRun(run: Run, { ending, childCause }: DriverResult, service
   await closeRun(run);
   try {
     if (cause.code === 'lost') throw cause.error;
-    const outcome = await recordEnd(run, checkModelFinished(run, ending), services.journal);
+    const durationMs = run.measureDuration(services.clock);
+    const outcome = await recordEnd(
+      run,
+      { ...checkModelFinished(run, ending), ...(durationMs !== null && { durationMs }) },
+      services.journal,
+    );
     releaseRun(run, services);
     run.settle.resolve(outcome);
   } catch (error) {
@@ -81,11 +86,23 @@ function releaseRun(run: Run, { journal, runs }: Services): void {
   const { parent } = run;
   if (parent) {
     parent.endedRows.set(run.id, stateToRow(run.state));
+    if (parent.work === null) forgetOldChildren(parent);
     parent.children.delete(run);
     parent.notify();
   }
   journal.forget(run.id);
   runs.delete(run.id);
+}
+
+/** Ended children that a client keeps in memory. Older ones are read from the store (`recall` in delegation.ts). */
+const maxKeptChildren = 256;
+
+function forgetOldChildren({ state, endedRows }: Run): void {
+  for (const id of endedRows.keys()) {
+    if (endedRows.size <= maxKeptChildren) return;
+    endedRows.delete(id);
+    state.children.delete(id);
+  }
 }
 
 /** A scripted model with steps left over fails the run. */

@@ -3,18 +3,19 @@
 // L1. {model.answered, its tool.asked} are durable before a tool runs (invariant 2).
 // L2. No model call starts after the signal has fired (invariant 8), nor without a reserved estimate (invariant 5).
 // L3. A request that the provider called too long is never sent again unchanged.
-import type { ContentPart, Usage } from '../contract/content.ts';
+import type { Usage } from '../contract/content.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
+import { completeLimits } from '../contract/limits.ts';
 import { buildRequest, entriesForNextCall, type Pinned, type Request } from '../conversation/request.ts';
 import { toolCallParts } from '../conversation/tool-calls.ts';
 import type { ModelCallResult, ModelHandle } from '../ports/model.ts';
-import type { Redact } from '../ports/secrets.ts';
 import { type Lane, retryDelay } from '../scheduling/lanes.ts';
 import { msToIso } from '../text/instant.ts';
 import { modelRequester } from './admission.ts';
 import { limitEnding, nextStep, type Step } from './decide.ts';
 import { judgeToolCalls } from './judge.ts';
+import { redactPart } from './original-arguments.ts';
 import { type Ending, failed } from './outcome.ts';
 import { requestPause, waitWhilePaused } from './pause.ts';
 import { prunableCalls, selectCallsToPrune } from './pruning.ts';
@@ -170,11 +171,12 @@ async function attemptModelCall(
         upTo: asked?.upTo ?? state.seq,
       },
     });
-    const { firstByteMs, idleMs } = run.grant.limits;
+    const { firstByteMs, idleMs, maxToolCalls } = completeLimits(run.grant.limits);
     const result = await services.callModel({
       model: model.model,
       options: request.options,
       requestBytes: request.bytes,
+      maxToolCalls: maxToolCalls.value as number,
       firstByteMs: firstByteMs.value as number,
       idleMs: idleMs.value as number,
       signal: run.signal,
@@ -196,7 +198,8 @@ async function recordAnswer(loop: Loop, answer: Extract<ModelCallResult, { ok: t
   // Calls in a wrap-up or a summary are ignored.
   const parts = isTurn ? answer.content : answer.content.filter((part) => part.type !== 'tool-call');
   const content = parts.flatMap((part) => redactPart(part, services.redact));
-  const calls = isTurn ? await judgeToolCalls(content, turn, run, services) : [];
+  const originals = toolCallParts(parts).map((part) => part.input);
+  const calls = isTurn ? await judgeToolCalls({ content, originals, turn }, run, services) : [];
   const costUsd = model.price ? model.price(answer.usage) : null;
   const dropped = isTurn ? answer.dropped : 0;
   const answered: Draft = { type: 'model.answered', data: { content, costUsd, dropped, finish: answer.finish, turn, usage: answer.usage } };
@@ -241,12 +244,15 @@ async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult, { ok:
   return signal.aborted ? null : 'continue';
 }
 
-/** Switches to the next model of the agent's list; null if there is none. */
+/** Switches to the next model of the agent's list that the cost limit covers; null if there is none. */
 async function fallBack(loop: Loop): Promise<string | null> {
   const { services, run } = loop;
   const name = loop.fallbacks.shift();
   if (name === undefined) return null;
-  loop.model = await services.models.resolve(name, modelRequester(run));
+  const model = await services.models.resolve(name, modelRequester(run));
+  // Its cost could not be charged to the limit.
+  if (model.price === null && run.budget.left().costUsd !== null) return fallBack(loop);
+  loop.model = model;
   loop.lane = services.lanes.lane(loop.model.lane);
   return name;
 }
@@ -268,14 +274,6 @@ function pruneIfNeeded(loop: Loop, request: Request): void {
 
 function usageToAmount({ model }: Loop, usage: Usage): { tokens: number; costUsd: number } {
   return { tokens: usage.input + usage.output, costUsd: model.price?.(usage) ?? 0 };
-}
-
-/** Signed reasoning would be refused if it were changed, so reasoning that holds a secret is dropped whole. */
-function redactPart(part: ContentPart, redact: Redact): ContentPart[] {
-  if (part.type === 'tool-call') return [{ ...part, input: redact(part.input, false) }];
-  const text = redact(part.text, false);
-  if (text === part.text) return [part];
-  return part.type === 'reasoning' ? [] : [{ ...part, text }];
 }
 
 /** Records a fact without waiting: it is durable with the next fact that is waited for. */

@@ -48,8 +48,6 @@ export async function sendMessage(run: Run, { text, from, rules = [] }: Message,
   await durable;
 }
 
-const user = 'the user';
-
 export interface OrderWatcher {
   /** Looks for orders now: some may have waited for this process to take a tree. */
   check(): Promise<void>;
@@ -118,20 +116,20 @@ async function isOpen(runId: string, store: Store): Promise<boolean> {
 
 /** False if the order has no effect on the run as it is now. */
 async function applyToRun(order: Order, run: Run, services: Services): Promise<boolean> {
-  const { id, kind, text, call } = order;
+  const { id, kind, by, text, call } = order;
   // A client takes no steps, so it can only be cancelled.
   if (!run.work && kind !== 'cancel') return false;
   switch (kind) {
     case 'cancel':
-      await cancelRun(run, text, user, services, [id]);
+      await cancelRun(run, text, by, services, [id]);
       return true;
     case 'message':
       if (run.isClosing) return false;
-      await sendMessage(run, { text, from: user, rules: order.rules }, services, id);
+      await sendMessage(run, { text, from: by, rules: order.rules }, services, id);
       return true;
     case 'approve':
     case 'refuse': {
-      const answer = { allowed: kind === 'approve', by: user, always: call?.always, reason: text };
+      const answer = { allowed: kind === 'approve', by, always: call?.always, reason: text };
       return call !== undefined && answerApproval(run, call, answer, services, id);
     }
     case 'pause':
@@ -140,7 +138,7 @@ async function applyToRun(order: Order, run: Run, services: Services): Promise<b
       return true;
     case 'resume': {
       const wasPaused = run.state.paused !== null;
-      const withdrawn = resumeRun(run, user, [id]);
+      const withdrawn = resumeRun(run, by, [id]);
       // A pause that had not begun ends without a fact, so its orders are dropped here.
       if (withdrawn.length > 0) await services.store.dropOrders(services.owner, withdrawn);
       return wasPaused;

@@ -14,6 +14,8 @@ export interface Ending {
   code: ErrorCode | null;
   message: string;
   retryable?: boolean;
+  /** Measured by the process that drove the run; otherwise the difference of the recorded times, which jumps with the wall clock. */
+  durationMs?: number;
 }
 
 export const completed: Ending = { status: 'completed', code: null, message: '' };
@@ -74,7 +76,7 @@ function currentActivity({ phase }: RunState): string | null {
 
 /** The outcome of a run that ends at `endedAt`. Keys are in the order of the contract. */
 export function stateToOutcome(state: RunState, ending: Ending, endedAt: string): Outcome {
-  const { brief, parentId, rootId, depth, agent } = state.created.data;
+  const { brief, parentId, rootId, depth, agent, missingTools } = state.created.data;
   const success = ending.status === 'completed';
   const cut = cutBytes(fullSummary(state, success), maxSummaryBytes(state));
   const startedAt = startedFact(state)?.at ?? null;
@@ -98,7 +100,8 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     costUsd: state.costUsd,
     startedAt,
     endedAt,
-    durationMs: startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt))),
+    durationMs: ending.durationMs ?? (startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt)))),
+    ...(missingTools === undefined ? {} : { notices: [missingTools] }),
   };
 }
 

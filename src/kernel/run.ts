@@ -5,9 +5,11 @@ import type { Brief } from '../contract/brief.ts';
 import type { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
+import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import type { AnyTool } from '../ports/tool.ts';
@@ -77,8 +79,10 @@ export class Run {
   readonly children = new Set<Run>();
   /** Rows of children that have ended. */
   readonly endedRows = new Map<string, RunRow>();
-  /** What its tools remember about the run. */
-  readonly memo = new Map<string, string>();
+  /** Arguments that held secrets, as the model wrote them, by `callName`; facts have the redacted ones. Never stored (invariant 11). */
+  readonly originals = new Map<string, Json>();
+  /** Folders whose rules this process has looked for. */
+  readonly foldersSeen = new Set<string>();
   /** Briefs on their way to becoming children. */
   admittingCount = 0;
   /** The deadline on the wall clock, as recorded. */
@@ -93,6 +97,7 @@ export class Run {
   readonly #journal: Journal;
   readonly #controller = new AbortController();
   readonly #onParentAbort: () => void;
+  #timer: { from: number; earlierMs: number } | null = null;
   #change = Promise.withResolvers<void>();
 
   constructor({ state, parent, dialect, work }: RunOptions, { journal, scheduler }: RunDeps) {
@@ -160,6 +165,16 @@ export class Run {
     return this.signal.aborted ? Promise.resolve() : this.#change.promise;
   }
 
+  /** Starts measuring the run's duration, after `earlierMs` in other processes. */
+  startTimer(clock: Clock, earlierMs: number): void {
+    this.#timer = { from: clock.monotonic(), earlierMs };
+  }
+
+  /** How long the run has taken, unaffected by jumps of the wall clock; null if this process has not started it. */
+  measureDuration(clock: Clock): number | null {
+    return this.#timer && Math.round(Math.max(0, this.#timer.earlierMs) + clock.monotonic() - this.#timer.from);
+  }
+
   /** Stops listening to the parent's signal. */
   detachFromParent(): void {
     this.parent?.signal.removeEventListener('abort', this.#onParentAbort);
@@ -173,12 +188,16 @@ export class Run {
 
 /** The rulesets of the run and all its ancestors, as they are now. All of them must allow a call (invariant 4). */
 export function collectRulesets(run: Run): Ruleset[] {
-  return [...(run.parent ? collectRulesets(run.parent) : []), ...run.grant.rulesets, ...run.state.rights.narrowed];
+  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'children')];
 }
 
-/** Whether the run or an ancestor was narrowed after it was created. */
-export function isNarrowed(run: Run): boolean {
-  return run.state.rights.narrowed.length > 0 || (run.parent !== null && isNarrowed(run.parent));
+/** The rulesets that a run and its ancestors pass on to its children. */
+export function rulesetsForChildren(run: Run): Ruleset[] {
+  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'own')];
+}
+
+function ownRulesets({ grant, state }: Run): Ruleset[] {
+  return [...grant.rulesets, ...state.rights.narrowed];
 }
 
 /** Calls approved for good in this run or an ancestor. */

@@ -12,6 +12,7 @@ import { createScheduler } from '../scheduling/scheduler.ts';
 import type { ClientOptions } from './admission.ts';
 import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
 import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
+import { ownRunsOnly } from './client-reach.ts';
 import { createStarter, openClient, unregisterRun } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
@@ -58,6 +59,8 @@ export interface Client {
   /** Records a call of a delegation tool in the client's run. */
   recordCall(call: ClientCall): CallRecord;
   delegate(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
+  /** Null while it accepts delegations. `lost`: why its tree can no longer be written here; null if the client run has ended. */
+  findEnd(): Promise<{ lost: RetinueError | null } | null>;
   /** Ends it; runs below it are stopped first. `gone`: the client did not close the connection itself. */
   close(how?: ClientClose): Promise<Outcome>;
 }
@@ -73,6 +76,10 @@ export interface Runtime {
   resume(rootId: string, by: string, options?: { patient: boolean }): Promise<ResumeResult>;
   live(runId: string): RunHandle | null;
   listen(listener: (event: Fact | Delta) => void): () => void;
+  /**
+   * Whether a new runtime has to replace this one: another process took its lease, or it holds trees that it can no longer write and drives nothing else.
+   */
+  isStale(): boolean;
   /** Slots and timers in use: both 0 when nothing runs. */
   stats(): { active: number; queued: number; timers: number; runs: number };
   /** Accepts no new work and leaves running trees for another process to continue. */
@@ -88,11 +95,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const deadlines = createDeadlines(clock);
   const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
   const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
-  const onLost = (rootId: string, error: RetinueError) => runs.get(rootId)?.stop({ code: 'lost', message: error.message, error });
+  const lostTrees = new Map<string, RetinueError>();
+  const onLost = (rootId: string, error: RetinueError) => {
+    lostTrees.set(rootId, error);
+    runs.get(rootId)?.stop({ code: 'lost', message: error.message, error });
+  };
   const journal = createJournal({ store, owner, clock, onLost });
   const services: Services = {
     ...options,
     owner,
+    originalsKey: ids.key(),
     journal,
     deadlines,
     scheduler,
@@ -103,7 +115,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
   let isClosed = false;
   const startRun = createStarter(services, () => !isClosed);
+  let isFenced = false;
   const orders = watchOrders(services, (error) => {
+    isFenced = true;
     for (const { id, parent } of runs.values()) if (parent === null) journal.abandon(id, error);
   });
 
@@ -135,9 +149,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const run = await openClient(given, await services.dialect(dialect), closed.promise, services);
     return {
       id: run.id,
-      delegation: createDelegation(run, null, services),
+      delegation: createDelegation(run, null, services, { ...ownRunsOnly, ...given }),
       recordCall: createCallRecorder(run, services),
       delegate: async (input, more) => createHandle(await startRun(input, { ...more, parent: run })),
+      async findEnd() {
+        // Notices a lease that another process took while this one was stopped.
+        await orders.check();
+        const lost = lostTrees.get(run.id) ?? null;
+        return lost || run.isClosing || run.signal.aborted ? { lost } : null;
+      },
       close(how = { gone: false }) {
         closed.resolve(how);
         return run.ended;
@@ -190,6 +210,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       return run ? createHandle(run) : null;
     },
     listen: (listener) => journal.listen(listener),
+    isStale: () => isFenced || (lostTrees.size > 0 && runs.size === 0),
     stats: () => ({ ...scheduler.stats(), timers: deadlines.size, runs: runs.size }),
     async drain(reason) {
       isClosed = true;
@@ -200,7 +221,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     async close() {
       isClosed = true;
       await Promise.allSettled(
-        rootRuns().map((run) => cancelRun(run, 'the process is closing', 'the runtime', services).then(() => run.ended)),
+        rootRuns().map(async (run) => {
+          // A lost tree cannot record the request, but its runs stop too.
+          await cancelRun(run, 'the process is closing', 'the runtime', services).catch(() => {});
+          await run.ended;
+        }),
       );
       await options.toolSource?.close();
       await orders.close();

@@ -84,6 +84,8 @@ export interface Services
     | 'host'
   > {
   owner: Owner;
+  /** Pins arguments that are not stored. It lives as long as the process, like the arguments. */
+  originalsKey: string;
   journal: Journal;
   deadlines: Deadlines;
   scheduler: Scheduler;

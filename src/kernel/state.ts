@@ -78,6 +78,8 @@ export interface RunState {
     /** Calls that were approved for good, for this run and its descendants. */
     always: AlwaysAllowed[];
   };
+  /** What its tools remember, such as versions of files they have read. */
+  memo: Map<string, string>;
   data: Json | undefined;
   artifacts: Artifact[];
   /** Sources of everything its tools and children reported. */
@@ -109,6 +111,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
       invalidResults: 0,
     },
     rights: { narrowed: [], always: [] },
+    memo: new Map(),
     data: undefined,
     artifacts: [],
     taint: new Set(),

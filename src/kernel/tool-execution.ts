@@ -8,26 +8,30 @@ import { Artifact } from '../contract/artifact.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import { RunId } from '../contract/ids.ts';
+import type { Json } from '../contract/json.ts';
 import type { CallState } from '../conversation/request.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import type { Subject } from '../ports/subject.ts';
-import type { AnyTool, ToolContext, ToolResult } from '../ports/tool.ts';
+import type { AnyTool, Memo, ToolContext, ToolResult } from '../ports/tool.ts';
 import type { ToolSession } from '../ports/tool-executor.ts';
+import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { sha256 } from '../text/canonical.ts';
 import { cutMiddle } from '../text/cut.ts';
 import { markInvisible } from '../text/invisible.ts';
 import { waitForApproval } from './approval.ts';
 import { createDelegation } from './delegation.ts';
-import { findTool, recheckCall, recheckSubjects, thrownToText, toolFinishedFact, unknownEffectText } from './judge.ts';
-import { collectRulesets, isNarrowed, type Run } from './run.ts';
+import { addFolderRules } from './folder-rules.ts';
+import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText, toolFinishedFact, unknownEffectText } from './judge.ts';
+import { dropOriginal, executableArguments, originalLostText } from './original-arguments.ts';
+import { collectRulesets, type Run } from './run.ts';
 import type { Services } from './services.ts';
 
 const defaultOutputBytes = 50_000;
 /** How long a tool may take to clean up after its signal has fired; its processes get 2 s to end. */
 const graceMs = 3000;
-/** Longer outputs are cut first; tools bound their own outputs far below this. */
+/** The most that is kept of an output; tools bound their own outputs far below this. */
 const maxKeptBytes = 4 * 1024 * 1024;
 
 /** The tool session of a run, and why it broke down, if it did. */
@@ -43,9 +47,16 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
   // All questions are asked at once, although changing calls are made one by one.
   const refusals = new Map(calls.map((call) => [call, waitForApproval(run, call, services)]));
   const runCall = async (call: CallState) => {
-    const denial = (await refusals.get(call)) ?? (await recheckIfNeeded(run, call));
-    if (denial !== null && denial !== undefined) return finishCall(run, call, [toolFinishedFact(call, 'denied', denial)]);
-    const { drafts, blobs } = attemptToFacts(call, await attemptCall(run, call, tools, services), findTool(run, call.tool), services);
+    const refusal = await refusals.get(call);
+    const args = executableArguments(run, call, services);
+    if (args === undefined) return finishCall(run, call, [toolFinishedFact(call, 'error', originalLostText)]);
+    const denial = refusal ?? (await recheckCall(run, call, args, services));
+    if (denial !== null) return finishCall(run, call, [toolFinishedFact(call, 'denied', services.redact(denial, false))]);
+    const memo = createCallMemo(run);
+    const attempt = await attemptCall(run, call, { args, memo, tools }, services);
+    const path = attempt.status === 'ok' ? touchedPath(run, call, args) : null;
+    if (path !== null) attempt.result = await addFolderRules(run, path, { result: attempt.result, memo }, services);
+    const { drafts, blobs } = attemptToFacts(call, attempt, { tool: findTool(run, call.tool), memo: memo.changes }, services);
     finishCall(run, call, drafts, blobs);
   };
   await Promise.all(
@@ -57,17 +68,23 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
   );
 }
 
+/** The real path inside the workspace that a call has touched; null if it touches none. */
+function touchedPath(run: Run, call: CallState, args: Json): string | null {
+  const tool = findTool(run, call.tool);
+  if (!tool?.hasPaths) return null;
+  const read = readSubjects(tool, args, run);
+  const path = 'subjects' in read ? read.subjects.at(-1) : null;
+  return typeof path === 'string' && !path.startsWith('/') ? path : null;
+}
+
 /** Read-only tools, and tools without a timeout, which wait for children. */
 function isParallel(tool: AnyTool | undefined): boolean {
   return tool === undefined || tool.readOnly || tool.timeoutMs === null;
 }
 
-async function recheckIfNeeded(run: Run, call: CallState): Promise<string | null> {
-  return call.approval || isNarrowed(run) ? recheckCall(run, call) : null;
-}
-
 function finishCall(run: Run, call: CallState, drafts: Draft[], blobs: StoredBlob[] = []): void {
   run.slot.endBusyCall();
+  dropOriginal(run, call);
   // Record no result: after a resume the call is repeated, or still waits for approval.
   if (run.stopCause?.code === 'paused' && (call.idempotent || isAwaitingApproval(call))) return;
   void run.record(drafts, { blobs });
@@ -86,8 +103,15 @@ interface CallAttempt {
   result: ToolResult;
 }
 
+/** What one execution of a call needs: the arguments, what tools remember, and where they execute. */
+interface CallExecution {
+  args: Json;
+  memo: Memo;
+  tools: ToolSessionState;
+}
+
 /** Executes one call. Never rejects. */
-async function attemptCall(run: Run, call: CallState, tools: ToolSessionState, services: Services): Promise<CallAttempt> {
+async function attemptCall(run: Run, call: CallState, { args, memo, tools }: CallExecution, services: Services): Promise<CallAttempt> {
   const tool = findTool(run, call.tool);
   if (!tool) return { status: 'error', result: { output: `the tool ${call.tool} no longer exists` } };
   if (run.signal.aborted) return { status: 'cancelled', result: { output: 'the run was stopped before this call was made' } };
@@ -101,14 +125,14 @@ async function attemptCall(run: Run, call: CallState, tools: ToolSessionState, s
   let denial: string | null = null;
   /** Denies a call whose real target is not allowed, even if the tool ignores this error. */
   const confirmTarget = async (subjects: Subject[]) => {
-    denial ??= recheckSubjects(run, call, subjects);
+    denial ??= recheckSubjects(run, call, subjects, services);
     if (denial !== null) throw new RetinueError('denied', denial);
   };
   try {
-    const context = { ...createToolContext(run, call, services), signal: stop.signal, confirmTarget };
+    const context = { ...createToolContext(run, call, services), memo, signal: stop.signal, confirmTarget };
     const work = (async () => {
-      const input: unknown = tool.input.parse(structuredClone(call.arguments));
-      return parseResult(await tools.session.call({ tool, arguments: call.arguments, input, context }));
+      const input: unknown = tool.input.parse(structuredClone(args));
+      return parseResult(await tools.session.call({ tool, arguments: args, input, context }));
     })();
     const { result, isLate, error } = await waitForResult(work, stop.signal, services);
     if (error !== undefined && error === tools.failure)
@@ -129,21 +153,27 @@ async function attemptCall(run: Run, call: CallState, tools: ToolSessionState, s
   }
 }
 
-function createToolContext(run: Run, call: CallState, services: Services): Omit<ToolContext, 'signal' | 'confirmTarget'> {
+function createToolContext(run: Run, call: CallState, services: Services): Omit<ToolContext, 'memo' | 'signal' | 'confirmTarget'> {
   return {
     runId: run.id,
     rootId: run.rootId,
     workspace: run.grant.workspace,
     readable: services.settings.readable,
-    memo: run.memo,
     rights: {
       agent: run.work?.agent.name ?? '',
       definition: run.state.created.data.definition ?? null,
       tools: run.grant.tools,
       decide: (tool, subjects, options) => decideCall(collectRulesets(run), { tool, subjects }, options),
+      closedPaths: collectClosedPaths(collectRulesets(run)),
     },
     delegation: createDelegation(run, { index: call.index, turn: call.turn }, services),
   };
+}
+
+/** What the run's tools remember, with the entries that one call adds. They become part of the run's state with the result of the call. */
+function createCallMemo({ state }: Run): Memo & { changes: ReadonlyMap<string, string> } {
+  const changes = new Map<string, string>();
+  return { get: (key) => changes.get(key) ?? state.memo.get(key), set: (key, value) => void changes.set(key, value), changes };
 }
 
 /** Results become facts, so their form is checked: a tool that returns anything else has failed. */
@@ -186,24 +216,37 @@ function waitForResult(
 function attemptToFacts(
   call: CallState,
   { status, result }: CallAttempt,
-  tool: AnyTool | undefined,
+  { tool, memo }: { tool: AnyTool | undefined; memo: ReadonlyMap<string, string> },
   { redact }: Services,
 ): { drafts: Draft[]; blobs: StoredBlob[] } {
   const maxBytes = tool?.maxOutputBytes ?? defaultOutputBytes;
-  const bounded = cutMiddle(String(result.output ?? ''), Math.max(maxKeptBytes, maxBytes));
-  const whole = markInvisible(redact(bounded.text.toWellFormed(), true));
+  // Redacted before any cut: a cut through a secret would leave a part of it.
+  const bounded = cutMiddle(redact(String(result.output ?? '').toWellFormed(), true), Math.max(maxKeptBytes, maxBytes));
+  const whole = markInvisible(bounded.text);
   const cut = cutMiddle(whole, maxBytes);
   const originalBytes = bounded.truncated?.originalBytes ?? cut.truncated?.originalBytes ?? 0;
   const truncated = cut.truncated ? { originalBytes, keptBytes: cut.truncated.keptBytes } : null;
   const blobs = truncated ? [{ hash: sha256(whole), content: whole }] : [];
   const note = { bytes: originalBytes, kind: 'note' as const, title: `whole output of ${call.tool}`, value: '' };
-  const artifacts = (result.artifacts ?? []).map((artifact) => ({ ...artifact, value: redact(artifact.value.toWellFormed(), true) }));
+  const clean = (text: string) => redact(text.toWellFormed(), true);
+  const artifacts = (result.artifacts ?? []).map((artifact) => ({
+    ...artifact,
+    ...(artifact.title === undefined ? {} : { title: clean(artifact.title) }),
+    value: clean(artifact.value),
+  }));
+  // A path that holds a secret is forgotten.
+  const remembered = Object.fromEntries([...memo].filter(([key]) => clean(key) === key));
   const taint = [...new Set([...(tool?.taint ?? []), ...(result.taint ?? [])])];
   return {
     drafts: [
       ...artifacts.map((artifact) => artifactFact(call, artifact, null)),
       ...blobs.map(({ hash }) => artifactFact(call, note, hash)),
-      toolFinishedFact(call, status, cut.text, { truncated, taint, told: result.told ?? [] }),
+      toolFinishedFact(call, status, cut.text, {
+        ...(memo.size > 0 && { memo: remembered }),
+        truncated,
+        taint,
+        told: result.told ?? [],
+      }),
     ],
     blobs,
   };

@@ -15,16 +15,24 @@ export function createScope(api: Api, { signal, ...options }: ScopeOptions): Sco
   let client: Promise<Client> | null = null;
   let isClosed = false;
   let calls = 0;
-  const open = () => {
+  const open = async () => {
     if (isClosed || signal?.aborted)
       throw new RetinueError('parent_ended', 'this scope is closed: nothing more can be delegated through it');
-    client ??= api.client(options);
-    return client;
+    client ??= api.client(options).catch((error: unknown) => {
+      client = null;
+      throw error;
+    });
+    const opened = await client;
+    const lost = (await opened.findEnd())?.lost;
+    if (lost) throw new RetinueError(lost.code, `this scope can no longer be used: ${lost.message} Open a new scope.`);
+    return opened;
   };
   const close = async () => {
     isClosed = true;
     signal?.removeEventListener('abort', onAbort);
-    if (client) await (await client).close();
+    // A lost scope has nothing left to end.
+    const opened = await client?.catch(() => null);
+    if (opened && !(await opened.findEnd())?.lost) await opened.close();
   };
   const onAbort = () => void close().catch(() => {});
   signal?.addEventListener('abort', onAbort, { once: true });

@@ -2,7 +2,8 @@
 import type { Api } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
-import { createRedact, findServerSecrets, listServers } from '../config/secrets.ts';
+import { createRedact } from '../config/redact.ts';
+import { findServerSecrets, listServers } from '../config/secrets.ts';
 import type { HostName } from '../config/settings.ts';
 import { inlineExecutor } from '../hosts/inline.ts';
 import { createProcessExecutor } from '../hosts/process.ts';

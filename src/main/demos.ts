@@ -5,6 +5,7 @@ import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CrashDemo, Demo, RightsDemo } from '../cli/io.ts';
 import type { ProcessContext } from '../config/load.ts';
+import { findWorkspace } from '../config/workspace.ts';
 import { RetinueError } from '../contract/error.ts';
 import { inspectMachine } from '../doctor/machine.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
@@ -13,7 +14,7 @@ interface DemoModules {
   runs: {
     runDemos: Record<
       string,
-      (context: { root: string; cwd: string; isInsidePackage: boolean }) => Omit<Demo, 'program' | 'inspectMachine'>
+      (context: { root: string; workspace: string; isInsidePackage: boolean }) => Omit<Demo, 'program' | 'inspectMachine'>
     >;
   };
   rights: { createRightsDemo(name: 'hostile' | 'runaway'): RightsDemo };
@@ -32,5 +33,7 @@ export async function createDemo(name: string, root: string, { cwd, env }: Proce
   if (!create) throw new RetinueError('usage', unknownNameMessage('demo', name, [...Object.keys(runDemos), 'crash', 'hostile', 'runaway']));
   const isInsidePackage = `${realpathSync(cwd)}${sep}`.startsWith(`${root}${sep}`);
   const program = isInsidePackage ? 'npx retinue' : 'retinue';
-  return { ...create({ root, cwd, isInsidePackage }), program, inspectMachine: () => inspectMachine(env, program) };
+  // The commands that the demo recommends look into the database of the same workspace.
+  const workspace = findWorkspace(undefined, { cwd, env }).path;
+  return { ...create({ root, workspace, isInsidePackage }), program, inspectMachine: () => inspectMachine(env, program) };
 }

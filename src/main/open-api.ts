@@ -1,10 +1,10 @@
 // Opens the API for a command, from its settings.
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { Api } from '../api/api.ts';
-import type { OpenOptions } from '../cli/io.ts';
+import type { MemoryOptions, OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
 import type { RuntimeInput } from '../config/assembly.ts';
-import { assertOwnDatabase, recordCreatedDatabase } from '../config/database-origin.ts';
+import { removeAttachments } from '../config/attachments.ts';
 import { findDialect, loadDialect } from '../config/dialect.ts';
 import { createNamedModels, findSearchBackend } from '../config/models.ts';
 import { settingsRulesets } from '../config/rulesets.ts';
@@ -16,32 +16,25 @@ import { catalogForDialect } from '../kernel/dialect-tools.ts';
 import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
-import type { Memories } from '../ports/notes.ts';
-import { createMemoryStore } from '../stores/memory.ts';
-import { createMemoryNotes, type Notes } from '../stores/notes-memory.ts';
-import { openNotes } from '../stores/notes-sqlite.ts';
-import { openSqliteStore } from '../stores/sqlite/create.ts';
+import type { Notes } from '../stores/notes-memory.ts';
 import { assembleApi } from './assemble.ts';
 import { logFile } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
+import { type DatabaseOptions, openDatabase, openDatabaseMemories, openDatabaseNotes } from './open-database.ts';
 
 export async function openApi(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): Promise<Api> {
   const { env } = process;
   const { workspace, db, mcpServers } = settings;
-  const durability = settings.durability.value;
   const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
   // A command that certainly starts a run probes the sandbox while the database opens.
   const earlyProbe = options.startsRuns ? probeShell() : null;
   const dialect = await loadDialect(options.dialect, settings, env);
-  // A command that only reads creates no database.
-  const opened =
-    options.drive || existsSync(db.path)
-      ? await openSqliteStore({ path: db.path, durability, crash: hooks?.crash, made: recordDatabase })
-      : createMemoryStore();
+  const database = toDatabaseOptions(settings, options, hooks);
+  const opened = await openDatabase(database);
   const store = hooks ? hooks.wrapStore(opened) : opened;
   const catalog = createAgentCatalog(settings);
   const dialectCatalog = catalogForDialect(dialect, catalog);
-  const notes = openNotesLazily(() => openNotes({ path: db.path, durability }));
+  const notes = openNotesLazily(() => openDatabaseNotes(database));
 
   async function prepareRuntime(): Promise<RuntimeInput> {
     const shell = await (earlyProbe ?? probeShell());
@@ -73,6 +66,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
         for (const runId of runIds) rmSync(logFile(workspace, runId), { force: true });
+        removeAttachments(workspace, runIds);
       },
     },
     hooks,
@@ -84,10 +78,6 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       if (advice !== null) throw new RetinueError('unknown_model', advice);
       return api.start(brief, startOptions);
     },
-    async resume(rootId, resumeOptions) {
-      if (!options.adopted) assertOwnDatabase(env, db.path);
-      return api.resume(rootId, resumeOptions);
-    },
     async close() {
       await api.close();
       await notes.close();
@@ -95,18 +85,16 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   };
 }
 
-/** The notes of the workspace's database, for `retinue memory`. A command that only reads creates no database. */
-export async function openMemories(settings: Settings, { drive }: { drive: boolean }): Promise<Memories & { close(): Promise<void> }> {
-  const { path } = settings.db;
-  const durability = settings.durability.value;
-  if (!drive && !existsSync(path)) return { ...createMemoryNotes().memories, close: async () => {} };
-  if (!existsSync(path)) await (await openSqliteStore({ path, durability, made: recordDatabase })).close();
-  const notes = await openNotes({ path, durability });
-  return { ...notes.memories, close: notes.close };
+/** The memories of the workspace's database, for `retinue memory`. */
+export function openMemories(settings: Settings, options: MemoryOptions): ReturnType<typeof openDatabaseMemories> {
+  return openDatabaseMemories({ ...toDatabaseOptions(settings, { drive: false, warn: options.warn }), access: options.access });
 }
 
-function recordDatabase(draft: string, path: string): void {
-  recordCreatedDatabase(process.env, draft, path);
+function toDatabaseOptions(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): DatabaseOptions {
+  const { drive, writes = drive, existingOnly = !drive, warn = () => {} } = options;
+  const { path, adopt } = settings.db;
+  const access = existingOnly ? (writes ? 'write' : 'read') : 'create';
+  return { env: process.env, path, adopt, access, durability: settings.durability.value, warn, crash: hooks?.crash };
 }
 
 /** Retinue never chooses a model by itself: without one, the message says which models work on this machine. */
@@ -119,7 +107,13 @@ async function adviseOnModel(settings: Settings, brief: Parameters<Api['advise']
 /** Notes that are opened at first use. `close` closes them if they were opened. */
 function openNotesLazily(open: () => Promise<Notes & { close(): Promise<void> }>): Notes & { close(): Promise<void> } {
   let opened: ReturnType<typeof open> | null = null;
-  const notes = () => (opened ??= open());
+  const notes = () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
+    return opened;
+  };
   return {
     memories: {
       put: async (...args) => (await notes()).memories.put(...args),

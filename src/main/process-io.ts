@@ -4,7 +4,7 @@ import type { Prompt } from '../tui/prompt.ts';
 import type { AssemblyHooks } from './hooks.ts';
 import { programFile } from './package-root.ts';
 
-const maxStdinBytes = 1_048_576;
+const maxStdinBytes = 64 * 1024 * 1024;
 const maxFileBytes = 1_048_576;
 
 export interface ProcessIoOptions {
@@ -24,8 +24,9 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     return () => clearInterval(timer);
   };
   const files = () => import('../config/files.ts');
+  const attachments = () => import('../config/attachments.ts');
   const trust = () => import('../config/trust.ts');
-  const origin = () => import('../config/database-origin.ts');
+  const questionList = () => import('../config/question-list.ts');
   const installer = () => import('../config/mcp-install/install.ts');
   const explainer = () => import('../config/explain.ts');
   const demos = () => import('./demos.ts');
@@ -44,7 +45,15 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       yield* (await import('./line-files.ts')).readLines(context.cwd, path);
     },
     output: async (path) => (await import('./line-files.ts')).openOutput(context.cwd, path),
-    findFile: async (workspace, path) => (await files()).toWorkspacePath(workspace, context.cwd, path),
+    files: {
+      prepare: async (workspace, path) => (await attachments()).prepareFile(workspace, context.cwd, path),
+      attach: async (workspace, name, text) => (await attachments()).attachText(workspace, name, text),
+      claim: async (workspace, prepared, runId) => {
+        const { claimAttachments, dropAttachments } = await attachments();
+        if (runId === null) dropAttachments(workspace, prepared);
+        else claimAttachments(workspace, prepared, runId);
+      },
+    },
     onInterrupt,
     exitNow: (code) => process.exit(code),
     now: Date.now,
@@ -69,9 +78,9 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
     },
-    origin: {
-      assert: async ({ db }) => (await origin()).assertOwnDatabase(env, db.path),
-      adopt: async ({ db }) => (await origin()).adoptDatabase(env, db.path),
+    questionList: {
+      shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
+      save: async ({ db }) => (await questionList()).saveQuestionsShown(env, db.path, new Date().toISOString()),
     },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),
@@ -98,10 +107,16 @@ function createInterruptSource(): Io['onInterrupt'] {
   const notify = (why: Stop) => {
     for (const handler of [...handlers]) handler(why);
   };
+  let isTerminating = false;
+  const terminate = () => {
+    isTerminating = true;
+    notify('terminate');
+  };
   const signals: [NodeJS.Signals, () => void][] = [
     ['SIGINT', () => notify('interrupt')],
-    ['SIGTERM', () => notify('terminate')],
-    ['SIGHUP', () => notify('terminate')],
+    ['SIGTERM', terminate],
+    // A closed terminal is reported by the system and by the shell. The second report must not count as an impatient user.
+    ['SIGHUP', () => void (isTerminating || terminate())],
   ];
   process.stderr.on('error', () => {});
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -20,7 +20,7 @@ import { createLineTransport } from './line-transport.ts';
 import { createSession, type SessionOptions } from './session.ts';
 import { createInstructions } from './tools.ts';
 
-export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label' | 'answerer'> {
+export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label' | 'name' | 'answerer'> {
   version: string;
   /** Whether the user chose the workspace. The client's roots are ignored then. */
   fixed: boolean;
@@ -35,6 +35,9 @@ export interface Connection {
 
 /** More tolerant than the protocol's schema: one root with an invalid URI does not invalidate the others. */
 const Roots = z.object({ roots: z.array(z.object({ uri: z.string() })) });
+
+/** The name becomes part of a tag, which has at most 200 characters. */
+const maxNameChars = 150;
 
 /** How long a client may take to list its roots. */
 const rootsTimeoutMs = 5_000;
@@ -68,12 +71,18 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
     ...options,
     workspace: findWorkspace,
     label: createLabel,
+    name: findName,
     answerer: () => (canElicit(server) ? createElicitAnswerer(server, disconnected.signal) : null),
   });
 
   function createLabel(): string {
     const { name = 'client', version: clientVersion = '' } = server.getClientVersion() ?? {};
     return cleanText(`${name} ${clientVersion}`.replace(/\s+/g, ' ').trim()).slice(0, 200) || 'client';
+  }
+
+  /** A client that skips the handshake, or whose name is empty, has none. */
+  function findName(): string | null {
+    return cleanText((server.getClientVersion()?.name ?? '').replace(/\s+/g, ' ').trim()).slice(0, maxNameChars) || null;
   }
 
   /** The first existing folder among the client's roots. */

@@ -1,18 +1,19 @@
 // One client's session: its tool calls, the client run that it delegates from, and which ended runs were reported to it.
 //
 //  1. A tool call never rejects: whatever goes wrong is an error result.
-//  2. The client run is created at the first call that needs one. A refused call creates nothing.
-//  3. Each ended run is reported to the client exactly once: by the call that waited for it, or as an extra block of a later result.
+//  2. The client run is created at the first call that needs one. A refused call creates nothing, unless the dialect records every call.
+//  3. A client run that ended or was lost is replaced, and the next result says what became of its runs.
+//  4. Each ended run is reported to the client exactly once: by the call that waited for it, or as an extra block of a later result.
 import { randomBytes } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Api } from '../api/api.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
-import { defaultLimits, type LimitsGiven } from '../contract/limits.ts';
+import { defaultLimits } from '../contract/limits.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
 import { answerToolRequest } from '../kernel/dialect-tools.ts';
-import type { Client } from '../kernel/runtime.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
+import { type ClientRunsOptions, createClientRuns } from './client-runs.ts';
 import { emptyDelegation, listEndedRunsRead, listOpenRuns, needsClientRun, observeStarts } from './delegation.ts';
 import { formatEndedRuns } from './ended-runs.ts';
 import { createProgressReporter, type ProgressDeps } from './progress.ts';
@@ -20,14 +21,10 @@ import { createErrorResult, createInvalidResult, createRefusedResult, readFirstT
 import { createToolList, parseArguments } from './tools.ts';
 import { createWorkspaceApi, type WorkspaceApiOptions } from './workspace-api.ts';
 
-export interface SessionOptions extends WorkspaceApiOptions {
+export interface SessionOptions extends WorkspaceApiOptions, ClientRunsOptions {
   /** The dialect configured for the folder that the server was started in. Its tools are listed if the workspace cannot be opened. */
   dialect: Dialect;
-  limits: LimitsGiven;
-  /** The client's name for itself. */
-  label(): string;
   every: ProgressDeps['every'];
-  log(line: string): void;
 }
 
 export interface ToolCall {
@@ -49,10 +46,10 @@ export interface Session {
 }
 
 export function createSession(options: SessionOptions): Session {
-  const { limits, log } = options;
+  const { log } = options;
   const workspace = createWorkspaceApi(options);
   const sessionId = randomBytes(8).toString('hex');
-  let client: Promise<Client> | null = null;
+  const clientRuns = createClientRuns(options);
   let hasDelegated = false;
   let isClosed = false;
   let callCount = 0;
@@ -60,36 +57,17 @@ export function createSession(options: SessionOptions): Session {
   /** Calls that are waiting, and the runs that they will report. */
   const waitingCalls = new Set<{ runs: Set<string>; signal: AbortSignal }>();
 
-  function getClient(api: Api): Promise<Client> {
-    client ??= createClient(api).catch((error: unknown) => {
-      client = null;
-      throw error;
-    });
-    return client;
-  }
-
-  async function createClient(api: Api): Promise<Client> {
-    const created = await api.client({ label: options.label(), limits });
-    // The client run may be cancelled from another terminal; the next delegation creates a new one then.
-    const unwatch = api.watch((event) => {
-      if (event.type !== 'run.ended' || event.runId !== created.id) return;
-      unwatch();
-      client = null;
-    });
-    return created;
-  }
-
   /** Starts the record of a call in dialects that keep one. It needs a client run, even if the call is refused. */
   async function startRecord({ name, arguments: args }: ToolCall): Promise<CallRecord | null> {
     const api = await workspace.open();
     const tool = api.dialect.tools.find((each) => each.name === name);
-    if (!tool || !api.dialect.setup?.recordsCalls) return null;
+    if (!tool || !api.dialect.setup?.recordsCalls || isClosed) return null;
     hasDelegated = true;
-    const { recordCall } = await getClient(api);
+    const { recordCall } = await clientRuns.get(api);
     return recordCall({ tool: name, arguments: (args ?? {}) as Json, isInvalid: !parseArguments(tool, args).ok });
   }
 
-  async function attemptCall(call: ToolCall, callId: string): Promise<CallToolResult> {
+  async function attemptCall(call: ToolCall, callId: string, isRetry = false): Promise<CallToolResult> {
     const { name, signal, progress } = call;
     const api = await workspace.open();
     const tool = api.dialect.tools.find((each) => each.name === name);
@@ -98,7 +76,7 @@ export function createSession(options: SessionOptions): Session {
     const context: DialectContext = { door: 'mcp', agents: listAgents(api), call: callId };
     if (!parsed.ok) return createInvalidResult(tool, parsed.problem, context);
     const request = tool.toRequest(parsed.input, context);
-    if (!client && !needsClientRun(request)) {
+    if (!needsClientRun(request) && !(await clientRuns.current())) {
       const { result } = await answerToolRequest({ tool, request, context }, emptyDelegation);
       return toCallToolResult(result, emptyDelegation.maxOutputBytes);
     }
@@ -108,18 +86,30 @@ export function createSession(options: SessionOptions): Session {
     if ((await workspace.open()) !== api) return attemptCall(call, callId);
     if (isClosed) return createErrorResult('the client has disconnected');
     hasDelegated = true;
-    const { delegation } = await getClient(api);
+    const current = await clientRuns.get(api);
+    const { delegation } = current;
     const reporter = progress && createProgressReporter({ watch: api.watch, every: options.every, send: progress });
     const waiting = { runs: new Set<string>(), signal };
+    const started: string[] = [];
     const follow = (ids: string[]) => {
       for (const id of ids) waiting.runs.add(id);
       reporter?.follow(ids, (id) => delegation.view(id)?.row.label ?? null);
+    };
+    const onStart = (ids: string[]) => {
+      started.push(...ids);
+      follow(ids);
     };
     if (request.kind === 'wait') follow(request.ids ?? listOpenRuns(delegation));
     waitingCalls.add(waiting);
     try {
       const limited = { ...context, maxOutputBytes: delegation.maxOutputBytes };
-      const { result, told } = await answerToolRequest({ tool, request, context: limited, signal }, observeStarts(delegation, follow));
+      const { result, told } = await answerToolRequest({ tool, request, context: limited, signal }, observeStarts(delegation, onStart));
+      if (await clientRuns.dropIfEnded(current)) {
+        const cut = started.filter((id) => !delegation.view(id)?.outcome);
+        const message = `these runs of the call were interrupted: ${cut.join(', ')}`;
+        if (cut.length > 0) return createRefusedResult(tool, new RetinueError('fenced', message).info, context);
+        if (started.length === 0 && !isRetry && !signal.aborted) return attemptCall(call, callId, true);
+      }
       // The client does not read the answer to a call that it gave up.
       if (!signal.aborted) for (const id of [...told, ...listEndedRunsRead(request, delegation)]) reportedRuns.add(id);
       return toCallToolResult(result, delegation.maxOutputBytes);
@@ -130,18 +120,23 @@ export function createSession(options: SessionOptions): Session {
   }
 
   async function addEndedRuns(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
-    const current = await client?.catch(() => null);
+    const current = await clientRuns.current();
     const api = await workspace.current();
     if (!current || !api || signal.aborted) return result;
     const { delegation } = current;
     const willBeReported = (id: string) => [...waitingCalls].some((each) => !each.signal.aborted && each.runs.has(id));
-    const unreported = delegation
-      .children()
-      .flatMap(({ row, outcome }) => (outcome && !reportedRuns.has(row.runId) && !willBeReported(row.runId) ? [outcome] : []));
+    const outcomes = [...clientRuns.earlierOutcomes, ...delegation.children().flatMap(({ outcome }) => outcome ?? [])];
+    const unreported = outcomes.filter(({ runId }) => !reportedRuns.has(runId) && !willBeReported(runId));
     const block = formatEndedRuns(unreported, api.dialect.reader ?? null, delegation.maxOutputBytes ?? defaultLimits.maxOutputBytes);
     if (block === null) return result;
     for (const id of block.runIds) reportedRuns.add(id);
-    return { ...result, content: [...result.content, { type: 'text', text: block.text }] };
+    return addBlock(result, block.text);
+  }
+
+  async function addLosses(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
+    const api = await workspace.current();
+    if (!api || signal.aborted) return result;
+    return (await clientRuns.explainLosses(api)).reduce(addBlock, result);
   }
 
   return {
@@ -158,7 +153,7 @@ export function createSession(options: SessionOptions): Session {
         const record = await startRecord(call);
         const result = await attemptCall(call, record?.id ?? `${sessionId}/${++callCount}`);
         await record?.finish({ output: readFirstText(result), isError: result.isError ?? false });
-        return await addEndedRuns(result, call.signal);
+        return await addEndedRuns(await addLosses(result, call.signal), call.signal);
       } catch (error) {
         if (!isRetinueError(error)) log(`${call.name} failed: ${(error as Error)?.stack ?? String(error)}`);
         const tool = options.dialect.tools.find((each) => each.name === call.name);
@@ -173,7 +168,7 @@ export function createSession(options: SessionOptions): Session {
     async close() {
       isClosed = true;
       const api = await workspace.current();
-      const current = await client?.catch(() => null);
+      const current = await clientRuns.current();
       let openRuns = 0;
       try {
         // Counted first: a closed client has no delegation to ask.
@@ -185,6 +180,10 @@ export function createSession(options: SessionOptions): Session {
       await api?.close();
     },
   };
+}
+
+function addBlock(result: CallToolResult, text: string): CallToolResult {
+  return { ...result, content: [...result.content, { type: 'text', text }] };
 }
 
 function listAgents(api: Api): DialectContext['agents'] {

@@ -12,8 +12,6 @@ import type { ModelAnswer, ModelCall, ModelCaller, ModelCallResult, ModelFailure
 import { createFailure, errorToFailure } from './failure.ts';
 import { openStream } from './providers/guard.ts';
 
-/** Further tool calls of one answer are dropped, and the model is informed. */
-export const maxCallsPerAnswer = 64;
 /** Larger answers are failures. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
@@ -158,7 +156,7 @@ function createCollector(call: ModelCall) {
       case 'tool-call':
         if (part.providerExecuted) break;
         addBytes(Math.max(0, part.input.length - (streamed.get(part.toolCallId) ?? 0)));
-        if (++calls <= maxCallsPerAnswer) content.push(toToolCallPart(part));
+        if (++calls <= call.maxToolCalls) content.push(toToolCallPart(part));
         break;
       case 'finish':
         finish = { reason: part.finishReason.unified, usage: part.usage };
@@ -186,7 +184,7 @@ function createCollector(call: ModelCall) {
         content: kept,
         finish: finish.reason,
         usage: toUsage(finish.usage, call.requestBytes, bytes),
-        dropped: Math.max(0, calls - maxCallsPerAnswer),
+        dropped: Math.max(0, calls - call.maxToolCalls),
       };
     },
   };

@@ -19,13 +19,18 @@ export function createPriceFunction(price: Price): (usage: Usage) => number {
   };
 }
 
-/** Prices by model id; they replace the ones that the models have themselves. */
+/** The entry of `prices` for models without a known price. */
+const anyModel = '*';
+
+/** Prices by model id; they replace the ones that the models have themselves. The price of `*` is assumed for models without one. */
 export function withPrices(models: Models, prices: Record<string, Price>): Models {
   return {
     async resolve(name, run) {
       const handle = await models.resolve(name, run);
       const price = Object.hasOwn(prices, handle.id) ? prices[handle.id] : undefined;
-      return price ? { ...handle, price: createPriceFunction(price) } : handle;
+      const assumed = handle.price === null ? prices[anyModel] : undefined;
+      const used = price ?? assumed;
+      return used ? { ...handle, price: createPriceFunction(used) } : handle;
     },
   };
 }

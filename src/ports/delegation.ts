@@ -24,7 +24,7 @@ export interface Delegation {
   wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null; signal?: AbortSignal }): Promise<void>;
   /** A child of the caller; null for any other run. */
   view(id: string): ChildView | null;
-  /** For a client: a run that an earlier client of the same store delegated. Null for every other run and caller. */
+  /** For a client: a run of another client that it may see (`kernel/client-reach.ts`). Null for every other run and caller. */
   recall(id: string): Promise<ChildView | null>;
   children(): ChildView[];
   /** Sends a message to a live child; a finished child is continued by a new run. Returns the id of the run that gets the message. */

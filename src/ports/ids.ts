@@ -3,6 +3,8 @@ export interface Ids {
   /** 16 hex digits. */
   runId(): string;
   orderId(): string;
+  /** An unpredictable key for HMACs, as hex. */
+  key(): string;
   /** In [0, 1). Only for jitter. */
   random(): number;
 }

@@ -62,6 +62,8 @@ export interface ModelCall {
   options: LanguageModelV4CallOptions;
   /** Estimates the input tokens if the provider reports none. */
   requestBytes: number;
+  /** Further tool calls of the answer are dropped and counted. */
+  maxToolCalls: number;
   firstByteMs: number;
   idleMs: number;
   signal: AbortSignal;

@@ -10,12 +10,18 @@ export interface SandboxRequest {
   git: boolean;
   /** Paths of the workspace that are never writable. They need not exist. */
   protect: readonly string[];
-  /** Paths of the workspace that are invisible. They need not exist. */
+  /** Paths of the workspace that are hidden: empty and unreadable. They need not exist. '' is the workspace itself. */
   hide: readonly string[];
-  /** Real paths of folders outside the workspace that are visible and never writable. `hide` applies to them too. */
-  readable?: readonly string[] | undefined;
+  /** Folders outside the workspace that are visible and never writable. */
+  readable?: readonly ReadableFolder[] | undefined;
   /** The complete environment of the command. */
   env: Record<string, string>;
+}
+
+/** A folder outside the workspace that a command may read. Real paths. `hide`: paths in it that are invisible; they need not exist. */
+export interface ReadableFolder {
+  path: string;
+  hide: readonly string[];
 }
 
 /** How to start a confined command. */

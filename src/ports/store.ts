@@ -46,6 +46,24 @@ export type Claim = { ok: true; previous: string | null } | { ok: false; owner: 
 /** How many facts lost their data, and how many bytes of data and blobs were removed. `live`: a run has not ended. */
 export type EraseResult = { ok: true; facts: number; bytes: number } | { ok: false; reason: 'live' | 'unknown' };
 
+/**
+ * Proves who gave an order. The store signs an order that it stores and checks one that it reads, so that write access to the data alone gives
+ * nobody orders. In a file of one user the key belongs to the user; in a shared database it belongs to the deployment, which also decides who
+ * may act as `order.by`.
+ */
+export interface OrderAuthenticator {
+  /** The tag over the whole order. Throws a RetinueError if there is no usable key. */
+  sign(order: Order): string;
+  /** False without a usable key. */
+  isAuthentic(order: Order, tag: string): boolean;
+}
+
+/** Something wrong with stored data that the facts of a run do not show. */
+export interface StoreFault {
+  where: 'file' | 'schema' | 'trees' | 'rows' | 'orders';
+  what: string;
+}
+
 export interface FactQuery {
   runId?: string;
   /** All runs of a tree. */
@@ -73,8 +91,8 @@ export interface RunQuery {
  * Facts, rows, blobs, orders and leases. Several processes may share one store.
  *
  * Failure contract: methods reject only with a RetinueError: `store_busy` (retryable; the adapter has already retried for up to 30 s), `store_io`
- * (retryable if disk space or permissions may come back), `store_corrupt`, `store_newer`. Expected refusals (fenced, conflict, a tree with a
- * living owner) are values. If `append` rejects, none of its units was written. No method blocks the event loop for more than about 25 ms,
+ * (retryable if disk space or permissions may come back), `store_corrupt`, `store_newer`. `order` also rejects with `usage` if it cannot be
+ * signed. Expected refusals (fenced, conflict, a tree with a living owner) are values. If `append` rejects, none of its units was written. No method blocks the event loop for more than about 25 ms,
  * except `erase` and `reclaim`, which are for commands that do nothing else.
  */
 export interface Store {
@@ -102,12 +120,19 @@ export interface Store {
   erase(rootId: string, at: string): Promise<EraseResult>;
   /** What erasing all these trees would remove. */
   weigh(rootIds: string[]): Promise<{ facts: number; bytes: number }>;
-  /** Returns erased space to the system, as far as this does not disturb other processes. */
-  reclaim(): Promise<void>;
+  /** Returns the space of `erased` bytes to the system, as far as this does not disturb other processes. */
+  reclaim(erased: number): Promise<void>;
+  /** The bytes that the store occupies on disk; null if it is not on disk. */
+  size(): Promise<number | null>;
+  /** Faults of the data as a whole: its schema, rows and trees that do not fit together, orders that nobody here has given. */
+  findFaults(): Promise<StoreFault[]>;
 
-  /** Stores an order and wakes the owner of the tree. Durable when it resolves. */
+  /** Signs and stores an order, and wakes the owner of the tree. Durable when it resolves. */
   order(order: Order): Promise<void>;
-  /** Unconsumed orders for the trees of this owner, oldest first. Rejects with `fenced` if the owner lost its lease. */
+  /**
+   * Unconsumed orders for the trees of this owner, oldest first. Rejects with `fenced` if the owner lost its lease. An order that is not authentic
+   * is never returned: the store reports and drops it.
+   */
   orders(owner: Owner): Promise<Order[]>;
   /** Removes orders without a fact, because they have no effect any more. */
   dropOrders(owner: Owner, ids: string[]): Promise<void>;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Artifact } from '../contract/artifact.ts';
+import type { ClosedPaths } from '../contract/closed-paths.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Delegation } from './delegation.ts';
@@ -17,6 +18,14 @@ export interface Rights {
    * do not allow anything for this decision.
    */
   decide(tool: string, subjects: Subject[], options?: { without: string }): Decision;
+  /** Paths that the rules close, for tools that meet paths on their way: searches, lists and commands. */
+  closedPaths: ClosedPaths;
+}
+
+/** What the tools of a run remember, by key. Entries last as long as the run and pass on to a run that continues it. */
+export interface Memo {
+  get(key: string): string | undefined;
+  set(key: string, value: string): void;
 }
 
 /** What a tool gets besides its arguments. */
@@ -29,8 +38,8 @@ export interface ToolContext {
   readable?: readonly string[] | undefined;
   /** Fires at the tool's timeout, at the run's deadline and at a cancel; the tool must stop soon after. */
   signal: AbortSignal;
-  /** Shared by the tools of this run, such as versions of files they have read. Not recorded. */
-  memo: Map<string, string>;
+  /** Shared by the tools of this run, such as versions of files they have read. Recorded with the result of the call. */
+  memo: Memo;
   rights: Rights;
   /** For the tools of a dialect only. */
   delegation: Delegation;
@@ -46,7 +55,7 @@ export interface ToolResult {
   output: string;
   isError?: boolean;
   artifacts?: Artifact[];
-  /** Untrusted sources of the text (`web`, `untrusted-file`, `mcp`, `child`), in addition to the tool's own `taint`. */
+  /** Untrusted sources of the text (`web`, `untrusted-file`, `mcp`, `child`, `memory`), in addition to the tool's own `taint`. */
   taint?: string[];
   /** Children whose outcome is part of the output. */
   told?: string[];
@@ -77,6 +86,8 @@ export interface Tool<I = unknown> {
   taint?: string[];
   /** Its subjects fully describe a call, so `always allow` covers every call with the same subjects; otherwise only the same call. */
   bySubject?: true;
+  /** Its subjects are paths: the result of a call carries the rules of the folders it works in. */
+  hasPaths?: true;
   /** Awaited before `subjects` is called. If it rejects, the call is refused. */
   prepare?(): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 // Checks the hash chain of facts: no fact was changed, none is missing, and children are those that their parents name. Pure, and fed fact by fact,
 // so that a tree need not be in memory. The data of erased facts is gone, so their hashes cannot be recomputed and are taken as they are.
-import type { ErasedFact, Fact } from '../contract/fact.ts';
+import { type ErasedFact, type Fact, factData, newestFactVersion } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import { reduce } from '../kernel/fold.ts';
 import { genesis } from '../kernel/journal.ts';
@@ -32,7 +32,7 @@ interface CheckedRun {
   fault: ChainFault | null;
   /** Hashes of children, as the run's facts record them. */
   links: { seq: number; type: 'child.created' | 'child.ended'; childId: string; hash: string }[];
-  /** Null once a fact was erased. */
+  /** Null once a fact was erased, or has a newer version. */
   state: RunState | null;
 }
 
@@ -48,9 +48,9 @@ export function createChainCheck(): ChainCheck {
     // Even of a broken run, because the links of its parent are compared with the stored hashes.
     run.lastHash = fact.hash;
     if (fact.seq === 1) run.firstHash = fact.hash;
+    run.fault ??= foldFact(run, fact);
     if (run.fault) return wasSound ? run.fault : null;
     run.seq++;
-    foldFact(run, fact);
     if ('erased' in fact) run.erasedSeq = fact.seq;
     else if (fact.type === 'child.created' || fact.type === 'child.ended') {
       run.links.push({ seq: fact.seq, type: fact.type, childId: fact.data.childId, hash: fact.data.hash });
@@ -79,10 +79,20 @@ export function createChainCheck(): ChainCheck {
   };
 }
 
-function foldFact(run: CheckedRun, fact: Fact | ErasedFact): void {
-  if ('erased' in fact) run.state = null;
-  else if (run.state) reduce(run.state, fact);
-  else if (fact.type === 'run.created') run.state = initialState(fact);
+/** A fact with a valid hash may still have data that no Retinue wrote. */
+function foldFact(run: CheckedRun, fact: Fact | ErasedFact): ChainFault | null {
+  try {
+    // The data of an erased fact is gone, and that of a newer version is not understood: what the run is cannot be computed any more.
+    if ('erased' in fact || fact.v > newestFactVersion(fact.type)) run.state = null;
+    else {
+      factData[fact.type].parse(fact.data);
+      if (run.state) reduce(run.state, fact);
+      else if (fact.type === 'run.created') run.state = initialState(fact);
+    }
+    return null;
+  } catch {
+    return { runId: fact.runId, seq: fact.seq, what: `its content is not that of a fact (${fact.type})` };
+  }
 }
 
 function findFault(fact: Fact | ErasedFact, { seq, lastHash }: CheckedRun): ChainFault | null {

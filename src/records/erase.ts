@@ -16,6 +16,12 @@ export interface ErasedTree {
   bytes: number;
 }
 
+export interface EraseReport {
+  trees: ErasedTree[];
+  /** Bytes that the file system got back; null if the store is not on disk. Negative if the files grew. */
+  freedBytes: number | null;
+}
+
 /** How much erasing would remove. */
 export interface EraseSize {
   rootIds: string[];
@@ -38,11 +44,15 @@ export async function weighTrees(ids: string[], store: Store): Promise<EraseSize
 /**
  * Erases whole trees. Rejects with `live_tree` if one has not ended, and with `usage` for a run that is not a root; then nothing is erased.
  */
-export async function eraseTrees(ids: string[], deps: EraseDeps): Promise<ErasedTree[]> {
-  const erased: ErasedTree[] = [];
-  for (const root of await findEndedRoots(ids, deps.store)) erased.push(await eraseTree(root, deps));
-  if (erased.length > 0) await deps.store.reclaim();
-  return erased;
+export async function eraseTrees(ids: string[], deps: EraseDeps): Promise<EraseReport> {
+  const { store } = deps;
+  const roots = await findEndedRoots(ids, store);
+  const before = await store.size();
+  const trees: ErasedTree[] = [];
+  for (const root of roots) trees.push(await eraseTree(root, deps));
+  if (trees.length > 0) await store.reclaim(trees.reduce((sum, { bytes }) => sum + bytes, 0));
+  const after = await store.size();
+  return { trees, freedBytes: before === null || after === null ? null : before - after };
 }
 
 async function eraseTree({ rootId, erasedAt }: RunRow, { store, now, forget }: EraseDeps): Promise<ErasedTree> {

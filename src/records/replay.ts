@@ -5,7 +5,7 @@ import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import { parseArguments } from '../conversation/arguments.ts';
 import { buildRequest, entriesForNextCall, type Pinned } from '../conversation/request.ts';
-import { callHash, callKey, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import { callKey, callPin, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
 import { nextStep } from '../kernel/decide.ts';
 import { reduce } from '../kernel/fold.ts';
 import { type Ending, failed, stateToOutcome } from '../kernel/outcome.ts';
@@ -62,7 +62,7 @@ function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismat
     case 'approval.asked':
     case 'approval.answered': {
       const open = callAt(state, fact.data);
-      return compare('the call in question', fact.data.hash, open && !open.finished ? callHash(open.tool, open.arguments) : null);
+      return compare('the call in question', fact.data.hash, open && !open.finished ? callPin(open) : null);
     }
     case 'tool.finished': {
       const open = callAt(state, fact.data);
@@ -124,7 +124,8 @@ function rebuildOutcome(state: RunState, { at, data }: FactOf<'run.ended'>): Jso
   if (step && step.do !== 'end' && status === 'completed') return { step: step.do };
   const outside: Ending = { status, code: error?.code ?? null, message: error?.message ?? '', retryable: error?.retryable ?? false };
   const isOwn = own && own.status === status && own.code === outside.code && outside.message.startsWith(own.message);
-  const ending = isOwn ? { ...own, message: outside.message } : outside;
+  const { durationMs } = data.outcome;
+  const ending = isOwn ? { ...own, message: outside.message, durationMs } : { ...outside, durationMs };
   return stateToOutcome(state, ending, at) as unknown as Json;
 }
 

@@ -1,6 +1,8 @@
 // Verifies stored runs: that replaying them gives the same result, and that nothing was changed. Reads only.
+import { isRetinueError } from '../contract/error.ts';
+import { RunRow } from '../contract/run.ts';
 import { assertNotErased, loadPinned } from '../kernel/history.ts';
-import type { Store } from '../ports/store.ts';
+import type { BlobContent, Store, StoreFault } from '../ports/store.ts';
 import { sha256 } from '../text/canonical.ts';
 import { blobHashesOf } from './blob-hashes.ts';
 import { type ChainFault, createChainCheck } from './chain-check.ts';
@@ -14,7 +16,10 @@ export interface VerifyResult {
   facts: number;
   /** How many of the facts were erased. Only their numbers and hashes can be checked. */
   erased: number;
+  /** The first fault of each run. */
   broken: ChainFault[];
+  /** Faults of the database as a whole. They concern all trees, also if only one is verified. */
+  faults: StoreFault[];
 }
 
 /** Replays a stored run and its descendants, the run first. Rejects with `erased` for an erased run. */
@@ -30,11 +35,15 @@ export async function replayTree(id: string, store: Store): Promise<ReplayResult
   return results;
 }
 
-/** Verifies the tree of a run, or all trees. */
+/** Verifies the tree of a run, or all trees, and the database itself. Damage is a result: it rejects only if the database cannot be read at all. */
 export async function verifyTrees(id: string | undefined, store: Store): Promise<VerifyResult> {
-  const rootIds =
+  const total: VerifyResult = { trees: 0, runs: 0, facts: 0, erased: 0, broken: [], faults: await store.findFaults() };
+  const findRoots = async () =>
     id === undefined ? (await store.runs({ roots: true, order: 'oldest' })).map((row) => row.runId) : [(await findRun(id, store)).rootId];
-  const total: VerifyResult = { trees: 0, runs: 0, facts: 0, erased: 0, broken: [] };
+  const rootIds = await findRoots().catch((error: unknown) => {
+    total.faults.push({ where: 'rows', what: toDamage(error) });
+    return [];
+  });
   for (const rootId of rootIds) {
     const { runs, facts, erased, broken } = await verifyTree(rootId, store);
     total.trees++;
@@ -46,32 +55,54 @@ export async function verifyTrees(id: string | undefined, store: Store): Promise
   return total;
 }
 
-async function verifyTree(rootId: string, store: Store): Promise<Omit<VerifyResult, 'trees'>> {
-  const rows = await store.runs({ rootId, order: 'oldest' });
+type TreeResult = Omit<VerifyResult, 'trees' | 'faults'>;
+
+async function verifyTree(rootId: string, store: Store): Promise<TreeResult> {
+  const found = await store.runs({ rootId, order: 'oldest' }).catch((error: unknown) => toDamage(error));
+  if (typeof found === 'string') return { runs: 0, facts: 0, erased: 0, broken: [{ runId: rootId, seq: 0, what: found }] };
+  const rows = found.filter((row) => RunRow.safeParse(row).success);
   const chain = createChainCheck();
   const findTextFault = createTextCheck(store);
-  /** The first fault of each run's texts. */
-  const textFaults = new Map<string, ChainFault>();
+  /** The first fault of each run that the chain does not show: an unreadable fact, or a text. */
+  const otherFaults = new Map<string, ChainFault>();
+  for (const { runId } of found)
+    if (!rows.some((row) => row.runId === runId)) otherFaults.set(runId, { runId, seq: 0, what: 'its row is not that of a run' });
   let facts = 0;
   let erased = 0;
   for (const { runId } of rows) {
-    for (const fact of await store.trail(runId)) {
-      chain.add(fact);
+    const trail = await store.trail(runId).catch((error: unknown) => toDamage(error));
+    if (typeof trail === 'string') {
+      otherFaults.set(runId, { runId, seq: 0, what: trail });
+      continue;
+    }
+    let isSound = true;
+    for (const fact of trail) {
+      if (chain.add(fact) !== null) isSound = false;
       facts++;
       if ('erased' in fact) {
         erased++;
         continue;
       }
-      for (const hash of blobHashesOf(fact)) {
+      for (const hash of isSound ? blobHashesOf(fact) : []) {
         const what = await findTextFault(hash);
-        if (what !== null && !textFaults.has(runId)) textFaults.set(runId, { runId, seq: fact.seq, what });
+        if (what !== null && !otherFaults.has(runId)) otherFaults.set(runId, { runId, seq: fact.seq, what });
       }
     }
   }
-  const chainFaults = chain.faults(rows);
+  const chainFaults = chain.faults(rows).filter(({ runId }) => otherFaults.get(runId)?.seq !== 0);
   // One fault for each run.
-  for (const { runId } of chainFaults) textFaults.delete(runId);
-  return { runs: rows.length, facts, erased, broken: [...chainFaults, ...textFaults.values()] };
+  for (const { runId } of chainFaults) otherFaults.delete(runId);
+  return { runs: found.length, facts, erased, broken: [...chainFaults, ...otherFaults.values()] };
+}
+
+function isDamage(content: BlobContent | null | { damage: string }): content is { damage: string } {
+  return typeof content === 'object' && content !== null && 'damage' in content;
+}
+
+/** What is damaged, as text. Every other error is thrown again. */
+function toDamage(error: unknown): string {
+  if (isRetinueError(error) && error.code === 'store_corrupt') return error.message;
+  throw error;
 }
 
 /** Finds out what is wrong with a text that facts refer to; null if nothing is. Each text is read once. */
@@ -80,9 +111,14 @@ function createTextCheck(store: Store): (hash: string) => Promise<string | null>
   return async (hash) => {
     const fault = known.get(hash);
     if (fault !== undefined) return fault;
-    const content = await store.blob(hash);
-    const found =
-      content === null ? 'a text that it points to is missing' : sha256(content) === hash ? null : 'a text that it points to was changed';
+    const content = await store.blob(hash).catch((error: unknown) => ({ damage: toDamage(error) }));
+    const found = isDamage(content)
+      ? content.damage
+      : content === null
+        ? 'a text that it points to is missing'
+        : sha256(content) === hash
+          ? null
+          : 'a text that it points to was changed';
     known.set(hash, found);
     return found;
   };

@@ -1,5 +1,6 @@
 // Computes the limits of a run and the source of each: built-in default < dialect < config < agent < brief, then at most what the parent passes on.
 import {
+  completeLimits,
   defaultLimits,
   type EffectiveLimit,
   type EffectiveLimits,
@@ -19,7 +20,7 @@ export type ParentLimits = Record<LimitName, number | null>;
 /** Limits of a tree: a child that sets none has its parent's. */
 const treeWide: readonly LimitName[] = ['maxDepth', 'maxRuns', 'maxTokens', 'maxCostUsd', 'maxOutputBytes'];
 /** Limits of a single run, which its children do not inherit. A client takes no turns, so its values are meant for its children. */
-const perRun: readonly LimitName[] = ['maxTurns', 'timeoutMs', 'firstByteMs', 'idleMs', 'toolTimeoutMs'];
+const perRun: readonly LimitName[] = ['maxTurns', 'timeoutMs', 'firstByteMs', 'idleMs', 'toolTimeoutMs', 'maxToolCalls'];
 
 /** Sorted, because limits are part of every `run.created`. */
 const names = (Object.keys(defaultLimits) as LimitName[]).sort();
@@ -27,7 +28,7 @@ const names = (Object.keys(defaultLimits) as LimitName[]).sort();
 /** The limits that a parent passes on, before its spending is subtracted. */
 export function limitsForChildren(limits: EffectiveLimits, parent: { isClient: boolean }): ParentLimits {
   const isPassedOn = (name: LimitName) => parent.isClient || !perRun.includes(name);
-  return Object.fromEntries(names.map((name) => [name, isPassedOn(name) ? limits[name].value : null])) as ParentLimits;
+  return Object.fromEntries(names.map((name) => [name, isPassedOn(name) ? completeLimits(limits)[name].value : null])) as ParentLimits;
 }
 
 /** The limits of an agent's run. Of several given values the last one counts. */

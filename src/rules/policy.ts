@@ -9,96 +9,80 @@
 //  5. A tool that is not offered would be denied whatever its subjects.
 //  6. The capabilities of a shell (`network`, `git`) are not tools: only rules with their exact name match them, never a `*`. So lists of tools
 //     neither grant nor remove them.
-//  7. Matching takes at most pattern length times subject length steps, and a pattern has at most 1,000 characters.
-import { RetinueError } from '../contract/error.ts';
-import { type Decision, type Rule, RuleAction, type Ruleset } from '../contract/grant.ts';
+//  7. Rules about paths apply to every tool that reads or writes the path (`path-rules.ts`).
+//  8. If a command is not known before it runs, a rule that might deny it asks.
+//  9. Matching takes at most pattern length times subject length steps, and a pattern has at most 1,000 characters.
+import type { Decision, Rule, RuleAction, Ruleset } from '../contract/grant.ts';
 import { sandboxOwner } from '../ports/sandbox.ts';
 import { type Subject, unsafePrefix } from '../ports/subject.ts';
-import { clipName, unknownNameMessage } from '../text/suggest.ts';
+import { canMatchFrom, literalStart } from '../text/wildcard.ts';
+import { deniesEveryEffect, findEffectRules, findOwnRule, matchesSubject } from './path-rules.ts';
+import { capabilities, formatRule, nameCovers, ruleMatches } from './rule.ts';
+
+export { capabilities, formatRule, nameCovers, parseRule, ruleMatches } from './rule.ts';
 
 const strictness = { allow: 0, ask: 1, deny: 2 };
-const maxPattern = 1_000;
 const denyAll: Rule = { action: 'deny', tool: '*', pattern: null };
 const builtIn = 'built-in';
 
-/** Names in rules that are not tools (invariant 6). */
-export const capabilities: readonly string[] = ['network', 'git'];
-
-/** Parses `allow|ask|deny tool[:pattern]`. Throws RetinueError `invalid_rule`. */
-export function parseRule(text: string): Rule {
-  const [word = ''] = text.trimStart().split(/\s/, 1);
-  const rest = text.trimStart().slice(word.length).trim();
-  const colon = rest.indexOf(':');
-  const tool = (colon === -1 ? rest : rest.slice(0, colon)).trimEnd();
-  const pattern = colon === -1 ? null : rest.slice(colon + 1).trimStart();
-  const action = RuleAction.options.find((option) => option === word);
-  if (action === undefined) throw invalidRule(text, word === '' ? 'it is empty' : unknownNameMessage('action', word, RuleAction.options));
-  if (tool === '') throw invalidRule(text, 'it names no tool; `*` means every tool');
-  if (/\s/.test(tool)) throw invalidRule(text, `a pattern needs a colon before it: \`${action} ${clipName(rest.replace(/\s+/, ':'))}\``);
-  if (/[*?]./s.test(tool) || tool.endsWith('?')) throw invalidRule(text, 'a tool name may have a `*` only at its end');
-  if (pattern === '') throw invalidRule(text, 'nothing follows the colon; remove the colon to match every call');
-  if (pattern !== null && pattern.length > maxPattern) throw invalidRule(text, `its pattern is longer than ${maxPattern} characters`);
-  return { action, tool, pattern };
-}
-
-function invalidRule(text: string, why: string): RetinueError {
-  const help = 'write `allow|ask|deny tool[:pattern]`, for example `allow bash:git log *`';
-  return new RetinueError('invalid_rule', `rule \`${clipName(text)}\`: ${why}; ${help}`);
-}
-
-export function formatRule({ action, tool, pattern }: Rule): string {
-  return pattern === null ? `${action} ${tool}` : `${action} ${tool}:${pattern}`;
-}
-
-/** Whether a rule matches a call. `subject` is null for a call without subjects. */
-export function ruleMatches(rule: Rule, tool: string, subject: string | null): boolean {
-  if (!nameCovers(rule.tool, tool)) return false;
-  if (rule.pattern === null) return true;
-  if (subject === null) return false;
-  // `git log *` also matches `git log`.
-  return matchesWildcard(rule.pattern, subject) || (rule.pattern.endsWith(' *') && matchesWildcard(rule.pattern.slice(0, -2), subject));
-}
-
-/** Whether a name, which may end in `*`, matches a tool or capability. */
-export function nameCovers(name: string, tool: string): boolean {
-  return name === tool || (name.endsWith('*') && tool.startsWith(name.slice(0, -1)) && !capabilities.includes(tool));
-}
-
-/** `*` matches any characters, `?` one UTF-16 unit. After a mismatch only the last `*` is extended, because extending an earlier one cannot help. */
-function matchesWildcard(pattern: string, text: string): boolean {
-  let p = 0;
-  let star = -1;
-  let resume = 0;
-  for (let t = 0; t < text.length; ) {
-    if (pattern[p] === '*') {
-      star = p++;
-      resume = t;
-    } else if (pattern[p] === '?' || pattern[p] === text[t]) {
-      p++;
-      t++;
-    } else if (star !== -1) {
-      p = star + 1;
-      t = ++resume;
-    } else return false;
-  }
-  while (pattern[p] === '*') p++;
-  return p === pattern.length;
-}
-
-/** The last rule of a ruleset that matches a subject. */
+/** The rule of a ruleset that decides about a subject. */
 function findRule(rules: readonly Rule[], tool: string, subject: Subject | null): Rule | undefined {
-  if (subject === null || typeof subject === 'string') return rules.findLast((rule) => ruleMatches(rule, tool, subject));
-  const { text, unsafe, alias, tool: other = tool } = subject;
-  if (alias) {
-    const rule = rules.findLast((each) => (each.pattern !== null || other !== tool) && ruleMatches(each, other, text));
-    return rule?.action === 'allow' ? undefined : rule;
-  }
-  if (unsafe === undefined) return findRule(rules, tool, text);
+  if (subject === null || typeof subject === 'string') return findOwnRule(rules, tool, subject);
+  const { alias, unsafe, text } = subject;
+  if (alias) return findAliasRule(rules, tool, subject);
+  if (unsafe === undefined) return findOwnRule(rules, tool, text);
   return rules.findLast((rule) => {
     const { action, pattern } = rule;
     if (pattern?.startsWith(unsafePrefix)) return ruleMatches(rule, tool, `${unsafePrefix}${text}`);
-    return (action !== 'allow' || pattern === null || pattern === '*') && ruleMatches(rule, tool, text);
+    return (action !== 'allow' || pattern === null || pattern === '*') && matchesSubject(rule, tool, text);
   });
+}
+
+/** An alias that names another tool is about a file; of the rules about reading, only those with a pattern count. */
+function findAliasRule(rules: readonly Rule[], tool: string, { text, tool: other }: Exclude<Subject, string>): Rule | undefined {
+  const rule =
+    other === undefined
+      ? rules.findLast((each) => each.pattern !== null && ruleMatches(each, tool, text))
+      : findOwnRule(aboutFiles(rules, other), other, text);
+  return rule?.action === 'allow' ? undefined : rule;
+}
+
+/** Rules that only take away from what `found` says: about other effects of the call, or about what it may turn out to be. */
+function findStricterRules(rules: readonly Rule[], tool: string, subject: Subject | null, found: Rule | undefined): Rule[] {
+  if (subject === null || typeof subject === 'string') return findEffectRules(rules, tool, { subject, own: found });
+  const { text, tree, tool: other, known } = subject;
+  if (other !== undefined) {
+    const removed = tree ? rules.filter((rule) => isInFolder(rule, other, text)) : [];
+    const counted = aboutFiles(rules, other);
+    const possible = known === undefined ? [] : findPossibleRule(counted, other, known, found);
+    return [...removed, ...possible, ...findEffectRules(counted, other, { subject: text, own: findOwnRule(counted, other, text) })];
+  }
+  if (known === undefined) return findEffectRules(rules, tool, { subject: text, own: found });
+  return findPossibleRule(rules, tool, known, found);
+}
+
+/**
+ * A rule that could match what begins with `known`, as a question. Rules before one that allows the subject, or every call, do not count.
+ */
+function findPossibleRule(rules: readonly Rule[], tool: string, known: string, found: Rule | undefined): Rule[] {
+  const isAllowing = (rule: Rule) => rule.action === 'allow' && (rule === found || (rule.pattern === null && nameCovers(rule.tool, tool)));
+  const possible = rules
+    .slice(rules.findLastIndex(isAllowing) + 1)
+    .find(
+      ({ action, tool: name, pattern }) => action !== 'allow' && pattern !== null && nameCovers(name, tool) && canMatchFrom(pattern, known),
+    );
+  return possible ? [{ ...possible, action: 'ask' }] : [];
+}
+
+/** Of the rules about reading, only those with a pattern count for commands. */
+function aboutFiles(rules: readonly Rule[], effect: string): readonly Rule[] {
+  return effect === 'read' ? rules.filter(({ pattern }) => pattern !== null) : rules;
+}
+
+/** Whether a rule closes a path below a folder that a command moves or removes. */
+function isInFolder({ action, tool, pattern }: Rule, effect: string, folder: string): boolean {
+  const isAbout = nameCovers(tool, effect) || (effect === 'write' && nameCovers(tool, 'edit'));
+  return action !== 'allow' && isAbout && pattern !== null && literalStart(pattern).startsWith(`${folder}/`);
 }
 
 /** A subject as decisions and approval questions show it. */
@@ -124,17 +108,23 @@ export function decideCall(
   let strictest: Decision | null = null;
   for (const { kind, owner, rules } of rulesets) {
     for (const subject of subjects) {
-      const rule = findRule(rules, call.tool, subject);
-      if (rule === undefined && (kind === 'narrowing' || isAlias(subject))) continue;
-      const answer: Decision =
-        rule === undefined ? { ...noMatch } : { action: rule.action, owner: rule.from ?? owner, rule: formatRule(rule) };
-      if (answer.action === 'allow' && answer.owner === without) answer.action = 'deny';
-      if (strictest !== null && strictness[answer.action] <= strictness[strictest.action]) continue;
-      if (subject !== null && (subjects.length > 1 || typeof subject !== 'string')) answer.about = subjectText(subject);
-      strictest = answer;
+      const found = findRule(rules, call.tool, subject);
+      const isSilent = found === undefined && (kind === 'narrowing' || isAlias(subject));
+      const answers = isSilent ? [] : [found === undefined ? { ...noMatch } : ruleToDecision(found, owner)];
+      for (const rule of findStricterRules(rules, call.tool, subject, found)) answers.push(ruleToDecision(rule, owner));
+      for (const answer of answers) {
+        if (answer.action === 'allow' && answer.owner === without) answer.action = 'deny';
+        if (strictest !== null && strictness[answer.action] <= strictness[strictest.action]) continue;
+        if (subject !== null && (subjects.length > 1 || typeof subject !== 'string')) answer.about = subjectText(subject);
+        strictest = answer;
+      }
     }
   }
   return strictest ?? noMatch;
+}
+
+function ruleToDecision(rule: Rule, owner: string): Decision {
+  return { action: rule.action, owner: rule.from ?? owner, rule: formatRule(rule) };
 }
 
 function isAlias(subject: Subject | null): boolean {
@@ -157,7 +147,7 @@ export function serverRuleset(owner: string, servers: readonly string[]): Rulese
 /** The tools to offer to a model: those that no ruleset denies for every call (invariant 5). */
 export function offeredTools(rulesets: readonly Ruleset[], tools: readonly string[]): string[] {
   if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return [];
-  return tools.filter((tool) => !rulesets.some((ruleset) => deniesAll(ruleset, tool)));
+  return tools.filter((tool) => !rulesets.some((ruleset) => deniesAll(ruleset, tool) || deniesEveryEffect(ruleset.rules, tool)));
 }
 
 function deniesAll({ kind, rules }: Ruleset, tool: string): boolean {

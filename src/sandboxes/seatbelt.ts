@@ -1,7 +1,7 @@
 // The sandbox of macOS: a profile for `sandbox-exec`. Tests cover its text; it has not been tried on a machine.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import { isPathUnder } from './mounts.ts';
@@ -51,13 +51,23 @@ export function profileFor(wanted: SandboxRequest, { home, secret }: { home: str
   const { workspace, writable, network, git, protect, hide, readable = [] } = wanted;
   const inside = (name: string) => join(workspace, name);
   const toolchains = toolchainMounts(wanted.env.PATH ?? '', { home, workspace });
-  const read = [...system, temporary, ...readable, workspace, ...toolchains.flatMap(({ kind, path }) => (kind === 'read' ? [path] : []))];
+  const read = [
+    ...system,
+    temporary,
+    ...readable.map(({ path }) => path),
+    workspace,
+    ...toolchains.flatMap(({ kind, path }) => (kind === 'read' ? [path] : [])),
+  ];
   const kept = protect.filter((name) => !(git && name === '.git')).map(inside);
   const closed = [
     ...hide.map(inside),
-    ...readable.flatMap((root) => hide.map((name) => join(root, name))),
+    ...readable.flatMap((folder) => folder.hide),
     ...secret,
     ...toolchains.flatMap(({ kind, path }) => (kind === 'hide' ? [path] : [])),
+  ];
+  // The folders above must not be renamed: their content would get other names.
+  const above = [
+    ...new Set([...kept, ...closed].filter((path) => isPathUnder(path, workspace)).flatMap((path) => foldersAbove(path, workspace))),
   ];
   const lines = [
     '(version 1)',
@@ -71,6 +81,7 @@ export function profileFor(wanted: SandboxRequest, { home, secret }: { home: str
     '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))',
     ...(kept.length > 0 ? [deny('file-write*', kept)] : []),
     ...(closed.length > 0 ? [deny('file-read* file-write*', closed)] : []),
+    ...above.map((path) => `(deny file-write* (literal ${quote(path)}))`),
     network ? '(allow network*)' : '(deny network*)',
   ];
   return `${lines.join('\n')}\n`;
@@ -85,5 +96,14 @@ function deny(what: string, paths: string[]): string {
 }
 
 function subpath(path: string): string {
-  return `(subpath "${path.replace(/["\\]/g, '\\$&')}")`;
+  return `(subpath ${quote(path)})`;
+}
+
+function quote(path: string): string {
+  return `"${path.replace(/["\\]/g, '\\$&')}"`;
+}
+
+function foldersAbove(path: string, top: string): string[] {
+  const folder = dirname(path);
+  return folder === top || !isPathUnder(folder, top) ? [] : [...foldersAbove(folder, top), folder];
 }

@@ -7,23 +7,27 @@ import { isPathUnder, type Mount } from './mounts.ts';
 export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide' | 'readable'>;
 
 /**
- * Nothing is mounted on a path that does not exist, because that would create it on the real disk. A directory above a protected path is mounted over
- * itself: a mount point can be neither renamed nor removed, so the protected path cannot be moved away and created anew.
+ * Nothing is mounted on a path that does not exist, because that would create it on the real disk. A directory above a protected or hidden path is
+ * mounted over itself: a mount point can be neither renamed nor removed, so the path cannot be moved away and created anew.
  */
 export function workspaceMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
+  const added = (wanted.readable ?? []).flatMap(({ path, hide }): Mount[] => [
+    { kind: 'read', path },
+    ...[...hide, ...secret].flatMap((each) => hiddenMount(each, path)),
+  ]);
+  return [...added, ...ownMounts(wanted, secret)];
+}
+
+function ownMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
   const { workspace, writable, git } = wanted;
-  const roots = [...(wanted.readable ?? []), workspace];
+  if (wanted.hide.includes('')) return [{ kind: 'hide', path: workspace, folder: true }];
   const top: Mount = { kind: writable ? 'write' : 'read', path: workspace };
-  const added = roots.slice(0, -1).map((path): Mount => ({ kind: 'read', path }));
-  const hidden = roots.flatMap((root) =>
-    [...wanted.hide.map((name) => join(root, name)), ...secret].flatMap((path) => hiddenMount(path, root)),
-  );
-  if (!writable) return [...added, top, ...hidden];
+  const hidden = [...wanted.hide.map((name) => join(workspace, name)), ...secret].flatMap((path) => hiddenMount(path, workspace));
+  if (!writable) return [top, ...hidden];
   const kept = wanted.protect.filter((name) => !(git && name === '.git'));
   const found = kept.map((name) => resolveInside(workspace, name)).filter((path) => path !== null);
-  const above = new Set(found.flatMap((path) => foldersBetween(workspace, path)));
+  const above = new Set([...found, ...hidden.map(({ path }) => path)].flatMap((path) => foldersBetween(workspace, path)));
   return [
-    ...added,
     top,
     ...[...above].sort().map((path): Mount => ({ kind: 'write', path })),
     ...[...new Set(found)].sort().map((path): Mount => ({ kind: 'read', path })),
@@ -74,7 +78,8 @@ export function hiddenDotfiles(home: string): Mount[] {
  * The repository of a checkout made with `git worktree`, whose `.git` is a file that points elsewhere. Anybody may have written that file, so the repository
  * is shown only if it points back to the checkout, which only git writes there.
  */
-export function worktreeMounts({ workspace, writable, git }: WorkspaceRequest): Mount[] {
+export function worktreeMounts({ workspace, writable, git, hide }: WorkspaceRequest): Mount[] {
+  if (hide.includes('')) return [];
   try {
     const pointer = join(workspace, '.git');
     if (!lstatSync(pointer).isFile()) return [];

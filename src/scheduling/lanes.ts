@@ -3,7 +3,7 @@
 //  1. While a lane backs off (429, 529), no call enters.
 //  2. After that, one call probes the provider. When the provider accepts it, all others follow, first come, first served.
 //  3. Calls that began before the last refusal neither lengthen nor reset the back-off, so a burst of refusals counts once.
-//  4. A back-off is never shorter than Retry-After. Without one it is 1 s, doubled at each refusal in a row up to 60 s, ±20 %.
+//  4. A back-off is 1 s, doubled at each refusal in a row up to 60 s, ±20 %, or Retry-After if that is longer.
 //  5. A waiting call whose signal fires gets null and leaves nothing behind.
 import { maxMs } from '../contract/limits.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -147,13 +147,17 @@ export function retryDelay(attempt: number, retryAfterMs: number | null, random:
   return computeDelay(attempt, retryAfterMs, { base: 500, cap: 30_000, random });
 }
 
-/** Retry-After plus up to 10 %, so that calls do not all return at once. Without a valid one: exponential, ±20 %. */
+/**
+ * Exponential, ±20 %. A longer Retry-After counts instead, plus up to 10 %, so that calls do not all return at once. A Retry-After of 0 or in the past
+ * does not shorten the wait.
+ */
 function computeDelay(
   step: number,
   retryAfterMs: number | null,
   { base, cap, random }: { base: number; cap: number; random: () => number },
 ): number {
-  if (retryAfterMs !== null && retryAfterMs >= 0 && retryAfterMs < Number.POSITIVE_INFINITY)
-    return Math.min(maxMs, Math.ceil(retryAfterMs * (1 + random() / 10)));
-  return Math.ceil(Math.min(cap, base * 2 ** (step - 1)) * (0.8 + 0.4 * random()));
+  const jitter = random();
+  const usual = Math.ceil(Math.min(cap, base * 2 ** (step - 1)) * (0.8 + 0.4 * jitter));
+  const isGiven = retryAfterMs !== null && retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY;
+  return isGiven ? Math.max(usual, Math.min(maxMs, Math.ceil(retryAfterMs * (1 + jitter / 10)))) : usual;
 }

@@ -92,6 +92,15 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     async reclaim() {
       assertOpen();
     },
+    async size() {
+      assertOpen();
+      return null;
+    },
+    // Only this process can change the data, and orders come only through `order`.
+    async findFaults() {
+      assertOpen();
+      return [];
+    },
 
     async order(order) {
       assertOpen();

@@ -24,4 +24,4 @@ export const systemClock: Clock = {
 
 const hexId = (): string => randomBytes(8).toString('hex');
 
-export const systemIds: Ids = { runId: hexId, orderId: hexId, random: () => Math.random() };
+export const systemIds: Ids = { runId: hexId, orderId: hexId, key: () => randomBytes(32).toString('hex'), random: () => Math.random() };

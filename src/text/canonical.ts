@@ -2,11 +2,15 @@
 //
 // Facts are built with sorted keys, so `JSON.stringify` already returns canonical JSON for most values. Only values with unsorted keys, such as
 // arguments written by a model, take the slower path.
-import { hash as digest } from 'node:crypto';
+import { createHmac, hash as digest } from 'node:crypto';
 import type { Fact } from '../contract/fact.ts';
 
 export function sha256(content: string | Uint8Array): string {
   return digest('sha256', content, 'hex');
+}
+
+export function hmacSha256(key: string, content: string): string {
+  return createHmac('sha256', key).update(content).digest('hex');
 }
 
 /** Canonical JSON of immutable objects that are part of more than one fact. */

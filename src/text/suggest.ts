@@ -2,13 +2,13 @@
 
 const maxListed = 12;
 
-/** The best candidate: the shortest that begins with the word, otherwise the nearest within max(2, a third of the word's length) edits. */
+/** The best candidate: the shortest that begins with the word, otherwise the nearest within a third of the word's length in edits, at least one. */
 export function nearestName(word: string, candidates: readonly string[]): string | null {
   const wanted = word.toLowerCase();
   const completions = candidates.filter((candidate) => wanted.length > 1 && candidate.toLowerCase().startsWith(wanted));
   if (completions.length > 0) return completions.reduce((best, candidate) => (candidate.length < best.length ? candidate : best));
   let best: string | null = null;
-  let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
+  let least = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
     if (Math.abs(wanted.length - candidate.length) >= least) continue;
     const distance = editDistance(wanted, candidate.toLowerCase());

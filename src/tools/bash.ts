@@ -8,7 +8,7 @@ import { explainFileError, failure } from './refusal.ts';
 import { loadParser } from './shell/analysis/parser.ts';
 import { shellSubjects } from './shell/analysis/shell-subjects.ts';
 import { createEnvironment, type Environment, findShell, isBash, shellArguments } from './shell/environment.ts';
-import { type CommandOptions, type CommandResult, mayWrite, runCommand } from './shell/execution/run-command.ts';
+import { type CommandOptions, type CommandResult, hasWriteTools, runCommand } from './shell/execution/run-command.ts';
 import { atMostBytes, escapeControls } from './text.ts';
 
 const Input = z.strictObject({
@@ -41,7 +41,7 @@ export interface BashOptions extends CommandOptions {
 export function createBash(options: BashOptions): Tool<Input> {
   function readSubjects(command: string, workspace: string): Subject[] {
     const { PATH = '' } = createEnvironment(options.env ?? process.env, workspace);
-    return shellSubjects(command, workspace, isBash(findShell(PATH, workspace)));
+    return shellSubjects(command, workspace, { hasBash: isBash(findShell(PATH, workspace)), isConfined: options.sandbox !== null });
   }
 
   return {
@@ -66,7 +66,7 @@ export function createBash(options: BashOptions): Tool<Input> {
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
       // After a restart the parser may not be loaded yet.
       const subjects = async () => loadParser().then(() => readSubjects(input.command, workspace));
-      const listChanges = options.sandbox === null || mayWrite(rights) ? watchFiles(cwd) : () => [];
+      const listChanges = options.sandbox === null || hasWriteTools(rights) ? watchFiles(cwd) : () => [];
       const done = await runCommand({ argv, cwd, env, timeoutMs, signal, rights, readable, subjects }, options);
       if (!done.ok) return failure(done.reason);
       const artifacts = listChanges();

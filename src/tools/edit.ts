@@ -1,6 +1,6 @@
 // The `edit` tool: replaces a text in a file.
 import { z } from 'zod';
-import type { Tool, ToolResult } from '../ports/tool.ts';
+import type { Memo, Tool, ToolResult } from '../ports/tool.ts';
 import { cutDiff } from './files/diff.ts';
 import { lastSeenVersion, maxHashedBytes, rememberVersion } from './files/file-version.ts';
 import { pathSubjects } from './files/path-subjects.ts';
@@ -46,6 +46,7 @@ export const edit: Tool<Input> = {
   maxOutputBytes: 8192,
   taint: ['untrusted-file'],
   bySubject: true,
+  hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
@@ -63,11 +64,7 @@ export const edit: Tool<Input> = {
   },
 };
 
-async function applyEdit(
-  target: WriteTarget,
-  input: Input,
-  { signal, memo }: { signal: AbortSignal; memo: Map<string, string> },
-): Promise<ToolResult> {
+async function applyEdit(target: WriteTarget, input: Input, { signal, memo }: { signal: AbortSignal; memo: Memo }): Promise<ToolResult> {
   const { path } = target;
   const found = await readCurrent(target);
   if (!found.ok) return failure(found.reason);

@@ -1,6 +1,7 @@
 // The `glob` tool: finds files by name.
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
+import { isPathClosed } from '../text/closed-paths.ts';
 import { locateReadable, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
@@ -9,7 +10,7 @@ import { FirstSorted } from './search/first-sorted.ts';
 import { planGlob } from './search/plan-glob.ts';
 import { filterFiles } from './search/recheck.ts';
 import { exclusionArguments, runRipgrep } from './search/ripgrep.ts';
-import { escapeControls, formatCount } from './text.ts';
+import { closedNotice, escapeControls, formatCount } from './text.ts';
 
 const Input = z.strictObject({
   pattern: z
@@ -45,7 +46,7 @@ export const glob: Tool<Input> = {
     const plan = planGlob(input.pattern, input.path ?? '.');
     return pathSubjects(plan.ok ? plan.start : (input.path ?? '.'), workspace);
   },
-  async execute(input, { workspace, readable, signal, confirmTarget }) {
+  async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     const plan = planGlob(input.pattern, input.path ?? '.');
     if (!plan.ok) return failure(plan.reason);
@@ -57,9 +58,11 @@ export const glob: Tool<Input> = {
     await confirmTarget(openedSubjects(plan.start, workspace, located.prefix + located.path));
     const files = new FirstSorted<string>(shownFiles, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
     const prefix = located.path === '' ? '' : `${located.path}/`;
+    let hidden = 0;
     const onOutput = createNulSplitter((name) => {
       const path = prefix + name.replace(/^\.\//, '');
-      if (!isClosed(path)) files.add(path);
+      if (isPathClosed(rights.closedPaths.read, located.prefix + path)) hidden++;
+      else if (!isClosed(path)) files.add(path);
     });
     const rules = await exclusionArguments(located.root, located.path, `${input.path ?? ''}/${input.pattern}`);
     const args = ['--files', '--null', ...rules, '--', './'];
@@ -67,12 +70,12 @@ export const glob: Tool<Input> = {
     const filter = ['--null-data', '--color=never', '--no-line-number', '--regex-size-limit=10M', '--', plan.regex, '-'];
     const searched = await runRipgrep({ dir: opened.dir, args, filter, signal, onOutput });
     if (!searched.ok) return failure(searched.reason);
-    if (files.count === 0 && searched.complete) return noMatchResult(input.pattern);
+    if (files.count + hidden === 0 && searched.complete) return noMatchResult(input.pattern);
     const first = files.toArray();
     const kept = await filterFiles(located.root, first);
     signal.throwIfAborted();
     const paths = first.filter((path) => kept.has(path)).map((path) => located.prefix + path);
-    return renderPaths({ paths, dropped: first.length - kept.size, count: files.count }, searched.complete);
+    return renderPaths({ paths, dropped: first.length - kept.size, count: files.count, hidden }, searched.complete);
   },
 };
 
@@ -93,10 +96,14 @@ function noMatchResult(pattern: string): ToolResult {
 }
 
 /** `dropped`: results that are no longer files of the workspace. */
-function renderPaths({ paths, dropped, count }: { paths: string[]; dropped: number; count: number }, complete: boolean): ToolResult {
+function renderPaths(
+  { paths, dropped, count, hidden }: { paths: string[]; dropped: number; count: number; hidden: number },
+  complete: boolean,
+): ToolResult {
   const lines = paths.map(escapeControls);
   if (!complete) lines.push(`[stopped after a second: ${paths.length} of ${count} files found so far; use a narrower pattern or path]`);
   else if (count > paths.length + dropped) lines.push(`[the first ${paths.length} of ${formatCount(count, 'file')}]`);
   if (dropped > 0) lines.push(`[${formatCount(dropped, 'file')} left out: removed or replaced during the search]`);
+  if (hidden > 0) lines.push(closedNotice(hidden, 'file'));
   return { output: lines.join('\n') };
 }

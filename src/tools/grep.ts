@@ -1,6 +1,7 @@
 // The `grep` tool: finds lines by a regular expression.
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
+import { isPathClosed } from '../text/closed-paths.ts';
 import { locateReadable, type OpenDirectory, openDirectory, openRealPath, type ReadableFolders, splitParent } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
@@ -48,7 +49,7 @@ export const grep: Tool<Input> = {
   maxOutputBytes: 65_536,
   taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path ?? '.', workspace),
-  async execute(input, { workspace, readable, signal, confirmTarget }) {
+  async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     if ([input.pattern, input.glob ?? ''].some((text) => text.includes('\0')))
       return failure('pattern and glob must not contain NUL characters');
@@ -59,9 +60,11 @@ export const grep: Tool<Input> = {
     await confirmTarget(openedSubjects(input.path ?? '.', workspace, start.prefix + opened));
     const found = new FirstSorted<Match>(shownLines, (a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line));
     const prefix = start.path === '' ? '' : `${start.path}/`;
+    // The file that the call itself names was judged.
+    const isHidden = (path: string) => path !== opened && isPathClosed(rights.closedPaths.read, start.prefix + path);
     const onOutput = createMatchParser((match) => {
       const path = prefix + match.path.replace(/^\.\//, '');
-      if (!isClosed(path)) found.add({ ...match, path });
+      if (!isClosed(path) && !isHidden(path)) found.add({ ...match, path });
     });
     const rules = await exclusionArguments(start.root, start.path, `${input.path ?? ''} ${input.glob ?? ''}`);
     const only = input.glob === undefined ? [] : [`--glob=${input.glob}`];
@@ -71,7 +74,9 @@ export const grep: Tool<Input> = {
     const matches = takeFitting(found.toArray());
     const kept = (await filterMatches(start.root, matches, maxFile)).map((match) => ({ ...match, path: start.prefix + match.path }));
     signal.throwIfAborted();
-    return renderMatches({ kept, dropped: matches.length - kept.length, count: found.count }, searched.complete);
+    const result = renderMatches({ kept, dropped: matches.length - kept.length, count: found.count }, searched.complete);
+    // Always said, whether or not a closed file matches: the difference would tell what is in it.
+    return rights.closedPaths.read.length === 0 ? result : { output: `${result.output}\n[files that rules close are left out]` };
   },
 };
 

@@ -3,11 +3,12 @@ import type { Stats } from 'node:fs';
 import { lstat, opendir, readlink } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Tool } from '../ports/tool.ts';
+import { isPathClosed } from '../text/closed-paths.ts';
 import { entryPath, locateReadable, type OpenDirectory, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { displayPath, isClosed } from './files/paths.ts';
 import { describeKind, errorCode, explainFileError, failure } from './refusal.ts';
-import { escapeControls } from './text.ts';
+import { closedNotice, escapeControls } from './text.ts';
 
 const Input = z.strictObject({
   path: z.string().max(4096).describe('Directory to list, relative to the workspace; `.` is the workspace itself.'),
@@ -31,8 +32,9 @@ export const list: Tool<Input> = {
   maxOutputBytes: 131_072,
   taint: ['untrusted-file'],
   bySubject: true,
+  hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
-  async execute(input, { workspace, readable, signal, confirmTarget }) {
+  async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     const located = await locateReadable({ workspace, readable }, input.path);
     if (!located.ok) return failure(located.reason);
@@ -42,11 +44,13 @@ export const list: Tool<Input> = {
     const shown = located.prefix + located.path;
     await confirmTarget(openedSubjects(input.path, workspace, shown));
     try {
-      const entries = await readNames(opened.dir, signal);
+      const prefix = located.prefix + (located.path === '' ? '' : `${located.path}/`);
+      const isHidden = (name: string) => isPathClosed(rights.closedPaths.read, `${prefix}${name}`);
+      const entries = await readNames(opened.dir, { signal, isHidden });
       const first = entries.names.slice(0, shownEntries);
       const lines = await Promise.all(first.map((name) => describeEntry(opened.dir, name)));
       signal.throwIfAborted();
-      if (lines.length === 0) return { output: `[${displayPath(shown)} is empty]` };
+      if (lines.length + entries.hidden === 0) return { output: `[${displayPath(shown)} is empty]` };
       return { output: [...lines, ...cutNotice(entries)].join('\n') };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -58,10 +62,16 @@ export const list: Tool<Input> = {
 interface Names {
   names: string[];
   complete: boolean;
+  /** Entries that rules close. */
+  hidden: number;
 }
 
-async function readNames(dir: OpenDirectory, signal: AbortSignal): Promise<Names> {
+async function readNames(
+  dir: OpenDirectory,
+  { signal, isHidden }: { signal: AbortSignal; isHidden(name: string): boolean },
+): Promise<Names> {
   const names: string[] = [];
+  let hidden = 0;
   let complete = true;
   for await (const found of await opendir(entryPath(dir, '.'), { bufferSize: 1024 })) {
     signal.throwIfAborted();
@@ -69,9 +79,10 @@ async function readNames(dir: OpenDirectory, signal: AbortSignal): Promise<Names
       complete = false;
       break;
     }
-    if (!isClosed(found.name)) names.push(found.name);
+    if (isHidden(found.name)) hidden++;
+    else if (!isClosed(found.name)) names.push(found.name);
   }
-  return { names: names.sort(), complete };
+  return { names: names.sort(), complete, hidden };
 }
 
 async function describeEntry(dir: OpenDirectory, name: string): Promise<string> {
@@ -89,11 +100,13 @@ async function describeEntry(dir: OpenDirectory, name: string): Promise<string> 
   return `${label} (a link to ${escapeControls(target)})`;
 }
 
-function cutNotice({ names, complete }: Names): string[] {
-  if (names.length <= shownEntries) return [];
+function cutNotice({ names, complete, hidden }: Names): string[] {
+  const closed = hidden === 0 ? [] : [closedNotice(hidden, 'entry')];
+  if (names.length <= shownEntries) return closed;
   return [
     complete
       ? `[the first ${shownEntries} of ${names.length} entries]`
       : `[${shownEntries} of more than ${names.length} entries; the list is incomplete]`,
+    ...closed,
   ];
 }

@@ -101,5 +101,5 @@ function renderMemories(memories: Memory[], show: (memory: Memory) => string): T
   }
   const rest = memories.length - shown.length;
   if (rest > 0) shown.push(`[${formatCount(rest, 'older note')} left out; search for more words]`);
-  return { output: shown.join('\n') };
+  return { output: shown.join('\n'), taint: ['memory'] };
 }

@@ -33,6 +33,7 @@ export const read: Tool<Input> = {
   maxOutputBytes: 131_072,
   taint: ['untrusted-file'],
   bySubject: true,
+  hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, readable, signal, memo, confirmTarget }) {
     signal.throwIfAborted();

@@ -32,6 +32,7 @@ export const write: Tool<Input> = {
   timeoutMs: 30_000,
   maxOutputBytes: 8192,
   bySubject: true,
+  hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();

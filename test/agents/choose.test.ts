@@ -35,13 +35,16 @@ describe('an agent of an untrusted workspace', () => {
     rules: ['allow bash'],
   });
 
-  test('loses limits above the current ones, and models with an address', () => {
+  test('loses limits above the current ones, and its model', () => {
     const { agents, widenings } = choose({ workspace: [wide], limits: { maxCostUsd: 3 } });
-    expect(agents[1]).toEqual(made('new', 'w', { limits: { timeoutMs: 1000 }, model: 'openai/x', rules: ['allow bash'] }));
+    expect(agents[1]).toEqual(made('new', 'w', { limits: { timeoutMs: 1000 }, rules: ['allow bash'] }));
     expect(widenings[0]?.gives).toEqual([
       { what: 'limits.maxTurns = 100', why: 'the limit is 40' },
       { what: 'limits.maxCostUsd = 5', why: 'the limit is 3' },
-      { what: 'model = openai-compatible/https://evil.example/v1', why: 'it contains an address' },
+      {
+        what: 'model = openai/x, openai-compatible/https://evil.example/v1',
+        why: 'it uses the model that your own settings choose',
+      },
     ]);
   });
 

@@ -42,6 +42,23 @@ describe('a call that needs approval', () => {
     expect(await place.run('approve', 'last')).toMatchObject({ code: 2, err: expect.stringContaining('nothing waits for an answer') });
   });
 
+  it('is not approved by the id of its run if it is newer than the last list; its own id approves it', async () => {
+    using place = createPlace({ runs: [{ steps: [note('a'), note('b'), { text: 'done' }] }] }, config);
+    const running = place.start('run', '--ask', '1m', 'go');
+    await waiting(place);
+    const first = await place.run('approve', 'last');
+    expect(first).toMatchObject({ code: 0, out: expect.stringContaining('write approved') });
+    expect(first.err, 'what was approved').toContain('a.txt');
+    await place.until<{ type: string }[]>(['logs', 'last'], (facts) => facts.filter(({ type }) => type === 'approval.asked').length === 2);
+    const second = await place.run('approve', 'last');
+    expect(second).toMatchObject({ code: 2, err: expect.stringContaining('newer than your last list') });
+    expect(second.err, 'what was asked').toContain('b.txt');
+    const id = /retinue approve (\w{8}\.2\.0)/.exec(second.err)?.[1] as string;
+    expect((await place.run('approve', id)).code).toBe(0);
+    expect((await running.finished).code).toBe(0);
+    expect([place.exists('a.txt'), place.exists('b.txt')]).toEqual([true, true]);
+  });
+
   it('is denied at once without a terminal and without --ask', async () => {
     using place = createPlace({ runs: [{ steps: [note('a'), { expect: { prompt: 'cannot ask for approval' }, text: 'done' }] }] }, config);
     expect(await place.run('run', 'go')).toMatchObject({ code: 0, out: 'done\n' });

@@ -214,11 +214,50 @@ describe('wait', () => {
     await running.code;
   });
 
-  it('prints one result as `run` does, and several as lines', async () => {
+  it('prints one result as `run` does, and several below a line each', async () => {
     const { cli, ids } = await createEnded('ok', 'failed');
     using _ = cli;
     expect((await cli.run(['wait', ids[0] as string])).stdout).toBe('It is small.\n');
-    expect((await cli.run(['wait', ...ids])).stdout).toMatch(/^\w{8} completed · .*\n\w{8} failed · .*\n$/);
+    expect((await cli.run(['wait', ...ids])).stdout).toMatch(/^\w{8} completed · .*\nIt is small\.\n\n\w{8} failed · .*\n$/);
+  });
+
+  it('shows what the run does from now on, then its result', async () => {
+    using cli = createCli({
+      runs: [
+        {
+          steps: [
+            { calls: [{ tool: 'list', args: { path: '.' } }] },
+            { delayMs: 1000, calls: [{ tool: 'glob', args: { pattern: '*.md' } }] },
+            { text: 'Done.' },
+          ],
+        },
+      ],
+    });
+    const running = cli.start(['run', 'x']);
+    await cli.untilFact('tool.finished');
+    const { code, stdout, stderr } = await cli.run(['wait', 'last']);
+    expect([code, stdout]).toEqual([0, 'Done.\n']);
+    expect(stderr).toMatch(/^\w{8} tool glob \*\.md\n\w{8} ended · completed .*\n\w{8} completed · 3 turns .*\n$/);
+    await running.code;
+  });
+
+  it('on a terminal shows the whole tree, also what was there before', async () => {
+    const tasks = [{ task: 'look', agent: 'explore', label: 'looker' }];
+    using cli = createCli({
+      runs: [
+        { when: { agent: 'general' }, steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { delayMs: 500, text: 'Done.' }] },
+        { when: { label: 'looker' }, steps: [{ delayMs: 500, text: 'Seen.' }] },
+      ],
+    });
+    const running = cli.start(['run', 'x']);
+    await cli.untilFact('child.created');
+    const waiting = cli.start(['wait', 'last'], { errTTY: true });
+    const ticking = setInterval(() => waiting.io.tick(), 10);
+    expect(await waiting.code).toBe(0);
+    clearInterval(ticking);
+    expect(waiting.io.stderr).toContain('✓ looker  completed');
+    expect(waiting.io.stderr).toContain('✓ general');
+    await running.code;
   });
 
   it('stops at --timeout with 4, and the run continues', async () => {

@@ -169,12 +169,28 @@ describe('gc', () => {
     expect(would).toMatchObject({ dryRun: true, trees: [old.runId] });
     expect(would.bytes).toBeGreaterThan(5_000);
     expect((await json<VerifyResult>(place, 'verify')).erased).toBe(0);
-    expect(await json<object>(place, 'gc', '--older-than', '30d')).toMatchObject({ ...would, before: expect.any(String), dryRun: false });
+    expect(await json<object>(place, 'gc', '--older-than', '30d')).toMatchObject({
+      ...would,
+      before: expect.any(String),
+      dryRun: false,
+      freedBytes: expect.any(Number),
+    });
     expect((await place.run('gc', '--older-than', '30d')).out).toBe('erased 0 trees: 0 events, 0 B\n');
     expect(await json<RunDetail>(place, 'show', old.runId)).toMatchObject({ erasedAt: expect.any(String) });
     expect(await json<RunDetail>(place, 'show', young.runId)).not.toHaveProperty('erasedAt');
     // What both pinned is still there for the one that is left.
     expect(await place.run('replay', young.runId)).toMatchObject({ code: 0 });
     expect((await place.run('verify')).code).toBe(0);
+  });
+
+  it('reports what the file system got back, and the file is smaller by that much', async () => {
+    using place = placed();
+    for (let n = 0; n < 3; n++) await place.run('run', 'go');
+    const size = () => statSync(join(state(place), 'retinue.db')).size;
+    const before = size();
+    const { bytes, freedBytes } = await json<{ bytes: number; freedBytes: number }>(place, 'gc', '--older-than', '0s', '--yes');
+    expect(freedBytes).toBe(before - size());
+    expect(freedBytes).toBeGreaterThan(bytes / 2);
+    expect(readdirSync(state(place)).sort()).toEqual(['.gitignore', 'retinue.db']);
   });
 });

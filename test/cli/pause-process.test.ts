@@ -17,12 +17,20 @@ describe('pause', () => {
     await place.facts((found) => count(found, 'model.asked') === 2);
     expect(await place.run('pause', 'last', '--reason', 'to look')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^\w{8} is paused/),
+      out: expect.stringMatching(/^(\w{8}) is paused; continue with `retinue resume \1`\n$/),
     });
     const [row] = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
     expect(row?.status).toBe('paused');
     expect((await place.run('pause', 'last')).out).toMatch(/is already paused/);
-    expect(await place.run('resume', 'last')).toMatchObject({ code: 0, err: expect.stringContaining('continues in its own process') });
+    const nothing = await place.run('resume');
+    expect(nothing.err).toMatch(/^retinue: no run was interrupted; to continue a paused one: retinue resume \w{8}\n$/);
+    // The answer and the progress are those of the other process.
+    const resumed = await place.run('resume', 'last');
+    expect(resumed).toMatchObject({ code: 0, out: 'done\n' });
+    expect(resumed.err).toMatch(/^retinue: (\w{8}) continues in its own process; Ctrl-C stops watching it\n[\s\S]*\1 completed · 3 turns/);
+    expect(resumed.err).not.toContain('nothing to resume');
+    expect((await place.run('pause', 'last')).out).toMatch(/has already ended: completed/);
+    expect((await place.run('resume', 'last')).err).toMatch(/has already ended: completed; `retinue show \w{8}` has its result/);
     expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
     const types = (await place.facts(() => true)).map(({ type }) => type);
     expect(types.filter((type) => type === 'run.paused' || type === 'run.resumed')).toEqual(['run.paused', 'run.resumed']);
@@ -45,6 +53,47 @@ describe('pause', () => {
     await place.run('pause', 'last');
     await place.run('message', 'last', 'go on');
     expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
+  });
+
+  it('pauses the children of a run that waits for them; `resume` continues all of them', async () => {
+    const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
+    using place = createPlace({
+      runs: [
+        { when: { agent: 'general' }, steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all done' }] },
+        ...['a', 'b'].map((label) => ({ when: { label }, steps: [{ ...look, delayMs: 2000 }, { text: label }] })),
+      ],
+    });
+    const running = place.start('run', 'go');
+    await place.facts((found) => count(found, 'model.asked') === 3);
+    expect(await place.run('pause', 'last')).toMatchObject({ code: 0, out: expect.stringContaining('is paused') });
+    const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
+    expect(rows.map(({ status }) => status)).toEqual(['paused', 'paused', 'paused']);
+    const before = await place.facts(() => true);
+    // Nothing of the tree moves: only the children have recorded the pause, and nobody has been asked again.
+    expect([count(before, 'run.paused'), count(before, 'model.asked'), count(before, 'run.ended')]).toEqual([2, 3, 0]);
+    expect(await place.run('resume', 'last')).toMatchObject({ code: 0, out: 'all done\n' });
+    expect(await running.finished).toMatchObject({ code: 0, out: 'all done\n' });
+    expect(count(await place.facts(() => true), 'run.paused')).toBe(2);
+  });
+
+  it('a message to a run whose children are paused continues the tree', async () => {
+    using place = createPlace({
+      runs: [
+        {
+          when: { agent: 'general' },
+          steps: [
+            { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'do a', label: 'a', agent: 'explore' }] } }] },
+            { expect: { prompt: 'hurry up' }, text: 'all done' },
+          ],
+        },
+        { when: { label: 'a' }, steps: [{ ...look, delayMs: 2000 }, { text: 'a' }] },
+      ],
+    });
+    const running = place.start('run', 'go');
+    await place.facts((found) => count(found, 'model.asked') === 2);
+    await place.run('pause', 'last');
+    expect((await place.run('message', 'last', 'hurry up')).code).toBe(0);
+    expect(await running.finished).toMatchObject({ code: 0, out: 'all done\n' });
   });
 
   it('a paused run can be cancelled', async () => {
@@ -75,7 +124,10 @@ describe('a process that is asked to stop', () => {
     const running = place.start('run', 'go');
     await place.facts((found) => count(found, 'model.asked') === 5);
     running.process.kill(signal);
-    expect(await running.finished).toMatchObject({ code: 143, err: expect.stringContaining('continue it with `retinue resume`') });
+    expect(await running.finished).toMatchObject({
+      code: 143,
+      err: expect.stringMatching(/is paused with its children; continue it with `retinue resume \w{8}`/),
+    });
     const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
     expect(rows.map(({ status }) => status)).toEqual(['paused', 'paused', 'paused']);
     writeFileSync(join(place.folder, 'script.json'), JSON.stringify(script((label) => ({ text: `${label} done` }))));
@@ -84,6 +136,28 @@ describe('a process that is asked to stop', () => {
     expect([count(found, 'child.created'), count(found, 'child.ended'), count(found, 'model.answered')]).toEqual([2, 2, 6]);
     expect((await place.run('replay', 'last')).code).toBe(0);
     expect((await place.run('verify')).code).toBe(0);
+  });
+
+  it('a terminal that is closed reports it twice, and still root and children have one status', async () => {
+    using place = createPlace(script(() => ({ hang: 'start' })));
+    const running = place.start('run', 'go');
+    await place.facts((found) => count(found, 'model.asked') === 5);
+    for (let i = 0; i < 5; i++) running.process.kill('SIGHUP');
+    expect((await running.finished).code).toBe(143);
+    const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
+    expect(rows.map(({ status }) => status)).toEqual(['paused', 'paused', 'paused']);
+  });
+
+  it('a tree that loses its process has one status, also if one of its runs was paused before', async () => {
+    using place = createPlace(script((label) => (label === 'a' ? { hang: 'start' } : { ...look, delayMs: 1000 })));
+    const running = place.start('run', 'go');
+    const found = await place.facts((all) => count(all, 'model.asked') === 5);
+    const child = found.find((fact) => fact.type === 'run.created' && fact.data.brief.label === 'b')?.runId ?? '';
+    expect((await place.run('pause', child)).out).toContain('is paused');
+    running.process.kill('SIGKILL');
+    await running.finished;
+    const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
+    expect(rows.map(({ status }) => status)).toEqual(['interrupted', 'interrupted', 'interrupted']);
   });
 
   it('exits at once at a second signal, and nothing is lost', async () => {

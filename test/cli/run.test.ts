@@ -71,12 +71,27 @@ describe('the brief', () => {
       { action: 'deny', tool: 'write', pattern: null },
     ]);
   });
+});
 
-  it('takes standard input that is longer than a task as context', async () => {
-    using cli = createCli();
-    await cli.run(['run', 'review', '-'], { readStdin: async () => 'x'.repeat(70_000) });
-    expect((await createdFact(cli)).brief).toEqual({ task: 'review', context: 'x'.repeat(70_000) });
+it('a model that the workspace names is used only after trust', async () => {
+  using cli = createCli({
+    env: { RETINUE_MODEL: '' },
+    config: { model: 'script/script.json' },
+    files: { '.retinue/agents/own.md': '---\nname: own\ndescription: d\nmodel: script/script.json\n---\nYou are own.\n' },
   });
+  for (const argv of [
+    ['run', 'task'],
+    ['run', 'task', '--agent', 'own'],
+  ]) {
+    const { code, stderr } = await cli.run(argv);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/not trusted: `model` in .*retinue\.config\.json is ignored/)]);
+    expect(stderr).toMatch(/not trusted: `model = script\/script\.json` in .*own\.md is ignored/);
+    expect(stderr).toContain('no model is configured');
+  }
+  expect(await cli.facts()).toEqual([]);
+  expect((await cli.run(['trust', '--yes'])).code).toBe(0);
+  expect(await cli.run(['run', 'task'])).toMatchObject({ code: 0, stdout: 'done\n' });
+  expect(await cli.run(['run', 'task', '--agent', 'own'])).toMatchObject({ code: 0, stdout: 'done\n' });
 });
 
 describe('what is printed', () => {
@@ -92,7 +107,7 @@ describe('what is printed', () => {
 
   it('without a terminal: a line per important event, then the summary', async () => {
     using cli = createCli({ runs, config: { prices: { 'x/y': price } } });
-    const { code, stdout, stderr } = await cli.run(['task']);
+    const { code, stdout, stderr } = await cli.run(['run', 'task']);
     const expected = [
       /^retinue: not trusted: `prices/,
       /^retinue: .*script\.json/,
@@ -114,7 +129,7 @@ describe('what is printed', () => {
 
   it('--json: one outcome with its keys in order, everything else on standard error', async () => {
     using cli = createCli({ runs });
-    const { stdout } = await cli.run(['task', '--json']);
+    const { stdout } = await cli.run(['run', 'task', '--json']);
     expect(stdout.trimEnd()).not.toContain('\n');
     expect(Object.keys(JSON.parse(stdout) as Outcome).join(' ')).toBe(
       'runId parentId rootId depth label agent status success summary artifacts error terminated truncated turns tokens costUsd startedAt endedAt durationMs',
@@ -123,7 +138,7 @@ describe('what is printed', () => {
 
   it('--stream-json: facts as lines, without deltas and positions', async () => {
     using cli = createCli();
-    const { stdout, stderr } = await cli.run(['task', '--stream-json']);
+    const { stdout, stderr } = await cli.run(['run', 'task', '--stream-json']);
     const lines = stdout
       .trimEnd()
       .split('\n')
@@ -135,7 +150,7 @@ describe('what is printed', () => {
 
   it('has no control characters, whatever the model says', async () => {
     using cli = createCli({ runs: [{ steps: [{ text: '\x1b]52;c;x\x07ok\u202e' }] }] });
-    const { stdout, stderr } = await cli.run(['task']);
+    const { stdout, stderr } = await cli.run(['run', 'task']);
     expect(stdout).toBe('ok⟦U+202E⟧\n');
     expect(stdout + stderr).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]/);
   });
@@ -147,7 +162,7 @@ describe('what is printed', () => {
     ['timed_out', 4, [{ hang: 'start' }], ['--timeout', '50ms']],
   ])('%s is exit code %d', async (status, expected, scripted, flags) => {
     using cli = createCli({ runs: [{ times: 'any', steps: scripted }] });
-    const { code, stdout } = await cli.run(['task', '--json', ...flags]);
+    const { code, stdout } = await cli.run(['run', 'task', '--json', ...flags]);
     expect([code, JSON.parse(stdout).status]).toEqual([expected, status]);
   });
 });
@@ -156,7 +171,7 @@ describe('on a terminal', () => {
   it('repaints lines on standard error and leaves the last ones on the screen', async () => {
     const steps = [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { delayMs: 300, text: 'It is small.' }];
     using cli = createCli({ runs: [{ steps }] });
-    const { io, code } = cli.start(['task'], { errTTY: true });
+    const { io, code } = cli.start(['run', 'task'], { errTTY: true });
     await cli.untilFact('tool.finished');
     io.tick();
     expect(io.stderr).toContain('limits: 40 turns');
@@ -168,7 +183,7 @@ describe('on a terminal', () => {
 
   it('--plain has no escape sequences', async () => {
     using cli = createCli();
-    const { stderr } = await cli.run(['task', '--plain'], { errTTY: true });
+    const { stderr } = await cli.run(['run', 'task', '--plain'], { errTTY: true });
     expect(stderr).not.toContain('\x1b');
     expect(stderr).toMatch(/\w{8} started · /);
   });
@@ -176,7 +191,7 @@ describe('on a terminal', () => {
 
 describe('Ctrl-C', () => {
   async function startHanging(cli: Cli) {
-    const started = cli.start(['task']);
+    const started = cli.start(['run', 'task']);
     await cli.untilFact('model.asked');
     return started;
   }
@@ -201,7 +216,7 @@ describe('Ctrl-C', () => {
 
   it('before the run is created: cancels it as soon as it is', async () => {
     using cli = createCli({ runs: [{ steps: [{ text: 'never' }] }] });
-    const { io, code } = cli.start(['task'], {
+    const { io, code } = cli.start(['run', 'task'], {
       open: async (...given) => {
         const api = await cli.parts.open(...given);
         return {

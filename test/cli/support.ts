@@ -6,11 +6,12 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
-import { adoptDatabase, assertOwnDatabase } from '../../src/config/database-origin.ts';
+import { attachText, claimAttachments, dropAttachments, prepareFile } from '../../src/config/attachments.ts';
 import { loadDialect } from '../../src/config/dialect.ts';
 import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
-import { readNamedFile, toWorkspacePath } from '../../src/config/files.ts';
+import { readNamedFile } from '../../src/config/files.ts';
 import { loadSettings } from '../../src/config/load.ts';
+import { questionsShownAt, saveQuestionsShown } from '../../src/config/question-list.ts';
 import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import { openOutput, readLines } from '../../src/main/line-files.ts';
@@ -67,7 +68,7 @@ export interface Cli {
 
 type RealParts = Pick<
   Io,
-  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'findFile' | 'lines' | 'output' | 'trust' | 'origin'
+  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'files' | 'lines' | 'output' | 'trust' | 'questionList'
 >;
 
 export interface CliOptions {
@@ -78,14 +79,25 @@ export interface CliOptions {
   /** retinue.config.json of the workspace. */
   config?: object;
   files?: Record<string, string | object>;
+  /** The current folder, relative to the workspace folder. */
+  cwd?: string;
+  /** More variables; an empty one is unset. */
+  env?: Record<string, string>;
 }
 
-export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, config, files = {} }: CliOptions = {}): Cli {
+export function createCli({
+  runs = [{ steps: [{ text: 'done' }] }],
+  model,
+  config,
+  files = {},
+  cwd = '.',
+  env: more = {},
+}: CliOptions = {}): Cli {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'retinue-cli-')));
   const folder = join(root, 'work');
   const home = join(root, 'home');
   for (const path of [folder, home]) mkdirSync(path);
-  const env = { HOME: home, PATH: '/nowhere', RETINUE_MODEL: 'script/script.json' };
+  const env = { HOME: home, PATH: '/nowhere', RETINUE_MODEL: 'script/script.json', ...more };
   const write = (path: string, content: string | object) => {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
@@ -94,7 +106,8 @@ export function createCli({ runs = [{ steps: [{ text: 'done' }] }], model, confi
   write('script.json', { ...(model && { model }), runs });
   if (config) write('retinue.config.json', config);
   for (const [path, content] of Object.entries(files)) write(path, content);
-  const parts = realParts(folder, env);
+  mkdirSync(join(folder, cwd), { recursive: true });
+  const parts = realParts(join(folder, cwd), env);
   setEnvironment(env);
 
   function start(argv: string[], more: Partial<Io> = {}): Started {
@@ -147,7 +160,12 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     policy: (settings, question) => explainConfiguredCall(settings, question, env),
     memories: openMemories,
     readFile: async (path) => readNamedFile(cwd, path, 1_048_576),
-    findFile: async (workspace, path) => toWorkspacePath(workspace, cwd, path),
+    files: {
+      prepare: (workspace, path) => prepareFile(workspace, cwd, path),
+      attach: attachText,
+      claim: async (workspace, files, runId) =>
+        runId === null ? dropAttachments(workspace, files) : claimAttachments(workspace, files, runId),
+    },
     async *lines(path) {
       yield* readLines(cwd, path);
     },
@@ -157,7 +175,10 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       add: async (items) => addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => revokeTrust(env, workspace),
     },
-    origin: { assert: async ({ db }) => assertOwnDatabase(env, db.path), adopt: async ({ db }) => adoptDatabase(env, db.path) },
+    questionList: {
+      shownAt: async ({ db }) => questionsShownAt(env, db.path),
+      save: async ({ db }) => saveQuestionsShown(env, db.path, new Date().toISOString()),
+    },
   };
 }
 
@@ -195,7 +216,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     },
     readStdin: async () => '',
     readFile: missing('files'),
-    findFile: missing('files'),
+    files: { prepare: missing('files'), attach: missing('files'), claim: async () => {} },
     async *lines() {},
     output: missing('files'),
     settings: missing('settings'),
@@ -211,7 +232,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     memories: missing('database'),
     findToolProcess: async () => null,
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
-    origin: { assert: async () => {}, adopt: async () => {} },
+    questionList: { shownAt: async () => null, save: async () => {} },
     doctor: async () => [],
     detach: missing('background processes'),
     ...parts,

@@ -37,10 +37,19 @@ describe('wrong arguments are exit code 2 and say what is right', () => {
     [['trust', 'me'], /unexpected argument `me`.*retinue run "trust me"/],
     [['trust', '--list', '--revoke'], /cannot be combined/],
     [['trust', '--db', 'x'], /unknown flag `--db`/],
-    [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?.*retinue run "shwo …"/],
+    [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?\nTo give it to an agent as a task: retinue run "shwo last"/],
     [['pss'], /unknown command `pss`; did you mean `ps`\?/],
     [['cancle'], /did you mean `cancel`\?/],
-    [['top'], /no command `top`/],
+    [['top'], /unknown command `top`; `retinue --help` lists the commands/],
+    [['fix'], /unknown command `fix`; .*\nTo give it to an agent as a task: retinue run "fix"/],
+    [['fix', 'the', 'tests'], /unknown command `fix`; .*\nTo give it to an agent as a task: retinue run "fix the tests"/],
+    [['what', 'is', 'this?'], /unknown command `what`.*\nTo give it to an agent as a task: retinue run "what is this\?"/],
+    [['fix the', 'tests'], /unknown command `fix the`.*\n.*retinue run "fix the tests"/],
+    [['ps '], /unknown command `ps `; did you mean `ps`\?/],
+    [['--', 'ps'], /unknown command `ps`.*\n.*retinue run "ps"/],
+    [['-'], /unknown command `-`.*\n.*retinue run -/],
+    [['--json'], /the command is missing/],
+    [['--model', 'a/b'], /the command is missing/],
     [['help', 'log'], /unknown command `log`; did you mean `logs`\?/],
     [['run', 'task', '--max-turns', '0'], /--max-turns: `0` is not a whole number from 1 to 500/],
     [['run', 'task', '--max-turns', '-1'], /--max-turns: `-1` is not a whole number/],
@@ -80,13 +89,11 @@ describe('what is a task and what is a command', () => {
   const tasks: [argv: string[], task: string][] = [
     [['explain this'], 'explain this'],
     [['run', 'fix', 'the', 'tests'], 'fix the tests'],
-    [['fix', 'the', 'tests'], 'fix the tests'],
-    [['what', 'is', 'this?'], 'what is this?'],
-    [['is', 'this', 'right'], 'is this right'],
     [['--json', 'explain this'], 'explain this'],
     [['--label', 'ps', 'explain this'], 'explain this'],
     [['run', 'show'], 'show'],
-    [['--', 'ps'], 'ps'],
+    [['run', '--', 'ps'], 'ps'],
+    [['--', '--weird task'], '--weird task'],
     [['run', '--', '--weird task'], '--weird task'],
     [['show me the code'], 'show me the code'],
   ];
@@ -94,6 +101,12 @@ describe('what is a task and what is a command', () => {
     using cli = createCli();
     expect((await cli.run(argv)).code).toBe(0);
     expect((await cli.facts())[0]?.data).toMatchObject({ brief: { task } });
+  });
+
+  it('one argument of several words can be joined by standard input', async () => {
+    using cli = createCli();
+    await cli.run(['review this', '-'], { readStdin: async () => 'the diff' });
+    expect((await cli.facts())[0]?.data).toMatchObject({ brief: { task: 'review this\n\nthe diff' } });
   });
 
   it.each([[['-C', 'dir', 'config', '--json']], [['config', '-C', 'dir', '--json']], [['-Cdir', '--json', 'config']]])(
@@ -106,9 +119,37 @@ describe('what is a task and what is a command', () => {
   );
 });
 
+describe('other names of commands', () => {
+  it('`status` and `list` list runs, of all or of one tree', async () => {
+    using cli = createCli();
+    await cli.run(['run', 'first']);
+    await cli.run(['run', 'second']);
+    const all = await cli.json<{ runId: string }[]>('ps', '--all');
+    expect(all).toHaveLength(2);
+    expect(await cli.json('list', '--all')).toEqual(all);
+    expect(await cli.json('status', '--all')).toEqual(all);
+    expect(await cli.json('status', 'last')).toEqual([all[0]]);
+    expect(await cli.run(['status', 'nope'])).toMatchObject({ code: 1, stderr: expect.stringContaining('nope') });
+  });
+
+  it.each(['stop', 'kill'])('`%s` cancels', async (name) => {
+    using cli = createCli({ runs: [{ steps: [{ hang: 'start' }] }] });
+    const started = cli.start(['run', 'task']);
+    await cli.untilFact('model.asked');
+    expect(await cli.run([name, 'last'])).toMatchObject({ code: 0, stdout: expect.stringContaining('is being cancelled') });
+    expect(await started.code).toBe(130);
+  });
+
+  it('have the help of the command', async () => {
+    using cli = createCli();
+    expect((await cli.run(['stop', '--help'])).stdout).toBe((await cli.run(['help', 'cancel'])).stdout);
+    expect((await cli.run(['help', 'kill'])).stdout).toMatch(/Usage: retinue cancel[\s\S]*retinue stop[\s\S]*retinue kill/);
+  });
+});
+
 describe('the list of commands', () => {
   it('has no name twice', () => {
-    const names = commands.map(({ name }) => name);
+    const names = commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
     expect(new Set(names).size).toBe(names.length);
   });
 

@@ -50,14 +50,14 @@ describe('explainAgent', () => {
   it('shows the source of each limit and of the model', async () => {
     using fixture = createTestWorkspace();
     const user = fixture.write('own/config.json', { limits: { maxTokens: 500, maxDepth: 0 }, model: 'u/m' });
-    fixture.write('work/.retinue/agents/a.md', agentText('a', 'maxTurns: 7\nmodel: p/m\nskills: [x]'));
+    const agent = fixture.write('own/agents/a.md', agentText('a', 'maxTurns: 7\nmodel: p/m\nskills: [x]'));
     const found = await explain(fixture, 'a');
     expect(found).toMatchObject({
       name: 'a',
-      source: '.retinue/agents/a.md',
-      model: { value: 'p/m', from: '.retinue/agents/a.md' },
+      source: agent,
+      model: { value: 'p/m', from: agent },
       limits: {
-        maxTurns: { value: 7, from: '.retinue/agents/a.md' },
+        maxTurns: { value: 7, from: agent },
         maxTokens: { value: 500, from: user },
         timeoutMs: { value: 1_800_000, from: 'built-in' },
         maxCostUsd: { value: 5, from: 'built-in' },

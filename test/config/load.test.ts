@@ -119,10 +119,7 @@ describe('an invalid file names the position and the fix', () => {
 
 describe('a valid file', () => {
   it('may have a BOM, tabs and Windows line endings', () => {
-    expect(load({ work: '\ufeff{\r\n\t"model":\t"a/b"\r\n}\r\n' }).model).toEqual({
-      value: 'a/b',
-      from: join(workspace, 'retinue.config.json'),
-    });
+    expect(load({ user: '\ufeff{\r\n\t"model":\t"a/b"\r\n}\r\n' }).model).toEqual({ value: 'a/b', from: userFile });
   });
 
   it('is optional', () => {
@@ -188,7 +185,7 @@ describe('an untrusted workspace', () => {
 
   it('may narrow settings; each widening setting is ignored with a notice', () => {
     const settings = load({ work });
-    expect(settings.model?.value).toBe('w/m');
+    expect(settings.model).toBeNull();
     expect(settings.limits.config).toEqual({ maxTurns: 5 });
     expect(settings.ownerRules).toEqual([]);
     expect(settings.narrowingRules).toEqual([{ owner: 'workspace retinue.config.json', rules: ['allow bash', 'deny write'] }]);
@@ -202,12 +199,18 @@ describe('an untrusted workspace', () => {
       'dialects.ralph.subagent_timeout',
       'durability',
       'limits.maxCostUsd',
+      'model',
       'prices',
       'providers',
       'rules.0',
       'sandbox',
     ]);
     expect(from(settings, 'limits.maxTurns')?.from).toBe(join(workspace, 'retinue.config.json'));
+  });
+
+  it('does not choose the model, whether or not the user has one', () => {
+    expect(load({ work }).notices).toContainEqual(expect.stringContaining('`model` in'));
+    expect(load({ user: { model: 'u/m' }, work }).model).toEqual({ value: 'u/m', from: userFile });
   });
 
   it('is compared with the user’s settings', () => {

@@ -1,7 +1,8 @@
 // MCP servers in configuration and agent files: which apply, which need trust, and what is shown of them.
 import { describe, expect, it } from 'vitest';
 import { explainAgent } from '../../src/config/explain-agent.ts';
-import { createRedact, findServerSecrets } from '../../src/config/secrets.ts';
+import { createRedact } from '../../src/config/redact.ts';
+import { findServerSecrets } from '../../src/config/secrets.ts';
 import { addTrust } from '../../src/config/trust.ts';
 import { runDoctor } from '../../src/doctor/run.ts';
 import { builtInRuleset } from '../../src/rules/policy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRedact } from '../../src/config/secrets.ts';
+import { createRedact } from '../../src/config/redact.ts';
 import { cpuMs } from '../support/cpu-time.ts';
 
 const redact = createRedact({});
@@ -73,6 +73,21 @@ it.each([
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJx me@host',
 ])('%s is not a secret', (text) => expect(redact(text, true)).toBe(text));
 
+describe('a private key that is read in slices', () => {
+  const line = made('', 64, 'aB3dE5gH7jK9+/Lm');
+  it.each([
+    ['plain', `${line}\n${line}\n`, '[secret]\n'],
+    ['with line numbers', `     5\t${line}\n     6\t${line}`, '[secret]'],
+    ['an OpenSSH key', `${made('', 70)}\n${made('', 70)}\n${made('', 33)}`, `[secret]\n${made('', 33)}`],
+    [
+      'a certificate with its first line stays',
+      `-----BEGIN CERTIFICATE-----\n${line}\n${line}`,
+      `-----BEGIN CERTIFICATE-----\n${line}\n${line}`,
+    ],
+    ['a list of hashes stays', `${made('', 64, hex)}\n${made('', 64, hex)}`, `${made('', 64, hex)}\n${made('', 64, hex)}`],
+  ])('%s', (_, text, clean) => expect(redact(text, true)).toBe(clean));
+});
+
 describe('secrets of the process', () => {
   const env = {
     OPENAI_API_KEY: 'plain-value-1',
@@ -82,13 +97,52 @@ describe('secrets of the process', () => {
     DATABASE_URL: 'postgres://me:plain-value-5@host/db',
     GH_PAT: 'plain-value-6',
     SENTRY_DSN: 'plain-value-7',
+    SMTP_PASS: 'plain-value-8',
+    MYSQL_PWD: 'plain-value-9',
+    API_BEARER: 'plain-value-10',
+    SESSION_ID: 'plain-value-11',
+    AZURE_SQL: 'Server=db;User Id=me;Password=plain-value-12;Encrypt=true',
+    PG_OPTIONS: "host=db user=me password='plain-value-13'",
+    ALERTS: 'https://discord.com/api/webhooks/plain-value-14',
     PATH: '/usr/bin:/usr/local/bin',
     HOME: '/home/me/plain-value',
     SHORT_KEY: 'abc',
   };
-  it.each([1, 2, 3, 4, 5, 6, 7])('plain-value-%i is redacted in tool results and in model output', (n) => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])('plain-value-%i is redacted in tool results and in model output', (n) => {
     const known = createRedact(env);
     for (const shapes of [true, false]) expect(known(`x plain-value-${n} y`, shapes)).toMatch(/^x \[secret [A-Z_]+\] y$/);
+  });
+
+  it('the address of a webhook is a secret as a whole', () => {
+    expect(createRedact(env)('curl https://discord.com/api/webhooks/plain-value-14', false)).toBe('curl [secret ALERTS]');
+  });
+
+  it.each([
+    ['JSON escapes', String.raw`{"a": "\u0071uote\"in\\side"}`, '{"a": "[secret A_KEY]"}'],
+    ['escapes in capitals', String.raw`\x71uote\u0022in\u005Cside`, '[secret A_KEY]'],
+    ['a shell', String.raw`echo 'quote"in\side'`, "echo '[secret A_KEY]'"],
+  ])('%s do not hide a value', (_, text, clean) => {
+    expect(createRedact({ A_KEY: String.raw`quote"in\side` })(text, false)).toBe(clean);
+  });
+
+  it.each(['postgres', 'changeme', 'localhost', '123456789', 'xxxxxxxxxx', 'short77'])(
+    '%s is too common to be treated as a secret',
+    (value) => {
+      expect(createRedact({ DB_PASSWORD: value })(`image: ${value}:16`, true)).toBe(`image: ${value}:16`);
+    },
+  );
+
+  it.each(['XDG_SESSION_ID', 'DBUS_SESSION_BUS_ADDRESS', 'DESKTOP_SESSION', 'SESSION_MANAGER', 'OLDPWD'])('%s is no secret', (name) => {
+    expect(createRedact({ [name]: 'local/some-where:@/tmp' })('local/some-where:@/tmp', true)).toBe('local/some-where:@/tmp');
+  });
+
+  it('what a cut leaves of a value is removed on both sides', () => {
+    const known = createRedact({ A_KEY: 'abcdefghijklmnop' });
+    expect(known('head abcdefgh\n[… 10 of 99 bytes left out …]\nijklmnop tail', true)).toBe(
+      'head [secret A_KEY]\n[… 10 of 99 bytes left out …]\n[secret A_KEY] tail',
+    );
+    expect(known('line abcdefghij … [line cut: 3000 bytes]', true)).toBe('line [secret A_KEY] … [line cut: 3000 bytes]');
+    expect(known('an … ellipsis', true)).toBe('an … ellipsis');
   });
 
   it('values that every command sees are kept', () => {
@@ -107,11 +161,14 @@ it('takes linear time', () => {
     `-----BEGIN ${'PRIVATE KEY'}-----\n`,
     'M'.repeat(30),
     'AAA8Q~',
+    '…',
+    '\\\\u0041',
+    `${made('', 64)}\n`,
     '{"a": "b"}\n',
   ]) {
     const text = piece.repeat(Math.ceil(4_000_000 / piece.length));
     expect(
-      cpuMs(() => redact(text, true)),
+      cpuMs(() => createRedact({ A_KEY: 'abcdefghijklmnop' })(text, true)),
       piece,
     ).toBeLessThan(3000);
   }

@@ -74,7 +74,7 @@ describe('a trusted workspace configuration', () => {
 
   it('needs no trust if it only narrows', () => {
     using fixture = createTestWorkspace();
-    fixture.write('work/retinue.config.json', { model: 'a/b', limits: { maxTurns: 3 }, sandbox: 'required' });
+    fixture.write('work/retinue.config.json', { limits: { maxTurns: 3 }, sandbox: 'required' });
     expect(fixture.settings()).toMatchObject({ trust: [], notices: [], limits: { config: { maxTurns: 3 } } });
   });
 });

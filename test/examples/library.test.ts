@@ -1,9 +1,10 @@
 // Every example runs unchanged against the built package.
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 const folder = resolve(import.meta.dirname, '../../examples/library');
 const printed: Record<string, string> = {
@@ -38,7 +39,11 @@ describe('the examples of the library', () => {
   }, 60_000);
 
   it.each(Object.entries(printed))('%s prints the expected text', async (name, expected) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [resolve(folder, name)], { cwd: folder });
+    // The user's own folders stay as they are.
+    const home = mkdtempSync(join(tmpdir(), 'retinue-example-home-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const env = { PATH: process.env.PATH, HOME: home };
+    const { stdout } = await promisify(execFile)(process.execPath, [resolve(folder, name)], { cwd: folder, env });
     expect(stdout).toBe(expected);
   });
 });

@@ -139,7 +139,9 @@ describe('an order that cannot be applied', () => {
     const world = await createWorld({ clock, store, script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] }, excuses });
     const runs = [await world.runtime.start({ task: 'a' }), await world.runtime.start({ task: 'b' })];
     const at = '2026-01-01T00:00:00.000Z';
-    await Promise.all(runs.map(({ id }) => store.order({ id: `order ${id}`, runId: id, rootId: id, kind: 'cancel', text: 'enough', at })));
+    await Promise.all(
+      runs.map(({ id }) => store.order({ id: `order ${id}`, runId: id, rootId: id, kind: 'cancel', by: 'the user', text: 'enough', at })),
+    );
     await settled();
     const ends = await Promise.allSettled(runs.map((run) => run.outcome));
     expect(ends).toMatchObject([{ reason: { code: 'fenced' } }, { value: { status: 'cancelled', error: { message: 'enough' } } }]);

@@ -247,7 +247,15 @@ describe('after a restart', () => {
   it('an answer that was given while no process drove the run counts when the run is resumed', async () => {
     const { store, first, second, run, question, made } = await interrupted();
     const { turn, index, hash } = question.data;
-    const order = { id: 'o', runId: run.id, rootId: run.id, kind: 'approve' as const, text: '', at: new Date(0).toISOString() };
+    const order = {
+      id: 'o',
+      runId: run.id,
+      rootId: run.id,
+      kind: 'approve' as const,
+      by: 'the user',
+      text: '',
+      at: new Date(0).toISOString(),
+    };
     await store.order({ ...order, call: { turn, index, hash, always: false } });
     const resumed = await second.runtime.resume(run.id, 'a test');
     expect(resumed.ok && (await resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed' });

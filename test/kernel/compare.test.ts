@@ -109,7 +109,8 @@ function meaning(request: LanguageModelV4CallOptions) {
   return {
     messages: request.prompt.map((message) =>
       message.role === 'system'
-        ? { role: 'system', text: message.content }
+        ? // The environment of the run is ours alone.
+          { role: 'system', text: message.content.replace(/\n\nEnvironment:\n(?:- .*\n?)*/, '') }
         : { role: message.role, parts: (message.content as object[]).map((part) => partMeaning(part as Loose)) },
     ),
     tools: (request.tools ?? []).map((each) => {

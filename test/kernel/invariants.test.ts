@@ -405,10 +405,10 @@ describe('invariants', () => {
       const facts = await store.facts({ runId: row.runId });
       const ended = facts.at(-1) as FactOf<'run.ended'>;
       const state = foldFacts(facts.slice(0, -1));
-      const { status, error } = ended.data.outcome;
+      const { status, error, durationMs } = ended.data.outcome;
       const again = stateToOutcome(
         state,
-        { status, code: error?.code ?? null, message: error?.message ?? '', retryable: error?.retryable ?? false },
+        { status, code: error?.code ?? null, message: error?.message ?? '', retryable: error?.retryable ?? false, durationMs },
         ended.at,
       );
       expect(canonical(again)).toBe(canonical(ended.data.outcome));

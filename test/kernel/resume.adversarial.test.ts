@@ -12,7 +12,7 @@ const hanging = { script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }]
 const excuses = { ended: 'a tree that is lost takes no further facts; another process goes on with it' };
 
 const order = (kind: Order['kind'], runId: string, text = kind as string): Order => ({
-  ...{ id: `${kind} ${text}`, runId, rootId: runId, kind, text },
+  ...{ id: `${kind} ${text}`, runId, rootId: runId, kind, by: 'the user', text },
   at: '2026-01-01T00:00:00.000Z',
 });
 

@@ -1,6 +1,6 @@
 // Versions of the loop and of facts: a run keeps the version it started with, and a program refuses what a newer one wrote.
 import { describe, expect, it } from 'vitest';
-import type { Draft, Fact } from '../../src/contract/fact.ts';
+import { type Draft, type Fact, newestFactVersion } from '../../src/contract/fact.ts';
 import { currentLoopVersion } from '../../src/conversation/loop-version.ts';
 import { createJournal } from '../../src/kernel/journal.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -106,7 +106,7 @@ describe('a newer version', () => {
 
   it.each([
     ['of the loop', (fact: Fact) => (fact.type === 'run.started' ? { ...fact, data: { ...fact.data, loop: 99 } } : fact)],
-    ['of a fact', (fact: Fact) => (fact.type === 'run.created' ? { ...fact, v: 2 } : fact)],
+    ['of a fact', (fact: Fact) => (fact.type === 'run.created' ? { ...fact, v: newestFactVersion(fact.type) + 1 } : fact)],
   ] as [string, (fact: Fact) => Fact][])('%s is refused by a sentence, and the tree is not claimed', async (_, change) => {
     const { store, runId, workspace, first } = await interruptedRun(currentLoopVersion);
     const world = await createWorld({ store: newer(store, change), settings: { workspace } });

@@ -78,7 +78,7 @@ export async function startInProcess(options: WorldOptions = {}, dialect: Dialec
   const timers = new Set<() => void>();
   const logs: string[] = [];
   const connection = await serve(far, {
-    ...{ version: '0.0.0', fixed: true, limits: {}, dialect, isFolder: () => true },
+    ...{ version: '0.0.0', fixed: true, limits: {}, share: false, dialect, isFolder: () => true },
     open: async () => ({ ...api, close: async () => {} }),
     every(_, run) {
       timers.add(run);

@@ -87,6 +87,7 @@ export async function ask(
       toolChoice: { type: 'auto' },
     },
     requestBytes: 300,
+    maxToolCalls: 64,
     firstByteMs: given.limits?.firstByteMs ?? 5000,
     idleMs: given.limits?.idleMs ?? 5000,
     signal: given.signal ?? new AbortController().signal,

@@ -45,6 +45,7 @@ export async function call(handle: ModelHandle, options: Partial<LanguageModelV4
     model: handle.model,
     options: { prompt: [{ role: 'user', content: [{ type: 'text', text: 'go' }] }], maxOutputTokens: 100, ...options },
     requestBytes: 300,
+    maxToolCalls: 64,
     firstByteMs: 5000,
     idleMs: 5000,
     signal: new AbortController().signal,

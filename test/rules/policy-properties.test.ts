@@ -121,12 +121,24 @@ describe('rights', () => {
     );
   });
 
-  test('invariants 1, 3 and 4: the same answer as a naive evaluation', () => {
+  test('invariants 1, 3, 4 and 7: the same answer as a naive evaluation', () => {
+    /** A rule that takes away also matches what is in a folder. */
+    const matches = (candidate: Rule, tool: string, subject: string | null) => {
+      const isPath = (tool === 'read' || tool === 'write' || tool === 'edit') && candidate.action !== 'allow' && subject !== null;
+      const names = isPath ? subject.split('/') : [];
+      const above = names.slice(0, -1).map((_, n) => names.slice(0, n + 1).join('/'));
+      return [subject, ...above.filter((folder) => folder !== '')].some((each) => ruleMatches(candidate, tool, each));
+    };
     const plain = (rulesets: Ruleset[], one: { tool: string; subjects: string[] }) => {
       const answers = rulesets.flatMap(({ kind, rules }) =>
         (one.subjects.length === 0 ? [null] : one.subjects).flatMap((subject) => {
-          const last = rules.filter((candidate) => ruleMatches(candidate, one.tool, subject)).at(-1);
-          return last?.action ?? (kind === 'owner' ? ['deny' as const] : []);
+          const own = rules.findLastIndex((candidate) => matches(candidate, one.tool, subject));
+          const closing = (one.tool === 'write' ? ['edit', 'read'] : []).flatMap((effect) => {
+            const counted = (candidate: Rule) => candidate.action === 'allow' || candidate.pattern !== null;
+            const at = rules.findLastIndex((candidate) => counted(candidate) && matches(candidate, effect, subject));
+            return at > own && rules[at]?.action !== 'allow' ? [rules[at]!.action] : [];
+          });
+          return [...closing, ...(own === -1 ? (kind === 'owner' ? ['deny' as const] : []) : [rules[own]!.action])];
         }),
       );
       return answers.includes('deny') ? 'deny' : answers.includes('ask') ? 'ask' : 'allow';
@@ -141,7 +153,8 @@ describe('rights', () => {
         const named = rulesets.filter((candidate) => candidate.owner === decision.owner).flatMap((candidate) => candidate.rules);
         const rule = named.find((candidate) => formatRule(candidate) === decision.rule)!;
         expect(rule.action).toBe(decision.action);
-        expect([null, ...one.subjects].some((subject) => ruleMatches(rule, one.tool, subject))).toBe(true);
+        const tools = one.tool === 'write' ? ['write', 'edit', 'read'] : [one.tool];
+        expect(tools.some((tool) => [null, ...one.subjects].some((subject) => matches(rule, tool, subject)))).toBe(true);
       }),
       { seed: 20_268, numRuns: 10_000 },
     );

@@ -11,7 +11,7 @@ const result = await createBash({ sandbox: mode === 'on' ? found.sandbox : null 
   { command },
   {
     ...{ runId: '0'.repeat(16), rootId: '0'.repeat(16), workspace, signal: new AbortController().signal, memo: new Map() },
-    rights: { agent: 'a', definition: null, tools: ['write'], decide },
+    rights: { agent: 'a', definition: null, tools: ['write'], decide, closedPaths: { read: [], write: [] } },
     delegation: null as never,
     confirmTarget: async () => {},
   },

@@ -2,6 +2,8 @@
 
 import type { Sandbox } from '../../src/ports/sandbox.ts';
 import type { Rights } from '../../src/ports/tool.ts';
+import { collectClosedPaths } from '../../src/rules/path-rules.ts';
+import { parseRule } from '../../src/rules/policy.ts';
 import { type BubblewrapOptions, findBubblewrap } from '../../src/sandboxes/bubblewrap.ts';
 import { type BashOptions, createBash } from '../../src/tools/bash.ts';
 import { call } from '../tools/support.ts';
@@ -19,15 +21,18 @@ export interface As {
   /** `network` and `git`, if allowed. */
   may?: string[];
   agent?: string;
+  /** Rules about paths. */
+  rules?: string[];
 }
 
-export function rightsOf({ tools = ['write', 'bash'], may = [], agent = 'general' }: As = {}): Rights {
+export function rightsOf({ tools = ['write', 'bash'], may = [], agent = 'general', rules = [] }: As = {}): Rights {
   const allowed = new Set([...tools, ...may]);
   return {
     agent,
     definition: null,
     tools,
     decide: (name) => ({ action: allowed.has(name) ? 'allow' : 'deny', owner: 'test', rule: null }),
+    closedPaths: collectClosedPaths([{ kind: 'narrowing', owner: 'test', rules: rules.map(parseRule) }]),
   };
 }
 

@@ -148,14 +148,14 @@ describe('lanes', () => {
     }
   });
 
-  test('invariant 4: a Retry-After is kept, and exceeded by at most 10 %', async () => {
+  test('invariant 4: a Retry-After is kept and exceeded by at most 10 %; one of 0 does not shorten the usual back-off', async () => {
     const waits = async (random: () => number) => {
       const world = setUp({ random });
       await world.enterMany(1);
       return [await backOff(world, 7_000), await backOff(world, 0), await backOff(world, 120_000)];
     };
-    expect(await waits(() => 0)).toEqual([7_000, 50, 120_000]);
-    expect(await waits(() => 0.999_999)).toEqual([7_700, 50, 132_000]);
+    expect(await waits(() => 0)).toEqual([7_000, 1_600, 120_000]);
+    expect(await waits(() => 0.999_999)).toEqual([7_700, 2_400, 132_000]);
   });
 
   test('invariant 5: an aborted call gets null and leaves nothing behind; the next moves up', async () => {
@@ -244,12 +244,13 @@ describe('lanes', () => {
 });
 
 describe('the retry delay of a call', () => {
-  test('is Retry-After, or doubles from 500 ms up to 30 s', () => {
+  test('doubles from 500 ms up to 30 s, or is Retry-After if that is longer', () => {
     const middle = () => 0.5;
     expect([1, 2, 3, 6, 7, 8, 2_000].map((attempt) => retryDelay(attempt, null, middle))).toEqual([
       500, 1_000, 2_000, 16_000, 30_000, 30_000, 30_000,
     ]);
-    expect(retryDelay(5, 1_234, () => 0)).toBe(1_234);
+    expect(retryDelay(1, 1_234, () => 0)).toBe(1_234);
+    expect(retryDelay(3, 0, middle)).toBe(2_000);
     for (const nonsense of [Number.NaN, -1, Number.POSITIVE_INFINITY]) expect(retryDelay(1, nonsense, middle)).toBe(500);
   });
 

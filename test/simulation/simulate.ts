@@ -187,7 +187,7 @@ function steer({ store, clock, ids, ordersGiven }: World, random: Random): { end
   const give = async (kind: 'message' | 'cancel' | 'pause' | 'resume', runId: string, rootId: string) => {
     const id = ids.orderId();
     ordersGiven.set(id, clock.monotonic());
-    await store.order({ id, runId, rootId, kind, text: `order ${id}`, at: msToIso(clock.now()) });
+    await store.order({ id, runId, rootId, kind, by: 'the user', text: `order ${id}`, at: msToIso(clock.now()) });
   };
   const act = async () => {
     const rows = (await store.runs({ order: 'oldest' })).filter((row) => isLive(row.status));
@@ -211,7 +211,7 @@ function steer({ store, clock, ids, ordersGiven }: World, random: Random): { end
 function createIds(random: Random): Ids {
   let n = 0;
   const next = () => (++n).toString(16).padStart(16, '0');
-  return { runId: next, orderId: () => `order-${next()}`, random: () => random.next() };
+  return { runId: next, orderId: () => `order-${next()}`, key: () => 'a fixed key', random: () => random.next() };
 }
 
 function createOptions(world: World, proc: SimulatedProcess): Parameters<typeof createRuntime>[0] {
@@ -233,7 +233,10 @@ function createOptions(world: World, proc: SimulatedProcess): Parameters<typeof 
     // A root in a process has all its descendants in processes; otherwise the dialect decides for them.
     host: plan.hosts.top === 'process' ? 'process' : undefined,
     executorNamed: (name) => executors[name as HostName] ?? null,
-    workspaces: { read: async () => ({ ok: false, reason: 'does not exist' }) },
+    workspaces: {
+      read: async () => ({ ok: false, reason: 'does not exist' }),
+      describe: async () => ({ platform: 'linux', git: null }),
+    },
     memories: createMemoryNotes().memories,
     callModel: createCaller(plan, proc, outside),
     compileSchema,

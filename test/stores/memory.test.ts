@@ -15,6 +15,9 @@ runStoreSuite('memory store', async () => {
       stores.push(store);
       return store;
     },
+    // Only the store itself can change its data, so nobody can forge an order.
+    forge: null,
+    warnings: () => [],
     kill: markDead,
     silence: markDead,
     dispose: async () => void (await Promise.all(stores.map((store) => store.close()))),
@@ -31,6 +34,7 @@ it('calls watchers through the given clock', async () => {
     runId: '0'.repeat(16),
     rootId: '0'.repeat(16),
     kind: 'cancel',
+    by: 'the user',
     text: '',
     at: '2026-01-01T00:00:00.000Z',
   } as const;

@@ -57,14 +57,14 @@ it('removes blobs with the last tree that uses them, and shrinks the file once n
   const owner = await other.open();
   expect(await store.erase(roots[0] as string, at)).toMatchObject({ ok: true, facts: 3 });
   expect(await findBlobs()).toEqual([false, true, true, false]);
-  await store.reclaim();
+  await store.reclaim(200_000);
   const db = new DatabaseSync(directory.db);
   expect(db.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 0 });
   db.close();
   await other.release(owner);
   await store.erase(roots[1] as string, at);
   expect(await findBlobs()).toEqual([false, false, false, false]);
-  await store.reclaim();
+  await store.reclaim(200_000);
   expect(await store.trail(roots[1] as string)).toHaveLength(3);
   await other.close();
   await store.close();

@@ -6,7 +6,7 @@ import { createFactsQuery, createRunsQuery } from '../../src/stores/sqlite/queri
 import { createKysely, createStatements } from '../../src/stores/sqlite/tables.ts';
 
 const db = new DatabaseSync(':memory:');
-for (const step of migrations) step(db);
+for (const step of migrations) step(db, {});
 const statements = createStatements(db);
 const kysely = createKysely(statements);
 

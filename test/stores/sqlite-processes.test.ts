@@ -10,6 +10,7 @@ import type { Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { getOwnIdentity, hasEnded, parseStat } from '../../src/stores/sqlite/process-identity.ts';
 import { type Actor, createActors } from './support/actors.ts';
+import { testAuthenticator } from './support/authenticator.ts';
 import { createTemporaryDirectory } from './support/temporary.ts';
 import { createRunId, createUnit } from './support/units.ts';
 
@@ -132,12 +133,12 @@ describe('an owner', () => {
 });
 
 describe('the wake-up', () => {
-  const order = { id: 'o', runId: root, rootId: root, kind: 'cancel', text: '', at: '2026-01-01T00:00:00.000Z' } as const;
+  const order = { id: 'o', runId: root, rootId: root, kind: 'cancel', by: 'the user', text: '', at: '2026-01-01T00:00:00.000Z' } as const;
 
   it('reaches an owner in another process through its socket', async () => {
     const actor = await startOwner({ timing: { poll: 600_000 } });
     await actor.call('watch');
-    store = await openSqliteStore({ path: directory.db });
+    store = await openSqliteStore({ path: directory.db, authenticator: testAuthenticator });
     await store.order(order);
     await vi.waitFor(async () => expect(await actor.call('wakeUps')).toBe(1), { timeout: 5_000 });
   });
@@ -147,13 +148,13 @@ describe('the wake-up', () => {
     using db = openDatabase();
     db.exec(`UPDATE owners SET socket = ${socket}`);
     await actor.call('watch');
-    store = await openSqliteStore({ path: directory.db });
+    store = await openSqliteStore({ path: directory.db, authenticator: testAuthenticator });
     await store.order(order);
     await vi.waitFor(async () => expect(await actor.call('wakeUps')).toBeGreaterThan(0), { timeout: 5_000 });
   });
 
   it('has a socket only as long as there is a lease', async () => {
-    store = await openSqliteStore({ path: directory.db });
+    store = await openSqliteStore({ path: directory.db, authenticator: testAuthenticator });
     const owner = await store.open();
     using db = openDatabase();
     const socket = join(tmpdir(), `retinue-${process.getuid?.()}`, String(db.prepare('SELECT socket FROM owners').get()?.socket));
@@ -166,7 +167,7 @@ describe('the wake-up', () => {
   it('does not wait for a stopped owner', async () => {
     const actor = await startOwner();
     await actor.signal('SIGSTOP');
-    store = await openSqliteStore({ path: directory.db });
+    store = await openSqliteStore({ path: directory.db, authenticator: testAuthenticator });
     const begin = performance.now();
     await store.order(order);
     expect(performance.now() - begin).toBeLessThan(2_000);

@@ -1,7 +1,7 @@
 // MCP servers as tests use them: definitions of the real one in its modes, and a world whose runs get their tools.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createRedact } from '../../src/config/secrets.ts';
+import { createRedact } from '../../src/config/redact.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { McpServer } from '../../src/contract/mcp-server.ts';
 import type { Clock } from '../../src/ports/clock.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
-import { createRedact } from '../../src/config/secrets.ts';
+import { createRedact } from '../../src/config/redact.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
@@ -64,7 +64,7 @@ export interface World {
 export function countingIds(): Ids {
   let n = 0;
   const next = () => (++n).toString(16).padStart(16, '0');
-  return { runId: next, orderId: () => `order-${next()}`, random: () => 0.5 };
+  return { runId: next, orderId: () => `order-${next()}`, key: () => 'a fixed key', random: () => 0.5 };
 }
 
 /** Under a hand clock nothing may take real time: files come from memory. */
@@ -72,8 +72,9 @@ function memoryFiles(files: Record<string, string>): WorkspaceReader {
   return {
     read: async (_, path) => {
       const text = files[path];
-      return text === undefined ? { ok: false, reason: 'does not exist' } : { ok: true, text, truncated: false };
+      return text === undefined ? { ok: false, reason: 'does not exist' } : { ok: true, text, truncated: false, subjects: [path] };
     },
+    describe: async () => ({ platform: 'linux', git: null }),
   };
 }
 

@@ -157,7 +157,7 @@ test('a clear result when the system has no resources for another process', asyn
     const { openSync } = await import('node:fs');
     const { createBash } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/tools/bash.ts'))});
     const bash = createBash({ sandbox: null });
-    const rights = { agent: 'general', definition: null, tools: [], decide: () => ({ action: 'allow', owner: 'test', rule: null }) };
+    const rights = { agent: 'general', definition: null, tools: [], decide: () => ({ action: 'allow', owner: 'test', rule: null }), closedPaths: { read: [], write: [] } };
     const context = { workspace: process.argv[1], signal: new AbortController().signal, memo: new Map(), rights };
     const first = await bash.execute({ command: 'echo ok' }, context);
     try { for (;;) openSync('/dev/null', 'r'); } catch {}

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
 import type { Sandbox } from '../../src/ports/sandbox.ts';
 import type { Rights } from '../../src/ports/tool.ts';
+import { collectClosedPaths } from '../../src/rules/path-rules.ts';
 import { builtInRuleset, decideCall, parseRule } from '../../src/rules/policy.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { commandTable } from './command-table.ts';
@@ -16,6 +17,7 @@ const ruledBy = (...rulesets: Ruleset[]): Rights => ({
   definition: null,
   tools: ['bash'],
   decide: (tool, subjects, options) => decideCall(rulesets, { tool, subjects }, options),
+  closedPaths: collectClosedPaths(rulesets),
 });
 
 const run = (command: string, input: object = {}) => call(bash, makeWorkspace().workspace, { command, ...input });
@@ -149,7 +151,7 @@ test('the workspace is writable if a writing tool is offered and not denied', as
     const rights = ruledBy(builtInRuleset([], [], { sandboxed: true }), later(...rules));
     await call(boxed, workspace, { command: 'true' }, { rights: { ...rights, tools: ['bash', 'write', 'edit'] } });
   }
-  expect(seen).toEqual([true, true, false, false, true]);
+  expect(seen).toEqual([true, false, false, false, true]);
 });
 
 test('variables granted to one agent reach only that agent', async () => {
@@ -160,6 +162,7 @@ test('variables granted to one agent reach only that agent', async () => {
     definition: null,
     tools: ['bash'],
     decide: () => ({ action: 'allow', owner: 'test', rule: null }),
+    closedPaths: { read: [], write: [] },
   });
   const said = async (agent: string) => (await call(granted, workspace, { command: 'echo "[$TOKEN]"' }, { rights: as(agent) })).output;
   expect([await said('one'), await said('other')]).toEqual(['[abc]', '[]']);
@@ -189,7 +192,7 @@ describe('commands that cannot be started', () => {
 
 test('the command is what rules match against', async () => {
   await bash.prepare?.();
-  expect(bash.subjects({ command: 'git log' }, { workspace: '/' })).toEqual(['git log']);
+  expect(bash.subjects({ command: 'git log' }, { workspace: '/' })).toEqual(['git log', { text: 'log', alias: true, tool: 'read' }]);
 });
 
 test.runIf(process.platform === 'linux')('no descriptor is left open', async () => {

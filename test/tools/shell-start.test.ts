@@ -111,7 +111,7 @@ test('absolute paths of the workspace are inside', () => {
 });
 
 test('without bash every command is unsafe', () => {
-  const subjects = shellSubjects("git log $'a'; ls", '/nowhere', false);
+  const subjects = shellSubjects("git log $'a'; ls", '/nowhere', { hasBash: false });
   expect(subjects).toEqual([
     { text: 'git log a', unsafe: expect.any(String) },
     { text: 'ls', unsafe: expect.any(String) },

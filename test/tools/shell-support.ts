@@ -1,7 +1,7 @@
 import { isRetinueError } from '../../src/contract/error.ts';
 import type { RuleAction, Ruleset } from '../../src/contract/grant.ts';
 import { decideCall, parseRule, toolRuleset } from '../../src/rules/policy.ts';
-import { shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
+import { type ShellOptions, shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
 
 export function ownerRules(...rules: string[]): Ruleset[] {
   return [{ kind: 'owner', owner: 'test', rules: rules.map(parseRule) }];
@@ -12,9 +12,9 @@ export function narrowedTo(...tools: string[]): Ruleset {
 }
 
 /** Decides like the kernel: a command that cannot be analysed is denied whatever the rules. */
-export function decideCommand(rules: Ruleset[], command: string, workspace = '/nowhere/workspace'): RuleAction {
+export function decideCommand(rules: Ruleset[], command: string, workspace = '/nowhere/workspace', options: ShellOptions = {}): RuleAction {
   try {
-    return decideCall(rules, { tool: 'bash', subjects: shellSubjects(command, workspace) }).action;
+    return decideCall(rules, { tool: 'bash', subjects: shellSubjects(command, workspace, options) }).action;
   } catch (error) {
     if (isRetinueError(error) && error.code === 'denied') return 'deny';
     throw error;

@@ -22,6 +22,7 @@ const anyRights: Rights = {
   definition: null,
   tools: ['read', 'write', 'edit', 'bash'],
   decide: (tool) => ({ action: tool === 'network' || tool === 'git' ? 'deny' : 'allow', owner: 'test', rule: null }),
+  closedPaths: { read: [], write: [] },
 };
 
 /** Calls a tool like the kernel, with checked arguments. Pass the same memo for calls of one run. */

@@ -204,6 +204,7 @@ describe('rules', () => {
         const action = texts.some((text) => denied.test(text)) ? ('deny' as const) : ('allow' as const);
         return { action, owner: 'test', rule: action === 'deny' ? 'deny webfetch:*secret*' : null };
       },
+      closedPaths: { read: [], write: [] },
     };
     return { asked, rights };
   };

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openQuestions } from '../../src/api/questions.ts';
+import { createKeyAuthenticator, orderKeyPath } from '../../src/config/order-key.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
@@ -42,10 +43,11 @@ export function createTorturePlace(url: string): TorturePlace {
     ...{ PATH: process.env.PATH, HOME: folder, NO_COLOR: '1' },
     ...{ RETINUE_MODEL: 'openai-compatible/torture', RETINUE_BASE_URL: url, RETINUE_API_KEY: 'none' },
   };
+  const authenticator = createKeyAuthenticator(orderKeyPath(env));
 
   async function read<T>(look: (store: Store) => Promise<T>): Promise<T> {
     // Do not create the database here: the program does, unless it was killed before.
-    const store = existsSync(db) ? await openSqliteStore({ path: db }) : createMemoryStore();
+    const store = existsSync(db) ? await openSqliteStore({ path: db, authenticator }) : createMemoryStore();
     try {
       return await look(store);
     } finally {
@@ -98,7 +100,7 @@ export function answering(place: TorturePlace): () => Promise<void> {
     for (const { id, runId, rootId, turn, index, hash, askedAt } of await openQuestions(store)) {
       // If the process that reads an order is killed, the order is still there for the next one.
       if (sent.has(id)) continue;
-      const order = { id: randomUUID(), runId, rootId, kind: 'approve' as const, text: '', at: askedAt };
+      const order = { id: randomUUID(), runId, rootId, kind: 'approve' as const, by: 'the user', text: '', at: askedAt };
       await store.order({ ...order, call: { turn, index, hash, always: false } });
       sent.add(id);
     }

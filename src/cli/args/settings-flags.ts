@@ -10,7 +10,8 @@ import type { Args } from './parse-args.ts';
 
 /** Workspace, configuration and database: the flags of every command. */
 export function commonSettings(args: Args): SettingsFlags {
-  return { workspace: args.value('workspace'), config: args.value('config'), db: args.value('db'), limits: {}, rules: [] };
+  const [workspace, config, db] = [args.value('workspace'), args.value('config'), args.value('db')];
+  return { workspace, config, db, adopt: args.has('adopt'), limits: {}, rules: [] };
 }
 
 /** The same with model, rules, sandbox and limits, for commands that start runs. */

@@ -1,9 +1,10 @@
-import type { Api } from '../../api/api.ts';
+import type { Api, Question } from '../../api/api.ts';
+import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { markInvisibleLine } from '../../text/invisible.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, jsonFlag, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { describeQuestion } from '../output/describe-question.ts';
 import { shortId } from '../output/format.ts';
@@ -16,8 +17,8 @@ export const approveCommand: Command = {
   usage: '[ID [--always]] [flags]',
   summary: 'approve a tool call that waits for approval, or list those that do',
   about:
-    'If a rule says `ask`, the run stops, shows the call and waits for an answer (on a terminal, or with `run --ask`). What you approve is exactly what is executed. With --always, the same call (for file tools: the same path) needs no approval again in that run and its descendants; deny rules still apply. If the run has no process, the answer is saved for `retinue resume`.',
-  flags: [{ name: 'always', help: 'approve the same call from now on, in this run and its descendants' }, jsonFlag, ...commonFlags],
+    'If a rule says `ask`, the run stops, shows the call and waits for an answer (on a terminal, or with `run --ask`). What you approve is exactly what is executed: the command shows the call, and refuses an ID of a run whose call is newer than your last list. With --always, the same call (for file tools: the same path) needs no approval again in that run and its descendants; deny rules still apply. If the run has no process, the answer is saved for `retinue resume`.',
+  flags: [{ name: 'always', help: 'approve the same call from now on, in this run and its descendants' }, jsonFlag, ...writingFlags],
   positionals: { min: 0, max: 1 },
   examples: [
     ['retinue approve', 'list the calls that wait, with their ids'],
@@ -35,7 +36,11 @@ async function run(args: Args, io: Io): Promise<number> {
 }
 
 async function listQuestions(args: Args, io: Io): Promise<number> {
-  const questions = await withApi(io, { flags: commonSettings(args), drive: false }, (api) => api.questions());
+  const questions = await withApi(io, { flags: commonSettings(args), drive: false }, async (api, settings) => {
+    const open = await api.questions();
+    await io.questionList.save(settings);
+    return open;
+  });
   if (args.has('json')) printJson(io, questions);
   else if (questions.length === 0) io.err('no call waits for approval\n');
   else
@@ -47,19 +52,37 @@ async function listQuestions(args: Args, io: Io): Promise<number> {
   return 0;
 }
 
+/** An approval that names only a run must not apply to a question that came after the user looked. */
+async function assertShown(question: Question, settings: Settings, io: Io): Promise<void> {
+  const shownAt = await io.questionList.shownAt(settings);
+  if (shownAt === null || question.askedAt <= shownAt) return;
+  io.err(`${describeQuestion(question, io)}\n`);
+  const id = `${shortId(question.runId)}.${question.turn}.${question.index}`;
+  throw new RetinueError(
+    'usage',
+    `this call is newer than your last list, so it was not approved; approve it with \`retinue approve ${id}\``,
+  );
+}
+
 /** Also for `refuse`. Exit code 1 if the answer came too late. */
 export async function sendAnswer(
   args: Args,
   io: Io,
   { id, answer }: { id: string; answer: Parameters<Api['answer']>[1] },
 ): Promise<number> {
-  const { question, result } = await withApi(io, { flags: commonSettings(args), drive: true }, (api) => api.answer(id, answer));
+  const session = { flags: commonSettings(args), drive: true, existingOnly: true };
+  const { question, result } = await withApi(io, session, async (api, settings) => {
+    const found = await api.question(id);
+    if (answer.allowed && !id.includes('.')) await assertShown(found, settings, io);
+    return api.answer(found.id, answer);
+  });
   const { runId, tool } = question;
   const run = shortId(runId);
   if (args.has('json')) printJson(io, { id: question.id, runId, tool, allowed: answer.allowed, result });
   else if (result === 'late') io.err(`retinue: ${run} no longer waits for this answer: it was answered elsewhere or has ended\n`);
   else {
     const later = result === 'kept' ? '; the run has no process, so the answer takes effect with `retinue resume`' : '';
+    if (!id.includes('.')) io.err(`${describeQuestion(question, io)}\n`);
     io.out(`${run} ${markInvisibleLine(tool)} ${answer.allowed ? 'approved' : 'refused'}${later}\n`);
   }
   return result === 'late' ? 1 : 0;

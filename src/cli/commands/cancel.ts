@@ -1,7 +1,7 @@
 import type { Cancelled } from '../../api/api.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
+import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
@@ -9,11 +9,12 @@ import { withApi } from '../session/open-api.ts';
 
 export const cancelCommand: Command = {
   name: 'cancel',
+  aliases: ['stop', 'kill'],
   group: 'control',
   usage: 'ID… [--reason TEXT] [flags]',
   summary: 'cancel runs and all their descendants',
   about: 'Returns when the request is recorded; use `retinue wait` to wait for the end. A run without a process is ended by this command.',
-  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...commonFlags],
+  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...writingFlags],
   positionals: { min: 1, max: unlimited },
   examples: [['retinue cancel last --reason "wrong branch"', 'the newest run']],
   exitCodes: 'command',
@@ -28,7 +29,7 @@ const resultTexts: Record<Cancelled['result'], string> = {
 
 async function run(args: Args, io: Io): Promise<number> {
   const reason = args.value('reason') ?? 'cancelled on the command line';
-  const results = await withApi(io, { flags: commonSettings(args), drive: true }, async (api) => {
+  const results = await withApi(io, { flags: commonSettings(args), drive: true, existingOnly: true }, async (api) => {
     const ids = await Promise.all(args.positionals.map((id) => api.find(id)));
     return api.cancel(ids, reason);
   });

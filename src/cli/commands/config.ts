@@ -45,11 +45,17 @@ function listRules(settings: Settings): { kind: 'owner' | 'narrowing'; owner: st
   ];
 }
 
+const workspaceSources: Record<Settings['workspaceFrom'], string> = {
+  flag: '--workspace',
+  git: 'the git repository around the current folder',
+  'current folder': 'the current folder',
+};
+
 function describeSettings(settings: Settings, io: Io): string {
   const rows = settings.sources.map(({ key, value, from }) => [key, typeof value === 'string' ? value : JSON.stringify(value), from]);
   const values = formatTable(
     [{ title: 'KEY' }, { title: 'VALUE' }, { title: 'FROM', flexible: true }],
-    [['workspace', settings.workspace, ''], ...rows].map((row) => row.map(sanitizeLine)),
+    [['workspace', settings.workspace, workspaceSources[settings.workspaceFrom]], ...rows].map((row) => row.map(sanitizeLine)),
     { columns: io.outTTY ? Math.max(200, io.columns()) : 1000, colour: io.colour.out, style: (_, column) => (column === 2 ? 'dim' : null) },
   );
   const rules = listRules(settings).flatMap(({ kind, owner, rules: list }) => [

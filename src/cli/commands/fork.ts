@@ -2,7 +2,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { parseIntegerFlag } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, outputMode, questionTimeout } from '../args/settings-flags.ts';
-import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, streamFlag, unlimited } from '../command.ts';
+import { askFlag, type Command, jsonFlag, plainFlag, streamFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { findDialect, withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
@@ -21,7 +21,7 @@ export const forkCommand: Command = {
     askFlag,
     jsonFlag,
     plainFlag,
-    ...commonFlags,
+    ...writingFlags,
   ],
   positionals: { min: 1, max: unlimited },
   examples: [
@@ -43,7 +43,14 @@ async function run(args: Args, io: Io): Promise<number> {
   const text = words.join(' ');
   const task = text.trim() === '' ? defaultTask : text;
   const session = {
-    ...{ flags: commonSettings(args), drive: true, startsRuns: true, agents: { chosen: undefined }, askMs: questionTimeout(args, io) },
+    ...{
+      flags: commonSettings(args),
+      drive: true,
+      existingOnly: true,
+      startsRuns: true,
+      agents: { chosen: undefined },
+      askMs: questionTimeout(args, io),
+    },
     dialect: (api: Parameters<typeof findDialect>[0]) => findDialect(api, given),
   };
   return withApi(io, session, async (api) => {

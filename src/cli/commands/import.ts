@@ -1,7 +1,7 @@
 import type { ImportResult } from '../../records/import-tree.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, jsonFlag, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { formatPlural, shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
@@ -17,7 +17,7 @@ export const importCommand: Command = {
   flags: [
     { name: 'unfinished', help: 'accept a tree that has not ended; if resumed, it has the permissions that the file records' },
     jsonFlag,
-    ...commonFlags,
+    ...writingFlags,
   ],
   positionals: { min: 1, max: 1 },
   examples: [

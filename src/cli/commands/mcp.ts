@@ -4,10 +4,10 @@ import { unknownNameMessage } from '../../text/suggest.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
-import { addDirFlag, type Command, commonFlags, sandboxFlag, yesFlag } from '../command.ts';
+import { addDirFlag, type Command, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
 import { confirm } from '../session/confirm.ts';
-import { loadSettings } from '../session/open-api.ts';
+import { loadSettings, warnAboutDatabase } from '../session/open-api.ts';
 
 const serverFlags: Flag[] = [
   { name: 'dialect', value: 'NAME', help: 'the set of delegation tools to offer (default: native; see `retinue dialects`)' },
@@ -23,6 +23,7 @@ const serverFlags: Flag[] = [
   { name: 'budget-usd', value: 'USD', help: 'spending limit of the whole connection' },
   { name: 'budget-tokens', value: 'N', help: 'token limit of the whole connection' },
   { name: 'host', value: 'HOST', help: 'where runs execute: `inline` or `process` (default: depends on the dialect)' },
+  { name: 'share', help: 'let the client see the runs of other clients too (default: its own, and those of its earlier connections)' },
 ];
 
 /** Flags of `install`; its other flags become flags of the server. */
@@ -38,9 +39,9 @@ export const mcpCommand: Command = {
   usage: '[flags] | install CLIENT [--print] [--project] [--yes] [flags]',
   summary: 'offer the delegation tools to an MCP client, such as an editor or a coding agent',
   about:
-    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the current directory.\n\n' +
+    'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the git repository around the current folder, otherwise the current folder.\n\n' +
     '`install` adds the server to the configuration of claude-code, codex, cursor, vscode, zed or opencode. It shows the change and asks before writing. Further flags of `install` become flags of the server.',
-  flags: [...serverFlags, ...installFlags, ...commonFlags],
+  flags: [...serverFlags, ...installFlags, ...writingFlags],
   positionals: { min: 0, max: 2 },
   examples: [
     ['retinue mcp install claude-code', 'shows the change and asks before writing'],
@@ -81,14 +82,23 @@ async function serve(args: Args, io: Io): Promise<number> {
       dialect,
       fixed: flags.workspace !== undefined,
       limits: flags.limits,
+      share: args.has('share'),
       stop: stop.signal,
       leaving: () => void cleanups.push(io.repeat(forcedExitMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
         const settings = await loadSettings(quietIo, {
-          flags: workspace === null ? flags : { ...flags, workspace },
+          flags: workspace === null ? flags : { ...flags, workspace, isClientFolder: true },
           agents: { chosen: undefined },
         });
-        return io.open(settings, { drive, startsRuns: drive, dialect: dialectName, host, askMs: asks ? defaultQuestionMs : undefined });
+        const warn = (message: string) => warnAboutDatabase(quietIo, message);
+        return io.open(settings, {
+          drive,
+          warn,
+          startsRuns: drive,
+          dialect: dialectName,
+          host,
+          askMs: asks ? defaultQuestionMs : undefined,
+        });
       },
     });
     return 0;
@@ -108,11 +118,19 @@ function withoutRepeatedMessages(io: Io): Io {
 }
 
 async function install(client: McpClient, args: Args, io: Io): Promise<number> {
+  if (args.has('adopt'))
+    throw new RetinueError(
+      'usage',
+      '--adopt cannot be installed: the server would accept every database that comes with a folder; adopt one with `retinue resume --adopt` there',
+    );
   const settings = runSettings(args);
   // An unknown dialect is rejected here, where the user sees it, and not when the client starts the server.
   await io.dialect(args.value('dialect'), await io.settings({ ...settings, limits: {}, rules: [] }));
   const ownFlags = [...installFlags.map(({ name }) => name), 'workspace'];
-  const flags = args.given.filter(({ name }) => !ownFlags.includes(name)).flatMap(({ name, value }) => [`--${name}`, value]);
+  const isSwitch = (name: string) => mcpCommand.flags.some((flag) => flag.name === name && flag.value === undefined);
+  const flags = args.given
+    .filter(({ name }) => !ownFlags.includes(name))
+    .flatMap(({ name, value }) => (isSwitch(name) ? [`--${name}`] : [`--${name}`, value]));
   const plan = await io.mcpInstall.plan({ client, flags, project: args.has('project'), workspace: settings.workspace });
   const file = sanitizeLine(plan.file);
   const keys = plan.removed.map((key) => `\`${sanitizeLine(key)}\``).join(', ');

@@ -3,12 +3,12 @@ import type { Memories, Memory } from '../../ports/notes.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
+import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
 import { DatabaseOpenError } from '../errors.ts';
 import type { Io } from '../io.ts';
 import { paint } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
-import { loadSettings } from '../session/open-api.ts';
+import { loadSettings, warnAboutDatabase } from '../session/open-api.ts';
 
 export const memoryCommand: Command = {
   name: 'memory',
@@ -17,7 +17,7 @@ export const memoryCommand: Command = {
   summary: 'store notes for the agents of this workspace',
   about:
     'A note has a title and a text; adding the same title again replaces the text. A `-` adds standard input to the text. `list` shows the notes that contain all the words, newest first. Agents with the tool `memory` can read and write notes; the built-in agents do not have it.',
-  flags: [jsonFlag, ...commonFlags],
+  flags: [jsonFlag, ...writingFlags],
   positionals: { min: 1, max: unlimited },
   examples: [
     ['retinue memory add "test database" "start it with make db"', 'stores a note'],
@@ -37,7 +37,10 @@ type MemoryAction = (memories: Memories, workspace: string) => Promise<number>;
 async function run(args: Args, io: Io): Promise<number> {
   const action = await parseAction(args, io);
   const settings = await loadSettings(io, { flags: commonSettings(args) });
-  const memories = await io.memories(settings, { drive: args.positionals[0] === 'add' }).catch((error: unknown) => {
+  const [verb] = args.positionals;
+  const access = verb === 'add' ? 'create' : verb === 'rm' ? 'write' : 'read';
+  const warn = (message: string) => warnAboutDatabase(io, message);
+  const memories = await io.memories(settings, { access, warn }).catch((error: unknown) => {
     throw new DatabaseOpenError(error);
   });
   try {

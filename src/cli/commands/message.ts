@@ -1,7 +1,7 @@
 import { RetinueError } from '../../contract/error.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, outputMode, questionTimeout } from '../args/settings-flags.ts';
-import { askFlag, type Command, commonFlags, jsonFlag, plainFlag, unlimited } from '../command.ts';
+import { askFlag, type Command, jsonFlag, plainFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
@@ -20,7 +20,7 @@ export const messageCommand: Command = {
     askFlag,
     jsonFlag,
     plainFlag,
-    ...commonFlags,
+    ...writingFlags,
   ],
   positionals: { min: 1, max: unlimited },
   examples: [
@@ -38,7 +38,7 @@ async function run(args: Args, io: Io): Promise<number> {
   if (words.length === 0 && rules.length === 0)
     throw new RetinueError('usage', 'the message is missing; write `retinue message ID TEXT`, or a rule with --deny');
   const session = {
-    ...{ flags: commonSettings(args), drive: true, agents: { chosen: undefined }, askMs: questionTimeout(args, io) },
+    ...{ flags: commonSettings(args), drive: true, existingOnly: true, agents: { chosen: undefined }, askMs: questionTimeout(args, io) },
     dialect: (api: Parameters<typeof findDialect>[0]) => findDialect(api, given),
   };
   return withApi(io, session, async (api) => {

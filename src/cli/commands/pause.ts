@@ -1,8 +1,9 @@
+import type { RunDetail } from '../../api/api.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
+import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
-import { shortId } from '../output/format.ts';
+import { formatStatus, shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
 import { withApi } from '../session/open-api.ts';
 
@@ -10,25 +11,41 @@ export const pauseCommand: Command = {
   name: 'pause',
   group: 'control',
   usage: 'ID… [--reason TEXT] [flags]',
-  summary: 'pause runs before their next step',
+  summary: 'pause runs and their children before their next step',
   about:
-    'Tool calls that are running finish first; the command returns when the runs are paused. Continue a run with `retinue resume ID` or `retinue message ID TEXT`. Its time limit keeps counting.',
-  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...commonFlags],
+    'Calls that are running finish first; the command returns when nothing of the runs is running. Ctrl-C stops waiting for that; the request stays. Continue a run with `retinue resume ID` or `retinue message ID TEXT`. Its time limit keeps counting.',
+  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...writingFlags],
   positionals: { min: 1, max: unlimited },
   examples: [['retinue pause last', 'then look at it, and continue with `retinue resume last`']],
   exitCodes: 'command',
   run,
 };
 
-const resultTexts = { paused: 'is paused', already: 'has ended, is already paused, or has no process' };
-
 async function run(args: Args, io: Io): Promise<number> {
   const reason = args.value('reason') ?? 'paused on the command line';
-  const results = await withApi(io, { flags: commonSettings(args), drive: true }, async (api) => {
+  return withApi(io, { flags: commonSettings(args), drive: true, existingOnly: true }, async (api) => {
     const ids = await Promise.all(args.positionals.map((id) => api.find(id)));
-    return api.pause(ids, reason);
+    const before = await Promise.all(ids.map((id) => api.show(id)));
+    const stopNotice = io.repeat(noticeMs, () => {
+      io.err('retinue: waiting for calls that are running; Ctrl-C stops waiting, and the runs still pause after them\n');
+      stopNotice();
+    });
+    const results = await api.pause(ids, reason).finally(stopNotice);
+    if (args.has('json')) printJson(io, results);
+    else for (const [i, { runId, result }] of results.entries()) io.out(`${describeResult(runId, result, before[i] as RunDetail)}\n`);
+    return 0;
   });
-  if (args.has('json')) printJson(io, results);
-  else for (const { runId, result } of results) io.out(`${shortId(runId)} ${resultTexts[result]}\n`);
-  return 0;
+}
+
+const noticeMs = 1500;
+
+/** `before`: the run when the command began. */
+function describeResult(runId: string, result: 'paused' | 'already', before: RunDetail): string {
+  const id = shortId(runId);
+  const howToContinue = `continue with \`retinue resume ${id}\``;
+  if (result === 'paused') return `${id} is paused; ${howToContinue}`;
+  if (before.endedAt !== null) return `${id} has already ended: ${formatStatus(before.status)}`;
+  if (before.status === 'paused') return `${id} is already paused; ${howToContinue}`;
+  if (!before.driven) return `${id} is not running: its process has died; ${howToContinue}`;
+  return `${id} ended before it could pause`;
 }

@@ -1,6 +1,7 @@
+import type { Api, RunView } from '../../api/api.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson, runToJson } from '../output/json.ts';
 import { formatRuns } from '../output/run-table.ts';
@@ -8,12 +9,14 @@ import { withApi } from '../session/open-api.ts';
 
 export const psCommand: Command = {
   name: 'ps',
+  aliases: ['status', 'list'],
   group: 'watch',
-  usage: '[--all] [flags]',
+  usage: '[ID…] [--all] [flags]',
   summary: 'list the runs of all processes that have not ended',
-  about: 'The status `interrupted` means that the process of the run has died; continue it with `retinue resume`.',
+  about:
+    'The status `interrupted` means that the process of the run has died; continue it with `retinue resume`. With an ID: that run and its children, ended or not; `retinue show ID` has the details.',
   flags: [{ name: 'all', short: 'a', help: 'include ended runs, newest first' }, jsonFlag, ...commonFlags],
-  positionals: { min: 0, max: 0 },
+  positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue ps', 'runs that have not ended'],
     ['retinue ps --all --json | jq ".[0].status"', 'the status of the newest run'],
@@ -25,7 +28,7 @@ export const psCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const all = args.has('all');
   const { runs, questions } = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => ({
-    runs: await api.ps({ all }),
+    runs: args.positionals.length === 0 ? await api.ps({ all }) : await findRuns(api, args.positionals),
     questions: await api.questions(),
   }));
   if (args.has('json')) printJson(io, runs.map(runToJson));
@@ -36,4 +39,11 @@ async function run(args: Args, io: Io): Promise<number> {
     io.err(`retinue: ${calls} for approval; see \`retinue approve\`\n`);
   }
   return 0;
+}
+
+/** Each given run, followed by its children; every run once. */
+async function findRuns(api: Api, ids: string[]): Promise<RunView[]> {
+  const details = await Promise.all(ids.map((id) => api.show(id)));
+  const runs = details.flatMap((run): RunView[] => [run, ...run.children]);
+  return [...new Map(runs.map((run) => [run.runId, run])).values()];
 }

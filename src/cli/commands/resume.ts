@@ -1,19 +1,20 @@
 import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
-import type { Settings } from '../../config/settings.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { addDirSetting, commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
-import { addDirFlag, askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, unlimited } from '../command.ts';
+import { addDirFlag, askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
-import { formatOutcomeLine } from '../output/describe-fact.ts';
-import { shortId } from '../output/format.ts';
-import { outcomeToJson, printJson } from '../output/json.ts';
+import { formatStatus, shortId } from '../output/format.ts';
 import { createProgress, type Progress } from '../progress/progress.ts';
 import { withApi } from '../session/open-api.ts';
+import { orphanMessage } from '../session/orphan-watch.ts';
 import { createQuestionPrompt } from '../session/question-prompt.ts';
+import { pausedMessage } from '../session/run-to-end.ts';
+import { catchUp } from '../session/show-runs.ts';
 import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode } from '../session/stop-signals.ts';
+import { printOutcomes, waitForRuns } from '../session/wait-for-runs.ts';
 
 export const resumeCommand: Command = {
   name: 'resume',
@@ -21,17 +22,9 @@ export const resumeCommand: Command = {
   usage: '[ID…] [flags]',
   summary: 'continue runs whose process has died, and paused runs',
   about:
-    'Without an ID: every interrupted run. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
-    'A database that was not created on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
-  flags: [
-    { name: 'adopt', help: 'accept a database that was not created on this machine, now and in future' },
-    askFlag,
-    sandboxFlag,
-    addDirFlag,
-    jsonFlag,
-    plainFlag,
-    ...commonFlags,
-  ],
+    'Without an ID: every interrupted run. Shows their progress and prints their results, like `retinue run`. A paused run whose process is alive continues there, and is shown here. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
+    'A database that you did not create on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
+  flags: [askFlag, sandboxFlag, addDirFlag, jsonFlag, plainFlag, ...writingFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue resume', 'after a crash, a restart or a closed laptop'],
@@ -42,45 +35,78 @@ export const resumeCommand: Command = {
 };
 
 async function run(args: Args, io: Io): Promise<number> {
-  const adopted = args.has('adopt');
   const session = {
-    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args), ...addDirSetting(args) }, drive: true, agents: { chosen: undefined } },
-    ...{ askMs: questionTimeout(args, io), adopted },
+    ...{
+      flags: { ...commonSettings(args), ...sandboxSetting(args), ...addDirSetting(args) },
+      drive: true,
+      existingOnly: true,
+      agents: { chosen: undefined },
+    },
+    askMs: questionTimeout(args, io),
   };
-  const progress = createProgress(io, { stream: false, plain: args.has('plain') });
-  return withApi(io, session, async (api, settings) => {
-    const trees = await findTrees(args, io, api);
-    if (adopted) await adoptDatabase(io, settings);
-    else if (trees.length > 0) await io.origin.assert(settings);
-    if (trees.length === 0 && !args.has('json')) io.err('retinue: there is nothing to resume\n');
-    const { outcomes, exitCode } = await resumeTrees(trees, { patient: args.positionals.length === 0 }, { io, api, progress });
-    if (args.has('json')) printJson(io, outcomes.map(outcomeToJson));
-    else for (const outcome of outcomes) io.out(`${formatOutcomeLine(outcome, io.colour.out)}\n`);
-    return exitCode;
+  return withApi(io, session, async (api) => {
+    const { trees, watched } = await findTrees(args, io, api);
+    const progress = createProgress(io, { stream: false, plain: args.has('plain') });
+    const [resumed, followed] = await Promise.all([
+      resumeTrees(trees, { patient: args.positionals.length === 0 }, { io, api, progress }),
+      watchOthers(watched, { io, api, progress }),
+    ]).finally(() => progress.end(null));
+    const outcomes = [...resumed.outcomes, ...followed.outcomes];
+    if (args.has('json') || outcomes.length > 0) printOutcomes(io, outcomes, { json: args.has('json') });
+    for (const line of followed.lines) io.err(`retinue: ${line}\n`);
+    return resumed.exitCode || followed.exitCode;
   });
 }
 
-/** The runs are resumed even if the decision cannot be saved. */
-async function adoptDatabase(io: Io, settings: Settings): Promise<void> {
-  try {
-    await io.origin.adopt(settings);
-  } catch (error) {
-    if (!isRetinueError(error)) throw error;
-    io.err(`retinue: --adopt will be needed again next time: ${sanitizeLine(error.message)}\n`);
-  }
+interface FoundTrees {
+  /** Without a process: resumed here. */
+  trees: Interrupted[];
+  /** Runs with a process: they continue there and are shown here. */
+  watched: string[];
 }
 
-/** Interrupted trees of the given runs. Paused runs of living processes are released on the way. */
-async function findTrees(args: Args, io: Io, api: Api): Promise<Interrupted[]> {
+/** Pauses of runs that have a process are ended on the way. */
+async function findTrees(args: Args, io: Io, api: Api): Promise<FoundTrees> {
   const all = await api.interrupted();
-  if (args.positionals.length === 0) return all;
-  const runs = await Promise.all(args.positionals.map((id) => api.show(id)));
-  for (const { runId } of runs.filter((run) => run.driven && run.kind === 'agent')) {
-    io.err(`retinue: ${shortId(runId)} ${(await api.release(runId)) ? 'continues in its own process' : 'is already running'}\n`);
+  if (args.positionals.length === 0) {
+    if (all.length === 0) io.err(`retinue: ${await describeNothing(api)}\n`);
+    return { trees: all, watched: [] };
   }
-  for (const { runId } of runs.filter(({ endedAt }) => endedAt !== null)) io.err(`retinue: ${shortId(runId)} has already ended\n`);
+  const runs = await Promise.all(args.positionals.map((id) => api.show(id)));
+  const watched: string[] = [];
+  for (const { runId, driven, kind, endedAt, status } of runs) {
+    const id = shortId(runId);
+    if (endedAt !== null) {
+      const ended = `${id} has already ended: ${formatStatus(status)}`;
+      io.err(`retinue: ${ended}; \`retinue show ${id}\` has its result, \`retinue message ${id} TEXT\` asks it to do more\n`);
+    } else if (driven) {
+      const wasPaused = kind === 'agent' && (await api.release(runId));
+      io.err(`retinue: ${id} ${wasPaused ? 'continues' : 'is not paused; it runs'} in its own process; Ctrl-C stops watching it\n`);
+      watched.push(runId);
+    }
+  }
   const roots = new Set(runs.filter((run) => !run.driven && run.endedAt === null).map((run) => run.rootId));
-  return all.filter((tree) => roots.has(tree.rootId));
+  return { trees: all.filter((tree) => roots.has(tree.rootId)), watched };
+}
+
+/** Paused runs with a process are continued only by their id: somebody wanted them to stop. */
+async function describeNothing(api: Api): Promise<string> {
+  const paused = (await api.ps({ all: false })).filter((run) => run.parentId === null && run.status === 'paused');
+  if (paused.length === 0) return 'there is nothing to resume';
+  return `no run was interrupted; to continue a paused one: ${paused.map(({ runId }) => `retinue resume ${shortId(runId)}`).join(', ')}`;
+}
+
+/** Shows runs of other processes until they have ended. */
+async function watchOthers(ids: string[], { io, api, progress }: ResumeDeps) {
+  if (ids.length === 0) return { outcomes: [], lines: [], exitCode: 0 };
+  const { outcomes, stopped } = await waitForRuns(io, api, { ids, any: false, timeoutMs: null, progress });
+  const open = ids
+    .filter((_, i) => outcomes[i] === null)
+    .map(shortId)
+    .join(', ');
+  const line = stopped === 'orphaned' ? `${open} ${orphanMessage}` : `stopped watching; ${open} continues in its own process`;
+  const exitCode = stopped === null ? 0 : stopped === 'orphaned' ? 1 : 130;
+  return { outcomes: outcomes.filter((outcome) => outcome !== null), lines: stopped === null ? [] : [line], exitCode };
 }
 
 interface ResumeDeps {
@@ -91,6 +117,7 @@ interface ResumeDeps {
 
 /** Resumes all trees at once: the time limit of one does not wait for another. A tree that cannot be resumed is reported and leaves the others alone. */
 async function resumeTrees(trees: Interrupted[], options: { patient: boolean }, { io, api, progress }: ResumeDeps) {
+  if (trees.length === 0) return { outcomes: [], exitCode: 0 };
   const outcomes: Outcome[] = [];
   const handles = new Set<RunHandle>();
   let hasFailed = false;
@@ -107,7 +134,7 @@ async function resumeTrees(trees: Interrupted[], options: { patient: boolean }, 
       applyEarlierStop(root, stops.requested());
       const outcome = await outcomeUnlessPaused(root.outcome);
       if (outcome) outcomes.push(outcome);
-      else io.err(`retinue: run ${shortId(root.id)} is paused again\n`);
+      else progress.print(`retinue: ${pausedMessage(root.id)}\n`);
     } catch (error) {
       hasFailed = true;
       progress.print(`retinue: ${shortId(rootId)}: ${sanitizeLine(isRetinueError(error) ? error.message : String(error))}\n`);
@@ -120,6 +147,7 @@ async function resumeTrees(trees: Interrupted[], options: { patient: boolean }, 
     else if (why !== null) cancelRun(root, why, progress);
   }
 
+  for (const { rootId } of trees) await catchUp(api, rootId, progress);
   const unwatch = api.watch(progress.handleEvent);
   const questions = createQuestionPrompt(io, api, progress);
   try {
@@ -129,7 +157,6 @@ async function resumeTrees(trees: Interrupted[], options: { patient: boolean }, 
     unwatch();
     questions.close();
     stops.end();
-    progress.end(null);
   }
   const requested = stops.requested();
   return { outcomes, exitCode: requested ? stopExitCode(requested) : hasFailed ? 1 : 0 };

@@ -1,12 +1,14 @@
+import type { BriefFile } from '../../config/attachments.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
-import { addDirFlag, askFlag, type Command, commonFlags, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited } from '../command.ts';
+import { addDirFlag, askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited, writingFlags } from '../command.ts';
 import type { Detached, Io } from '../io.ts';
 import { shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
+import { withFiles } from '../session/brief-files.ts';
 import { loadSettings, withApi } from '../session/open-api.ts';
 import { reportInterruptedRuns } from '../session/orphan-watch.ts';
 import { runToEnd } from '../session/run-to-end.ts';
@@ -16,7 +18,12 @@ export const runFlags: Flag[] = [
   { name: 'model', value: 'NAME', help: 'the model, as `provider/model`' },
   { name: 'dialect', value: 'NAME', help: 'the set of delegation tools that the agent gets (default: native; see `retinue dialects`)' },
   { name: 'label', value: 'TEXT', help: 'a short name for the run in lists' },
-  { name: 'file', value: 'PATH', repeatable: true, help: 'a file of the workspace to include in the first message' },
+  {
+    name: 'file',
+    value: 'PATH',
+    repeatable: true,
+    help: 'a text file to include in the first message; the agent can read the rest of a long one',
+  },
   { name: 'context', value: 'TEXT', help: 'background that the agent should know' },
   { name: 'tools', value: 'A,B', help: 'give the agent only these of its tools (empty: none)' },
   { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
@@ -42,7 +49,7 @@ export const runCommand: Command = {
   about:
     'The result goes to standard output, progress to standard error. A `-` adds standard input to the task. `retinue "task"` is short for `retinue run "task"`.\n\n' +
     'Ctrl-C cancels the run and its children and prints what they have so far; a second Ctrl-C exits at once. With --detach the run continues in the background; use `logs -f`, `wait` and `cancel` on it.',
-  flags: [...runFlags, jsonFlag, plainFlag, ...commonFlags],
+  flags: [...runFlags, jsonFlag, plainFlag, ...writingFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue run "explain the build" --agent explore', 'with an agent that can only read'],
@@ -59,19 +66,20 @@ async function run(args: Args, io: Io): Promise<number> {
   const mode = outputMode(args);
   const flags = runSettings(args);
   const schema = await readSchema(args, io);
-  const text = await readTask(args, io);
+  const given = await readTask(args, io);
   const open = {
     ...optional('dialect', args.value('dialect')),
     ...optional('host', parseHost(args)),
     ...optional('askMs', questionTimeout(args, io)),
   };
   const session = { flags, agents: { chosen: args.value('agent') } };
-  const createBrief = async ({ workspace }: Settings) => ({
-    ...text,
+  const createBrief = ({ model }: Settings, files: BriefFile[]) => ({
+    task: given.task,
+    ...optional('context', args.value('context')),
     ...optional('agent', args.value('agent')),
     ...optional('label', args.value('label')),
-    ...optional('model', args.value('model')),
-    ...optional('files', await findFiles(args, io, workspace)),
+    ...optional('model', args.has('model') ? model?.value : undefined),
+    ...optional('files', files.length === 0 ? undefined : files.map(({ path }) => path)),
     ...optional('tools', parseTools(args)),
     ...optional('limits', Object.keys(flags.limits).length === 0 ? undefined : flags.limits),
     ...optional('result', schema === undefined ? undefined : { schema }),
@@ -80,13 +88,25 @@ async function run(args: Args, io: Io): Promise<number> {
     if (mode.stream)
       throw new RetinueError('usage', '--detach and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
     const settings = await loadSettings(io, session);
-    const detached = await io.detach({ flags, brief: await createBrief(settings), open }, settings);
+    const inWorkspace = { ...flags, workspace: settings.workspace };
+    const detached = await withFiles(
+      io,
+      { workspace: settings.workspace, paths: args.values('file'), input: given.input },
+      async (files) => {
+        const started = await io.detach({ flags: inWorkspace, brief: createBrief(settings, files), open }, settings);
+        return { started, id: started.runId };
+      },
+    );
     printDetached(io, detached, mode.json);
     return 0;
   }
   return withApi(io, { ...session, ...open, drive: true, startsRuns: true }, async (api, settings) => {
-    const brief = await createBrief(settings);
-    const code = (await runToEnd(io, api, { ...mode, start: () => api.start(brief) })) ?? 0;
+    const start = () =>
+      withFiles(io, { workspace: settings.workspace, paths: args.values('file'), input: given.input }, async (files) => {
+        const started = await api.start(createBrief(settings, files));
+        return { started, id: started.id };
+      });
+    const code = (await runToEnd(io, api, { ...mode, start })) ?? 0;
     await reportInterruptedRuns(io, api);
     return code;
   });
@@ -100,18 +120,23 @@ function printDetached(io: Io, { runId, log }: Detached, json: boolean): void {
   io.err(`retinue: its output is written to ${sanitizeLine(log)}\n`);
 }
 
-/** The longest task of a brief. Longer standard input becomes context instead. */
+/** The longest task of a brief. Longer standard input becomes a file. */
 const maxTaskBytes = 65_536;
 
-async function readTask(args: Args, io: Io): Promise<{ task: string; context?: string }> {
+/** `input`: standard input that does not fit into the task. */
+async function readTask(args: Args, io: Io): Promise<{ task: string; input: string | null }> {
   const words = args.positionals.filter((word) => word !== '-').join(' ');
   const input = args.positionals.includes('-') ? (await io.readStdin()).trimEnd() : '';
-  const context = args.value('context');
   if (words.trim() === '' && input.trim() === '')
     throw new RetinueError('usage', 'the task is missing; write `retinue run "what to do"`, with `-` to add standard input');
+  if (Buffer.byteLength(words) > maxTaskBytes)
+    throw new RetinueError(
+      'usage',
+      `the task has ${Buffer.byteLength(words)} bytes, and at most ${maxTaskBytes} are possible; give long material with --file, or on standard input with \`-\``,
+    );
   const task = [words, input].filter((part) => part.trim() !== '').join('\n\n');
-  if (Buffer.byteLength(task) <= maxTaskBytes || words.trim() === '') return { task, ...optional('context', context) };
-  return { task: words, context: [context ?? '', input].filter((part) => part !== '').join('\n\n') };
+  if (Buffer.byteLength(task) <= maxTaskBytes) return { task, input: null };
+  return { task: words.trim() === '' ? 'Do what the attached file says.' : words, input };
 }
 
 /** Undefined means all tools of the agent; an empty list means none. */
@@ -120,11 +145,6 @@ function parseTools(args: Args): { allow: string[] } | undefined {
   if (lists.length === 0) return undefined;
   const names = lists.flatMap((list) => list.split(',')).map((name) => name.trim());
   return { allow: names.filter((name) => name !== '') };
-}
-
-async function findFiles(args: Args, io: Io, workspace: string): Promise<string[] | undefined> {
-  const paths = args.values('file');
-  return paths.length === 0 ? undefined : Promise.all(paths.map((path) => io.findFile(workspace, path)));
 }
 
 async function readSchema(args: Args, io: Io): Promise<object | undefined> {

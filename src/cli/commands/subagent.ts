@@ -2,7 +2,7 @@ import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags } from '../command.ts';
+import { type Command, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
@@ -34,7 +34,7 @@ export const subagentCommand: Command = {
     { name: 'task', value: 'TEXT', help: 'the task' },
     { name: 'envelope', help: 'read an rx request envelope from standard input and print the response envelope' },
     ...runFlags.filter(({ name }) => sharedFlags.includes(name)),
-    ...commonFlags,
+    ...writingFlags,
   ],
   positionals: { min: 0, max: 0 },
   examples: [
@@ -56,7 +56,7 @@ async function run(args: Args, io: Io): Promise<number> {
   const createBrief = (settings: Settings) => ({
     task: context === undefined ? task : `Context: ${context}\n\nTask: ${task}`,
     ...(args.value('agent') === undefined ? {} : { agent: args.value('agent') }),
-    ...(flags.model === undefined ? {} : { model: flags.model }),
+    ...(flags.model === undefined ? {} : { model: settings.model?.value }),
     limits: { timeoutMs: defaultTimeoutMs(settings), ...flags.limits, maxDepth: 0 },
   });
   return withApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {

@@ -89,6 +89,12 @@ export function formatBytes(value: number): string {
   return value < 1_000_000 ? `${(value / 1_000).toFixed(1)} kB` : `${(value / 1_000_000).toFixed(1)} MB`;
 }
 
+/** What erasing gave back to the file system. */
+export function describeFreedBytes(freed: number): string {
+  if (freed > 0) return `the database is ${formatBytes(freed)} smaller on disk`;
+  return 'the database is not smaller on disk; later runs use the free space in it';
+}
+
 export function formatPlural(value: number, word: string): string {
   return `${value} ${word}${value === 1 ? '' : 's'}`;
 }

@@ -43,6 +43,7 @@ export function commandHelp(command: Command, options: { colour: boolean; column
   const columns = Math.min(options.columns, 100);
   const lines = [
     `Usage: retinue ${command.name} ${command.usage}`,
+    ...(command.aliases ?? []).map((alias) => `       retinue ${alias}`.concat(' … is the same')),
     '',
     ...wrap(`${toSentence(command.summary)} ${command.about}`, columns),
   ];

@@ -47,10 +47,11 @@ export function runDetailToJson(run: RunDetail, toolPid: number | null = null): 
 /** In the key order of the contract: stored outcomes have sorted keys. */
 export function outcomeToJson(outcome: Outcome): Outcome {
   const { runId, parentId, rootId, depth, label, agent, status, success, summary, data } = outcome;
-  const { artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs } = outcome;
+  const { artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs, notices } = outcome;
   return {
     ...{ runId, parentId, rootId, depth, label, agent, status, success, summary },
     ...(data === undefined ? {} : { data }),
     ...{ artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs },
+    ...(notices === undefined ? {} : { notices }),
   };
 }

@@ -89,7 +89,7 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       Object.assign(run, { status: 'running', startedAt: Date.parse(fact.at) });
       return true;
     case 'model.asked':
-      Object.assign(run, { status: 'running', turn: fact.data.turn, doing: fact.data.purpose === 'turn' ? 'thinking' : 'wrapping up' });
+      Object.assign(run, { status: 'running', turn: fact.data.turn, activity: fact.data.purpose === 'turn' ? 'thinking' : 'wrapping up' });
       return true;
     case 'model.answered':
       run.activity = '';
@@ -107,19 +107,19 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       for (const each of fact.data.taint) if (each === 'web' || each === 'mcp') run.taint.add(each);
       return run.tools.delete(callKey(fact.data));
     case 'approval.asked':
-      Object.assign(run, { status: 'waiting', doing: `waiting for approval of ${sanitizeLine(fact.data.tool)}` });
+      Object.assign(run, { status: 'waiting', activity: `waiting for approval of ${sanitizeLine(fact.data.tool)}` });
       return true;
     case 'approval.answered':
-      Object.assign(run, { status: 'running', doing: '' });
+      Object.assign(run, { status: 'running', activity: '' });
       return true;
     case 'cancel.asked':
       run.activity = 'cancelling';
       return true;
     case 'run.paused':
-      Object.assign(run, { status: 'paused', doing: sanitizeLine(fact.data.reason) });
+      Object.assign(run, { status: 'paused', activity: sanitizeLine(fact.data.reason) });
       return true;
     case 'run.resumed':
-      Object.assign(run, { status: 'running', doing: '' });
+      Object.assign(run, { status: 'running', activity: '' });
       return true;
     case 'run.ended':
       endRun(run, fact.data.outcome);

@@ -1,5 +1,6 @@
 // What a command prints while a run is going on: a live display on a terminal, otherwise one line per important event, or events as JSON Lines.
 import type { LiveEvent } from '../../api/api.ts';
+import type { Fact } from '../../contract/fact.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { OutputMode } from '../args/settings-flags.ts';
@@ -13,6 +14,8 @@ import { renderTree } from './render-tree.ts';
 
 export interface Progress {
   handleEvent(event: LiveEvent): void;
+  /** Takes a fact from before the display began: it changes the state and prints nothing. */
+  catchUp(fact: Fact): void;
   print(text: string): void;
   /** Writes nothing until the returned function is called, so that a question stays readable. */
   suspend(): () => void;
@@ -52,6 +55,10 @@ function createLiveDisplay(io: Io): Progress {
       if (notices !== '') print(notices);
       if (openfork !== null) print(openfork.text);
     },
+    catchUp(fact) {
+      applyEvent(state, fact);
+      openforkLine(fact);
+    },
     print,
     suspend() {
       lines.update([]);
@@ -84,6 +91,10 @@ function createEventLines(io: Io): Progress {
       const text = openforkLine(event)?.text ?? (line === null ? '' : `${line}\n`);
       if (notices !== '' || text !== '') io.err(notices + text);
     },
+    catchUp(fact) {
+      describe(fact);
+      openforkLine(fact);
+    },
     print: io.err,
     suspend: () => () => {},
     end() {},
@@ -95,6 +106,7 @@ function createEventStream(io: Io): Progress {
     handleEvent(event) {
       if (event.type !== 'delta') io.out(factToJsonLine(event));
     },
+    catchUp() {},
     print: io.err,
     suspend: () => () => {},
     end() {},

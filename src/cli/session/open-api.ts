@@ -55,8 +55,12 @@ function sandboxNotices({ sandbox }: Settings): string[] {
 
 async function openApi(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
   try {
-    return await io.open(settings, options);
+    return await io.open(settings, { warn: (message) => warnAboutDatabase(io, message), ...options });
   } catch (error) {
     throw new DatabaseOpenError(error);
   }
+}
+
+export function warnAboutDatabase(io: Pick<Io, 'err'>, message: string): void {
+  io.err(`retinue: ${sanitizeLine(message)}\n`);
 }

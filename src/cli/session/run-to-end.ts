@@ -44,11 +44,16 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
     progress.end(outcome);
   }
   if (outcome === null) {
-    io.err(`retinue: run ${shortId(handle.id)} is paused; continue it with \`retinue resume\`\n`);
+    io.err(`retinue: ${pausedMessage(handle.id)}\n`);
     return stopExitCode('terminate');
   }
   printOutcome(io, outcome, options);
   return exitCodeFor(outcome, stops.requested());
+}
+
+/** For a run that this process leaves to another one. */
+export function pausedMessage(runId: string): string {
+  return `run ${shortId(runId)} is paused with its children; continue it with \`retinue resume ${shortId(runId)}\``;
 }
 
 function exitCodeFor({ status }: Outcome, requested: Stop | null): number {

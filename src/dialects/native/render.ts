@@ -43,6 +43,7 @@ function formatOutcome(outcome: Outcome): ResultPart[] {
   const parts: ResultPart[] = [];
   if (outcome.error !== null) parts.push({ text: formatError(outcome.error) });
   else if (outcome.terminated !== null) parts.push({ text: `Reason: ${outcome.terminated}` });
+  for (const notice of outcome.notices ?? []) parts.push({ text: `Note: ${toOneLine(notice)}` });
   if (outcome.summary !== '') parts.push({ text: outcome.summary, run });
   if (outcome.data !== undefined) parts.push({ text: JSON.stringify(outcome.data), run });
   if (outcome.truncated !== null) {

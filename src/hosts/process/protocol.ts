@@ -7,12 +7,13 @@
 // A call that opens something asks `target` and proceeds on the same open handle once the `verdict` allows it. Long outputs arrive in pieces
 // before the `result`, which also carries what tools remembered: paths and versions of the files they read or wrote.
 import { z } from 'zod';
+import type { ClosedPaths } from '../../contract/closed-paths.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Subject } from '../../ports/subject.ts';
 
 export type ToProcess =
-  | { type: 'start'; runId: string; workspace: string; readable: readonly string[] }
-  | { type: 'call'; id: number; tool: string; arguments: Json }
+  | { type: 'start'; runId: string; workspace: string; readable: readonly string[]; memo: [string, string][] }
+  | { type: 'call'; id: number; tool: string; arguments: Json; closedPaths: ClosedPaths }
   | { type: 'verdict'; id: number; denial: string | null }
   | { type: 'cancel'; id: number }
   | { type: 'stop' }

@@ -30,6 +30,10 @@ export async function serveToolCalls(loadTools: () => Promise<readonly AnyTool[]
         return;
       case 'start':
         run = { runId: message.runId, workspace: message.workspace, readable: message.readable };
+        for (const [key, value] of message.memo) {
+          memo.set(key, value);
+          reported.set(key, value);
+        }
         return;
       case 'call':
         void execute(message);
@@ -46,7 +50,7 @@ export async function serveToolCalls(loadTools: () => Promise<readonly AnyTool[]
     }
   }
 
-  async function execute({ id, tool: name, arguments: args }: Extract<ToProcess, { type: 'call' }>): Promise<void> {
+  async function execute({ id, tool: name, arguments: args, closedPaths }: Extract<ToProcess, { type: 'call' }>): Promise<void> {
     const stop = new AbortController();
     const call = { stop, onVerdict: (_: string | null) => {} };
     calls.set(id, call);
@@ -60,7 +64,13 @@ export async function serveToolCalls(loadTools: () => Promise<readonly AnyTool[]
         signal: stop.signal,
         memo,
         // Rules are known to the supervisor alone; tools here ask it through `confirmTarget`.
-        rights: { agent: '', definition: null, tools: [], decide: () => ({ action: 'deny', owner: 'the supervisor', rule: null }) },
+        rights: {
+          agent: '',
+          definition: null,
+          tools: [],
+          decide: () => ({ action: 'deny', owner: 'the supervisor', rule: null }),
+          closedPaths,
+        },
         delegation: null as unknown as ToolContext['delegation'],
         confirmTarget: (subjects) =>
           new Promise((resolve, reject) => {

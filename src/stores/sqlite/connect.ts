@@ -4,42 +4,52 @@ import { resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { RetinueError } from '../../contract/error.ts';
-import { toStoreError } from './errors.ts';
-import { inspectDatabase } from './inspect.ts';
-import { applicationId, migrate, migrations } from './migrations.ts';
+import { createDiskFullError, isDiskFull, toStoreError } from './errors.ts';
+import { assertUsable, inspectDatabase } from './inspect.ts';
+import { type MigrationContext, migrate } from './migrations.ts';
 import { assertNotLinked, createDatabase, enableWal } from './new-database.ts';
 import type { InternalOptions } from './options.ts';
 import { retryWhileBusy } from './retry.ts';
+import { assertSchema, guardConnection } from './schema.ts';
 
 export const minSqliteVersion = '3.51.3';
 
 /** From this many pages of log on, commits copy them. Only a fallback: normally checkpoint.ts keeps the log shorter. */
-const autoCheckpointPages = 16_384;
+const autoCheckpointPages = 4_096;
+/** The log file is cut to this size when it starts anew. */
+const keptLogBytes = 1_048_576;
+
+export interface ConnectOptions extends MigrationContext {
+  durability: 'normal' | 'full';
+  timing: InternalOptions;
+}
 
 /** Opens the database; creates or migrates it if needed. Rejects with the errors of the port. */
-export async function connect(path: string, durability: 'normal' | 'full', timing: InternalOptions): Promise<DatabaseSync> {
+export async function connect(path: string, options: ConnectOptions): Promise<DatabaseSync> {
   assertSqliteVersion();
+  const { giveUp } = options.timing;
   try {
-    return await retryWhileBusy(() => tryConnect(path, durability, timing), timing.giveUp);
+    return await retryWhileBusy(() => tryConnect(path, options), giveUp);
   } catch (error) {
     throw toOpenError(error, path);
   }
 }
 
-function tryConnect(path: string, durability: 'normal' | 'full', timing: InternalOptions): DatabaseSync {
-  if (inspectDatabase(path, migrations.length) === 'absent') {
+function tryConnect(path: string, { durability, timing, ...context }: ConnectOptions): DatabaseSync {
+  if (inspectDatabase(path, 'write') === 'absent') {
     createDatabase(path, { crash: timing.crash, made: timing.made });
-    inspectDatabase(path, migrations.length);
+    inspectDatabase(path, 'write');
   }
   const db = new DatabaseSync(existingFileUrl(path), { timeout: timing.busy, enableForeignKeyConstraints: false });
   try {
-    const found = db.prepare('PRAGMA application_id').get()?.application_id;
-    if (found !== applicationId)
-      throw new RetinueError('store_corrupt', `The database ${path} was replaced by a file that is not a Retinue database.`);
-    migrate(db, path, { crash: timing.crash });
+    // Checked again on this connection: another file may have got the name since.
+    guardConnection(db);
+    assertUsable(db, path);
+    assertSchema(db, path, 'write');
+    migrate(db, path, { crash: timing.crash, ...context });
     enableWal(db, path);
     db.exec(
-      `PRAGMA secure_delete = FAST; PRAGMA synchronous = ${durability}; PRAGMA wal_autocheckpoint = ${autoCheckpointPages}; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16000`,
+      `PRAGMA secure_delete = FAST; PRAGMA synchronous = ${durability}; PRAGMA wal_autocheckpoint = ${autoCheckpointPages}; PRAGMA journal_size_limit = ${keptLogBytes}; PRAGMA cache_size = -16000`,
     );
     return db;
   } catch (error) {
@@ -66,7 +76,8 @@ export function resolveDatabasePath(path: string): string {
   }
 }
 
-function toOpenError(error: unknown, path: string): unknown {
+export function toOpenError(error: unknown, path: string): unknown {
+  if (isDiskFull(error, path)) return createDiskFullError(error, path);
   if (error instanceof Error && 'syscall' in error) {
     const advice = 'Make its directory writable, or choose another path.';
     return new RetinueError('store_io', `The database ${path} cannot be opened: ${error.message}. ${advice}`, {
@@ -77,7 +88,7 @@ function toOpenError(error: unknown, path: string): unknown {
   return toStoreError(error, path);
 }
 
-function assertSqliteVersion(): void {
+export function assertSqliteVersion(): void {
   const db = new DatabaseSync(':memory:');
   const version = String(db.prepare('SELECT sqlite_version() AS version').get()?.version);
   db.close();

@@ -1,14 +1,16 @@
 // The store port in a SQLite file. The parts: connect.ts opens the file, writer.ts runs transactions, append.ts, orders.ts, leases.ts and erase.ts write,
 // queries.ts reads, watch.ts and wake-socket.ts notice other processes, checkpoint.ts keeps the write-ahead log short.
 import type { Order } from '../../contract/order.ts';
-import type { Owner, Store, TreeAppend } from '../../ports/store.ts';
+import type { Owner, Store } from '../../ports/store.ts';
 import { createAppender } from './append.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { connect, resolveDatabasePath } from './connect.ts';
 import { createEraser } from './erase.ts';
 import { createClosedError, toStoreError } from './errors.ts';
+import { findFaults } from './faults.ts';
+import { measureFiles } from './file-size.ts';
 import { createLeases } from './leases.ts';
-import { defaultTiming, type SqliteOptions } from './options.ts';
+import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
 import { createOrders } from './orders.ts';
 import { createQueries } from './queries.ts';
 import { retryWhileBusy } from './retry.ts';
@@ -17,23 +19,20 @@ import { openWakeSocket, sendWakeUp, type WakeSocket } from './wake-socket.ts';
 import { createChangeWatcher } from './watch.ts';
 import { createWriter } from './writer.ts';
 
-/** Milliseconds since the machine started: the same for all processes, and unaffected by changes of the clock. */
-const msSinceBoot = () => Number(process.hrtime.bigint() / 1_000_000n);
-
 /** Opens the store in a database file that several processes may share. Rejects with `store_io`, `store_corrupt` or `store_newer`. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { durability = 'normal', now = msSinceBoot, warn = () => {} } = options;
+  const { durability = 'normal', now = msSinceBoot, warn = () => {}, authenticator } = options;
   const path = resolveDatabasePath(options.path);
   const { crash, made } = options;
   const timing = { ...defaultTiming, ...options.timing, crash, made };
-  const db = await connect(path, durability, timing);
+  const db = await connect(path, { durability, timing, authenticator, warn });
   const statements = createStatements(db);
   const kysely = createKysely(statements);
   const writer = createWriter(db, path, timing);
   const appender = createAppender(db);
   const leases = createLeases({ db, kysely, writer, now, timing });
-  const orders = createOrders(db, kysely, writer);
-  const eraser = createEraser(db, writer, { isHeld: leases.isHeld, timing });
+  const orders = createOrders({ db, kysely, writer, authenticator, warn });
+  const eraser = createEraser(db, writer, { path, isHeld: leases.isHeld, timing });
   const queries = createQueries({ db: kysely, statements, path });
   const watcher = createChangeWatcher(db, timing.poll);
   const checkpointer = createCheckpointer(path, warn);
@@ -60,7 +59,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     async append(owner, units) {
       const results = await writer.write(() => appender.apply(owner, units));
       appender.rememberCommitted(units, results);
-      checkpointer.recordWrite(estimateBytes(units));
+      checkpointer.recordCommit();
       return results;
     },
     facts: (query) => read(() => queries.facts(query)),
@@ -72,7 +71,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 
     erase: (rootId, at) => eraser.erase(rootId, at),
     weigh: (rootIds) => read(async () => eraser.weigh(rootIds)),
-    reclaim: () => read(() => eraser.reclaim()),
+    reclaim: (erased) => read(() => eraser.reclaim(erased)),
+    size: () => read(async () => measureFiles(path)),
+    findFaults: () => read(async () => findFaults(db, authenticator)),
 
     async order(order: Order) {
       const socketName = await orders.add(order);
@@ -114,15 +115,4 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       db.close();
     },
   };
-}
-
-/** Roughly how many bytes the units add to the write-ahead log. */
-function estimateBytes(units: TreeAppend[]): number {
-  let bytes = 0;
-  for (const { facts, rows, blobs } of units) {
-    bytes += 500 * rows.length;
-    for (const fact of facts) bytes += 500 + fact.text.length;
-    for (const blob of blobs) bytes += blob.content.length;
-  }
-  return bytes;
 }

@@ -1,4 +1,4 @@
-// Checks a database file before anything may write to it.
+// Checks a database file before anything is read from it or written to it.
 //
 // The main file is opened only through SQLite, never through `fs`: closing a plain file descriptor would release the locks that other connections
 // of this process hold on the file. SQLite has no locks on the write-ahead log, so the log is read directly.
@@ -7,10 +7,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { RetinueError } from '../../contract/error.ts';
 import { isCorruption, isNotADatabase } from './errors.ts';
-import { applicationId, createNewerError, getUserVersion } from './migrations.ts';
+import { applicationId, createNewerError, getUserVersion, migrations } from './migrations.ts';
+import { assertSchema, guardConnection } from './schema.ts';
 
-/** Whether the path is free or has a Retinue database of a known version. Everything else throws. No file is changed. */
-export function inspectDatabase(path: string, maxVersion: number): 'absent' | 'ours' {
+/**
+ * Whether the path is free or has a Retinue database of a known version. Everything else throws. No file is changed. For writing, the schema must be
+ * exactly that of the version, and the file must be writable.
+ */
+export function inspectDatabase(path: string, purpose: 'read' | 'write'): 'absent' | 'ours' {
   const logSize = getSize(`${path}-wal`) ?? 0;
   const size = getSize(path);
   if (size === null) {
@@ -19,11 +23,11 @@ export function inspectDatabase(path: string, maxVersion: number): 'absent' | 'o
   }
   // A new database gets its name only when it is complete (see new-database.ts), so an empty file is a damaged one.
   if (size === 0) throw createCorruptError(path, 'is empty. Delete the file to start with a new database');
-  assertWritable(path);
-  const header = readHeader(path, 'immutable');
-  if (header !== 'damaged') assertUsable(path, header, maxVersion);
-  if (logSize === 0) {
-    if (header === 'damaged') throw createCorruptError(path, 'is damaged');
+  assertAccess(path, purpose);
+  const hasLog = logSize > 0;
+  const main = checkFile(path, 'immutable', hasLog ? null : purpose);
+  if (!hasLog) {
+    if (main === 'damaged') throw createCorruptError(path, 'is damaged');
     return 'ours';
   }
   if (!isWalHeader(readLogHead(`${path}-wal`))) {
@@ -32,51 +36,60 @@ export function inspectDatabase(path: string, maxVersion: number): 'absent' | 'o
       `has a damaged write-ahead log (${path}-wal), so the last changes may be lost. Move the log away to continue without them`,
     );
   }
-  const current = readHeader(path, 'shared');
-  if (current === 'damaged') throw createCorruptError(path, 'is damaged');
-  assertUsable(path, current, maxVersion);
+  // A reader checks its own connection: opening another one here could create a file beside the database.
+  if (purpose === 'write' && checkFile(path, 'shared', purpose) === 'damaged') throw createCorruptError(path, 'is damaged');
   return 'ours';
 }
 
-interface Header {
-  application: number;
-  version: number;
+/** `immutable` reads the main file alone and creates no other file; `shared` includes the write-ahead log. */
+export function openReadOnly(path: string, mode: 'immutable' | 'shared'): DatabaseSync {
+  const url = pathToFileURL(path);
+  url.search = mode === 'immutable' ? '?immutable=1' : '?mode=ro';
+  const db = new DatabaseSync(url, { readOnly: true, timeout: 20 });
+  try {
+    guardConnection(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
-/** `immutable` reads the main file alone and creates no other file; `shared` includes the write-ahead log. */
-function readHeader(path: string, mode: 'immutable' | 'shared'): Header | 'damaged' {
-  const url = pathToFileURL(path);
-  url.search = mode === 'immutable' ? '?immutable=1' : '';
-  const db = new DatabaseSync(url, { readOnly: true });
+/** `purpose`: whether the schema is checked too. The main file alone may be inconsistent while there is a log. */
+function checkFile(path: string, mode: 'immutable' | 'shared', purpose: 'read' | 'write' | null): 'damaged' | 'usable' {
+  let db: DatabaseSync | null = null;
   try {
-    return { application: Number(db.prepare('PRAGMA application_id').get()?.application_id), version: getUserVersion(db) };
+    db = openReadOnly(path, mode);
+    assertUsable(db, path);
+    if (purpose !== null) assertSchema(db, path, purpose);
+    return 'usable';
   } catch (error) {
     if (isNotADatabase(error)) throw createCorruptError(path, 'is not a SQLite database');
     if (isCorruption(error)) return 'damaged';
     throw error;
   } finally {
-    db.close();
+    db?.close();
   }
 }
 
-function assertUsable(path: string, header: Header, maxVersion: number): void {
-  if (header.application !== applicationId) throw createCorruptError(path, 'is not a Retinue database');
-  if (header.version > maxVersion) throw createNewerError(path, header.version, maxVersion);
-  if (header.version < 1) throw createCorruptError(path, 'has no version');
+/** Throws unless this is a Retinue database of a known version. */
+export function assertUsable(db: DatabaseSync, path: string): void {
+  const application = Number(db.prepare('PRAGMA application_id').get()?.application_id);
+  const version = getUserVersion(db);
+  if (application !== applicationId) throw createCorruptError(path, 'is not a Retinue database');
+  if (version > migrations.length) throw createNewerError(path, version, migrations.length);
+  if (version < 1) throw createCorruptError(path, 'has no version');
 }
 
-function assertWritable(path: string): void {
+function assertAccess(path: string, purpose: 'read' | 'write'): void {
   try {
-    accessSync(path, constants.R_OK | constants.W_OK);
+    accessSync(path, purpose === 'write' ? constants.R_OK | constants.W_OK : constants.R_OK);
   } catch (error) {
-    throw new RetinueError(
-      'store_io',
-      `The database ${path} is not readable and writable. Change its permissions, or choose another database.`,
-      {
-        retryable: true,
-        cause: error,
-      },
-    );
+    const missing = purpose === 'write' ? 'readable and writable' : 'readable';
+    throw new RetinueError('store_io', `The database ${path} is not ${missing}. Change its permissions, or choose another database.`, {
+      retryable: true,
+      cause: error,
+    });
   }
 }
 

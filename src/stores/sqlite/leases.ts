@@ -41,6 +41,7 @@ export interface LeaseDeps {
 export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Leases {
   const self: ProcessIdentity = getOwnIdentity();
   const heartbeatTimers = new Map<string, NodeJS.Timeout>();
+  const unreleased = new Set<string>();
   const insertOwner = db.prepare('INSERT INTO owners (id, pid, started, boot, space, fence, beat, socket) VALUES (?, ?, ?, ?, ?, 1, ?, ?)');
   const updateHeartbeat = db.prepare('UPDATE owners SET beat = ? WHERE id = ? AND fence = ? AND beat IS NOT NULL');
   const deleteOwner = db.prepare('DELETE FROM owners WHERE id = ?');
@@ -51,11 +52,7 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
   const takeTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?) ON CONFLICT (root) DO UPDATE SET owner = excluded.owner');
   const selectLiveRun = db.prepare('SELECT 1 FROM runs JOIN trees ON trees.n = runs.tree WHERE runs.live = 1 AND trees.owner = ? LIMIT 1');
 
-  function isHeld(owner: OwnerRow): boolean {
-    // A heartbeat in the future comes from before the machine was restarted.
-    if (owner.beat === null || Math.abs(now() - owner.beat) > timing.silence) return false;
-    return !hasEnded(owner, self);
-  }
+  const isHeld = createLeaseCheck(now, timing, self);
 
   /** Also removes the rows of dead owners that drive nothing. */
   async function open(socketName: string | null): Promise<Owner> {
@@ -99,7 +96,44 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
     });
   }
 
-  async function findHolders(rootIds: string[]): Promise<Map<string, { pid: number; alive: boolean } | null>> {
+  async function release(owner: Owner): Promise<void> {
+    stopHeartbeat(owner.id);
+    // If the row cannot be deleted, `close` tries again; without heartbeats the lease expires.
+    unreleased.add(owner.id);
+    await writer.write(() => deleteOwner.run(owner.id));
+    unreleased.delete(owner.id);
+  }
+
+  function stopHeartbeat(id: string): void {
+    clearTimeout(heartbeatTimers.get(id));
+    heartbeatTimers.delete(id);
+  }
+
+  function close(): void {
+    const ids = [...heartbeatTimers.keys(), ...unreleased];
+    for (const id of ids) stopHeartbeat(id);
+    try {
+      if (ids.length > 0) writer.tryNow(() => ids.map((id) => deleteOwner.run(id)));
+    } catch {
+      // Another process is writing. Without heartbeats the leases expire.
+    }
+  }
+
+  return { open, claim, release, isHeld, findHolders: createHolderQuery(kysely, isHeld), close };
+}
+
+/** Whether a claim on an owner's trees would be refused. */
+export function createLeaseCheck(now: () => number, timing: Timing, self: ProcessIdentity = getOwnIdentity()): Leases['isHeld'] {
+  return (owner) => {
+    // A heartbeat in the future comes from before the machine was restarted.
+    if (owner.beat === null || Math.abs(now() - owner.beat) > timing.silence) return false;
+    return !hasEnded(owner, self);
+  };
+}
+
+/** Finds the processes that own trees. Only reads. */
+export function createHolderQuery(kysely: Kysely<Tables>, isHeld: Leases['isHeld']): Leases['findHolders'] {
+  return async (rootIds) => {
     const holders = new Map<string, { pid: number; alive: boolean } | null>(rootIds.map((rootId) => [rootId, null]));
     const aliveById = new Map<string, boolean>();
     for (let start = 0; start < rootIds.length; start += rootsPerQuery) {
@@ -116,27 +150,5 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
       }
     }
     return holders;
-  }
-
-  async function release(owner: Owner): Promise<void> {
-    stopHeartbeat(owner.id);
-    await writer.write(() => deleteOwner.run(owner.id));
-  }
-
-  function stopHeartbeat(id: string): void {
-    clearTimeout(heartbeatTimers.get(id));
-    heartbeatTimers.delete(id);
-  }
-
-  function close(): void {
-    const ids = [...heartbeatTimers.keys()];
-    for (const id of ids) stopHeartbeat(id);
-    try {
-      if (ids.length > 0) writer.tryNow(() => ids.map((id) => deleteOwner.run(id)));
-    } catch {
-      // Another process is writing. Without heartbeats the leases expire.
-    }
-  }
-
-  return { open, claim, release, isHeld, findHolders, close };
+  };
 }

@@ -1,13 +1,22 @@
 // The tables of the database and the steps that create them.
 import type { DatabaseSync } from 'node:sqlite';
 import { RetinueError } from '../../contract/error.ts';
+import { Order } from '../../contract/order.ts';
 import type { Crash } from '../../ports/crash.ts';
+import type { OrderAuthenticator } from '../../ports/store.ts';
+import { canonical } from '../../text/canonical.ts';
 
 /** Marks a file as a Retinue database in the header field that SQLite reserves for this: "Rtnu". */
 export const applicationId = 0x52746e75;
 
 /** Step n takes a database from `user_version` n - 1 to n. Released steps are never changed; new ones are added. */
-export type Migration = (db: DatabaseSync) => void;
+export type Migration = (db: DatabaseSync, context: MigrationContext) => void;
+
+export interface MigrationContext {
+  authenticator?: OrderAuthenticator | undefined;
+  /** Told what the step removed. */
+  warn?: ((message: string) => void) | undefined;
+}
 
 /*
  * Facts refer to their run and tree by number: with random text ids in the indexes every fact would write to a page of its own, and an append
@@ -84,6 +93,9 @@ const pinsTable = `
       OR (facts.type = 'artifact.recorded' AND field.key = 'blob');
 `;
 
+/** The version from which on orders carry tags. */
+export const signedOrdersVersion = 3;
+
 /**
  * Delegated runs with the columns of OpenFork's table SubSessions, for people who read the database with SQL. Retinue itself does not use it.
  * The permissions are the rulesets of the run and of all its ancestors.
@@ -124,11 +136,45 @@ const subSessionsView = `
     WHERE runs.parent IS NOT NULL;
 `;
 
-export const migrations: readonly Migration[] = [(db) => db.exec(baseTables), (db) => db.exec(pinsTable), (db) => db.exec(subSessionsView)];
+export const migrations: readonly Migration[] = [
+  (db) => db.exec(baseTables),
+  (db) => db.exec(pinsTable),
+  signOrders,
+  (db) => db.exec(subSessionsView),
+];
 
-export interface MigrateOptions {
+export interface MigrateOptions extends MigrationContext {
   steps?: readonly Migration[];
   crash?: Crash | undefined;
+}
+
+/**
+ * Orders get a tag. Earlier orders have none, so nobody knows who gave them: they are dropped. Cancels only stop work and are kept, as given by
+ * the user who migrates the database.
+ */
+function signOrders(db: DatabaseSync, { authenticator, warn }: MigrationContext): void {
+  db.exec("ALTER TABLE orders ADD COLUMN tag TEXT NOT NULL DEFAULT ''");
+  const pending = db.prepare('SELECT n, text FROM orders').all() as { n: number; text: string }[];
+  let dropped = 0;
+  for (const { n, text } of pending) {
+    const signed = authenticator && signCancel(text, authenticator);
+    if (signed) db.prepare('UPDATE orders SET text = ?, tag = ? WHERE n = ?').run(signed.text, signed.tag, n);
+    else dropped += Number(db.prepare('DELETE FROM orders WHERE n = ?').run(n).changes);
+  }
+  if (dropped > 0)
+    warn?.(
+      `${dropped === 1 ? '1 waiting order was' : `${dropped} waiting orders were`} dropped, because an earlier version of Retinue stored no proof of who gave orders. Give messages, answers and pauses again.`,
+    );
+}
+
+/** Null for an order that is no cancel, is damaged, or cannot be signed. */
+function signCancel(text: string, authenticator: OrderAuthenticator): { text: string; tag: string } | null {
+  try {
+    const order = Order.parse({ by: 'the user', ...JSON.parse(text) });
+    return order.kind === 'cancel' ? { text: canonical(order), tag: authenticator.sign(order) } : null;
+  } catch {
+    return null;
+  }
 }
 
 export function getUserVersion(db: DatabaseSync): number {
@@ -139,7 +185,7 @@ export function getUserVersion(db: DatabaseSync): number {
  * Migrates the database, each step in one transaction with its number, so that a kill leaves only complete steps. Other processes may migrate
  * at the same time: the number is read again under the write lock.
  */
-export function migrate(db: DatabaseSync, path: string, { steps = migrations, crash }: MigrateOptions = {}): void {
+export function migrate(db: DatabaseSync, path: string, { steps = migrations, crash, ...context }: MigrateOptions = {}): void {
   while (getUserVersion(db) !== steps.length) {
     db.exec('BEGIN IMMEDIATE');
     try {
@@ -148,7 +194,7 @@ export function migrate(db: DatabaseSync, path: string, { steps = migrations, cr
       const step = steps[version];
       if (step !== undefined) {
         crash?.('before migration.step');
-        step(db);
+        step(db, context);
         db.exec(`PRAGMA user_version = ${version + 1}`);
         crash?.('after migration.step');
       }

@@ -1,5 +1,6 @@
 // The options of the SQLite store.
 import type { Crash } from '../../ports/crash.ts';
+import type { OrderAuthenticator } from '../../ports/store.ts';
 
 /** Times in milliseconds. Tests shorten them. */
 export interface Timing {
@@ -16,6 +17,9 @@ export interface Timing {
 
 export const defaultTiming: Timing = { busy: 20, giveUp: 30_000, heartbeat: 5_000, silence: 15_000, poll: 250 };
 
+/** Milliseconds since the machine started: the same for all processes, and unaffected by changes of the clock. */
+export const msSinceBoot = () => Number(process.hrtime.bigint() / 1_000_000n);
+
 export interface SqliteOptions {
   /** The database file. Its directory is created if it does not exist. */
   path: string;
@@ -27,8 +31,10 @@ export interface SqliteOptions {
    */
   now?: () => number;
   timing?: Partial<Timing>;
-  /** Called if the write-ahead log keeps growing because a reader has an old snapshot open. */
-  warn?: (message: string) => void;
+  /** Signs orders and checks them. Without one the store neither stores nor accepts orders. */
+  authenticator?: OrderAuthenticator | undefined;
+  /** Called with what the user should know: an order that was not accepted, or a write-ahead log that keeps growing. */
+  warn?: ((message: string) => void) | undefined;
   /** Called with a new database before it gets its name; `draft` is the file. */
   made?: ((draft: string, path: string) => void) | undefined;
   /** Crash points for tests. */

@@ -5,11 +5,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { existingFileUrl, isOlderVersion, minSqliteVersion, resolveDatabasePath } from './connect.ts';
 import { isBusy, toStoreError } from './errors.ts';
 import { inspectDatabase } from './inspect.ts';
-import { migrations } from './migrations.ts';
+import { openReadConnection } from './read-connection.ts';
 
 export type DatabaseState =
   | { state: 'absent' }
   | { state: 'open' }
+  /** It can be read but not written; `reason` says why. */
+  | { state: 'readable'; reason: string }
   /** A process holds the write lock. `holders` is empty if the platform does not tell which. */
   | { state: 'locked'; holders: { pid: number; command: string | null }[] }
   | { state: 'broken'; reason: string };
@@ -24,13 +26,22 @@ export function getSqliteVersion(): { version: string; wanted: string; tooOld: b
   return { version, wanted: minSqliteVersion, tooOld: isOlderVersion(version, minSqliteVersion) };
 }
 
-export function probeDatabase(databasePath: string): DatabaseState {
+/** `isOwn`: the user's own database. Others are only read. */
+export function probeDatabase(databasePath: string, isOwn: boolean): DatabaseState {
   const path = resolveDatabasePath(databasePath);
   try {
-    if (inspectDatabase(path, migrations.length) === 'absent') return { state: 'absent' };
-    return tryWriteLock(path);
+    if (inspectDatabase(path, 'read') === 'absent') return { state: 'absent' };
+    openReadConnection(path).close();
   } catch (error) {
     return { state: 'broken', reason: toStoreError(error, path).message };
+  }
+  if (!isOwn) return { state: 'open' };
+  try {
+    inspectDatabase(path, 'write');
+    return tryWriteLock(path);
+  } catch (error) {
+    const { code, message } = toStoreError(error, path);
+    return { state: code === 'store_corrupt' ? 'broken' : 'readable', reason: message };
   }
 }
 

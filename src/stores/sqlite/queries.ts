@@ -46,11 +46,15 @@ export function createQueries({ db, statements, path }: QueryDeps): Queries {
   }
 
   function rowToRun({ id, row }: { id: string; row: string | null }): RunRow {
+    let parsed: RunRow | null;
     try {
-      return JSON.parse(row as string) as RunRow;
+      parsed = JSON.parse(row as string) as RunRow | null;
     } catch (cause) {
       throw createDamagedError(`The row of run ${id}`, cause);
     }
+    if (parsed?.runId !== id)
+      throw new RetinueError('store_corrupt', `The row of run ${id} in the database ${path} is damaged: it is not its row.`);
+    return parsed;
   }
 
   const findRun = async (query: SelectQueryBuilder<Tables, 'runs', { id: string; row: string | null }>) => {

@@ -19,7 +19,8 @@ export interface Tables {
   /** `text` holds text, or bytes as a BLOB value. */
   blobs: { hash: string; text: string | Uint8Array };
   pins: { hash: string; tree: number };
-  orders: { n: number; id: string; root: string; text: string };
+  /** `tag` proves who gave the order (ports/store.ts, OrderAuthenticator). */
+  orders: { n: number; id: string; root: string; text: string; tag: string };
   owners: {
     id: string;
     pid: number;

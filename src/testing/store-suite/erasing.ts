@@ -61,7 +61,7 @@ export function testErasing(getContext: GetContext): void {
         'text 2',
         'text 3',
       ]);
-      await store.reclaim();
+      await store.reclaim(1);
       expect(await (await harness.open()).trail(a)).toEqual(await store.trail(a));
     });
 

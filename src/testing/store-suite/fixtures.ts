@@ -11,6 +11,10 @@ export interface StoreHarness {
   kill(owner: Owner): Promise<void>;
   /** Makes the owner look as if its last heartbeat were older than a lease lasts. */
   silence(owner: Owner): Promise<void>;
+  /** Writes an order into the data as somebody could who has not the key for orders. Null if nobody can. */
+  forge: ((order: Order) => Promise<void>) | null;
+  /** What the stores reported. */
+  warnings(): string[];
   /** Closes all stores and removes the data. */
   dispose(): Promise<void>;
 }
@@ -77,7 +81,7 @@ export function createRootUnit(runId: string, overrides: Partial<RunRow> = {}): 
 }
 
 export function createOrder(n: number, rootId: string): Order {
-  return { id: `order-${n}`, runId: rootId, rootId, kind: 'message', text: `text ${n}`, at };
+  return { id: `order-${n}`, runId: rootId, rootId, kind: 'message', by: `person ${n}`, text: `text ${n}`, at };
 }
 
 export async function readSeqs(store: Store, runId: string): Promise<number[]> {

@@ -1,6 +1,7 @@
 // `order`, `orders`, `dropOrders` and `watch`: orders reach the owner of their tree.
 import { describe, expect, it } from 'vitest';
-import { a, b, c, conflict, createFacts, createOrder, createRootUnit, createUnit, type GetContext } from './fixtures.ts';
+import type { Order } from '../../contract/order.ts';
+import { a, b, c, conflict, createFacts, createHash, createOrder, createRootUnit, createUnit, type GetContext } from './fixtures.ts';
 
 export function testOrders(getContext: GetContext): void {
   describe('orders', () => {
@@ -19,6 +20,28 @@ export function testOrders(getContext: GetContext): void {
       expect(await other.orders(otherOwner)).toEqual([createOrder(2, b)]);
       await store.claim(owner, c);
       expect(await store.orders(owner)).toEqual([createOrder(4, c)]);
+    });
+
+    it('returns an order as it was given, with who gave it', async () => {
+      const { store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      const call = { turn: 1, index: 0, hash: createHash(1), always: true };
+      const given: Order = { ...createOrder(1, a), kind: 'approve', by: 'ada@example.org', rules: ['deny bash'], call };
+      await store.order(given);
+      expect(await store.orders(owner)).toEqual([given]);
+    });
+
+    it('never returns an order that somebody else wrote into the data: it is reported once and dropped', async () => {
+      const { harness, store, owner } = getContext();
+      if (harness.forge === null) return;
+      await store.append(owner, [createRootUnit(a)]);
+      await store.order(createOrder(1, a));
+      await harness.forge({ ...createOrder(2, a), kind: 'approve' });
+      expect(await store.findFaults()).toContainEqual({ where: 'orders', what: expect.stringContaining('order-2') });
+      expect(await store.orders(owner)).toEqual([createOrder(1, a)]);
+      expect(await store.orders(owner)).toEqual([createOrder(1, a)]);
+      expect(harness.warnings()).toEqual([expect.stringContaining('order-2')]);
+      expect((await store.findFaults()).filter(({ where }) => where === 'orders')).toEqual([]);
     });
 
     it('keeps an order if the unit that consumes it is refused', async () => {

@@ -1,8 +1,9 @@
-// Remembers the version of a file that a run last saw. `read`, `write` and `edit` record it; `write` and `edit` refuse if the file has changed since.
+// Remembers the version of a file that a run last saw, also after a resume. `read`, `write` and `edit` record it; `write` and `edit` refuse if the file has changed since.
 // The version is taken before the text is shown, never after, so that a change in between is noticed.
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import type { Memo } from '../../ports/tool.ts';
 
 /** Larger files are compared by inode, size and time instead of content, and cannot be edited. */
 export const maxHashedBytes = 8 * 1024 * 1024;
@@ -11,11 +12,11 @@ const sliceBytes = 262_144;
 const key = (path: string): string => `read:${path}`;
 
 /** The version of the file at this real path that the run last saw; undefined if none. */
-export function lastSeenVersion(memo: Map<string, string>, path: string): string | undefined {
+export function lastSeenVersion(memo: Memo, path: string): string | undefined {
   return memo.get(key(path));
 }
 
-export function rememberVersion(memo: Map<string, string>, path: string, version: string): void {
+export function rememberVersion(memo: Memo, path: string, version: string): void {
   memo.set(key(path), version);
 }
 

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants, lstatSync, renameSync } from 'node:fs';
 import { access, lstat, open, unlink } from 'node:fs/promises';
 import type { Artifact } from '../../contract/artifact.ts';
+import type { Memo } from '../../ports/tool.ts';
 import { describeKind, errorCode, type Refusal, refuse } from '../refusal.ts';
 import { entryPath, isAliasOf, locatePath, type OpenDirectory, openDirectory, splitParent } from './confine.ts';
 import { createDiff } from './diff.ts';
@@ -91,7 +92,7 @@ export async function readCurrent({ dir, name, path }: WriteTarget): Promise<{ o
 }
 
 /** Whether the file has changed since the run last saw it. */
-export function isStale(memo: Map<string, string>, path: string, current: CurrentFile): boolean {
+export function isStale(memo: Memo, path: string, current: CurrentFile): boolean {
   const known = lastSeenVersion(memo, path);
   return known !== undefined && known !== current.version;
 }

@@ -3,8 +3,10 @@ import type { FileHandle } from 'node:fs/promises';
 import type { FileText, WorkspaceReader } from '../../ports/workspace.ts';
 import { explainFileError } from '../refusal.ts';
 import { openFile } from './confine.ts';
+import { openedSubjects } from './path-subjects.ts';
 import { isBinary, readStart } from './read-file.ts';
 import { cutChars } from './read-lines.ts';
+import { describeWorkspace } from './workspace-info.ts';
 
 /** For workspaces that are directories on this machine. */
 export const workspaceReader: WorkspaceReader = {
@@ -13,11 +15,13 @@ export const workspaceReader: WorkspaceReader = {
     if (!opened.ok) return opened;
     await using file = opened.file;
     try {
-      return await readText(file, opened.path, maxChars);
+      const text = await readText(file, opened.path, maxChars);
+      return text.ok ? { ...text, subjects: openedSubjects(path, workspace, opened.path) } : text;
     } catch (error) {
       return { ok: false, reason: explainFileError(error, opened.path) };
     }
   },
+  describe: describeWorkspace,
 };
 
 async function readText(file: FileHandle, path: string, maxChars: number): Promise<FileText> {

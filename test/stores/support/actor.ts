@@ -7,6 +7,7 @@ import type { Owner, Store } from '../../../src/ports/store.ts';
 import { openSqliteStore } from '../../../src/stores/sqlite/create.ts';
 import { type Migration, migrate, migrations } from '../../../src/stores/sqlite/migrations.ts';
 import { createDatabase } from '../../../src/stores/sqlite/new-database.ts';
+import { testAuthenticator } from './authenticator.ts';
 import { createRunId, createUnit } from './units.ts';
 
 const [path = '', options = '{}'] = process.argv.slice(2);
@@ -17,7 +18,7 @@ let wakeUps = 0;
 
 const calls: Record<string, (...args: never[]) => unknown> = {
   connect: async () => {
-    store = await openSqliteStore({ path, ...JSON.parse(options) });
+    store = await openSqliteStore({ path, authenticator: testAuthenticator, ...JSON.parse(options) });
   },
   open: async () => {
     owner = await store.open();

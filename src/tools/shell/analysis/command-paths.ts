@@ -21,10 +21,12 @@ export interface PathScope {
   bases: string[];
   /** Whether the command line changes the directory. */
   changesDirectory: boolean;
+  /** Whether the command runs in a sandbox, which enforces rules about paths and contains programs that git starts. */
+  isConfined: boolean;
 }
 
 /** `directories`: the targets of its `cd` commands, in order. */
-export function createPathScope(workspace: string, directories: string[]): PathScope {
+export function createPathScope(workspace: string, directories: string[], isConfined: boolean): PathScope {
   let real = workspace;
   try {
     real = realpathSync(workspace);
@@ -32,7 +34,7 @@ export function createPathScope(workspace: string, directories: string[]): PathS
     // A workspace that does not exist: no command can be started in it.
   }
   const roots = [...new Set([workspace, real])];
-  return { workspace, roots, bases: directories.reduce(enterDirectory, [real]), changesDirectory: directories.length > 0 };
+  return { workspace, roots, bases: directories.reduce(enterDirectory, [real]), changesDirectory: directories.length > 0, isConfined };
 }
 
 export function isDevice(path: string): boolean {
@@ -58,7 +60,7 @@ export function findOutsidePath(word: string, scope: PathScope): string | null {
 }
 
 /** Parts of a word that may be paths: between `=`, `:`, `@` and the like, and attached to a flag (`-f/etc/passwd`, `-flink`). */
-function findPossiblePaths(word: string): string[] {
+export function findPossiblePaths(word: string): string[] {
   const parts = word.split(/[=:,@;|<>&()'"`{}\s\\]+/).filter((part) => part !== '');
   // Any `/` that is not preceded by a name begins a path.
   const inner = [...word.matchAll(/(?<![\p{L}\p{N}_.\-+~^%#\]*?/])\/[^\s'"=:,;|<>&()]*/gu)].map(([path]) => path);

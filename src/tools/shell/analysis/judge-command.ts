@@ -11,6 +11,7 @@ import { denyCommand } from './deny-command.ts';
 import { expandBraces } from './expand-braces.ts';
 import { findTextWords, isUnsafeFlag } from './flags.ts';
 import { findInnerCode } from './inner-code.ts';
+import { findNamedFiles } from './named-files.ts';
 import { findProgram } from './programs/index.ts';
 import type { Program } from './programs/program.ts';
 import type { SimpleCommand } from './read-command.ts';
@@ -51,13 +52,18 @@ export function judgeCommand({ words, assignments }: SimpleCommand, scope: PathS
       written.push(...findWrittenFiles(rest, inner));
     }
   }
+  const texts = program.takesOnlyText ? new Set(words) : findTextWords(words.slice(1), program);
+  const named = findNamedFiles(name.text.includes('/') ? words : words.slice(1), texts, scope);
   aliases.delete(text);
   aliases.delete('');
   const shown = assignments.length > 0 ? `${assignments.join(' ')} ${text}` : text;
   const subjects: Subject[] = [hazard === null ? text : { text: shown, unsafe: hazard }];
   if (assignments.length > 0) aliases.add(text);
   for (const alias of aliases) subjects.push({ text: alias, alias: true });
-  for (const file of written.flatMap((path) => findTargets(path, scope))) subjects.push({ text: file, alias: true, tool: 'write' });
+  const removes = isRemoving(words, base);
+  for (const file of written.flatMap((path) => findTargets(path, scope)))
+    subjects.push({ text: file, alias: true, tool: 'write', ...(removes && { tree: true }) });
+  subjects.push(...named);
   const expanded = expandBraces(words);
   if (expanded !== null && expanded.length > 0) {
     const inner = judgeCommand({ words: expanded, assignments: [] }, scope);
@@ -67,11 +73,16 @@ export function judgeCommand({ words, assignments }: SimpleCommand, scope: PathS
   return { subjects, code };
 }
 
+/** Whether the files that the command writes are moved or removed with everything in them. */
+function isRemoving([, first]: ShellWord[], base: string): boolean {
+  return ['rm', 'rmdir', 'mv', 'shred', 'unlink'].includes(base) || (base === 'git' && /^(rm|mv|clean)$/.test(first?.text ?? ''));
+}
+
 /** The same subject, only for rules that deny or ask. */
 export function toAlias(subject: Subject): Subject {
   if (typeof subject === 'string') return { text: subject, alias: true };
-  const { text, tool } = subject;
-  return { text, alias: true, ...(tool !== undefined && { tool }) };
+  const { unsafe: _, ...rest } = subject;
+  return { ...rest, alias: true };
 }
 
 function hasPatternOrBraces({ mask, text }: ShellWord): boolean {

@@ -11,6 +11,7 @@ import type { Subject } from '../../../ports/subject.ts';
 import { createPathScope, findOutsidePath, findTargets, isDevice, type PathScope } from './command-paths.ts';
 import { denyCommand, writeSimpler } from './deny-command.ts';
 import { judgeCommand, toAlias } from './judge-command.ts';
+import { findNamedFiles } from './named-files.ts';
 import type { Redirection } from './read-command.ts';
 import { readScript } from './read-script.ts';
 import { formatWords } from './read-word.ts';
@@ -19,17 +20,24 @@ const maxLength = 20_000;
 const maxLines = 100;
 const maxPipes = 2_000;
 const maxSubjects = 2_000;
+const maxNamedFiles = 20_000;
 /** Invisible characters, and characters that look like a blank. Bash treats them as parts of words. */
 const invisible = /[^\P{C}\t\n]|[^\P{Z} ]|[\u115f\u1160\u3164\uffa0\u2800]|[\u180b-\u180f]|[\ufe00-\ufe0e]|\u034f/u;
 
-/**
- * Throws RetinueError `denied` for a command that no rule may allow. The parser must be loaded. Without bash every command is unsafe, because
- * another shell may read the same text differently.
- */
-export function shellSubjects(command: string, workspace: string, hasBash = true): Subject[] {
-  const read = readSubjects(command, workspace, new Set([command]));
+export interface ShellOptions {
+  /** Without bash every command is unsafe, because another shell may read the same text differently. */
+  hasBash?: boolean;
+  /** Whether the command will run in a sandbox. If not, rules about paths are compared with the files that its words name. */
+  isConfined?: boolean;
+}
+
+/** Throws RetinueError `denied` for a command that no rule may allow. The parser must be loaded. */
+export function shellSubjects(command: string, workspace: string, { hasBash = true, isConfined = true }: ShellOptions = {}): Subject[] {
+  const read = readSubjects(command, { workspace, isConfined, lines: new Set([command]) });
   const found = hasBash ? read : read.map(markUnsafeWithoutBash);
-  if (found.length > maxSubjects) denyCommand('has too many parts', writeSimpler);
+  const isNamedFile = (subject: Subject) => typeof subject === 'object' && subject.tool === 'read';
+  if (found.filter((subject) => !isNamedFile(subject)).length > maxSubjects || found.length > maxNamedFiles)
+    denyCommand('has too many parts', writeSimpler);
   const seen = new Set<string>();
   return found.filter((subject) => {
     const key = JSON.stringify(subject);
@@ -37,8 +45,15 @@ export function shellSubjects(command: string, workspace: string, hasBash = true
   });
 }
 
-/** `lines`: command lines read so far, so that each inner command line is read once. */
-function readSubjects(command: string, workspace: string, lines: Set<string>): Subject[] {
+interface ReadingState {
+  workspace: string;
+  isConfined: boolean;
+  /** Command lines read so far, so that each inner command line is read once. */
+  lines: Set<string>;
+}
+
+function readSubjects(command: string, state: ReadingState): Subject[] {
+  const { workspace, isConfined, lines } = state;
   checkText(command);
   if (lines.size > maxLines) denyCommand('has too many command lines inside it', 'write it more simply');
   const script = readScript(command);
@@ -46,6 +61,7 @@ function readSubjects(command: string, workspace: string, lines: Set<string>): S
   const scope = createPathScope(
     workspace,
     moves.map(({ words }) => words[1]?.text ?? '.'),
+    isConfined,
   );
   const judged = script.commands.map((each) => judgeCommand(each, scope));
   const subjects = [
@@ -57,7 +73,7 @@ function readSubjects(command: string, workspace: string, lines: Set<string>): S
     if (lines.has(code)) continue;
     lines.add(code);
     // Inner commands can only deny: the command that passes them to a shell is unsafe already.
-    for (const inner of readSubjects(code, workspace, lines)) subjects.push(toAlias(inner));
+    for (const inner of readSubjects(code, state)) subjects.push(toAlias(inner));
   }
   if (subjects.length === 0)
     subjects.push({ text: command.trim().replace(/\s+/g, ' '), unsafe: 'it starts no program that a rule could name' });
@@ -92,7 +108,8 @@ function redirectionToSubjects({ writes, operator, target }: Redirection, scope:
     return [{ text, unsafe: 'it writes a file' }, ...written.map((each): Subject => ({ text: each, alias: true, tool: 'write' }))];
   }
   if (operator.endsWith('-')) return [];
-  if (target.unknownReason !== null) return [{ text, unsafe: target.unknownReason }];
+  const named = findNamedFiles([target], new Set(), scope);
+  if (target.unknownReason !== null) return [{ text, unsafe: target.unknownReason }, ...named];
   const outside = findOutsidePath(path, scope);
-  return outside === null ? [] : [{ text, unsafe: outside }];
+  return outside === null ? named : [{ text, unsafe: outside }, ...named];
 }

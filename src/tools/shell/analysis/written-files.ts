@@ -12,7 +12,10 @@ export function findWrittenFiles(words: ShellWord[], program: Program): string[]
   const paths = written.paths.map(({ text }) => text);
   if (written.which === 'all') return paths;
   const last = paths.at(-1);
-  return last === undefined ? [] : [last, ...paths.slice(0, -1).map((path) => `${last}/${basename(path)}`)];
+  if (last === undefined) return [];
+  const sources = paths.slice(0, -1);
+  const isMove = words.some(({ text }, index) => index < 2 && basename(text) === 'mv');
+  return [last, ...(isMove ? sources : []), ...sources.map((path) => `${last}/${basename(path)}`)];
 }
 
 /** Returns why the command may write something protected, or null. */

@@ -3,14 +3,18 @@
 //
 //   run-command.ts      rights, sandbox and protected paths around one command
 //   run-process.ts      starts it, waits, stops it, collects its output; with process-monitor.ts, read-pipe.ts and bounded-output.ts
+//   closed-paths.ts     finds the files that rules close
 //   watch-protected.ts  renames protected files that it has created; with move-aside.ts
-import type { Sandbox, SandboxedCommand } from '../../../ports/sandbox.ts';
+import { join } from 'node:path';
+import type { ReadableFolder, Sandbox, SandboxedCommand } from '../../../ports/sandbox.ts';
 import { sandboxOwner } from '../../../ports/sandbox.ts';
 import type { Subject } from '../../../ports/subject.ts';
 import type { Rights } from '../../../ports/tool.ts';
 import { findGitControlledPaths } from '../../files/git-controlled-paths.ts';
 import { closedAliases, gitRepositoryNames, protectedPaths } from '../../files/paths.ts';
 import { type Refusal, refuse } from '../../refusal.ts';
+import { findClosedPaths } from './closed-paths.ts';
+import { moveAside } from './move-aside.ts';
 import { type ProcessRequest, type ProcessResult, runProcess } from './run-process.ts';
 import { watchProtectedPaths } from './watch-protected.ts';
 
@@ -41,29 +45,70 @@ export interface CommandResult {
 export async function runCommand(request: CommandRequest, { sandbox, closed }: CommandOptions): Promise<CommandResult | Refusal> {
   if (closed) return refuse(closed);
   if (sandbox === null) return runUnsandboxed(request);
-  const { rights, argv, cwd, env, readable } = request;
+  const { rights, argv, cwd, env } = request;
   const isAllowed = (name: string) => rights.decide(name, []).action === 'allow';
-  const writable = mayWrite(rights);
+  const canWrite = hasWriteTools(rights);
+  const unreadable = await findClosedPaths(cwd, rights.closedPaths.read);
+  if (!unreadable.ok) return unreadable;
+  const unwritable = canWrite ? await findClosedPaths(cwd, rights.closedPaths.write) : { ok: true as const, paths: [''] };
+  if (!unwritable.ok) return unwritable;
+  const writable = !unwritable.paths.includes('');
+  const readable = await findReadable(request);
+  if (!readable.ok) return readable;
   const git = isAllowed('git');
   const { repository, configured } = await findGitControlledPaths(cwd);
   const protect = [...protectedPaths, ...configured, ...(git ? [] : [...gitRepositoryNames, ...repository])];
+  const hide = [...closedAliases, ...unreadable.paths];
   const watched = writable ? watchProtectedPaths(cwd, [...protect, ...closedAliases]) : null;
   if (watched?.ok === false) return watched;
   using watch = watched?.watch;
   const network = isAllowed('network');
-  const made = await sandbox.confine({ argv, workspace: cwd, writable, git, network, protect, hide: closedAliases, readable, env });
+  const made = await sandbox.confine({
+    ...{ argv, workspace: cwd, writable, git, network, hide, env },
+    readable: readable.folders,
+    protect: [...protect, ...(writable ? unwritable.paths : [])],
+  });
   if (!made.ok) return refuse(made.reason);
   const { result, limitsReached } = await runInSandbox(made.confined, request);
   const { moved, left } = (await watch?.renameCreated()) ?? { moved: [], left: [] };
+  if (writable) await renameClosed(cwd, rights, { before: unwritable.paths, moved, left });
   if (!result.ok) return result;
   const renamed = moved.map((name) => `${name} may not be created by a command; it was renamed`);
   const remaining = left.map((name) => `${name} may not be created by a command and could not be renamed; remove it`);
   return { ok: true, result, notes: [...limitsReached, ...renamed, ...remaining], hasLeftProtected: remaining.length > 0 };
 }
 
-/** Whether commands in the sandbox may change the workspace. Rules may have been added since the tools were offered. */
-export function mayWrite(rights: Rights): boolean {
-  return ['write', 'edit'].some((name) => rights.tools.includes(name) && rights.decide(name, []).action !== 'deny');
+/** Whether the run has tools that write, so that commands in the sandbox may write too, where no rule closes a path. */
+export function hasWriteTools({ tools }: Rights): boolean {
+  return ['write', 'edit'].some((name) => tools.includes(name));
+}
+
+/** The added folders as the sandbox shows them: without what rules close, which refer to them by absolute path. */
+async function findReadable({ readable = [], rights }: CommandRequest): Promise<{ ok: true; folders: ReadableFolder[] } | Refusal> {
+  const folders: ReadableFolder[] = [];
+  for (const path of readable) {
+    const found = await findClosedPaths(path, rights.closedPaths.read, `${path}/`);
+    if (!found.ok) return found;
+    if (!found.paths.includes('')) folders.push({ path, hide: [...closedAliases, ...found.paths].map((name) => join(path, name)) });
+  }
+  return { ok: true, folders };
+}
+
+/** Files that the command created where rules close writing, and that no mount could prevent. */
+async function renameClosed(
+  root: string,
+  { closedPaths }: Rights,
+  { before, moved, left }: { before: string[]; moved: string[]; left: string[] },
+): Promise<void> {
+  const after = await findClosedPaths(root, closedPaths.write);
+  if (!after.ok) return void left.push(after.reason);
+  // Retinue itself creates these next to its database, which is closed.
+  const isOwn = (path: string) => before.includes(path.replace(/-(wal|shm)$/, ''));
+  for (const path of after.paths.filter((each) => !before.includes(each) && !isOwn(each)))
+    await moveAside(root, path).then(
+      (names) => moved.push(...names),
+      () => left.push(path),
+    );
 }
 
 /** A rule that allows commands only because of a sandbox does not count here; every other ruleset still applies to every subject. */

@@ -1,0 +1,19 @@
+// The status of runs as people see it, which depends on the rest of their tree.
+import { isLive, type RunRow } from '../contract/run.ts';
+import type { RunView } from './api.ts';
+
+/** Whether nothing of a live run happens until somebody continues it: it is paused, or it only waits for children of this kind. */
+export function isAtRest(row: RunRow, tree: RunRow[]): boolean {
+  if (row.status === 'paused') return true;
+  const children = tree.filter((other) => other.parentId === row.runId && isLive(other.status));
+  return row.status === 'waiting' && children.length > 0 && children.every((child) => isAtRest(child, tree));
+}
+
+/**
+ * The status of a live run. Without a process, all live runs of a tree have one status: `paused` if each of them was paused in order, otherwise
+ * `interrupted`. `tree`: the live rows of its tree.
+ */
+export function shownStatus(row: RunRow, tree: RunRow[], isOwned: boolean): RunView['status'] {
+  if (isOwned) return isAtRest(row, tree) ? 'paused' : row.status;
+  return tree.every((other) => isAtRest(other, tree)) ? 'paused' : 'interrupted';
+}

@@ -1,0 +1,65 @@
+// The user's key for orders: proof, in a database that several processes share, that the user gave an order (ports/store.ts, OrderAuthenticator).
+// It lies in the user's configuration folder, readable only by the user, and is created with the first order.
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { RetinueError } from '../contract/error.ts';
+import type { OrderAuthenticator } from '../ports/store.ts';
+import { createOrderAuthenticator } from '../stores/order-authenticator.ts';
+import { readUserFile, removeIfPossible } from './user-file.ts';
+import { type Env, userConfigFolder } from './user-folders.ts';
+
+const keyBytes = 32;
+const maxFileBytes = 1_024;
+
+export function orderKeyPath(env: Env): string {
+  return join(userConfigFolder(env), 'order-key');
+}
+
+export function createKeyAuthenticator(path: string): OrderAuthenticator {
+  return createOrderAuthenticator({ read: () => readOrderKey(path), create: () => createOrderKey(path) });
+}
+
+/** Null if there is no key yet. Throws `usage` if the file is not a private key. */
+function readOrderKey(path: string): Uint8Array | null {
+  const text = readUserFile(path, maxFileBytes);
+  if (text === null) return null;
+  if ((statSync(path).mode & 0o077) !== 0)
+    throw new RetinueError('usage', `${path} can be read by other users, who could then give orders to your runs; run \`chmod 600\` on it`);
+  const key = Buffer.from(text.trim(), 'hex');
+  if (key.length !== keyBytes)
+    throw new RetinueError('usage', `${path} is not a key for orders; delete it, and Retinue creates a new one with the next order`);
+  return key;
+}
+
+/** Of several processes that create it at once, one wins. */
+function createOrderKey(path: string): Uint8Array {
+  const draft = `${path}.${randomBytes(4).toString('hex')}`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    publishKey(draft, path);
+  } catch (error) {
+    throw new RetinueError('usage', `orders cannot be given, because ${path} cannot be created: ${(error as Error).message}`, {
+      cause: error,
+    });
+  } finally {
+    removeIfPossible(draft);
+  }
+  const key = readOrderKey(path);
+  if (key === null) throw new RetinueError('usage', `${path} was removed while it was created; try again`);
+  return key;
+}
+
+/** Never replaces a key: orders signed with it would be lost. */
+function publishKey(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    // The file system has no hard links.
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
+    renameSync(draft, path);
+  }
+}

@@ -1,0 +1,40 @@
+// Which runs of other clients a client may see. Run ids are not secrets: knowing one gives no access.
+//
+//  1. A client sees the runs that it delegated.
+//  2. A named client also sees those of earlier clients with the same name, once their connection is gone.
+//  3. The user may let a client see the runs of all clients.
+import type { RunRow } from '../contract/run.ts';
+import type { Store } from '../ports/store.ts';
+
+export interface ClientReach {
+  /** The client's name for itself, which separates clients but proves nothing. Null: it has none, and shares nothing with others. */
+  name: string | null;
+  /** Client runs that this connection had before. */
+  formerIds: readonly string[];
+  /** The user lets it see the runs of all clients. */
+  seesAllClients: boolean;
+}
+
+/** A client without a name, as library scopes are. */
+export const ownRunsOnly: ClientReach = { name: null, formerIds: [], seesAllClients: false };
+
+/** The tag under which the brief of a client run records the name of its client. */
+export function clientTag(name: string): string {
+  return `client:${name}`;
+}
+
+/** Whether a client may see what another client run delegated. */
+export async function canSeeClient(client: RunRow, reach: ClientReach, store: Store): Promise<boolean> {
+  if (reach.seesAllClients || reach.formerIds.includes(client.runId)) return true;
+  if (reach.name === null) return false;
+  const [created] = await store.facts({ runId: client.runId, types: ['run.created'] });
+  const tags = created?.type === 'run.created' ? created.data.brief.tags : undefined;
+  return tags?.includes(clientTag(reach.name)) === true && (await isGone(client, store));
+}
+
+/** Whether the connection of a client run has ended. */
+async function isGone({ runId, endedAt }: RunRow, store: Store): Promise<boolean> {
+  if (endedAt !== null || !(await store.holders([runId])).get(runId)?.alive) return true;
+  // A client run pauses only when its connection ends; whoever resumes its tree has no connection to it.
+  return (await store.facts({ runId, types: ['run.paused', 'run.resumed'], limit: 1 })).length > 0;
+}

@@ -1,0 +1,26 @@
+// What prompts need to know about a run, and who may read what enters them.
+import { completeLimits } from '../contract/limits.ts';
+import type { PromptRun } from '../conversation/context.ts';
+import { decideCall } from '../rules/policy.ts';
+import { collectRulesets, type ModelWork, type Run, rulesetsForChildren } from './run.ts';
+import type { Services } from './services.ts';
+
+/** The run as its prompts need it. What enters them is a read by the run that delegates; for a root, by the owner. */
+export function createPromptRun(run: Run, { settings }: Services): PromptRun {
+  const { work, parent, depth, grant, dialect } = run;
+  const rulesets = parent ? rulesetsForChildren(parent) : settings.rulesets(dialect.delegationTools);
+  return {
+    agent: (work as ModelWork).agent,
+    depth,
+    workspace: grant.workspace,
+    tools: grant.tools,
+    hasNetwork: decideCall(collectRulesets(run), { tool: 'network', subjects: [] }).action === 'allow',
+    maxToolCalls: completeLimits(grant.limits).maxToolCalls.value as number,
+    judge(tool, subjects) {
+      const { action, rule, owner } = decideCall(rulesets, { tool, subjects });
+      if (action === 'allow') return null;
+      const by = rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`;
+      return action === 'deny' ? `denied: ${by}` : `denied: it needs approval, and a brief cannot ask for approval (${by})`;
+    },
+  };
+}

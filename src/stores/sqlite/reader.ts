@@ -1,0 +1,123 @@
+// The store port over a database that is only read: one that somebody else made, or that may not be written. Works on databases of every version.
+// Every method that writes is rejected.
+import { RetinueError } from '../../contract/error.ts';
+import type { OrderAuthenticator, Store } from '../../ports/store.ts';
+import { assertSqliteVersion, resolveDatabasePath, toOpenError } from './connect.ts';
+import { createWeigher } from './erase.ts';
+import { createClosedError, isCorruption, toStoreError } from './errors.ts';
+import { findFaults } from './faults.ts';
+import { getLogBytes, measureFiles } from './file-size.ts';
+import { createHolderQuery, createLeaseCheck } from './leases.ts';
+import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
+import { createQueries, type Queries } from './queries.ts';
+import { openReadConnection, type ReadConnection } from './read-connection.ts';
+import { retryWhileBusy } from './retry.ts';
+import { createKysely, createStatements } from './tables.ts';
+
+export interface ReaderOptions extends Pick<SqliteOptions, 'path' | 'now' | 'timing'> {
+  /** Checks orders for `findFaults`. */
+  authenticator?: OrderAuthenticator | undefined;
+}
+
+interface Reading extends Pick<Store, 'holders' | 'findFaults'> {
+  connection: ReadConnection;
+  queries: Queries;
+  weigh(rootIds: string[]): { facts: number; bytes: number };
+}
+
+/** Opens an existing database for reading. Rejects with `store_io`, `store_corrupt` or `store_newer`. */
+export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
+  assertSqliteVersion();
+  const path = resolveDatabasePath(options.path);
+  const timing = { ...defaultTiming, ...options.timing };
+  const isHeld = createLeaseCheck(options.now ?? msSinceBoot, timing);
+  const watches = new Set<NodeJS.Timeout>();
+  let reading: Reading | null = await retryWhileBusy(openReading, timing.giveUp).catch((error: unknown) => {
+    throw toOpenError(error, path);
+  });
+  let isClosed = false;
+
+  function openReading(): Reading {
+    const connection = openReadConnection(path);
+    const statements = createStatements(connection.db);
+    const kysely = createKysely(statements);
+    return {
+      connection,
+      queries: createQueries({ db: kysely, statements, path }),
+      holders: createHolderQuery(kysely, isHeld),
+      findFaults: async () => findFaults(connection.db, options.authenticator),
+      weigh: (rootIds) => createWeigher(connection.db)(rootIds),
+    };
+  }
+
+  /** Opens the database again if a process has begun to write to it. */
+  function getReading(): Reading {
+    if (reading?.connection.isOutdated()) closeReading();
+    reading ??= openReading();
+    return reading;
+  }
+
+  function closeReading(): void {
+    reading?.connection.close();
+    reading = null;
+  }
+
+  async function read<T>(query: (reading: Reading) => Promise<T>): Promise<T> {
+    if (isClosed) throw createClosedError();
+    try {
+      return await retryWhileBusy(() => query(getReading()), timing.giveUp);
+    } catch (error) {
+      // The file was changed while it was read as if it could not be.
+      if (isCorruption(error) && reading?.connection.isOutdated()) return read(query);
+      throw toStoreError(error, path);
+    }
+  }
+
+  async function refuse(): Promise<never> {
+    if (isClosed) throw createClosedError();
+    throw new RetinueError('store_io', `The database ${path} was opened only for reading.`);
+  }
+
+  return {
+    facts: (query) => read(({ queries }) => queries.facts(query)),
+    trail: (runId) => read(({ queries }) => queries.trail(runId)),
+    run: (runId) => read(({ queries }) => queries.run(runId)),
+    runs: (query) => read(({ queries }) => queries.runs(query)),
+    runByKey: (parentId, key) => read(({ queries }) => queries.runByKey(parentId, key)),
+    blob: (hash) => read(({ queries }) => queries.blob(hash)),
+    weigh: (rootIds) => read(async ({ weigh }) => weigh(rootIds)),
+    size: () => read(async () => measureFiles(path)),
+    findFaults: () => read((current) => current.findFaults()),
+    holders: (rootIds) => read((current) => current.holders(rootIds)),
+    ...{ append: refuse, erase: refuse, reclaim: refuse, order: refuse, orders: refuse, dropOrders: refuse },
+    ...{ open: refuse, release: refuse, claim: refuse },
+    watch(changed) {
+      if (isClosed) throw createClosedError();
+      let last = '';
+      const timer = setInterval(() => {
+        const state = describeState(path, reading);
+        if (state !== last) changed();
+        last = state;
+      }, timing.poll).unref();
+      watches.add(timer);
+      return () => {
+        clearInterval(timer);
+        watches.delete(timer);
+      };
+    },
+    async close() {
+      isClosed = true;
+      for (const timer of watches) clearInterval(timer);
+      closeReading();
+    },
+  };
+}
+
+/** Differs after every change of the database. Empty while it cannot be told. */
+function describeState(path: string, reading: Reading | null): string {
+  try {
+    return `${reading?.connection.db.prepare('PRAGMA data_version').get()?.data_version} ${getLogBytes(path)} ${measureFiles(path)}`;
+  } catch {
+    return '';
+  }
+}
