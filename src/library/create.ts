@@ -1,5 +1,4 @@
 // Builds a Retinue from the library's options.
-import { z } from 'zod';
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
@@ -11,7 +10,6 @@ import { buildRulesets } from '../config/rulesets.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
 import { RetinueError } from '../contract/error.ts';
-import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import { native } from '../dialects/native.ts';
 import { withPrices } from '../models/prices.ts';
 import { capabilities } from '../rules/policy.ts';
@@ -21,6 +19,7 @@ import { aiToolToTool } from '../tools/ai-sdk.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createDelegating } from './delegating.ts';
 import { createLibraryModels } from './models.ts';
+import { checkOptions } from './options.ts';
 import { createScope } from './scope.ts';
 import type { Retinue, RetinueOptions } from './types.ts';
 
@@ -33,8 +32,12 @@ export interface LibraryDeps {
 
 export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: LibraryDeps): Retinue {
   const { dialect = native, approve } = options;
+  checkOptions(options);
+  // Links are resolved once: rules are about real paths.
+  const workspace = resolveDirectory(cwd(), options.workspace ?? '.');
+  const readable = resolveReadable(options.addDirs ?? [], { cwd: cwd(), workspace, env });
   assertToolNames(options.tools ?? {});
-  const mcpServers = parseServers(options.mcpServers ?? {});
+  const { mcpServers = {} } = options;
   const notes = createMemoryNotes();
   const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
   const api = assemble({
@@ -46,7 +49,6 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
   if (approve) forwardQuestions(api, async (question, signal) => toAnswer(await approve(question, signal)));
 
   async function prepareRuntime(): Promise<RuntimeInput> {
-    const workspace = options.workspace ?? cwd();
     const programTools = await Promise.all(
       Object.entries(options.tools ?? {}).map(([name, tool]) => aiToolToTool(name, tool, compileSchema)),
     );
@@ -54,7 +56,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     const { models, model } = createLibraryModels(options.model, env);
     const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, db: null, env });
     return {
-      readable: resolveReadable(options.addDirs ?? [], { cwd: cwd(), workspace: resolveDirectory(cwd(), workspace), env }),
+      readable,
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
       models: withPrices(models, options.prices ?? {}),
       limits: options.limits ?? {},
@@ -84,15 +86,4 @@ function assertToolNames(tools: object): void {
   const reserved = Object.keys(tools).find((name) => capabilities.includes(name));
   if (reserved !== undefined)
     throw new RetinueError('usage', `a tool cannot be called \`${reserved}\`: rules use this name for what a shell command may reach`);
-}
-
-function parseServers(given: Record<string, McpServer>): Record<string, McpServer> {
-  return Object.fromEntries(
-    Object.entries(given).map(([name, server]) => {
-      const parsed = z.tuple([McpServerName, McpServer]).safeParse([name, server]);
-      if (parsed.success) return parsed.data;
-      const [issue] = parsed.error.issues;
-      throw new RetinueError('invalid_config', `mcpServers: ${[name, ...(issue?.path.slice(1) ?? [])].join('.')}: ${issue?.message}`);
-    }),
-  );
 }

@@ -9,9 +9,12 @@ import type { Client } from '../kernel/runtime.ts';
 import type { DialectResult, DialectTool } from '../ports/dialect.ts';
 import { cleanJson } from '../text/clean-json.ts';
 import { createDelegating } from './delegating.ts';
+import { checkScopeOptions } from './options.ts';
 import type { Scope, ScopeOptions, ScopeTool } from './types.ts';
 
-export function createScope(api: Api, { signal, ...options }: ScopeOptions): Scope {
+export function createScope(api: Api, given: ScopeOptions): Scope {
+  checkScopeOptions(given);
+  const { signal, ...options } = given;
   let client: Promise<Client> | null = null;
   let isClosed = false;
   let calls = 0;

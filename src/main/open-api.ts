@@ -1,5 +1,4 @@
 // Opens the API for a command, from its settings.
-import { rmSync } from 'node:fs';
 import type { Api } from '../api/api.ts';
 import type { MemoryOptions, OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
@@ -18,7 +17,7 @@ import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Notes } from '../stores/notes-memory.ts';
 import { assembleApi } from './assemble.ts';
-import { logFile } from './detach.ts';
+import { removeLog } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
 import { type DatabaseOptions, openDatabase, openDatabaseMemories, openDatabaseNotes } from './open-database.ts';
 
@@ -65,7 +64,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
-        for (const runId of runIds) rmSync(logFile(workspace, runId), { force: true });
+        for (const runId of runIds) removeLog(workspace, runId);
         removeAttachments(workspace, runIds);
       },
     },

@@ -35,7 +35,7 @@ export const logsCommand: Command = {
     ['retinue logs last --json | jq ".[].type"', 'the types of all events, in order'],
     ['retinue logs last -f --json --events', 'SubSessionCreated, SubSessionProgress, … as they happen, one per line'],
   ],
-  exitCodes: 'command',
+  exitCodes: 'watch',
   run,
 };
 
