@@ -1,7 +1,7 @@
 // Builds dist/: the command line, the library's entry points, the demos and the types. Code that only some commands need becomes a separate
 // chunk. `--no-types` skips the types.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { build } from 'rolldown';
@@ -42,6 +42,25 @@ function stageFinder() {
   };
 }
 
+/*
+ * An old Node must be able to load the library, so that it can say which version is needed: the syntax is lowered, and `node:sqlite`, which an
+ * old Node does not have, is looked up instead of imported.
+ */
+const libraryEntries = {
+  index: 'src/main/index.ts',
+  sqlite: 'src/main/sqlite.ts',
+  testing: 'src/main/testing.ts',
+  dialects: 'src/main/dialects.ts',
+};
+const optionalSqlite = {
+  name: 'optional-sqlite',
+  resolveId: (id) => (id === 'node:sqlite' ? '\0node-sqlite' : null),
+  load: (id) =>
+    id === '\0node-sqlite'
+      ? "export const { DatabaseSync, StatementSync, backup, constants } = process.getBuiltinModule?.('node:sqlite') ?? {};"
+      : null,
+};
+
 const finder = stageFinder();
 const shared = {
   platform: 'node',
@@ -73,15 +92,18 @@ await Promise.all([
   }),
   build({
     ...shared,
-    input: {
-      index: 'src/main/index.ts',
-      sqlite: 'src/main/sqlite.ts',
-      testing: 'src/main/testing.ts',
-      dialects: 'src/main/dialects.ts',
-    },
+    transform: { target: 'node18' },
+    input: libraryEntries,
     // A program and the library must share one copy of these.
     external: [...unbundled, 'zod', '@ai-sdk/provider'],
-    output: { ...output, chunkFileNames: 'library/[name]-[hash].js' },
+    plugins: [optionalSqlite],
+    output: { ...output, entryFileNames: 'library/[name].js', chunkFileNames: 'library/[name]-[hash].js' },
+  }),
+  build({
+    ...shared,
+    transform: { target: 'node18' },
+    input: { 'node-version': 'src/system/node-version.ts', 'check-node': 'src/main/check-node.ts' },
+    output,
   }),
   build({
     ...shared,
@@ -95,4 +117,8 @@ await Promise.all([
     output,
   }),
 ]);
-if (!process.argv.includes('--no-types')) execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+// Modules run in the order of their imports, so the check comes first.
+for (const name of Object.keys(libraryEntries))
+  writeFileSync(`dist/${name}.js`, `import './check-node.js';\nexport * from './library/${name}.js';\n`);
+if (!process.argv.includes('--no-types'))
+  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });

@@ -4,6 +4,7 @@ import type { BriefFile } from '../config/attachments.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
 import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/install.ts';
+import type { ServerVariables } from '../config/mcp-install/variables.ts';
 import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
@@ -162,6 +163,8 @@ export interface Io {
   /** Calls `run` every `ms` milliseconds until the returned function is called. */
   repeat(ms: number, run: () => void): () => void;
   settings(flags: SettingsFlags): Promise<Settings>;
+  /** The process that executes the tools of a run; null if none is found. */
+  findToolProcess(runId: string): Promise<number | null>;
   open(settings: Settings, options: OpenOptions): Promise<Api>;
   /** Rejects with `unknown_dialect`. */
   dialect(name: string | undefined, settings: Settings): Promise<Dialect>;
@@ -172,6 +175,10 @@ export interface Io {
     plan(request: McpInstallRequest): Promise<McpInstallation>;
     /** Returns the path of the backup; null if there was no file. Rejects with `usage` if the file has changed since the plan. */
     apply(installation: McpInstallation): Promise<string | null>;
+    /** Which variables the server needs. */
+    variables(settings: Settings): Promise<ServerVariables>;
+    /** Starts the server as the client would, asks for its tools and ends it. */
+    test(installation: McpInstallation): Promise<{ ok: true; tools: string[] } | { ok: false; reason: string }>;
   };
   /** Rejects with `usage` for an unknown name. */
   demo(name: string): Promise<Demo>;

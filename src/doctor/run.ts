@@ -11,11 +11,11 @@ import { findWorkspace } from '../config/workspace.ts';
 import { isRetinueError } from '../contract/error.ts';
 import { findSandbox } from '../sandboxes/find-sandbox.ts';
 import { getSqliteVersion, probeDatabase } from '../stores/sqlite/probe.ts';
+import { describeOldNode } from '../system/node-version.ts';
 import { broken, type Check, ok, warning } from './check.ts';
 import { checkServers } from './mcp-servers.ts';
 import { canCreateFile, findAgentPrograms, findOnPath, hasBundledRipgrep, ollamaHost, probeOllama } from './probes.ts';
 
-const oldestNode = 24;
 const conventionalKeys: Record<string, string> = {
   anthropic: 'ANTHROPIC_API_KEY',
   openai: 'OPENAI_API_KEY',
@@ -45,8 +45,8 @@ export async function runDoctor(flags: SettingsFlags, context: ProcessContext): 
 
 function checkNode(): Check {
   const { node: version } = process.versions;
-  if (Number.parseInt(version, 10) >= oldestNode) return ok('node', version);
-  return broken('node', version, `install Node ${oldestNode} or later`);
+  const problem = describeOldNode(version);
+  return problem === null ? ok('node', version) : broken('node', version, problem);
 }
 
 function checkSqlite(): Check {

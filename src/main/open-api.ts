@@ -16,6 +16,7 @@ import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Notes } from '../stores/notes-memory.ts';
+import { findRunAbove } from '../system/run-above.ts';
 import { assembleApi } from './assemble.ts';
 import { removeLog } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
@@ -23,11 +24,12 @@ import { type DatabaseOptions, openDatabase, openDatabaseMemories, openDatabaseN
 
 export async function openApi(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): Promise<Api> {
   const { env } = process;
+  if (options.startsRuns) assertNotBelowRun(env);
   const { workspace, db, mcpServers } = settings;
   const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
   // A command that certainly starts a run probes the sandbox while the database opens.
   const earlyProbe = options.startsRuns ? probeShell() : null;
-  const dialect = await loadDialect(options.dialect, settings);
+  const dialect = await loadDialect(options.dialect, settings, env);
   const database = toDatabaseOptions(settings, options, hooks);
   const opened = await openDatabase(database);
   const store = hooks ? hooks.wrapStore(opened) : opened;
@@ -37,9 +39,11 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
 
   async function prepareRuntime(): Promise<RuntimeInput> {
     const shell = await (earlyProbe ?? probeShell());
+    if (!options.startsRuns) assertNotBelowRun(env);
     const { askMs } = options;
     return {
       ...{ env, workspace, mcpServers, shell, notes },
+      readable: settings.readable,
       models: withPrices(createNamedModels(env, settings.providers), settings.prices),
       model: settings.model?.value ?? null,
       limits: settings.limits.config,
@@ -59,7 +63,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const api = assembleApi(
     {
       ...{ store, catalog, dialect, prepareRuntime },
-      dialectNamed: (name) => findDialect(name, settings),
+      dialectNamed: (name) => findDialect(name, settings, env),
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
@@ -81,6 +85,14 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       await notes.close();
     },
   };
+}
+
+/** Limits of depth, runs and money would start again in a process that a run has started. Commands that only read do not come here. */
+function assertNotBelowRun(env: NodeJS.ProcessEnv): void {
+  const why = findRunAbove(env);
+  if (why === null) return;
+  const advice = 'use the delegation tools of the run instead, or start it in a terminal of your own';
+  throw new RetinueError('depth', `a run started this process (${why}), so Retinue may not start runs here: ${advice}`);
 }
 
 /** The memories of the workspace's database, for `retinue memory`. */

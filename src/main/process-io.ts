@@ -59,13 +59,19 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     exitNow: (code) => process.exit(code),
     now: Date.now,
     repeat,
+    findToolProcess: async (runId) => (await import('../system/tool-process.ts')).findToolProcess(runId),
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
-    dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings),
+    dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
     serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
     mcpInstall: {
       plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),
       apply: async (installation) => (await installer()).applyInstall(installation),
+      variables: async (settings) => (await import('../config/mcp-install/variables.ts')).findServerVariables(settings, env),
+      async test({ server: { command, args, variables } }) {
+        const passed = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+        return (await import('../mcp/try-server.ts')).tryServer({ command, args, cwd: context.cwd, env: passed }, version);
+      },
     },
     demo: async (name) => (await demos()).createDemo(name, root, context),
     rightsDemo: async (name) => (await (await demos()).loadDemoModule(root, 'rights')).createRightsDemo(name),

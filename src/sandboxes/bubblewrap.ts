@@ -10,6 +10,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox, SandboxedCommand, SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
 import { killAtExit } from '../system/kill-at-exit.ts';
 import { infoFd, namespaceInit } from '../system/namespace.ts';
+import { runMarker } from '../system/run-above.ts';
 import { trySignal } from '../system/signals.ts';
 import { findGroups, type Groups, type Limits } from './cgroup.ts';
 import { type LimitWatcher, ulimitScript, watchLimits } from './limit-watcher.ts';
@@ -41,7 +42,8 @@ const defaultPath = '/usr/local/bin:/usr/bin:/bin';
 const commonArguments = ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--as-pid-1'];
 const sharedMemory: Mount = { kind: 'fresh', path: '/dev/shm', bytes: 256 * 1024 ** 2 };
 const tmp: Mount = { kind: 'fresh', path: '/tmp', bytes: tmpBytes };
-const kernelArguments = ['--proc', '/proc', '--dev', '/dev'];
+// With the marker by which Retinue recognises that it was started by a run.
+const kernelArguments = ['--proc', '/proc', '--dev', '/dev', '--ro-bind', '/dev/null', runMarker];
 // A writable /proc would let root, who has no capabilities there but is still root, set parameters of the whole machine. Files written to /dev, which is in
 // memory, would count towards no limit.
 const readOnlyArguments = ['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/'];

@@ -10,7 +10,10 @@ export interface ProcessGuard {
   marks(): Record<string, string>;
 }
 
-const variable = 'RETINUE_OWNER';
+/** In the environment of every process that a run has started. */
+export const guardVariable = 'RETINUE_OWNER';
+/** By this argument a guard is recognised among the children of a process. */
+export const guardName = 'retinue-guard';
 
 // Repeats until nothing is found, because a process that was found may have been about to start another.
 const script = `
@@ -27,16 +30,16 @@ export function createProcessGuard(): ProcessGuard {
   let isStarted = false;
   return {
     marks() {
-      if (!isStarted) startGuard(`${variable}=${value}`);
+      if (!isStarted) startGuard(`${guardVariable}=${value}`);
       isStarted = true;
-      return { [variable]: value };
+      return { [guardVariable]: value };
     },
   };
 }
 
 function startGuard(mark: string): void {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin' };
-  const guard = spawn('/bin/sh', ['-c', script, 'retinue-guard', mark], {
+  const guard = spawn('/bin/sh', ['-c', script, guardName, mark], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     env,

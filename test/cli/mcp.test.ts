@@ -6,9 +6,13 @@ import { createCli, ExitNow } from './support.ts';
 const plan: McpInstallation = {
   ...{ client: 'cursor', file: '/home/u/.cursor/mcp.json', exists: true, removed: [], same: false },
   ...{ snippet: '{ "entry": 1 }\n', before: '{}', after: '{ "entry": 1 }' },
+  server: { command: 'node', args: ['retinue.js', 'mcp'], variables: [] },
 };
 
-function createInstaller(answer: string | null, more: Partial<McpInstallation> = {}) {
+type Tried = Awaited<ReturnType<Io['mcpInstall']['test']>>;
+const working: Tried = { ok: true, tools: ['delegate', 'delegate_wait'] };
+
+function createInstaller(answer: string | null, more: Partial<McpInstallation> = {}, tried = working) {
   const applied: McpInstallation[] = [];
   const mcpInstall: Io['mcpInstall'] = {
     plan: async () => ({ ...plan, ...more }),
@@ -16,6 +20,8 @@ function createInstaller(answer: string | null, more: Partial<McpInstallation> =
       applied.push(installation);
       return '/home/u/.cursor/mcp.json.before-retinue';
     },
+    variables: async () => ({ names: [], missing: null }),
+    test: async () => tried,
   };
   return { applied, io: { mcpInstall, ask: async () => answer } };
 }
@@ -84,6 +90,13 @@ describe('mcp install', () => {
     const print = createInstaller('y');
     const printed = await cli.run(['mcp', 'install', 'cursor', '--print'], print.io);
     expect([printed.code, printed.stdout, print.applied]).toEqual([0, plan.snippet, []]);
+  });
+
+  it('fails if the installed server does not start', async () => {
+    using cli = createCli();
+    const { io } = createInstaller('y', {}, { ok: false, reason: 'no such file' });
+    const { code, stderr } = await cli.run(['mcp', 'install', 'cursor'], io);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('tested: the server does not start: no such file\n')]);
   });
 
   it('rejects an unknown dialect and an unknown client before it writes', async () => {

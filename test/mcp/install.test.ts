@@ -6,7 +6,8 @@ import { mcpClients } from '../../src/config/mcp-install/clients.ts';
 import { createPlace, type Place } from '../cli/support-process.ts';
 import { bin } from './support.ts';
 
-const place = () => createPlace({ runs: [{ steps: [] }] }, { XDG_CONFIG_HOME: '', CODEX_HOME: '' });
+const place = (env: Record<string, string> = {}) =>
+  createPlace({ runs: [{ steps: [] }] }, { XDG_CONFIG_HOME: '', CODEX_HOME: '', RETINUE_MODEL: '', ...env });
 const files: Record<(typeof mcpClients)[number], [user: string, project: string]> = {
   'claude-code': ['.claude.json', '.mcp.json'],
   codex: ['.codex/config.toml', '.codex/config.toml'],
@@ -89,6 +90,35 @@ describe('install', () => {
       const { code, err } = await install(at, ...args);
       expect([code, err]).toEqual([2, expect.stringMatching(expected)]);
     }
+  });
+});
+
+describe('the installed server', () => {
+  it('is started once, from another folder, and its tools are reported', async () => {
+    using at = place();
+    const { code, err } = await install(at, 'cursor', '--yes', '--dialect', 'openfork');
+    expect([code, err]).toEqual([
+      0,
+      expect.stringContaining('tested: the server starts and offers 3 tools: task, task_status, task_cancel\n'),
+    ]);
+    expect(existsSync(join(at.folder, '.retinue'))).toBe(false);
+    expect((await install(at, 'cursor', '--yes', '--dialect', 'openfork')).err).toContain('tested: the server starts');
+  });
+
+  it('that does not start is reported with its own message, and the command fails', async () => {
+    using at = place();
+    const { code, err } = await install(at, 'cursor', '--yes', '--host', 'process', '--allow', 'no such rule at all');
+    expect([code, err]).toEqual([1, expect.stringMatching(/written[\s\S]*tested: the server does not start: retinue: .*rule/)]);
+  });
+
+  it('gets the names of the variables that it needs from Codex, never their values', async () => {
+    using at = place({ OPENAI_API_KEY: 'sk-the-value-itself', OLLAMA_HOST: 'http://127.0.0.1:1' });
+    const file = put(at, files.codex[0], '[mcp_servers.retinue]\nenv_vars = ["MINE", "OLLAMA_HOST"]\n');
+    const { err } = await install(at, 'codex', '--yes', '--model', 'anthropic/claude-sonnet-5');
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain('env_vars = ["MINE", "OLLAMA_HOST", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"]\n');
+    expect(text + err).not.toContain('the-value-itself');
+    expect(err).toContain('ANTHROPIC_API_KEY is not set here; delegated runs need it, so set it where codex starts\n');
   });
 });
 

@@ -1,10 +1,11 @@
 import { type McpClient, mcpClients } from '../../config/mcp-install/clients.ts';
+import type { McpInstallation } from '../../config/mcp-install/install.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { unknownNameMessage } from '../../text/suggest.ts';
-import { sanitizeLine } from '../../text/terminal.ts';
+import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
-import { type Command, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
+import { addDirFlag, type Command, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
 import { confirm } from '../session/confirm.ts';
 import { loadSettings, warnAboutDatabase } from '../session/open-api.ts';
@@ -15,6 +16,7 @@ const serverFlags: Flag[] = [
   { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
   { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
   sandboxFlag,
+  addDirFlag,
   { name: 'timeout', value: 'TIME', help: 'time limit of each delegated run: `90s`, `10m`; a bare number is seconds' },
   { name: 'max-turns', value: 'N', help: 'limit of model calls of each delegated run, 1 to 500' },
   { name: 'max-concurrent', value: 'N', help: 'how many delegated runs may run at the same time' },
@@ -39,7 +41,7 @@ export const mcpCommand: Command = {
   summary: 'offer the delegation tools to an MCP client, such as an editor or a coding agent',
   about:
     'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the git repository around the current folder, otherwise the current folder.\n\n' +
-    '`install` adds the server to the configuration of claude-code, codex, cursor, vscode, zed or opencode. It shows the change and asks before writing. Further flags of `install` become flags of the server.',
+    '`install` adds the server to the configuration of claude-code, codex, cursor, vscode, zed or opencode. It shows the change, asks before writing, and then starts the server once to test it. Further flags of `install` become flags of the server.',
   flags: [...serverFlags, ...installFlags, ...writingFlags],
   positionals: { min: 0, max: 2 },
   examples: [
@@ -124,13 +126,15 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
     );
   const settings = runSettings(args);
   // An unknown dialect is rejected here, where the user sees it, and not when the client starts the server.
-  await io.dialect(args.value('dialect'), await io.settings({ ...settings, limits: {}, rules: [] }));
+  const loaded = await io.settings({ ...settings, limits: {}, rules: [] });
+  await io.dialect(args.value('dialect'), loaded);
+  const { names: variables, missing } = await io.mcpInstall.variables(loaded);
   const ownFlags = [...installFlags.map(({ name }) => name), 'workspace'];
   const isSwitch = (name: string) => mcpCommand.flags.some((flag) => flag.name === name && flag.value === undefined);
   const flags = args.given
     .filter(({ name }) => !ownFlags.includes(name))
     .flatMap(({ name, value }) => (isSwitch(name) ? [`--${name}`] : [`--${name}`, value]));
-  const plan = await io.mcpInstall.plan({ client, flags, project: args.has('project'), workspace: settings.workspace });
+  const plan = await io.mcpInstall.plan({ client, flags, project: args.has('project'), workspace: settings.workspace, variables });
   const file = sanitizeLine(plan.file);
   const keys = plan.removed.map((key) => `\`${sanitizeLine(key)}\``).join(', ');
   const removed = keys === '' ? '' : `These keys are removed, because they belong to a server at an address: ${keys}\n`;
@@ -141,7 +145,7 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   }
   if (plan.same) {
     io.err(`retinue: ${file} already has this entry\n`);
-    return 0;
+    return test(plan, missing, io);
   }
   io.out(`${plan.exists ? 'Entry to add to' : 'New file'} ${file}:\n\n${plan.snippet}\n${removed}`);
   if (!args.has('yes') && !(await confirm(io, 'Write it?'))) {
@@ -150,7 +154,21 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   }
   const backup = await io.mcpInstall.apply(plan);
   const backupText = backup === null ? '' : `; the previous version is ${sanitizeLine(backup)}`;
-  io.err(`retinue: written${backupText}. Restart ${plan.client} and check its list of MCP servers.\n`);
+  io.err(`retinue: written${backupText}\n`);
+  return test(plan, missing, io);
+}
+
+/** Starts the installed server once, so that a problem shows here and not in the client. `missing`: a key that the model needs and that is not set. */
+async function test(plan: McpInstallation, missing: string | null, io: Io): Promise<number> {
+  const tried = await io.mcpInstall.test(plan);
+  if (!tried.ok) {
+    io.err(`retinue: tested: the server does not start: ${sanitizeText(tried.reason)}\n`);
+    return 1;
+  }
+  const { length } = tried.tools;
+  io.err(`retinue: tested: the server starts and offers ${length} ${length === 1 ? 'tool' : 'tools'}: ${tried.tools.join(', ')}\n`);
+  if (missing !== null) io.err(`retinue: ${missing} is not set here; delegated runs need it, so set it where ${plan.client} starts\n`);
+  io.err(`retinue: restart ${plan.client} to use it\n`);
   return 0;
 }
 

@@ -14,6 +14,8 @@ export type McpClient = (typeof mcpClients)[number];
 export interface ServerCommand {
   command: string;
   args: string[];
+  /** Variables that the server needs, for clients that pass on only those they are told to. */
+  variables: string[];
 }
 
 /** A server in a JSON file. */

@@ -18,6 +18,8 @@ export interface McpInstallRequest {
   /** Writes the project's file in the workspace instead of the user's. */
   project: boolean;
   workspace: string | undefined;
+  /** Names of the variables that the server needs. */
+  variables: string[];
 }
 
 /** A planned change of a client's configuration file. */
@@ -33,6 +35,7 @@ export interface McpInstallation {
   same: boolean;
   before: string;
   after: string;
+  server: ServerCommand;
 }
 
 export interface InstallContext {
@@ -51,11 +54,12 @@ export function planInstall(request: McpInstallRequest, context: InstallContext)
   const bytes = readBytes(file, maxBytes);
   if (bytes !== null && bytes.length > maxBytes) throw new RetinueError('invalid_config', `${file} is larger than ${maxBytes} bytes`);
   const before = bytes === null ? '' : decode(file, bytes);
-  const command = serverCommand(request.flags, context);
-  const { text: after, removed } = mergeServer(format, file, before, command);
+  const server = serverCommand(request, context);
+  const { text: after, removed } = mergeServer(format, file, before, server);
   return {
     ...{ client: request.client, file, exists: bytes !== null, before, after, removed, same: after === before },
-    snippet: mergeServer(format, file, '', command).text,
+    snippet: mergeServer(format, file, '', server).text,
+    server,
   };
 }
 
@@ -63,12 +67,13 @@ function mergeServer(format: ClientFormat, file: string, text: string, command: 
   return format.format === 'toml' ? mergeToml(file, text, command) : mergeJson(file, text, format.entry(command));
 }
 
-/** A published package is started by name with npx; a clone is started from its folder with the current Node. */
-function serverCommand(flags: string[], { root, node, cwd }: InstallContext): ServerCommand {
+/** Absolute paths of the running Node and program: they work from any folder, without a path and without a registry. */
+function serverCommand({ flags, variables }: McpInstallRequest, { root, node, cwd }: InstallContext): ServerCommand {
+  // npm deletes and renames the folders of `npx` as it likes.
+  if (root.split(sep).includes('_npx'))
+    throw new RetinueError('usage', 'this copy is in the cache of `npx`, which npm may delete; install Retinue first (see the README)');
   const args = flags.map((flag, index) => (['--db', '--config'].includes(flags[index - 1] ?? '') ? resolve(cwd, flag) : flag));
-  const isPublished = root.split(sep).includes('node_modules');
-  if (isPublished) return { command: 'npx', args: ['-y', 'retinue', 'mcp', ...args] };
-  return { command: node, args: [resolve(root, 'bin', 'retinue.js'), 'mcp', ...args] };
+  return { command: node, args: [resolve(root, 'bin', 'retinue.js'), 'mcp', ...args], variables };
 }
 
 function decode(file: string, bytes: Uint8Array): string {

@@ -19,7 +19,7 @@ interface Statement {
   isHeader: boolean;
 }
 
-export function mergeToml(file: string, text: string, { command, args }: ServerCommand): MergeResult {
+export function mergeToml(file: string, text: string, { command, args, variables }: ServerCommand): MergeResult {
   const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
   const body = text.slice(bom.length);
   const before = parseFile(file, body);
@@ -31,6 +31,7 @@ export function mergeToml(file: string, text: string, { command, args }: ServerC
     command,
     args,
     ...(headerIndex < 0 ? { startup_timeout_sec: 60, tool_timeout_sec: 1800 } : {}),
+    ...addVariables(before, variables),
   };
   const edited = [...lines];
   for (const { statement } of removed) edited.fill('', statement.firstLine, statement.endLine);
@@ -41,6 +42,15 @@ export function mergeToml(file: string, text: string, { command, args }: ServerC
   const keys = [...new Set(removed.map(({ key }) => key))];
   assertOnlyServerChanged(file, after, expectedValue(file, before, wanted, keys));
   return { text: bom + after, removed: keys.map((key) => `${parent}.${serverName}.${key}`) };
+}
+
+/** Codex passes on only the variables that `env_vars` names. Those that the user added stay. */
+function addVariables(before: TomlTable, variables: string[]): TomlTable {
+  const servers = before[parent];
+  const server = isTable(servers) ? servers[serverName] : undefined;
+  const existing = isTable(server) && Array.isArray(server.env_vars) ? server.env_vars : [];
+  const missing = variables.filter((name) => !existing.includes(name));
+  return missing.length === 0 ? {} : { env_vars: [...existing, ...missing] };
 }
 
 function parseFile(file: string, text: string): TomlTable {

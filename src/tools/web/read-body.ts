@@ -1,7 +1,7 @@
 // Reads and decodes the body of a response, bounded.
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import zlib, { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse } from '../refusal.ts';
 
 export const acceptEncoding = 'gzip, deflate, br';
@@ -42,7 +42,8 @@ function decompress(response: IncomingMessage): Readable | null {
     'x-gzip': createGunzip,
     deflate: createInflate,
     br: createBrotliDecompress,
-    zstd: createZstdDecompress,
+    // Not imported by name, so that a Node without it can load the library and say that it is too old.
+    zstd: zlib.createZstdDecompress,
   };
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return response;
