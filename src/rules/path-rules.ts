@@ -4,7 +4,8 @@
 //     a folder covers what is in it.
 //  2. Without a pattern, `read` also covers `grep`, and `write` also covers `edit`. The reverse is not true.
 //  3. Such a rule can only take away: it counts after the last rule that allows the tool itself, as one of the same ruleset.
-//  4. For commands, which nobody can ask about single paths, a path that needs approval is closed.
+//  4. For commands, which nobody can ask about single paths, a path whose rule asks is closed. A rule that asks about every path, such as
+//     `ask write`, is about the tool: commands have a rule of their own (`ask bash`).
 import type { ClosedPaths, PathRule } from '../contract/closed-paths.ts';
 import type { Rule, Ruleset } from '../contract/grant.ts';
 import { coversPath } from '../text/closed-paths.ts';
@@ -69,7 +70,7 @@ export function deniesEveryEffect(rules: readonly Rule[], tool: string): boolean
   });
 }
 
-/** The paths that commands of a run may not read or write. They cannot be asked about, so a path that needs approval is closed too. */
+/** The paths that commands of a run may not read or write. They cannot be asked about, so a path with a rule that asks is closed too. */
 export function collectClosedPaths(rulesets: readonly Ruleset[]): ClosedPaths {
   return {
     read: rulesets.flatMap((ruleset) => trimOpen(listReadRules(ruleset))),
@@ -92,7 +93,7 @@ function listWriteRules({ kind, rules }: Ruleset): PathRule[] {
 }
 
 function toPathRule({ action, pattern }: Rule): PathRule {
-  return { closed: action !== 'allow', pattern };
+  return { closed: action === 'deny' || (action === 'ask' && pattern !== null), pattern };
 }
 
 /** Without the rules that change nothing: none, or the list from the last rule that decides about every path. */
