@@ -31,7 +31,7 @@ export const runDemos: Record<string, (context: DemoContext) => RunDemo> = {
   }),
   'fan-out': ({ root, isInsidePackage }) => ({
     about: 'a scripted model replaces the real one; the files, the log and the child runs are real',
-    task: 'Describe how this repository is built',
+    task: 'Describe what this package contains',
     workspace: root,
     model: `script/${join(root, 'examples', 'demo', 'fan-out.json')}`,
     db: isInsidePackage ? null : join(mkdtempSync(join(tmpdir(), 'retinue-demo-')), 'retinue.db'),

@@ -1,5 +1,7 @@
 // What a command is, and the flags that several commands share. A command is one file in commands/ and one entry in commands.ts.
+import { formatFlagDuration } from './args/flag-values.ts';
 import type { Args, Flag } from './args/parse-args.ts';
+import { defaultQuestionMs } from './args/settings-flags.ts';
 import type { Io } from './io.ts';
 
 /** Groups of the overview, in its order. */
@@ -19,8 +21,11 @@ export interface Command {
   /** How many positional arguments it accepts. */
   positionals: { min: number; max: number };
   examples: [command: string, explanation: string][];
-  /** `outcome`: the outcome of a run decides the exit code. `command`: success or failure of the command itself. */
-  exitCodes: 'outcome' | 'command';
+  /**
+   * `outcome`: the outcome of a run decides the exit code. `command`: success or failure of the command itself. `watch`: the same, for a command
+   * that takes its time and can be interrupted. `either`: the command itself, or the outcome of a run that it starts.
+   */
+  exitCodes: 'outcome' | 'command' | 'watch' | 'either';
   /** The exit code. Dependencies that are slow to load are imported inside: every command is loaded at every start. */
   run(args: Args, io: Io): Promise<number>;
 }
@@ -36,7 +41,7 @@ export const streamFlag: Flag = { name: 'stream-json', help: 'print each event a
 export const askFlag: Flag = {
   name: 'ask',
   value: 'TIME',
-  help: 'how long a call that needs approval waits for an answer (default: 10m on a terminal; elsewhere such calls are denied)',
+  help: `how long a call that needs approval waits for an answer (default: ${formatFlagDuration(defaultQuestionMs)} on a terminal; elsewhere such calls are denied)`,
 };
 
 export const sandboxFlag: Flag = {

@@ -6,15 +6,18 @@ import { cancelCommand } from './commands/cancel.ts';
 import { configCommand } from './commands/config.ts';
 import { demoCommand } from './commands/demo.ts';
 import { dialectsCommand } from './commands/dialects.ts';
+import { diffCommand } from './commands/diff.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { forkCommand } from './commands/fork.ts';
 import { gcCommand } from './commands/gc.ts';
 import { importCommand } from './commands/import.ts';
+import { initCommand } from './commands/init.ts';
 import { logsCommand } from './commands/logs.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { memoryCommand } from './commands/memory.ts';
 import { messageCommand } from './commands/message.ts';
+import { modelsCommand } from './commands/models.ts';
 import { pauseCommand } from './commands/pause.ts';
 import { policyCommand } from './commands/policy.ts';
 import { psCommand } from './commands/ps.ts';
@@ -35,6 +38,7 @@ export const commands: Command[] = [
   psCommand,
   showCommand,
   logsCommand,
+  diffCommand,
   waitCommand,
   resumeCommand,
   pauseCommand,
@@ -43,6 +47,8 @@ export const commands: Command[] = [
   approveCommand,
   refuseCommand,
   forkCommand,
+  initCommand,
+  modelsCommand,
   agentsCommand,
   policyCommand,
   dialectsCommand,

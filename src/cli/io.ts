@@ -5,6 +5,7 @@ import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
 import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/install.ts';
 import type { ServerVariables } from '../config/mcp-install/variables.ts';
+import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Check } from '../doctor/check.ts';
@@ -188,6 +189,15 @@ export interface Io {
   /** How a call would be decided. Rejects with `unknown_agent`, `unknown_tool` or `invalid_config`. */
   policy(settings: Settings, question: PolicyQuestion): Promise<PolicyVerdict>;
   memories(settings: Settings, options: MemoryOptions): Promise<Memories & { close(): Promise<void> }>;
+  models: {
+    list(settings: Settings): Promise<ListedModel[]>;
+    /** What to do if there are none. */
+    advice(): Promise<string>;
+    /** Makes one short call. Rejects with `unknown_model`. */
+    check(settings: Settings, name: string): Promise<ModelCheck>;
+    /** Makes it the user's default and returns the file. Rejects with `invalid_config` or `usage`. */
+    save(name: string): Promise<string>;
+  };
   trust: TrustBook;
   /** When the user last saw a list of the open questions of a database (ISO 8601). */
   questionList: {

@@ -15,9 +15,18 @@ const maxBytes = 65_536;
 /** A record is written before its database gets its final name, so a young record without a file is kept. */
 const pruneAfterMs = 3_600_000;
 
-const DatabaseRecord = z.strictObject({ version: z.literal(1), path: z.string(), inode: z.string(), born: z.string(), at: Instant });
+const FileIdentity = z.strictObject({ inode: z.string(), born: z.string() });
+type FileIdentity = z.infer<typeof FileIdentity>;
+/** `log`: the write-ahead log that Retinue last created beside it. */
+const DatabaseRecord = z.strictObject({
+  version: z.literal(1),
+  path: z.string(),
+  ...FileIdentity.shape,
+  log: FileIdentity.nullable(),
+  at: Instant,
+});
 type DatabaseRecord = z.infer<typeof DatabaseRecord>;
-type Identity = Pick<DatabaseRecord, 'path' | 'inode' | 'born'>;
+type Identity = FileIdentity & { path: string };
 
 /**
  * Records a database that is being created: `draft` is its current file, `path` its final name. If the record cannot be written, the
@@ -25,7 +34,7 @@ type Identity = Pick<DatabaseRecord, 'path' | 'inode' | 'born'>;
  */
 export function recordCreatedDatabase(env: Env, draft: string, path: string): string | null {
   try {
-    record(env, identify(draft, join(realpathSync(dirname(path)), basename(path))));
+    writeRecord(env, identify(draft, join(realpathSync(dirname(path)), basename(path))), null);
     return null;
   } catch (error) {
     return (error as Error).message;
@@ -34,14 +43,30 @@ export function recordCreatedDatabase(env: Env, draft: string, path: string): st
 
 /** Records an existing database as the user's. Throws `usage` if the record cannot be written. */
 export function adoptDatabase(env: Env, path: string): void {
-  record(env, identify(path, realpathSync(path)));
+  writeRecord(env, identify(path, realpathSync(path)), identifyLog(path));
+}
+
+/**
+ * Records the write-ahead log of a recorded database, before anything is in it. SQLite would take over whatever is in a log that somebody puts beside
+ * a closed database. If the record cannot be written, a log that a crash leaves behind makes the database one that has to be adopted.
+ */
+export function recordLog(env: Env, path: string): void {
+  try {
+    const identity = identify(path, realpathSync(path));
+    const [found, log] = [readRecord(recordPath(env, identity)), identifyLog(path)];
+    if (found !== null && log !== null && !isSameFile(found.log, log)) writeRecord(env, identity, log);
+  } catch {
+    // See above.
+  }
 }
 
 export function isOwnDatabase(env: Env, path: string): boolean {
   try {
     const identity = identify(path, realpathSync(path));
     const found = readRecord(recordPath(env, identity));
-    return found !== null && found.path === identity.path && found.inode === identity.inode && found.born === identity.born;
+    if (found === null || found.path !== identity.path || !isSameFile(found, identity)) return false;
+    const log = identifyLog(path);
+    return log === null || log.isEmpty || isSameFile(found.log, log);
   } catch {
     return false;
   }
@@ -58,8 +83,10 @@ export function createForeignDatabaseError(env: Env, path: string): RetinueError
   );
 }
 
-function record(env: Env, identity: Identity): void {
-  writeUserFile(recordPath(env, identity), { version: 1, ...identity, at: new Date().toISOString() });
+function writeRecord(env: Env, { path, inode, born }: Identity, log: FileIdentity | null): void {
+  const identity = { path, inode, born };
+  const value: DatabaseRecord = { version: 1, ...identity, log: log && { inode: log.inode, born: log.born }, at: new Date().toISOString() };
+  writeUserFile(recordPath(env, identity), value);
   pruneRecords(env);
 }
 
@@ -85,6 +112,16 @@ function readRecord(file: string): DatabaseRecord | null {
 function identify(file: string, path: string): Identity {
   const { ino, birthtimeNs } = statSync(file, { bigint: true });
   return { path, inode: String(ino), born: String(birthtimeNs) };
+}
+
+/** Null if there is no write-ahead log. */
+function identifyLog(path: string): (FileIdentity & { isEmpty: boolean }) | null {
+  const found = statSync(`${realpathSync(path)}-wal`, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? null : { inode: String(found.ino), born: String(found.birthtimeNs), isEmpty: found.size === 0n };
+}
+
+function isSameFile(one: FileIdentity | null, other: FileIdentity): boolean {
+  return one !== null && one.inode === other.inode && one.born === other.born;
 }
 
 function recordPath(env: Env, { path, inode, born }: Identity): string {

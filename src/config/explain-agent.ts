@@ -8,9 +8,11 @@ import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
 import { findToolPatterns, selectServers } from '../tools/mcp/select-servers.ts';
 import { createAgentCatalog } from './agents.ts';
+import { describePathLimit } from './explain-shell.ts';
 import type { Explanation, ToolVerdict } from './explanation.ts';
 import { assertAgentAccepted } from './refused-agents.ts';
 import type { Settings } from './settings.ts';
+import type { ShellAccess } from './shell-access.ts';
 
 export interface ExplainDeps {
   /** Names of all tools except the dialect's. */
@@ -18,6 +20,7 @@ export interface ExplainDeps {
   delegationTools: string[];
   /** The owner's ruleset first, then the narrowing ones. */
   rulesets: Ruleset[];
+  shell: ShellAccess;
 }
 
 const placeholderRunId = '0'.repeat(16);
@@ -31,6 +34,7 @@ export async function explainAgent(settings: Settings, name: string, deps: Expla
     .filter((tool) => !tool.startsWith('mcp__') && !tools.has(tool))
     .map((tool) => denied(tool, 'there is no such tool'));
   const servers = judgeServerTools(agent, settings, judge);
+  const limit = grant.tools.includes('bash') ? describePathLimit(grant.rulesets, deps.shell) : null;
   return {
     name: agent.name,
     description: agent.description,
@@ -52,10 +56,13 @@ export async function explainAgent(settings: Settings, name: string, deps: Expla
       rules: rules.map((rule) => ({ rule: formatRule(rule), from: rule.from ?? owner })),
     })),
     workspaceRules: agent.workspaceRules ?? true,
-    warnings: settings
-      .agents()
-      .warnings.filter(({ source }) => source === agent.source)
-      .map(({ message }) => message),
+    warnings: [
+      ...settings
+        .agents()
+        .warnings.filter(({ source }) => source === agent.source)
+        .map(({ message }) => message),
+      ...(limit === null ? [] : [limit]),
+    ],
     prompt: agent.prompt,
   };
 }

@@ -5,6 +5,7 @@ import type { AnyTool } from '../ports/tool.ts';
 import { capabilities, decideCall, subjectText } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { type ExplainDeps, previewGrant } from './explain-agent.ts';
+import { describeShell } from './explain-shell.ts';
 import type { PolicyVerdict } from './explanation.ts';
 import type { Settings } from './settings.ts';
 
@@ -35,28 +36,45 @@ export async function explainCall(settings: Settings, { call, agent }: PolicyQue
   const head = { call, tool: name, agent: found.name, offered: grant.tools.includes(name) };
   const tool = deps.toolObjects.find((each) => each.name === name);
   const parsed = await parseSubjects(tool, text, settings.workspace);
-  if ('refused' in parsed) return { ...head, action: 'deny', rule: null, owner: name, refused: parsed.refused, parts: [] };
-  const { subjects } = parsed;
-  const parts = subjects.map((subject) => ({
+  const refused = (reason: string): PolicyVerdict => ({
+    ...head,
+    action: 'deny',
+    rule: null,
+    owner: name,
+    refused: reason,
+    notes: [],
+    parts: [],
+  });
+  if ('refused' in parsed) return refused(parsed.refused);
+  const { subjects, preview } = parsed;
+  const decision = decideCall(grant.rulesets, { tool: name, subjects });
+  // A deny rule is the more useful answer.
+  if (preview !== null && decision.action !== 'deny') return refused(preview);
+  const decided = subjects.filter(
+    (subject) => typeof subject === 'string' || subject.tool !== 'read' || subjectText(subject) === decision.about,
+  );
+  const parts = decided.map((subject) => ({
     subject: subjectText(subject),
     ...(typeof subject === 'object' && subject.unsafe !== undefined ? { unsafe: subject.unsafe } : {}),
     ...(typeof subject === 'object' && subject.alias ? { alias: true as const } : {}),
     ...decideCall(grant.rulesets, { tool: name, subjects: [subject] }),
   }));
-  return { ...head, ...decideCall(grant.rulesets, { tool: name, subjects }), parts };
+  const notes = name === 'bash' ? await describeShell(grant, { subjects, text, workspace: settings.workspace, shell: deps.shell }) : [];
+  return { ...head, ...decision, notes, parts };
 }
 
 async function parseSubjects(
   tool: AnyTool | undefined,
   text: string | null,
   workspace: string,
-): Promise<{ subjects: Subject[] } | { refused: string }> {
-  if (text === null) return { subjects: [] };
+): Promise<{ subjects: Subject[]; preview: string | null } | { refused: string }> {
   const argument = tool && mainArgument[tool.name];
-  if (!tool || !argument) return { subjects: [text] };
+  if (text === null) return { subjects: [], preview: tool?.name === 'bash' ? ((await tool.preview?.({}, { workspace })) ?? null) : null };
+  if (!tool || !argument) return { subjects: [text], preview: null };
   try {
     await tool.prepare?.();
-    return { subjects: tool.subjects({ [argument]: text, pattern: '*' }, { workspace }) };
+    const input = { [argument]: text, ...(tool.name === 'glob' || tool.name === 'grep' ? { pattern: '*' } : {}) };
+    return { subjects: tool.subjects(input, { workspace }), preview: (await tool.preview?.(input, { workspace })) ?? null };
   } catch (error) {
     if (isRetinueError(error) && error.code === 'denied') return { refused: error.message };
     throw error;

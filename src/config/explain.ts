@@ -25,16 +25,12 @@ export async function explainConfiguredCall(settings: Settings, question: Policy
 
 async function createExplainDeps(settings: Settings, env: Env): Promise<ExplainCallDeps> {
   const { workspace, db, sandbox } = settings;
-  const toolObjects = builtInTools({
-    ...createMemoryNotes(),
-    clock: systemClock,
-    search: findSearchBackend(env),
-    bash: { sandbox: null },
-  });
   const shell = await probeShellAccess(sandbox.value, { workspace, db: db.path, env });
+  const toolObjects = builtInTools({ ...createMemoryNotes(), clock: systemClock, search: findSearchBackend(env), bash: { ...shell, env } });
   const delegationTools = dialectToolNames(native);
   return {
     toolObjects,
+    shell,
     tools: toolObjects.map((tool) => tool.name),
     delegationTools,
     rulesets: settingsRulesets(settings, delegationTools, shell),

@@ -33,7 +33,9 @@ export interface PolicyVerdict extends Decision {
   agent: string;
   /** Whether the agent gets the tool at all. */
   offered: boolean;
-  /** Why the call cannot be parsed; then no rule was applied. */
+  /** Why the call is refused whatever the rules say: it cannot be analysed, or its path is outside, closed or protected. */
   refused?: string;
+  /** What else decides what would happen: the sandbox, or that there is none. */
+  notes: string[];
   parts: (Decision & { subject: string; unsafe?: string; alias?: true })[];
 }

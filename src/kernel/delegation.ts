@@ -6,6 +6,7 @@ import type { CallRef } from '../conversation/tool-calls.ts';
 import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../ports/delegation.ts';
 import type { Store } from '../ports/store.ts';
 import { cutBytes } from '../text/cut.ts';
+import { factsToLog } from './child-log.ts';
 import { type ClientReach, ownRunsOnly } from './client-reach.ts';
 import { agentSummaries, unknownChildError } from './dialect-tools.ts';
 import { followUpBrief, loadState } from './history.ts';
@@ -124,8 +125,7 @@ function notHereError(id: string, isDrivenElsewhere: boolean): RetinueError {
 }
 
 async function readPart(id: string, part: ReadPart, store: Store): Promise<string> {
-  if (part === 'log')
-    return (await store.facts({ runId: id })).map((fact) => `${fact.seq} ${fact.at} ${fact.type} ${JSON.stringify(fact.data)}`).join('\n');
+  if (part === 'log') return factsToLog(await store.facts({ runId: id }));
   const state = await loadState(id, store);
   if (part === 'summary') return fullSummary(state, endedFact(state)?.data.outcome.success ?? false);
   if (part === 'diff') return state.artifacts.flatMap(({ kind, value }) => (kind === 'diff' ? [value] : [])).join('\n');

@@ -1,15 +1,14 @@
 // Builds a Retinue from the library's options.
-import { z } from 'zod';
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
 import type { Api } from '../api/api.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
+import { resolveDirectory } from '../config/files.ts';
 import { buildRulesets } from '../config/rulesets.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
 import { RetinueError } from '../contract/error.ts';
-import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import { native } from '../dialects/native.ts';
 import { withPrices } from '../models/prices.ts';
 import { capabilities } from '../rules/policy.ts';
@@ -19,6 +18,7 @@ import { aiToolToTool } from '../tools/ai-sdk.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createDelegating } from './delegating.ts';
 import { createLibraryModels } from './models.ts';
+import { checkOptions } from './options.ts';
 import { createScope } from './scope.ts';
 import type { Retinue, RetinueOptions } from './types.ts';
 
@@ -31,8 +31,11 @@ export interface LibraryDeps {
 
 export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: LibraryDeps): Retinue {
   const { dialect = native, approve } = options;
+  checkOptions(options);
+  // Links are resolved once: rules are about real paths.
+  const workspace = resolveDirectory(cwd(), options.workspace ?? '.');
   assertToolNames(options.tools ?? {});
-  const mcpServers = parseServers(options.mcpServers ?? {});
+  const { mcpServers = {} } = options;
   const notes = createMemoryNotes();
   const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
   const api = assemble({
@@ -44,7 +47,6 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
   if (approve) forwardQuestions(api, async (question, signal) => toAnswer(await approve(question, signal)));
 
   async function prepareRuntime(): Promise<RuntimeInput> {
-    const workspace = options.workspace ?? cwd();
     const programTools = await Promise.all(
       Object.entries(options.tools ?? {}).map(([name, tool]) => aiToolToTool(name, tool, compileSchema)),
     );
@@ -81,15 +83,4 @@ function assertToolNames(tools: object): void {
   const reserved = Object.keys(tools).find((name) => capabilities.includes(name));
   if (reserved !== undefined)
     throw new RetinueError('usage', `a tool cannot be called \`${reserved}\`: rules use this name for what a shell command may reach`);
-}
-
-function parseServers(given: Record<string, McpServer>): Record<string, McpServer> {
-  return Object.fromEntries(
-    Object.entries(given).map(([name, server]) => {
-      const parsed = z.tuple([McpServerName, McpServer]).safeParse([name, server]);
-      if (parsed.success) return parsed.data;
-      const [issue] = parsed.error.issues;
-      throw new RetinueError('invalid_config', `mcpServers: ${[name, ...(issue?.path.slice(1) ?? [])].join('.')}: ${issue?.message}`);
-    }),
-  );
 }

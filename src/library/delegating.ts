@@ -1,5 +1,6 @@
 // `delegate` and `all`, over whatever starts a run: the API, or the client run of a scope.
 import type { Api, RunHandle } from '../api/api.ts';
+import { checkAllOptions } from './options.ts';
 import { parseWantedResult } from './result.ts';
 import type { BriefFor, Delegating, OutcomeOf, Run } from './types.ts';
 
@@ -21,7 +22,9 @@ export function createDelegating(startRun: StartRun, api: Api): Delegating {
   }
   return {
     delegate,
-    async all<T>(briefs: BriefFor<T>[], { concurrency = defaultConcurrency }: { concurrency?: number } = {}) {
+    async all<T>(briefs: BriefFor<T>[], options: { concurrency?: number } = {}) {
+      checkAllOptions(options);
+      const { concurrency = defaultConcurrency } = options;
       const settled: PromiseSettledResult<OutcomeOf<T>>[] = [];
       const remaining = briefs.entries();
       const work = async () => {
@@ -30,7 +33,7 @@ export function createDelegating(startRun: StartRun, api: Api): Delegating {
           settled[i] = result as PromiseSettledResult<OutcomeOf<T>>;
         }
       };
-      await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work));
+      await Promise.all(Array.from({ length: concurrency }, work));
       return settled;
     },
   };

@@ -4,9 +4,12 @@ import { RetinueError } from '../contract/error.ts';
 import { runDialectTool } from '../kernel/dialect-tools.ts';
 import type { Client } from '../kernel/runtime.ts';
 import { createDelegating } from './delegating.ts';
+import { checkScopeOptions } from './options.ts';
 import type { Scope, ScopeOptions, ScopeTool } from './types.ts';
 
-export function createScope(api: Api, { signal, ...options }: ScopeOptions): Scope {
+export function createScope(api: Api, given: ScopeOptions): Scope {
+  checkScopeOptions(given);
+  const { signal, ...options } = given;
   let client: Promise<Client> | null = null;
   let isClosed = false;
   let calls = 0;

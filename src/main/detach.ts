@@ -7,6 +7,7 @@ import {
   constants,
   createWriteStream,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -159,15 +160,30 @@ function createLogFolder(workspace: string): string {
   const folder = join(state, 'logs');
   try {
     for (const path of [state, folder]) {
+      assertNoLink(path);
       if (existsSync(path)) continue;
       mkdirSync(path);
       writeFileSync(join(path, '.gitignore'), '*\n');
     }
   } catch (error) {
+    if (isRetinueError(error)) throw error;
     // Another process may have created it first.
     if (!existsSync(folder)) throw new RetinueError('usage', `${folder} cannot be created: ${(error as Error).message}`, { cause: error });
   }
   return folder;
+}
+
+/** A link that came with the workspace would make Retinue write and delete files elsewhere. */
+export function assertNoLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new RetinueError('usage', `${path} is a link, so nothing is written there; remove the link`);
+}
+
+/** Removes the log of a run; not through a link. */
+export function removeLog(workspace: string, runId: string): void {
+  const folders = [join(workspace, '.retinue'), join(workspace, '.retinue', 'logs')];
+  if (folders.some((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())) return;
+  rmSync(logFile(workspace, runId), { force: true });
 }
 
 function tailOf(file: string): string {

@@ -1,5 +1,4 @@
 // Opens the API for a command, from its settings.
-import { rmSync } from 'node:fs';
 import type { Api } from '../api/api.ts';
 import type { MemoryOptions, OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
@@ -19,7 +18,7 @@ import type { Catalog } from '../ports/catalog.ts';
 import type { Notes } from '../stores/notes-memory.ts';
 import { findRunAbove } from '../system/run-above.ts';
 import { assembleApi } from './assemble.ts';
-import { logFile } from './detach.ts';
+import { removeLog } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
 import { type DatabaseOptions, openDatabase, openDatabaseMemories, openDatabaseNotes } from './open-database.ts';
 
@@ -67,7 +66,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
-        for (const runId of runIds) rmSync(logFile(workspace, runId), { force: true });
+        for (const runId of runIds) removeLog(workspace, runId);
         removeAttachments(workspace, runIds);
       },
     },

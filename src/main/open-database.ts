@@ -1,6 +1,6 @@
 // Opens the database of a command or a program: with the user's key for orders, and only for reading if the user did not create it here.
 import { existsSync } from 'node:fs';
-import { adoptDatabase, createForeignDatabaseError, isOwnDatabase, recordCreatedDatabase } from '../config/database-origin.ts';
+import { adoptDatabase, createForeignDatabaseError, isOwnDatabase, recordCreatedDatabase, recordLog } from '../config/database-origin.ts';
 import { createKeyAuthenticator, orderKeyPath } from '../config/order-key.ts';
 import type { Env } from '../config/user-folders.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
@@ -42,7 +42,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Store> {
 function openForWriting({ env, path, durability, orderKey, warn, crash }: DatabaseOptions): Promise<Store> {
   const authenticator = createAuthenticator(env, orderKey);
   const made = (draft: string, to: string) => reportUnrecorded(recordCreatedDatabase(env, draft, to), warn);
-  return openSqliteStore({ path, durability, authenticator, warn, crash, made });
+  return openSqliteStore({ path, durability, authenticator, warn, crash, made, logOpened: (opened) => recordLog(env, opened) });
 }
 
 function openForReading({ env, path, orderKey }: DatabaseOptions): Promise<Store> {
@@ -80,8 +80,11 @@ function reportUnrecorded(reason: string | null, warn: (message: string) => void
 }
 
 /** The notes of a database that `openDatabase` has accepted for writing. */
-export function openDatabaseNotes({ env, path, durability, orderKey, warn }: DatabaseOptions): Promise<Notes & { close(): Promise<void> }> {
-  return openNotes({ path, durability, authenticator: createAuthenticator(env, orderKey), warn });
+export async function openDatabaseNotes(options: DatabaseOptions): Promise<Notes & { close(): Promise<void> }> {
+  const { env, path, durability, access, orderKey, warn } = options;
+  if (access === 'read') throw new RetinueError('internal', 'the notes were opened only for reading');
+  const logOpened = (opened: string) => recordLog(env, opened);
+  return openNotes({ path, durability, authenticator: createAuthenticator(env, orderKey), warn, logOpened });
 }
 
 /** The memories of the database, for `retinue memory`. Rejects like `openDatabase`. */
@@ -89,6 +92,8 @@ export async function openDatabaseMemories(options: DatabaseOptions): Promise<Me
   const { path, access } = options;
   if (!existsSync(path) && access !== 'create') return { ...createMemoryNotes().memories, close: async () => {} };
   if (access === 'read') {
+    // A database that cannot be read is an error of opening.
+    await (await openForReading(options)).close();
     const refuse = async () => Promise.reject(new RetinueError('internal', 'the notes were opened only for reading'));
     return { list: (workspace, words) => listStoredMemories(path, workspace, words), put: refuse, remove: refuse, close: async () => {} };
   }

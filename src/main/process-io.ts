@@ -25,6 +25,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   };
   const files = () => import('../config/files.ts');
   const attachments = () => import('../config/attachments.ts');
+  const models = () => import('../config/model-choice.ts');
   const trust = () => import('../config/trust.ts');
   const questionList = () => import('../config/question-list.ts');
   const installer = () => import('../config/mcp-install/install.ts');
@@ -77,6 +78,12 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     explain: async (settings, name) => (await explainer()).explainConfiguredAgent(settings, name, env),
     policy: async (settings, question) => (await explainer()).explainConfiguredCall(settings, question, env),
     memories: async (settings, options) => (await import('./open-api.ts')).openMemories(settings, options),
+    models: {
+      list: async (settings) => (await models()).listModels(settings, env),
+      advice: async () => (await import('../models/advice.ts')).describeModelOptions({ env, probe: globalThis.fetch }),
+      check: async (settings, name) => (await models()).checkModel(settings, name, env),
+      save: async (name) => (await models()).saveModel(name, env),
+    },
     trust: {
       list: async () => (await trust()).listTrust(env),
       add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),

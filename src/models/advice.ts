@@ -52,7 +52,7 @@ function formatOptions(options: ModelOption[]): string {
     '',
     ...options.map(({ reason, command }) => `  ${reason.padEnd(width)}   ${command}`),
     '',
-    `To make it the default: export RETINUE_MODEL=${options[0]?.model}, or "model": "${options[0]?.model}" in retinue.config.json.`,
+    `To make it the default: retinue models use ${options[0]?.model}`,
   ].join('\n');
 }
 
@@ -106,8 +106,8 @@ async function optionsByOllama(env: AdviceOptions['env'], probe: AdviceOptions['
   ];
 }
 
-/** Rejects if Ollama does not answer in time. Names end up in a command line, so those that need quoting are left out. */
-async function listOllamaModels(env: AdviceOptions['env'], probe: AdviceOptions['probe']): Promise<string[]> {
+/** Names of local models. Rejects if Ollama does not answer in time. Names end up in a command line, so those that need quoting are left out. */
+export async function listOllamaModels(env: AdviceOptions['env'], probe: AdviceOptions['probe']): Promise<string[]> {
   const address = ollamaBaseUrl(isSet(env, 'OLLAMA_HOST') ? env.OLLAMA_HOST : undefined);
   const signal = AbortSignal.timeout(probeMs);
   const timeout = new Promise<never>((_, reject) => {

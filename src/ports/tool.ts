@@ -91,6 +91,8 @@ export interface Tool<I = unknown> {
    * invalid arguments.
    */
   subjects(input: I, context: { workspace: string }): Subject[];
+  /** Why the call would be refused whatever the rules say, such as a protected path; null if it would not. Changes nothing. For `retinue policy test`. */
+  preview?(input: I, context: { workspace: string }): Promise<string | null>;
   execute(input: I, context: ToolContext): Promise<ToolResult>;
 }
 

@@ -16,6 +16,7 @@ import type { Decision, Rule, RuleAction, Ruleset } from '../contract/grant.ts';
 import { sandboxOwner } from '../ports/sandbox.ts';
 import { type Subject, unsafePrefix } from '../ports/subject.ts';
 import { canMatchFrom, literalStart } from '../text/wildcard.ts';
+import { askedFiles } from './asked-files.ts';
 import { deniesEveryEffect, findEffectRules, findOwnRule, matchesSubject } from './path-rules.ts';
 import { capabilities, formatRule, nameCovers, ruleMatches } from './rule.ts';
 
@@ -157,7 +158,7 @@ function deniesAll({ kind, rules }: Ruleset, tool: string): boolean {
 
 /**
  * The default rules. Delegation tools and the program's own tools are allowed, and so are tools of MCP servers, because the owner has configured
- * or trusted them. Shell commands need approval, unless they run in a sandbox.
+ * or trusted them. Shell commands need approval, unless they run in a sandbox, and so do changes of files that later agents or programs obey.
  */
 export function builtInRuleset(
   delegationTools: readonly string[],
@@ -167,8 +168,13 @@ export function builtInRuleset(
   const reading = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch'];
   const writing = ['todo', 'memory', 'scratchpad', 'write', 'edit'];
   const allowed = [...reading, ...writing, ...delegationTools, ...ownTools, 'mcp__*'];
+  const asked = askedFiles.map(({ path }): Rule => ({ action: 'ask', tool: 'write', pattern: path }));
   const shell: Rule = sandboxed ? { ...wholeTool('allow')('bash'), from: sandboxOwner } : wholeTool('ask')('bash');
-  return { kind: 'owner', owner: builtIn, rules: [...allowed.map(wholeTool('allow')), shell, ...capabilities.map(wholeTool('deny'))] };
+  return {
+    kind: 'owner',
+    owner: builtIn,
+    rules: [...allowed.map(wholeTool('allow')), ...asked, shell, ...capabilities.map(wholeTool('deny'))],
+  };
 }
 
 /** Makes rules without a pattern. */

@@ -3,13 +3,15 @@
 // 1. A command sees only what is mounted: the root starts empty, gets the mounts of `mounts.ts`, and is then read-only.
 // 2. The sandbox dies with this process, and everything in it dies with its first process.
 // 3. The environment is passed as environment, never as arguments, which every user of the machine could read.
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { accessSync, constants, realpathSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority, totalmem } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox, SandboxedCommand, SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
+import { killAtExit } from '../system/kill-at-exit.ts';
 import { infoFd, namespaceInit } from '../system/namespace.ts';
 import { runMarker } from '../system/run-above.ts';
+import { trySignal } from '../system/signals.ts';
 import { findGroups, type Groups, type Limits } from './cgroup.ts';
 import { type LimitWatcher, ulimitScript, watchLimits } from './limit-watcher.ts';
 import { createMountCheck } from './mount-check.ts';
@@ -223,13 +225,26 @@ function adviceFor(message: string): string {
   return 'run `bwrap --unshare-all --ro-bind / / true` to see the error, and install version 0.6 or later';
 }
 
-/** `message`: the first line of its output. */
+/** `message`: the first line of its output. The helper leads a process group, so that what it has started ends with it. */
 function runHelper(program: string, args: string[]): Promise<{ ok: boolean; message: string }> {
   return new Promise((resolve) => {
-    execFile(program, args, { env: {}, cwd: '/', timeout: probeMs, killSignal: 'SIGKILL' }, (error, out, err) => {
-      const message = `${out}${err}`.trim().split('\n')[0]?.slice(0, 300) ?? '';
-      resolve({ ok: error === null, message: message === '' && error !== null ? `exit code ${error.code ?? error.signal}` : message });
-    });
+    const child = spawn(program, args, { env: {}, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const { pid } = child;
+    const forget = pid === undefined ? () => {} : killAtExit(pid);
+    const timer = setTimeout(() => pid !== undefined && trySignal(-pid, 'SIGKILL'), probeMs);
+    let output = '';
+    const end = (ok: boolean, problem: string) => {
+      clearTimeout(timer);
+      forget();
+      const message = output.trim().split('\n')[0]?.slice(0, 300) ?? '';
+      resolve({ ok, message: message === '' && !ok ? problem : message });
+    };
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        if (output.length < 10_000) output += chunk.toString('utf8');
+      });
+    child.on('error', (error) => end(false, (error as NodeJS.ErrnoException).code ?? error.message));
+    child.on('close', (code, signal) => end(code === 0, `exit code ${code ?? signal}`));
   });
 }
 

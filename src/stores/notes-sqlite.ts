@@ -10,7 +10,7 @@ import { retryWhileBusy } from './sqlite/retry.ts';
 import { createWriter } from './sqlite/writer.ts';
 
 /** `path`: the database file of the store. */
-export type NotesOptions = Pick<SqliteOptions, 'path' | 'durability' | 'timing' | 'authenticator' | 'warn'>;
+export type NotesOptions = Pick<SqliteOptions, 'path' | 'durability' | 'timing' | 'authenticator' | 'warn' | 'logOpened'>;
 
 /** Lists memories of a database that is only read. Rejects with `store_*`. */
 export async function listStoredMemories(databasePath: string, workspace: string, words?: string): Promise<Memory[]> {
@@ -40,7 +40,7 @@ function readMemories(path: string, workspace: string): Memory[] {
 /** Opens the notes in a database that several processes may share. Rejects with `store_*`. */
 export async function openNotes(options: NotesOptions): Promise<Notes & { close(): Promise<void> }> {
   const path = resolveDatabasePath(options.path);
-  const timing = { ...defaultTiming, ...options.timing };
+  const timing = { ...defaultTiming, ...options.timing, logOpened: options.logOpened };
   const { durability = 'normal', authenticator, warn } = options;
   const db = await connect(path, { durability, timing, authenticator, warn });
   const writer = createWriter(db, path, timing);

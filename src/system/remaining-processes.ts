@@ -1,8 +1,8 @@
 // Finds and ends what a command has left running. Its process group is known on every system. On Linux a process that left the group (`setsid`) is
-// found by a mark in its environment, among the processes started after the command. A process that removes the mark and leaves the group is not
-// found: only a sandbox with its own process ids contains it.
+// found by a mark in its environment, or by what `descendants.ts` knows of it, among the processes started after the command.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type DescendantTracker, type ProcessStat, readStat } from './descendants.ts';
 import { trySignal } from './signals.ts';
 
 export interface ProcessGroup {
@@ -10,6 +10,8 @@ export interface ProcessGroup {
   pid: number;
   /** `NAME=value`, as it is in the environment of everything the group has started. */
   mark: string;
+  /** Absent where a namespace contains the processes. */
+  tracker?: DescendantTracker;
 }
 
 export const graceMs = 2000;
@@ -30,7 +32,7 @@ export function findRemaining(group: ProcessGroup): RemainingProcess[] {
   return later.flatMap((pid) => {
     const found = readStat(pid);
     if (found === null || found.state === 'Z' || found.state === 'X') return [];
-    return found.group === group.pid || isMarked(pid, group.mark) ? [found] : [];
+    return found.group === group.pid || isMarked(pid, group) || isUnmarkedDescendant(found, group) ? [found] : [];
   });
 }
 
@@ -65,27 +67,22 @@ function signalAll({ pid }: ProcessGroup, left: RemainingProcess[], signal: Node
   for (const each of left) if (each.group !== pid) trySignal(each.pid, signal);
 }
 
-interface ProcessStat extends RemainingProcess {
-  state: string;
+/** Processes of other commands carry another mark. */
+function isUnmarkedDescendant(stat: ProcessStat, { mark, tracker }: ProcessGroup): boolean {
+  if (tracker?.isDescendant(stat) !== true) return false;
+  const variable = mark.slice(0, mark.indexOf('=') + 1);
+  return !readEnvironment(stat.pid).some((entry) => entry.startsWith(variable) && entry !== mark);
 }
 
-/** The name is in parentheses and may contain any character, so the other fields are counted from its end. Null if the process is gone. */
-function readStat(pid: number): ProcessStat | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const end = text.lastIndexOf(')');
-    const [state = '', , group] = text.slice(end + 2).split(' ');
-    return { pid, name: text.slice(text.indexOf('(') + 1, end), state, group: Number(group) };
-  } catch {
-    return null;
-  }
+function isMarked(pid: number, { mark }: ProcessGroup): boolean {
+  return readEnvironment(pid).includes(mark);
 }
 
-/** False also for processes that are gone or belong to another user. */
-function isMarked(pid: number, mark: string): boolean {
+/** Empty also for processes that are gone or belong to another user. */
+function readEnvironment(pid: number): string[] {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark);
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
   } catch {
-    return false;
+    return [];
   }
 }

@@ -56,6 +56,7 @@ export function createBash(options: BashOptions): Tool<Input> {
     prepare: loadParser,
     taint: ['untrusted-file'],
     subjects: (input, { workspace }) => readSubjects(input.command, workspace),
+    preview: async () => options.closed ?? null,
     async execute(input, { workspace, signal, rights }) {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));

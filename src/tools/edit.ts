@@ -4,6 +4,7 @@ import type { Memo, Tool, ToolResult } from '../ports/tool.ts';
 import { cutDiff } from './files/diff.ts';
 import { lastSeenVersion, maxHashedBytes, rememberVersion } from './files/file-version.ts';
 import { pathSubjects } from './files/path-subjects.ts';
+import { previewWrite } from './files/preview-path.ts';
 import { isBinary } from './files/read-file.ts';
 import {
   changeToArtifacts,
@@ -48,6 +49,7 @@ export const edit: Tool<Input> = {
   bySubject: true,
   hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
+  preview: (input, { workspace }) => previewWrite(input.path, workspace),
   async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
     if (input.old === input.new) return failure('old and new are the same text; nothing was changed');

@@ -5,6 +5,7 @@ import { isPathClosed } from '../text/closed-paths.ts';
 import { locatePath, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
+import { previewRead } from './files/preview-path.ts';
 import { failure } from './refusal.ts';
 import { FirstSorted } from './search/first-sorted.ts';
 import { planGlob } from './search/plan-glob.ts';
@@ -46,6 +47,7 @@ export const glob: Tool<Input> = {
     const plan = planGlob(input.pattern, input.path ?? '.');
     return pathSubjects(plan.ok ? plan.start : (input.path ?? '.'), workspace);
   },
+  preview: (input, { workspace }) => previewRead(input.path ?? '.', workspace),
   async execute(input, { workspace, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     const plan = planGlob(input.pattern, input.path ?? '.');

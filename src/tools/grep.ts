@@ -5,6 +5,7 @@ import { isPathClosed } from '../text/closed-paths.ts';
 import { locatePath, type OpenDirectory, openDirectory, openFile, splitParent } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
+import { previewRead } from './files/preview-path.ts';
 import { isBinary, readStart } from './files/read-file.ts';
 import { failure, type Refusal, refuse } from './refusal.ts';
 import { FirstSorted } from './search/first-sorted.ts';
@@ -49,6 +50,7 @@ export const grep: Tool<Input> = {
   maxOutputBytes: 65_536,
   taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path ?? '.', workspace),
+  preview: (input, { workspace }) => previewRead(input.path ?? '.', workspace),
   async execute(input, { workspace, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     if ([input.pattern, input.glob ?? ''].some((text) => text.includes('\0')))

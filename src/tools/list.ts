@@ -7,6 +7,7 @@ import { isPathClosed } from '../text/closed-paths.ts';
 import { entryPath, locatePath, type OpenDirectory, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { displayPath, isClosed } from './files/paths.ts';
+import { previewRead } from './files/preview-path.ts';
 import { describeKind, errorCode, explainFileError, failure } from './refusal.ts';
 import { closedNotice, escapeControls } from './text.ts';
 
@@ -34,6 +35,7 @@ export const list: Tool<Input> = {
   bySubject: true,
   hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
+  preview: (input, { workspace }) => previewRead(input.path, workspace),
   async execute(input, { workspace, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     const located = await locatePath(workspace, input.path);

@@ -4,6 +4,7 @@ import type { Tool, ToolResult } from '../ports/tool.ts';
 import { openFile } from './files/confine.ts';
 import { hashFile, rememberVersion } from './files/file-version.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
+import { previewRead } from './files/preview-path.ts';
 import { type LinesRead, readLines } from './files/read-lines.ts';
 import { failure } from './refusal.ts';
 import { formatCount } from './text.ts';
@@ -35,6 +36,7 @@ export const read: Tool<Input> = {
   bySubject: true,
   hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
+  preview: (input, { workspace }) => previewRead(input.path, workspace),
   async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
     const opened = await openFile(workspace, input.path);

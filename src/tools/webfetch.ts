@@ -1,5 +1,6 @@
 // The `webfetch` tool: a page or text from a public address. Reading order of `web/`: request.ts (one GET to a checked address, public-address.ts),
 // fetch-text.ts (redirects, read-body.ts), html-to-markdown.ts (markdown-writer.ts, markdown-frame.ts).
+import { networkInterfaces } from 'node:os';
 import { z } from 'zod';
 import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
@@ -8,8 +9,8 @@ import { cleanResultText } from './text.ts';
 import { withDeadline } from './web/deadline.ts';
 import { type FetchedText, fetchText, maxBytes } from './web/fetch-text.ts';
 import { htmlToMarkdown } from './web/html-to-markdown.ts';
-import { isPublicAddress } from './web/public-address.ts';
-import type { Resolve } from './web/request.ts';
+import { isPublicAddress, isSameAddress } from './web/public-address.ts';
+import { previewAddress, type Resolve } from './web/request.ts';
 
 const Input = z.strictObject({
   url: z.string().min(1).max(8192).describe('Address of the page; begins with http:// or https://.'),
@@ -17,14 +18,21 @@ const Input = z.strictObject({
 type Input = z.infer<typeof Input>;
 
 export interface WebfetchOptions {
-  /** Whether a connection to this IP address is allowed. Defaults to public addresses only. For tests. */
+  /** Whether a connection to this IP address is allowed. Defaults to public addresses of other machines. For tests. */
   allowAddress?(address: string): boolean;
   /** Looks up the addresses of a name. Defaults to the system. For tests. */
   resolve?: Resolve;
+  /** The addresses of this machine: its own services may trust callers from itself. Defaults to those of its network interfaces. */
+  ownAddresses?(): string[];
   timeoutMs?: number;
 }
 
-export function createWebfetch({ allowAddress = isPublicAddress, resolve, timeoutMs = 30_000 }: WebfetchOptions = {}): Tool<Input> {
+export function createWebfetch({
+  ownAddresses = listOwnAddresses,
+  allowAddress = (address) => isPublicAddress(address) && !isSameAddress(address, ownAddresses()),
+  resolve,
+  timeoutMs = 30_000,
+}: WebfetchOptions = {}): Tool<Input> {
   return {
     name: 'webfetch',
     description:
@@ -36,12 +44,17 @@ export function createWebfetch({ allowAddress = isPublicAddress, resolve, timeou
     timeoutMs: timeoutMs + 2000,
     maxOutputBytes: 50_000,
     subjects: ({ url }) => urlSubjects(url),
+    preview: async ({ url }) => previewAddress(url, allowAddress),
     execute: ({ url }, { signal, rights }) =>
       withDeadline(timeoutMs, signal, async (within): Promise<ToolResult> => {
         const fetched = await fetchText(url, { allows: allowAddress, forbids: createRedirectCheck(rights), resolve, signal: within });
         return fetched.ok ? renderPage(fetched, within) : failWebRequest(fetched);
       }),
   };
+}
+
+function listOwnAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
 }
 
 /**

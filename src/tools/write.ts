@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { rememberVersion } from './files/file-version.ts';
 import { pathSubjects } from './files/path-subjects.ts';
+import { previewWrite } from './files/preview-path.ts';
 import {
   type CurrentFile,
   changeToArtifacts,
@@ -34,6 +35,7 @@ export const write: Tool<Input> = {
   bySubject: true,
   hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
+  preview: (input, { workspace }) => previewWrite(input.path, workspace),
   async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
     const opened = await openWriteTarget(workspace, input.path, { create: true, confirm: confirmTarget });

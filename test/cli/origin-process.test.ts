@@ -46,6 +46,20 @@ function snapshot(place: Place): Record<string, string> {
   return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'latin1')]));
 }
 
+/** Puts a file beside the database that SQLite would take over: it removes all facts. Returns its path. */
+function createPlanted(place: Place, suffix: string): string {
+  const own = join(place.folder, '.retinue', 'retinue.db');
+  const copy = join(place.folder, 'copy.db');
+  copyFileSync(own, copy);
+  const db = new DatabaseSync(copy);
+  if (suffix === '-wal') db.exec('DELETE FROM facts');
+  else db.exec('PRAGMA journal_mode = DELETE; BEGIN; DELETE FROM facts; PRAGMA cache_spill = 1; PRAGMA cache_size = 1; DELETE FROM blobs');
+  copyFileSync(copy + suffix, own + suffix);
+  db.close();
+  for (const name of ['', '-wal', '-shm', '-journal']) rmSync(copy + name, { force: true });
+  return own + suffix;
+}
+
 async function database(place: Place): Promise<{ state: string; found: string }> {
   const checks = JSON.parse((await place.run('doctor', '--json')).out) as { name: string; state: string; found: string }[];
   return checks.find(({ name }) => name === 'database') as { state: string; found: string };
@@ -146,6 +160,27 @@ describe('a database from another machine', () => {
     expect((await place.run('logs', 'last')).out).toContain('run.ended');
     expect(await place.run('verify')).toMatchObject({ code: 0 });
     expect(snapshot(place)).toEqual(before);
+  });
+
+  it.each(['-wal', '-journal'])('with a planted log or journal is not used (%s)', async (suffix) => {
+    using place = createPlace(endless);
+    await place.run('run', 'go');
+    const planted = createPlanted(place, suffix);
+    const before = snapshot(place);
+    expect(await place.run('run', 'again')).toMatchObject({ code: 2, err: expect.stringMatching(/not created by you|Move it away/) });
+    expect(await place.run('resume')).toMatchObject({ code: 2 });
+    expect(snapshot(place)).toEqual(before);
+    rmSync(planted);
+    expect((await place.run('run', 'again')).code).toBe(0);
+    expect((await place.run('verify')).code).toBe(0);
+  });
+
+  it('is the user’s own if a killed process left its log', async () => {
+    using place = createPlace(script);
+    await killed(place);
+    expect(existsSync(join(place.folder, '.retinue', 'retinue.db-wal'))).toBe(true);
+    expect(await database(place)).toMatchObject({ state: 'ok' });
+    expect((await place.run('cancel', 'last')).code).toBe(0);
   });
 
   it('with a trigger is not even used with --adopt', async () => {

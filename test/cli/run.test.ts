@@ -114,13 +114,13 @@ describe('what is printed', () => {
       /^retinue: limits: 40 turns · 30m00s · 2,000,000 tokens · unlimited cost$/,
       /^\w{8} started · script\/script\.json · until /,
       /^\w{8} tool read a\.ts$/,
-      /^\w{8} tool read a\.ts · error · /,
-      /^\w{8} tool delegate ×1$/,
+      /^\w{8} tool read a\.ts · failed · /,
+      /^\w{8} tool delegate part$/,
       /^\w{8} child \w{8} · explore · part$/,
       /^\w{8} started · script/,
       /^\w{8} ended · completed · 1 turn · \d+ tokens/,
-      /^\w{8} ended · completed · 3 turns · [\d.k]+ tokens/,
-      /^completed · 3 turns · .* · run \w{8} · details: retinue show \w{8}$/,
+      /^\w{8} ended · completed · 4 turns in 2 runs · [\d.k]+ tokens/,
+      /^completed · 4 turns in 2 runs · .* · run \w{8} · details: retinue show \w{8}$/,
     ];
     const lines = stderr.trimEnd().split('\n');
     expect([code, stdout, lines.length]).toEqual([0, 'It is small.\n', expected.length]);

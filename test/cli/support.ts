@@ -11,11 +11,13 @@ import { loadDialect } from '../../src/config/dialect.ts';
 import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
 import { readNamedFile } from '../../src/config/files.ts';
 import { loadSettings } from '../../src/config/load.ts';
+import { checkModel, listModels, saveModel } from '../../src/config/model-choice.ts';
 import { questionsShownAt, saveQuestionsShown } from '../../src/config/question-list.ts';
 import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import { openOutput, readLines } from '../../src/main/line-files.ts';
 import { openApi, openMemories } from '../../src/main/open-api.ts';
+import { describeModelOptions } from '../../src/models/advice.ts';
 
 /** `exitNow` ends a process at once: nothing after it runs. */
 export class ExitNow extends Error {
@@ -68,7 +70,19 @@ export interface Cli {
 
 type RealParts = Pick<
   Io,
-  'settings' | 'open' | 'dialect' | 'explain' | 'policy' | 'memories' | 'readFile' | 'files' | 'lines' | 'output' | 'trust' | 'questionList'
+  | 'settings'
+  | 'open'
+  | 'dialect'
+  | 'explain'
+  | 'policy'
+  | 'memories'
+  | 'readFile'
+  | 'files'
+  | 'lines'
+  | 'output'
+  | 'models'
+  | 'trust'
+  | 'questionList'
 >;
 
 export interface CliOptions {
@@ -170,6 +184,12 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       yield* readLines(cwd, path);
     },
     output: async (path) => openOutput(cwd, path),
+    models: {
+      list: (settings) => listModels(settings, env),
+      advice: () => describeModelOptions({ env, probe: globalThis.fetch }),
+      check: (settings, name) => checkModel(settings, name, env),
+      save: async (name) => saveModel(name, env),
+    },
     trust: {
       list: async () => listTrust(env),
       add: async (items) => addTrust(env, items, new Date().toISOString()),
@@ -235,6 +255,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     explain: missing('agents'),
     policy: missing('rules'),
     memories: missing('database'),
+    models: { list: async () => [], advice: missing('models'), check: missing('models'), save: missing('models') },
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },
     doctor: async () => [],

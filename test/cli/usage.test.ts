@@ -6,6 +6,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { DatabaseOpenError, reportError } from '../../src/cli/errors.ts';
 import { program } from '../../src/cli/program.ts';
 import { RetinueError } from '../../src/contract/error.ts';
+import { defaultLimits } from '../../src/contract/limits.ts';
 import { createCli, createTestIo } from './support.ts';
 
 describe('wrong arguments are exit code 2 and say what is right', () => {
@@ -188,6 +189,28 @@ describe('help', () => {
       expect((await help('help', name)).stdout).toBe(stdout);
     },
   );
+
+  it('shows the defaults that apply', async () => {
+    const shown = async (name: string, flag: string) => {
+      const lines = (await help(name, '--help')).stdout.split('\n');
+      const first = lines.findIndex((line) => line.includes(`--${flag} `));
+      const next = lines.findIndex((line, i) => i > first && /^\s+(-\w, )?--|^$/.test(line));
+      return lines.slice(first, next).join(' ').replace(/\s+/g, ' ');
+    };
+    const { maxTurns, maxCostUsd, maxTokens } = defaultLimits;
+    expect(await shown('run', 'max-turns')).toContain(`(default: ${maxTurns})`);
+    expect(await shown('run', 'timeout')).toContain('(default: 30m)');
+    expect(await shown('run', 'budget-usd')).toContain(`(default: ${maxCostUsd})`);
+    expect(await shown('run', 'budget-tokens')).toContain(`(default: ${maxTokens})`);
+    expect(await shown('run', 'ask')).toContain('(default: 10m on a terminal');
+    expect(await shown('subagent', 'timeout')).toContain('(default: 5m, or `dialects.ralph.subagent_timeout`');
+  });
+
+  it('has the exit codes of a follow-up for `message`, and of an interruption for commands that wait', async () => {
+    expect((await help('message', '--help')).stdout).toMatch(/0 sent, or the new run completed[\s\S]*3 out of turns[\s\S]*130 cancelled/);
+    for (const name of ['resume', 'logs'])
+      expect((await help(name, '--help')).stdout).toContain('130 interrupted · 143 stopped by SIGTERM');
+  });
 
   it('goes to standard error if there are no arguments', async () => {
     const { code, stdout, stderr } = await help();

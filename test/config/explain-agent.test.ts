@@ -14,7 +14,7 @@ function explain(fixture: TestWorkspace, name: string, flags = {}): Promise<Expl
   const own = settings.ownerRules.flatMap((set) => set.rules.map((rule) => ({ ...parseRule(rule), from: set.owner })));
   const others = settings.narrowingRules.map((set): Ruleset => ({ kind: 'narrowing', owner: set.owner, rules: set.rules.map(parseRule) }));
   const rulesets = [{ ...owner, rules: [...owner.rules, ...own] }, ...others];
-  return explainAgent(settings, name, { tools, delegationTools, rulesets });
+  return explainAgent(settings, name, { tools, delegationTools, rulesets, shell: { sandbox: null, closed: null, narrowing: [] } });
 }
 
 const line = (verdict: Explanation['tools']['offered'][number]) => `${verdict.tool} ${verdict.action} ${verdict.rule} of ${verdict.owner}`;

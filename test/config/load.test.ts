@@ -248,8 +248,9 @@ describe('variables and flags', () => {
   });
 
   it('set the database', () => {
-    expect(load({ env: { RETINUE_DB: 'x.db' } }).db).toEqual({ path: join(workspace, 'x.db'), from: 'RETINUE_DB' });
-    expect(load({ env: { RETINUE_DB: 'x.db' }, flags: { db: '/y.db' } }).db).toEqual({ path: '/y.db', from: '--db' });
+    expect(load({ env: { RETINUE_DB: 'x.db' } }).db).toEqual({ path: join(workspace, 'x.db'), from: 'RETINUE_DB', adopt: false });
+    const flags = { db: '/y.db', adopt: true };
+    expect(load({ env: { RETINUE_DB: 'x.db' }, flags }).db).toEqual({ path: '/y.db', from: '--db', adopt: true });
     expect(load({ env: { RETINUE_DB: '' } }).db.from).toBe('built-in');
     expect(failure(() => load({ flags: { db: '' } }))).toBe('--db needs a value; it is empty');
   });

@@ -134,8 +134,9 @@ describe('explain', () => {
       agentText('a', 'tools: Read, mcp__demo__x, mcp__own__*\nmcpServers: [demo, gone, { own: { command: c } }]'),
     );
     const rulesets = [builtInRuleset([], [])];
+    const shell = { sandbox: null, closed: null, narrowing: [] };
     const explain = async (name: string) => {
-      const { tools } = await explainAgent(fixture.settings(), name, { tools: ['read'], delegationTools: [], rulesets });
+      const { tools } = await explainAgent(fixture.settings(), name, { tools: ['read'], delegationTools: [], rulesets, shell });
       const lines = (list: typeof tools.offered) => list.map(({ tool, action, rule, owner }) => `${tool} ${action} ${rule} ${owner}`);
       return { offered: lines(tools.offered), leftOut: lines(tools.leftOut) };
     };

@@ -223,6 +223,41 @@ describe('steering', () => {
     expect(factsOf(world, 'child.ended')[0]?.data.outcome.truncated).toEqual({ originalBytes: 40_003, keptBytes: 16_384 });
   });
 
+  it('reads what a child did in few words, without prompts, hashes and whole results', async () => {
+    const runs = [
+      parent(
+        { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look around', agent: 'explore', label: 'a' }] } }] },
+        { calls: [{ tool: 'delegate_read', args: { id: '{{run:1}}', part: 'log' } }] },
+        { text: 'ok' },
+      ),
+      child(
+        'a',
+        {
+          text: 'First the big file.',
+          calls: [
+            { tool: 'read', args: { path: 'big.txt' } },
+            { tool: 'read', args: { path: 'none.txt' } },
+          ],
+        },
+        { text: 'seen' },
+      ),
+    ];
+    const { world } = await play(runs, {}, { files: { 'big.txt': 'needle '.repeat(2000) } });
+    const read = world.facts.findLast((fact) => fact.type === 'tool.finished');
+    const output = read?.type === 'tool.finished' ? read.data.output : '';
+    const lines = output.split('\n');
+    expect(lines.filter((line) => !line.startsWith('turn 1: read')).slice(2, -1)).toEqual([
+      'task: look around',
+      'turn 1: First the big file.',
+      'turn 2: seen',
+      'ended: completed',
+    ]);
+    expect(lines).toContain('turn 1: read {"path":"none.txt"} -> error, none.txt does not exist');
+    expect(output).toMatch(/^turn 1: read \{"path":"big\.txt"\} -> ok, 1 needle .*… \(\d+ more characters\)$/m);
+    expect(output).not.toMatch(/[0-9a-f]{64}/);
+    expect(output.length).toBeLessThan(1200);
+  });
+
   it('knows only its own children', async () => {
     const runs = [
       parent(

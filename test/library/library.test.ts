@@ -22,9 +22,9 @@ describe('MCP servers', () => {
 
   it('with an invalid definition are rejected', () => {
     const make = (mcpServers: object) => () => createRetinue({ model: one({ text: 'x' }), mcpServers: mcpServers as never });
-    expect(make({ Demo: { command: 'x' } })).toThrow(/mcpServers: Demo: must be the name of a server/);
-    expect(make({ demo: { command: 'x', url: 'http://x' } })).toThrow(/mcpServers: demo: must have either/);
-    expect(make({ demo: { url: 'x' } })).toThrow(/mcpServers: demo\.url: must be an http/);
+    expect(make({ Demo: { command: 'x' } })).toThrow(/`mcpServers\.Demo`: must be the name of a server/);
+    expect(make({ demo: { command: 'x', url: 'http://x' } })).toThrow(/`mcpServers\.demo`: must have either/);
+    expect(make({ demo: { url: 'x' } })).toThrow(/`mcpServers\.demo\.url`: must be an http/);
   });
 });
 

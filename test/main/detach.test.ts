@@ -1,9 +1,9 @@
 // The foreground side of `run --detach`, with background programs that misbehave. The real one is in test/cli/detach-process.test.ts.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DatabaseOpenError } from '../../src/cli/errors.ts';
-import { detach } from '../../src/main/detach.ts';
+import { detach, removeLog } from '../../src/main/detach.ts';
 import { createTestWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const brief = { task: 'a canary in a coal mine' };
@@ -34,6 +34,18 @@ describe('a background process', () => {
       stdin: { flags: { limits: {}, rules: [] }, brief, open: {} },
     });
     expect(readFileSync(join(fixture.workspace, '.retinue', '.gitignore'), 'utf8')).toMatch(/^\*\n/);
+  });
+
+  it.each(['.retinue', '.retinue/logs'])('writes no log if %s is a link', async (name) => {
+    using fixture = createTestWorkspace();
+    const elsewhere = join(fixture.workspace, '..', 'elsewhere');
+    mkdirSync(join(elsewhere, 'logs'), { recursive: true });
+    if (name !== '.retinue') mkdirSync(join(fixture.workspace, '.retinue'));
+    symlinkSync(name === '.retinue' ? elsewhere : join(elsewhere, 'logs'), join(fixture.workspace, name));
+    await expect(ask(fixture, answer({ runId }))).rejects.toMatchObject({ message: expect.stringContaining('is a link') });
+    writeFileSync(join(elsewhere, 'logs', `${runId}.log`), 'kept');
+    removeLog(fixture.workspace, runId);
+    expect(readdirSync(join(elsewhere, 'logs'))).toEqual([`${runId}.log`]);
   });
 
   it('that ends without a report is an error that shows its output', async () => {

@@ -22,7 +22,7 @@ test('a key in the environment is named, but not shown', async () => {
     `  ANTHROPIC_API_KEY is set   retinue run --model ${recommendedModels.anthropic} "…"`,
     `  OPENAI_API_KEY is set      retinue run --model ${recommendedModels.openai} "…"`,
   ]);
-  expect(text).toContain(`export RETINUE_MODEL=${recommendedModels.anthropic}`);
+  expect(text).toContain(`retinue models use ${recommendedModels.anthropic}`);
 });
 
 test("Google's key under another name", async () => {

@@ -4,11 +4,14 @@ import { parseScript } from '../../src/models/script/format.ts';
 
 const script = parseScript('fan-out.json', readFileSync('examples/demo/fan-out.json', 'utf8'));
 
-test('the demonstration uses only files that exist', () => {
+test('the demonstration uses only files that exist, and that the package contains', () => {
   const calls = script.runs.flatMap((run) => run.steps.flatMap((step) => step.calls ?? []));
   const paths = calls.flatMap((call) => (call.args as { path?: string }).path ?? []);
   expect(paths.length).toBeGreaterThan(8);
   expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] };
+  const packed = [...files, 'package.json'];
+  expect(paths.filter((path) => !packed.includes(path.split('/')[0] ?? ''))).toEqual([]);
 });
 
 test('each child has its own steps, and one is slower than the others', () => {

@@ -1,10 +1,12 @@
-// Erasing in a database of an earlier version: the migration records which tree uses which blob, and the file is rewritten to shrink.
+// Erasing in the file: blobs of a database of an earlier version, and the space that the file system gets back.
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { applicationId, migrate, migrations } from '../../src/stores/sqlite/migrations.ts';
 import { createTemporaryDirectory } from './support/temporary.ts';
+import { createRunId, createUnit } from './support/units.ts';
 
 const at = '2026-01-02T03:04:05.678Z';
 const hash = (n: number) => String(n).repeat(64);
@@ -69,4 +71,45 @@ it('removes blobs with the last tree that uses them, and shrinks the file once n
   await other.close();
   await store.close();
   expect(statSync(directory.db).size).toBeLessThan(size / 3);
+});
+
+describe('space of erased facts', () => {
+  /** One ended tree of many small facts: erasing them leaves pages half empty, but hardly a free one. */
+  async function createEnded(): Promise<{ store: Store; bytes: number }> {
+    const store = await openSqliteStore({ path: directory.db });
+    const owner = await store.open();
+    const root = createRunId(1);
+    const unit = createUnit(root, root, 1, 5_000);
+    await store.append(owner, [{ ...unit, rows: unit.rows.map((row) => ({ ...row, status: 'completed' as const })) }]);
+    await store.release(owner);
+    await store.close();
+    const again = await openSqliteStore({ path: directory.db });
+    const erased = await again.erase(root, at);
+    if (!erased.ok) throw new Error(erased.reason);
+    return { store: again, bytes: erased.bytes };
+  }
+
+  it('is returned by rewriting the file if no process drives runs', async () => {
+    const { store, bytes } = await createEnded();
+    const before = statSync(directory.db).size;
+    await store.reclaim(bytes);
+    expect(before - statSync(directory.db).size).toBeGreaterThan(bytes / 2);
+    expect(statSync(`${directory.db}-wal`).size).toBe(0);
+    expect(await store.size()).toBeLessThan(before);
+    expect(await store.findFaults()).toEqual([]);
+    await store.close();
+  });
+
+  it('stays in the file while a process drives runs', async () => {
+    const { store, bytes } = await createEnded();
+    const other = await openSqliteStore({ path: directory.db });
+    await other.open();
+    await store.reclaim(bytes);
+    using db = new DatabaseSync(directory.db);
+    const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
+    await other.close();
+    await store.reclaim(bytes);
+    expect(Number(db.prepare('PRAGMA page_count').get()?.page_count)).toBeLessThan(pages);
+    await store.close();
+  });
 });

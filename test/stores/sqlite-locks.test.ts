@@ -1,6 +1,7 @@
 // Behaviour while other processes hold locks, with a full disk, and with much data.
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Owner, Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
@@ -154,6 +155,40 @@ describe('with much data', () => {
     expect(statSync(`${directory.db}-wal`, { throwIfNoEntry: false })).toBeUndefined();
     await open();
     expect(await store.runs({})).toHaveLength(12_000);
+  });
+
+  it('many small commits do not fill the write-ahead log, which is emptied while the store stays open', async () => {
+    await open();
+    const logSize = () => statSync(`${directory.db}-wal`).size;
+    let longest = 0;
+    let shortest = Number.POSITIVE_INFINITY;
+    for (let seq = 1; seq <= 6_000; seq++) {
+      await store.append(owner, [createUnit(root, root, seq)]);
+      longest = Math.max(longest, logSize());
+      if (seq > 3_000) shortest = Math.min(shortest, logSize());
+      if (seq % 100 === 0) await yieldToEventLoop();
+    }
+    // These commits write more than 100 MB to the log, for 2 MB of data.
+    expect(longest).toBeLessThan(40_000_000);
+    expect(shortest).toBeLessThan(2_000_000);
+    expect(await store.facts({ runId: root })).toHaveLength(6_000);
+  });
+
+  it('a reader keeps no snapshot between the slices of a long result, so that the log can be emptied', async () => {
+    await open();
+    for (let n = 1; n <= 30; n++) await store.append(owner, batch(n));
+    using other = new DatabaseSync(directory.db);
+    let isReading = true;
+    const facts = store.facts({}).finally(() => {
+      isReading = false;
+    });
+    const emptied: unknown[] = [];
+    while (isReading) {
+      await yieldToEventLoop();
+      if (isReading) emptied.push(other.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy);
+    }
+    expect(await facts).toHaveLength(21_000);
+    expect(emptied).toContain(0);
   });
 
   it('warns of a reader with an old snapshot, which prevents the log from being restarted', async () => {

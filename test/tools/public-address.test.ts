@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { isPublicAddress } from '../../src/tools/web/public-address.ts';
+import { isPublicAddress, isSameAddress } from '../../src/tools/web/public-address.ts';
+import { createWebfetch, type WebfetchOptions } from '../../src/tools/webfetch.ts';
+import { call } from './support.ts';
 
 test.each([
   '0.0.0.0',
@@ -74,3 +76,15 @@ test.each([
   '2600:5efe::1',
   '2600:1:2:3:4:5:6:5efe',
 ])('%s is public', (address) => expect(isPublicAddress(address)).toBe(true));
+
+test("the machine's own addresses are refused like private ones, in every spelling", async () => {
+  const own = ['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946'];
+  const resolve: NonNullable<WebfetchOptions['resolve']> = (_name, _options, done) =>
+    done(null, [{ address: own[1] as string, family: 6 }]);
+  const webfetch = createWebfetch({ ownAddresses: () => own, resolve });
+  for (const host of ['93.184.216.34', '0x5db8d822', '[2606:2800:0220:0001:0248:1893:25c8:1946]', 'my-own-name.example']) {
+    const { isError, output } = await call(webfetch, '/', { url: `http://${host}/` });
+    expect([isError, output], host).toEqual([true, expect.stringContaining('is not a public address')]);
+  }
+  expect(isSameAddress('93.184.216.35', own)).toBe(false);
+});

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openQuestions } from '../../src/api/questions.ts';
+import { recordLog } from '../../src/config/database-origin.ts';
 import { createKeyAuthenticator, orderKeyPath } from '../../src/config/order-key.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -47,7 +48,9 @@ export function createTorturePlace(url: string): TorturePlace {
 
   async function read<T>(look: (store: Store) => Promise<T>): Promise<T> {
     // Do not create the database here: the program does, unless it was killed before.
-    const store = existsSync(db) ? await openSqliteStore({ path: db, authenticator }) : createMemoryStore();
+    const store = existsSync(db)
+      ? await openSqliteStore({ path: db, authenticator, logOpened: (path) => recordLog(env, path) })
+      : createMemoryStore();
     try {
       return await look(store);
     } finally {

@@ -30,3 +30,10 @@ export function parseUsdFlag(flag: string, text: string): number {
 function invalidValueError(flag: string, text: string, problem: string): RetinueError {
   return new RetinueError('invalid_limit', `${flag}: \`${text}\` ${problem}`);
 }
+
+/** A duration as a user would write it for a flag: `90s`, `30m`, `1h`. */
+export function formatFlagDuration(ms: number): string {
+  const units = Object.entries(unitMs).toSorted(([, a], [, b]) => b - a);
+  const [unit, size] = units.find(([, each]) => ms % each === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
+}

@@ -31,7 +31,7 @@ export const logsCommand: Command = {
     ['retinue logs last -f --tree', 'watch a run from a second terminal'],
     ['retinue logs last --json | jq ".[].type"', 'the types of all events, in order'],
   ],
-  exitCodes: 'command',
+  exitCodes: 'watch',
   run,
 };
 

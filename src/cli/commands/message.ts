@@ -27,7 +27,7 @@ export const messageCommand: Command = {
     ['retinue message last "also look at the tests"', 'steers a live run, or asks an ended one'],
     ['retinue message last --deny "bash:git push*" "do not push"', 'tells the run, and enforces it'],
   ],
-  exitCodes: 'command',
+  exitCodes: 'either',
   run,
 };
 

@@ -15,7 +15,7 @@ export const policyCommand: Command = {
   usage: 'test CALL [--agent NAME] [flags]',
   summary: 'test whether a tool call would be allowed, and by which rule',
   about:
-    'CALL is `tool` or `tool:argument`: a command for bash, a path for the file tools, an address for webfetch. A shell command is checked for each simple command in it. Nothing is executed. The exit code is 0 if the call is allowed, and 1 if it needs approval or is denied.',
+    'CALL is `tool` or `tool:argument`: a command for bash, a path for the file tools, an address for webfetch. A shell command is checked for each simple command in it. Protected paths, paths outside the workspace, links and the sandbox count as in a run. Nothing is executed. The exit code is 0 if the call is allowed, and 1 if it needs approval or is denied.',
   flags: [
     { name: 'agent', value: 'NAME', help: 'the agent that makes the call (default: general)' },
     { name: 'allow', value: 'RULE', repeatable: true, help: 'as in `retinue run`' },
@@ -49,7 +49,7 @@ async function run(args: Args, io: Io): Promise<number> {
 const styles: Record<PolicyVerdict['action'], Style> = { allow: 'green', ask: 'yellow', deny: 'red' };
 
 function describeVerdict(verdict: PolicyVerdict, colour: boolean): string {
-  const { action, call, agent, refused, offered, parts } = verdict;
+  const { action, call, agent, refused, offered, notes: more, parts } = verdict;
   const why = refused ? sanitizeLine(refused) : describeRule(verdict);
   const lines = [`${paint(colour, styles[action], action)}  ${sanitizeLine(call)}  for ${sanitizeLine(agent)}: ${why}`];
   if (!offered) lines.push(`       this agent does not have the tool ${sanitizeLine(verdict.tool)}, so it cannot make the call`);
@@ -59,6 +59,7 @@ function describeVerdict(verdict: PolicyVerdict, colour: boolean): string {
     const note = notes.length === 0 ? '' : ` (${sanitizeLine(notes.join('; '))})`;
     lines.push(`  ${paint(colour, styles[part.action], part.action)}  \`${sanitizeLine(part.subject)}\`${note}: ${describeRule(part)}`);
   }
+  lines.push(...more.map((note) => `  ${sanitizeLine(note)}`));
   return `${lines.join('\n')}\n`;
 }
 

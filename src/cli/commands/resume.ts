@@ -30,7 +30,7 @@ export const resumeCommand: Command = {
     ['retinue resume', 'after a crash, a restart or a closed laptop'],
     ['retinue resume last', 'only the newest run'],
   ],
-  exitCodes: 'command',
+  exitCodes: 'watch',
   run,
 };
 
@@ -47,7 +47,7 @@ async function run(args: Args, io: Io): Promise<number> {
       watchOthers(watched, { io, api, progress }),
     ]).finally(() => progress.end(null));
     const outcomes = [...resumed.outcomes, ...followed.outcomes];
-    if (args.has('json') || outcomes.length > 0) printOutcomes(io, outcomes, { json: args.has('json') });
+    if (args.has('json') || outcomes.length > 0) printOutcomes(io, outcomes, { json: args.has('json'), progress });
     for (const line of followed.lines) io.err(`retinue: ${line}\n`);
     return resumed.exitCode || followed.exitCode;
   });

@@ -1,7 +1,9 @@
 import type { BriefFile } from '../../config/attachments.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
+import { defaultLimits } from '../../contract/limits.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { formatFlagDuration } from '../args/flag-values.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
 import { askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited, writingFlags } from '../command.ts';
@@ -12,6 +14,10 @@ import { withFiles } from '../session/brief-files.ts';
 import { loadSettings, withApi } from '../session/open-api.ts';
 import { reportInterruptedRuns } from '../session/orphan-watch.ts';
 import { runToEnd } from '../session/run-to-end.ts';
+
+export function timeoutHelp(byDefault: string): string {
+  return `time limit: \`90s\`, \`10m\`, \`1h\`; a bare number is seconds (default: ${byDefault})`;
+}
 
 export const runFlags: Flag[] = [
   { name: 'agent', value: 'NAME', help: 'the agent to run (default: general; see `retinue agents`)' },
@@ -29,10 +35,10 @@ export const runFlags: Flag[] = [
   { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
   { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
   sandboxFlag,
-  { name: 'max-turns', value: 'N', help: 'limit of model calls, 1 to 500 (default: 40)' },
-  { name: 'timeout', value: 'TIME', help: 'time limit: `90s`, `10m`, `1h`; a bare number is seconds (default: 30m)' },
-  { name: 'budget-usd', value: 'USD', help: 'spending limit for the run and all its children (default: 5)' },
-  { name: 'budget-tokens', value: 'N', help: 'token limit for the run and all its children (default: 2000000)' },
+  { name: 'max-turns', value: 'N', help: `limit of model calls, 1 to 500 (default: ${defaultLimits.maxTurns})` },
+  { name: 'timeout', value: 'TIME', help: timeoutHelp(formatFlagDuration(defaultLimits.timeoutMs)) },
+  { name: 'budget-usd', value: 'USD', help: `spending limit for the run and all its children (default: ${defaultLimits.maxCostUsd})` },
+  { name: 'budget-tokens', value: 'N', help: `token limit for the run and all its children (default: ${defaultLimits.maxTokens})` },
   { name: 'output-schema', value: 'FILE', help: 'a JSON Schema that the result must match' },
   { name: 'host', value: 'HOST', help: 'where runs execute: `inline` (default), or `process` for a process per run that has no API keys' },
   askFlag,

@@ -7,8 +7,8 @@ import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { describeLimits, describeOutcome } from '../output/describe-fact.ts';
-import { formatCost, formatCount, formatStatus, paint, statusStyle, totalTokens } from '../output/format.ts';
+import { describeError, describeLimits } from '../output/describe-fact.ts';
+import { formatCost, formatCount, formatDuration, formatStatus, paint, statusStyle, totalTokens } from '../output/format.ts';
 import { printJson, runDetailToJson } from '../output/json.ts';
 import { formatRuns } from '../output/run-table.ts';
 import { cutToWidth, padToWidth } from '../output/width.ts';
@@ -39,16 +39,20 @@ function describeRun(run: RunDetail, io: Io): string {
   const colour = io.colour.out;
   const rows: [string, string][] = [
     ['run', run.runId],
-    ['status', run.outcome ? describeOutcome(run.outcome) : formatStatus(run.status)],
+    ['status', [formatStatus(run.status), run.outcome ? describeError(run.outcome) : ''].filter((part) => part !== '').join(' · ')],
     ['agent', run.agent ?? run.kind],
     ['label', run.label ?? ''],
     ['parent', run.parentId ?? ''],
     ['depth', String(run.depth)],
-    ['turns', String(run.turns)],
-    ['tokens', `${formatCount(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached)`],
+    ['turns', `${run.turns}${run.children.length === 0 ? '' : ' of its own'}`],
+    [
+      'tokens',
+      `${run.children.length === 0 ? '' : 'with its children: '}${formatCount(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached)`,
+    ],
     ['cost', run.costUsd === null ? 'unknown' : formatCost(run.costUsd)],
     ['started', run.startedAt ?? 'not yet'],
     ['ended', run.endedAt ?? ''],
+    ['duration', run.outcome ? formatDuration(run.outcome.durationMs) : ''],
     ['taint', run.taint.length === 0 ? '' : `${run.taint.join(', ')} (it has read untrusted content)`],
     ['erased', run.erasedAt === undefined ? '' : `${run.erasedAt} (only hashes are left of its content)`],
     ...(run.grant === null ? [] : grantRows(run.grant)),

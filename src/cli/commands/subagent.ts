@@ -1,14 +1,19 @@
 import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
+import { formatFlagDuration } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
 import { type Command, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
-import { runFlags } from './run.ts';
+import { runFlags, timeoutHelp } from './run.ts';
 
-const sharedFlags = ['agent', 'model', 'context', 'allow', 'deny', 'sandbox', 'max-turns', 'timeout', 'budget-usd', 'budget-tokens'];
+const sharedFlags = ['agent', 'model', 'context', 'allow', 'deny', 'sandbox', 'max-turns', 'budget-usd', 'budget-tokens'];
+
+/** Of Ralph's subagents, whose form of call this is. */
+const defaultTimeoutSeconds = 300;
+const timeoutDefault = `${formatFlagDuration(defaultTimeoutSeconds * 1000)}, or \`dialects.ralph.subagent_timeout\`; with --envelope: the request, or \`dialects.rx.timeout_seconds\``;
 
 export const subagentCommand: Command = {
   name: 'subagent',
@@ -16,12 +21,13 @@ export const subagentCommand: Command = {
   usage: '--task TEXT [--context TEXT] | --envelope [flags]',
   summary: 'do one task for another program and print the outcome as JSON',
   about:
-    'For programs that start their own subagents. The agent starts with an empty context and cannot delegate. The outcome goes to standard output, progress to standard error. `retinue --subagent --task TEXT` is the same. The time limit is 5 minutes unless --timeout or `dialects.ralph.subagent_timeout` sets another.\n\n' +
+    'For programs that start their own subagents. The agent starts with an empty context and cannot delegate. The outcome goes to standard output, progress to standard error. `retinue --subagent --task TEXT` is the same.\n\n' +
     'With --envelope, the task is a request envelope of the rx dialect on standard input, limited by `dialects.rx`, and the result is a response envelope on standard output. An invalid request also gets a response envelope, with exit code 2.',
   flags: [
     { name: 'task', value: 'TEXT', help: 'the task' },
     { name: 'envelope', help: 'read an rx request envelope from standard input and print the response envelope' },
     ...runFlags.filter(({ name }) => sharedFlags.includes(name)),
+    { name: 'timeout', value: 'TIME', help: timeoutHelp(timeoutDefault) },
     ...writingFlags,
   ],
   positionals: { min: 0, max: 0 },
@@ -32,8 +38,6 @@ export const subagentCommand: Command = {
   exitCodes: 'outcome',
   run,
 };
-
-const defaultTimeoutSeconds = 300;
 
 async function run(args: Args, io: Io): Promise<number> {
   if (args.has('envelope')) return (await import('./subagent-envelope.ts')).runEnvelope(args, io);

@@ -41,7 +41,7 @@ async function run(args: Args, io: Io): Promise<number> {
     const progress = createProgress(io, { stream: false, plain: args.has('plain') });
     const waiting = waitForRuns(io, api, { ids, any: args.has('any'), timeoutMs, progress });
     const { outcomes, stopped } = await waiting.finally(() => progress.end(null));
-    printOutcomes(io, outcomes, { json: args.has('json') });
+    printOutcomes(io, outcomes, { json: args.has('json'), progress });
     const open = ids
       .filter((_, i) => outcomes[i] === null)
       .map(shortId)

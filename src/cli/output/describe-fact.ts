@@ -1,25 +1,28 @@
 // Facts as one line of text each, for `logs` and for progress without a terminal.
-import type { Fact } from '../../contract/fact.ts';
+import type { Fact, FactData } from '../../contract/fact.ts';
 import type { Grant } from '../../contract/grant.ts';
 import type { LimitName } from '../../contract/limits.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
 import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, paint, shortId, statusStyle, totalTokens } from './format.ts';
+import { createTreeCounter, describeProblems, describeTurns, type TreeCount, type TreeCounter } from './tree-counter.ts';
 
-/** Call it with the facts in order: a call is remembered from its request to its result. */
+/** Call it with the facts in order: a call is remembered from its request to its result, and turns are counted. */
 export function createFactDescriber(): (fact: Fact) => string {
   const calls = new Map<string, string>();
+  const counter = createTreeCounter();
   return (fact) => {
+    counter.add(fact);
     const key = 'index' in fact.data ? `${fact.runId} ${callKey(fact.data)}` : '';
     if (fact.type === 'tool.asked') calls.set(key, describeCall(fact.data.tool, fact.data.arguments));
-    const text = describeFact(fact, calls.get(key) ?? 'tool');
+    const text = describeFact(fact, { call: calls.get(key) ?? 'a call from before', counter });
     if (fact.type === 'tool.finished') calls.delete(key);
     return sanitizeLine(text);
   };
 }
 
-function describeFact(fact: Fact, call: string): string {
+function describeFact(fact: Fact, { call, counter }: { call: string; counter: TreeCounter }): string {
   switch (fact.type) {
     case 'run.created':
       return join(fact.data.agent ?? fact.data.kind, fact.data.brief.label ?? '', excerpt(fact.data.brief.task));
@@ -40,7 +43,7 @@ function describeFact(fact: Fact, call: string): string {
     case 'tool.asked':
       return join(call, fact.data.rejected === null ? '' : describeRejection(fact.data.rejected, fact.data.decision));
     case 'tool.finished':
-      return join(call, fact.data.status, describeTaint(fact.data.taint), excerpt(fact.data.output));
+      return join(call, callStatus[fact.data.status], describeTaint(fact.data.taint), excerpt(fact.data.output));
     case 'child.created':
       return join(
         shortId(fact.data.childId),
@@ -49,7 +52,7 @@ function describeFact(fact: Fact, call: string): string {
         fact.data.background ? 'in the background' : '',
       );
     case 'child.ended':
-      return join(shortId(fact.data.childId), describeOutcome(fact.data.outcome), describeTaint(fact.data.taint ?? []));
+      return join(shortId(fact.data.childId), describeCounted(fact.data.outcome, counter), describeTaint(fact.data.taint ?? []));
     case 'message.received':
       return join(`from ${fact.data.from}`, excerpt(fact.data.text));
     case 'artifact.recorded':
@@ -73,8 +76,22 @@ function describeFact(fact: Fact, call: string): string {
     case 'run.resumed':
       return `by ${fact.data.by}`;
     case 'run.ended':
-      return describeOutcome(fact.data.outcome);
+      return describeCounted(fact.data.outcome, counter);
   }
+}
+
+const callStatus: Record<FactData['tool.finished']['status'], string> = {
+  ok: 'ok',
+  error: 'failed',
+  denied: 'denied',
+  timeout: 'timed out',
+  cancelled: 'cancelled',
+  unknown: 'cut off, result unknown',
+};
+
+/** With the calls that did not work: a run can be completed in spite of them. */
+function describeCounted(outcome: Outcome, counter: TreeCounter): string {
+  return join(describeOutcome(outcome, counter.count(outcome.runId)), describeProblems(counter.problems(outcome.runId)));
 }
 
 /** The few facts that belong in the log of a build; null for the others. */
@@ -114,20 +131,21 @@ function describeTaint(taint: string[]): string {
   return taint.length === 0 ? '' : `taint ${taint.join(', ')}`;
 }
 
-export function describeOutcome(outcome: Outcome): string {
-  const { status, error } = outcome;
-  const problem = error === null ? '' : error.code === status ? error.message : `${error.code}: ${error.message}`;
-  return join(formatStatus(status), describeUsage(outcome), problem);
+/** `completed · 3 turns · 1.2k tokens · $0.02 · 12s`. `count` is that of its whole tree, like tokens and cost. */
+export function describeOutcome(outcome: Outcome, count: TreeCount): string {
+  const { tokens, costUsd, durationMs } = outcome;
+  const usage = [describeTurns(count), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs)];
+  return join(formatStatus(outcome.status), ...usage, describeError(outcome));
 }
 
-/** `3 turns · 1.2k tokens · $0.02 · 12s` */
-function describeUsage({ turns, tokens, costUsd, durationMs }: Outcome): string {
-  return join(formatPlural(turns, 'turn'), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs));
+export function describeError({ status, error }: Outcome): string {
+  if (error === null) return '';
+  return error.code === status ? error.message : `${error.code}: ${error.message}`;
 }
 
 /** An outcome with the id of its run, for lists of outcomes. */
-export function formatOutcomeLine(outcome: Outcome, colour: boolean): string {
-  return `${shortId(outcome.runId)} ${paint(colour, statusStyle[outcome.status], sanitizeLine(describeOutcome(outcome)))}`;
+export function formatOutcomeLine(outcome: Outcome, count: TreeCount, colour: boolean): string {
+  return `${shortId(outcome.runId)} ${paint(colour, statusStyle[outcome.status], sanitizeLine(describeOutcome(outcome, count)))}`;
 }
 
 export function describeLimits(limits: Grant['limits']): string {
@@ -143,8 +161,18 @@ export function describeLimits(limits: Grant['limits']): string {
   );
 }
 
-function describeRejection(rejected: string, decision: { rule: string | null; owner: string }): string {
-  if (rejected !== 'denied') return `not executed: ${rejected}`;
+type Rejection = NonNullable<FactData['tool.asked']['rejected']>;
+
+const rejectionTexts: Record<Exclude<Rejection, 'denied'>, string> = {
+  unknown: 'not executed: there is no such tool',
+  malformed: 'not executed: its arguments are wrong',
+  duplicate: 'not executed: another call has the same id',
+  repeated: 'not executed: the same call was made too often',
+  submit: '',
+};
+
+function describeRejection(rejected: Rejection, decision: { rule: string | null; owner: string }): string {
+  if (rejected !== 'denied') return rejectionTexts[rejected];
   return decision.rule === null ? `denied: no rule of ${decision.owner} allows it` : `denied by \`${decision.rule}\` of ${decision.owner}`;
 }
 

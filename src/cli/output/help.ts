@@ -70,6 +70,12 @@ const exitCodeLines: Record<Command['exitCodes'], string[]> = {
     '2 wrong arguments or configuration · 143 stopped by SIGTERM',
   ],
   command: ['0 success · 1 failed, or no such run · 2 wrong arguments or configuration'],
+  watch: ['0 success · 1 failed, or no such run · 2 wrong arguments or configuration', '130 interrupted · 143 stopped by SIGTERM'],
+  either: [
+    '0 sent, or the new run completed · 1 not sent, no such run, or the new run failed',
+    '2 wrong arguments or configuration',
+    'Of a new run also: 3 out of turns, tokens or budget · 4 timed out · 130 cancelled · 143 stopped by SIGTERM',
+  ],
 };
 
 function toSentence(text: string): string {

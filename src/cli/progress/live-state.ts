@@ -5,6 +5,7 @@ import type { Outcome } from '../../contract/outcome.ts';
 import type { RunStatus } from '../../contract/run.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { callKey, describeCall } from '../output/describe-call.ts';
+import type { CallProblems } from '../output/tree-counter.ts';
 
 export interface LiveRun {
   id: string;
@@ -24,6 +25,8 @@ export interface LiveRun {
   endedAt: number | null;
   /** Of the run and all its descendants, as in an outcome. */
   tokens: number;
+  /** Calls that did not work, of the run itself. */
+  problems: CallProblems;
   /** Sources outside this machine that it has read: `web`, `mcp`. */
   taint: Set<string>;
   /** Null while unknown. */
@@ -77,6 +80,7 @@ function addRun(state: LiveState, { runId, data }: FactOf<'run.created'>): boole
     startedAt: null,
     endedAt: null,
     tokens: 0,
+    problems: { failed: 0, denied: 0 },
     taint: new Set(),
     costUsd: null,
   });
@@ -104,8 +108,11 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       run.tools.set(callKey(fact.data), describeCall(fact.data.tool, fact.data.arguments));
       return true;
     case 'tool.finished':
+      if (fact.data.status === 'denied') run.problems.denied++;
+      else if (fact.data.status !== 'ok' && fact.data.status !== 'cancelled') run.problems.failed++;
       for (const each of fact.data.taint) if (each === 'web' || each === 'mcp') run.taint.add(each);
-      return run.tools.delete(callKey(fact.data));
+      run.tools.delete(callKey(fact.data));
+      return true;
     case 'approval.asked':
       Object.assign(run, { status: 'waiting', activity: `waiting for approval of ${sanitizeLine(fact.data.tool)}` });
       return true;

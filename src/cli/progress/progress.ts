@@ -7,6 +7,7 @@ import type { OutputMode } from '../args/settings-flags.ts';
 import type { Io } from '../io.ts';
 import { createProgressDescriber, describeLimits } from '../output/describe-fact.ts';
 import { factToJsonLine } from '../output/json.ts';
+import { createTreeCounter, type TreeCount } from '../output/tree-counter.ts';
 import { createLiveLines } from './live-lines.ts';
 import { applyEvent, applyOutcome, createLiveState } from './live-state.ts';
 import { createOpenforkLines } from './openfork-lines.ts';
@@ -21,18 +22,34 @@ export interface Progress {
   suspend(): () => void;
   /** Leaves the final state on the screen. */
   end(outcome: Outcome | null): void;
+  /** Turns and runs of a run and its descendants, of all facts so far. */
+  count(runId: string): TreeCount;
 }
+
+type Display = Omit<Progress, 'count'>;
 
 /** Between events only the elapsed seconds change. */
 const repaintMs = 100;
 const maxFinalRows = 200;
 
 export function createProgress(io: Io, { stream, plain }: Pick<OutputMode, 'stream' | 'plain'>): Progress {
-  if (stream) return createEventStream(io);
-  return io.errTTY && !plain ? createLiveDisplay(io) : createEventLines(io);
+  const display = stream ? createEventStream(io) : io.errTTY && !plain ? createLiveDisplay(io) : createEventLines(io);
+  const counter = createTreeCounter();
+  return {
+    ...display,
+    handleEvent(event) {
+      if (event.type !== 'delta') counter.add(event);
+      display.handleEvent(event);
+    },
+    catchUp(fact) {
+      counter.add(fact);
+      display.catchUp(fact);
+    },
+    count: counter.count,
+  };
 }
 
-function createLiveDisplay(io: Io): Progress {
+function createLiveDisplay(io: Io): Display {
   const state = createLiveState();
   const lines = createLiveLines(io);
   const openforkLine = createOpenforkLines(io);
@@ -80,7 +97,7 @@ function createLiveDisplay(io: Io): Progress {
   };
 }
 
-function createEventLines(io: Io): Progress {
+function createEventLines(io: Io): Display {
   const describe = createProgressDescriber();
   const openforkLine = createOpenforkLines(io);
   return {
@@ -101,7 +118,7 @@ function createEventLines(io: Io): Progress {
   };
 }
 
-function createEventStream(io: Io): Progress {
+function createEventStream(io: Io): Display {
   return {
     handleEvent(event) {
       if (event.type !== 'delta') io.out(factToJsonLine(event));

@@ -1,6 +1,7 @@
 // The lines of the live display, one per run. Pure: the same state, size and time give the same lines.
 import { isLive } from '../../contract/run.ts';
 import { formatCost, formatCount, formatDuration, formatStatus, paint, type Style, statusGlyph, statusStyle } from '../output/format.ts';
+import { describeProblems, describeTurns, type TreeCount } from '../output/tree-counter.ts';
 import { cutToWidth, padToWidth, textWidth } from '../output/width.ts';
 import type { LiveRun, LiveState } from './live-state.ts';
 
@@ -45,7 +46,7 @@ function selectRuns(all: LiveRun[], rows: number): LiveRun[] {
 function renderRun(run: LiveRun, state: LiveState, view: TreeViewport & { left: number }): string {
   const name = `${'  '.repeat(run.depth)}${statusGlyph[displayStatus(run, state)]} ${run.name}`;
   const figures = [
-    run.turn > 0 ? `turn ${run.turn}` : '',
+    describeTurn(run, state),
     elapsedTime(run, view.now),
     run.tokens > 0 ? `${formatCount(run.tokens)} tokens` : '',
     formatCost(run.costUsd),
@@ -57,7 +58,7 @@ function renderRun(run: LiveRun, state: LiveState, view: TreeViewport & { left: 
   const middle = room < 6 ? '' : cutToWidth(describeActivity(run, state), room);
   // On a narrow terminal the activity is dropped first, then the end of the line.
   const parts: [string, Style | null][] = [
-    [head, statusStyle[run.status]],
+    [head, hasProblems(run) && run.status === 'completed' ? 'yellow' : statusStyle[run.status]],
     [middle === '' ? '' : `  ${middle}`, null],
     [tail === '' ? '' : `  ${tail}`, 'dim'],
   ];
@@ -80,7 +81,10 @@ function elapsedTime(run: LiveRun, now: number): string {
 }
 
 function describeActivity(run: LiveRun, state: LiveState): string {
-  if (!isLive(run.status)) return run.activity === '' ? formatStatus(run.status) : `${formatStatus(run.status)}: ${run.activity}`;
+  if (!isLive(run.status)) {
+    const status = [formatStatus(run.status), describeProblems(run.problems)].filter((part) => part !== '').join(', ');
+    return run.activity === '' ? status : `${status}: ${run.activity}`;
+  }
   if (run.activity === 'cancelling') return run.activity;
   const [first] = run.tools.values();
   if (first !== undefined) {
@@ -90,6 +94,21 @@ function describeActivity(run: LiveRun, state: LiveState): string {
   }
   if (run.activity !== '') return run.activity;
   return run.status === 'running' ? 'thinking' : run.status;
+}
+
+function hasProblems({ problems: { failed, denied } }: LiveRun): boolean {
+  return failed + denied > 0;
+}
+
+/** Tokens and cost are those of a run with its descendants, so turns are, too. */
+function describeTurn(run: LiveRun, state: LiveState): string {
+  if (run.children.length === 0) return run.turn > 0 ? `turn ${run.turn}` : '';
+  return describeTurns(countTree(run, state));
+}
+
+function countTree(run: LiveRun, state: LiveState): TreeCount {
+  const below = run.children.map((id) => countTree(state.runs.get(id) as LiveRun, state));
+  return { runs: 1 + below.reduce((sum, each) => sum + each.runs, 0), turns: run.turn + below.reduce((sum, each) => sum + each.turns, 0) };
 }
 
 function displayStatus(run: LiveRun, state: LiveState): LiveRun['status'] {

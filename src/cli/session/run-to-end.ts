@@ -8,6 +8,7 @@ import type { Io, Stop } from '../io.ts';
 import { describeOutcome } from '../output/describe-fact.ts';
 import { paint, shortId, statusStyle } from '../output/format.ts';
 import { outcomeToJson, printJson } from '../output/json.ts';
+import type { TreeCount } from '../output/tree-counter.ts';
 import { createProgress } from '../progress/progress.ts';
 import { createQuestionPrompt } from './question-prompt.ts';
 import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode } from './stop-signals.ts';
@@ -47,7 +48,7 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
     io.err(`retinue: ${pausedMessage(handle.id)}\n`);
     return stopExitCode('terminate');
   }
-  printOutcome(io, outcome, options);
+  printOutcome(io, outcome, { ...options, count: progress.count(outcome.runId) });
   return exitCodeFor(outcome, stops.requested());
 }
 
@@ -61,10 +62,10 @@ function exitCodeFor({ status }: Outcome, requested: Stop | null): number {
   return exitCodes[status];
 }
 
-function printOutcome(io: Io, outcome: Outcome, { json, stream }: OutputMode): void {
+function printOutcome(io: Io, outcome: Outcome, { json, stream, count }: OutputMode & { count: TreeCount }): void {
   if (json) printJson(io, outcomeToJson(outcome));
   else if (!stream) io.out(outcomeToText(outcome));
-  const line = `${sanitizeLine(describeOutcome(outcome))} · run ${shortId(outcome.runId)}`;
+  const line = `${sanitizeLine(describeOutcome(outcome, count))} · run ${shortId(outcome.runId)}`;
   io.err(`${paint(io.colour.err, statusStyle[outcome.status], line)} · details: retinue show ${shortId(outcome.runId)}\n`);
 }
 

@@ -64,7 +64,7 @@ export async function waitForRuns(
 }
 
 /** One result as `run` prints it. Of several, each below a line that says which run it belongs to. */
-export function printOutcomes(io: Io, outcomes: (Outcome | null)[], { json }: { json: boolean }): void {
+export function printOutcomes(io: Io, outcomes: (Outcome | null)[], { json, progress }: { json: boolean; progress: Progress }): void {
   if (json) {
     printJson(
       io,
@@ -72,10 +72,11 @@ export function printOutcomes(io: Io, outcomes: (Outcome | null)[], { json }: { 
     );
     return;
   }
+  const line = (outcome: Outcome, colour: boolean) => `${formatOutcomeLine(outcome, progress.count(outcome.runId), colour)}\n`;
   const ended = outcomes.filter((outcome) => outcome !== null);
   const [only] = ended;
   if (outcomes.length === 1 && only) {
     io.out(outcomeToText(only));
-    io.err(`${formatOutcomeLine(only, io.colour.err)}\n`);
-  } else io.out(ended.map((outcome) => `${formatOutcomeLine(outcome, io.colour.out)}\n${outcomeToText(outcome)}`).join('\n'));
+    io.err(line(only, io.colour.err));
+  } else io.out(ended.map((outcome) => line(outcome, io.colour.out) + outcomeToText(outcome)).join('\n'));
 }

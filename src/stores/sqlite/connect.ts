@@ -46,8 +46,9 @@ function tryConnect(path: string, { durability, timing, ...context }: ConnectOpt
     guardConnection(db);
     assertUsable(db, path);
     assertSchema(db, path, 'write');
-    migrate(db, path, { crash: timing.crash, ...context });
     enableWal(db, path);
+    timing.logOpened?.(path);
+    migrate(db, path, { crash: timing.crash, ...context });
     db.exec(
       `PRAGMA secure_delete = FAST; PRAGMA synchronous = ${durability}; PRAGMA wal_autocheckpoint = ${autoCheckpointPages}; PRAGMA journal_size_limit = ${keptLogBytes}; PRAGMA cache_size = -16000`,
     );

@@ -23,8 +23,8 @@ import { createWriter } from './writer.ts';
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { durability = 'normal', now = msSinceBoot, warn = () => {}, authenticator } = options;
   const path = resolveDatabasePath(options.path);
-  const { crash, made } = options;
-  const timing = { ...defaultTiming, ...options.timing, crash, made };
+  const { crash, made, logOpened } = options;
+  const timing = { ...defaultTiming, ...options.timing, crash, made, logOpened };
   const db = await connect(path, { durability, timing, authenticator, warn });
   const statements = createStatements(db);
   const kysely = createKysely(statements);

@@ -24,6 +24,7 @@ export function inspectDatabase(path: string, purpose: 'read' | 'write'): 'absen
   // A new database gets its name only when it is complete (see new-database.ts), so an empty file is a damaged one.
   if (size === 0) throw createCorruptError(path, 'is empty. Delete the file to start with a new database');
   assertAccess(path, purpose);
+  if (purpose === 'write') assertNoJournal(path);
   const hasLog = logSize > 0;
   const main = checkFile(path, 'immutable', hasLog ? null : purpose);
   if (!hasLog) {
@@ -79,6 +80,13 @@ export function assertUsable(db: DatabaseSync, path: string): void {
   if (application !== applicationId) throw createCorruptError(path, 'is not a Retinue database');
   if (version > migrations.length) throw createNewerError(path, version, migrations.length);
   if (version < 1) throw createCorruptError(path, 'has no version');
+}
+
+/** Retinue uses a write-ahead log, so a rollback journal is not its own. SQLite would write its content into the database. */
+function assertNoJournal(path: string): void {
+  const journal = `${path}-journal`;
+  if ((getSize(journal) ?? 0) > 0)
+    throw new RetinueError('store_io', `${journal} is not a file of Retinue, and SQLite would change the database by it. Move it away.`);
 }
 
 function assertAccess(path: string, purpose: 'read' | 'write'): void {

@@ -37,6 +37,8 @@ export interface SqliteOptions {
   warn?: ((message: string) => void) | undefined;
   /** Called with a new database before it gets its name; `draft` is the file. */
   made?: ((draft: string, path: string) => void) | undefined;
+  /** Called when the write-ahead log exists, before anything is written to it. */
+  logOpened?: ((path: string) => void) | undefined;
   /** Crash points for tests. */
   crash?: Crash | undefined;
 }
@@ -44,5 +46,6 @@ export interface SqliteOptions {
 /** Timing and hooks for the parts of the store. */
 export interface InternalOptions extends Timing {
   made?: SqliteOptions['made'];
+  logOpened?: SqliteOptions['logOpened'];
   crash?: Crash | undefined;
 }

@@ -3,7 +3,7 @@
 // - Without a write-ahead log nobody has the database open, and the file is read as it is (`immutable`). No file is created.
 // - With a log, SQLite needs its index (`-shm`). It is used, or created if the folder is writable (`shared`).
 // - With a log in a folder that cannot be written and without its index, both files are copied to a private folder.
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -35,8 +35,15 @@ export function openReadConnection(path: string): ReadConnection {
 }
 
 function openImmutable(path: string): ReadConnection {
+  const version = describeFile(path);
   const db = openReadOnly(path, 'immutable');
-  return { db, isOutdated: () => getLogBytes(path) > 0, close: () => db.close() };
+  return { db, isOutdated: () => getLogBytes(path) > 0 || describeFile(path) !== version, close: () => db.close() };
+}
+
+/** Differs if a process has written to the file since, even if it has closed it again. */
+function describeFile(path: string): string {
+  const { ino, size, mtimeNs } = statSync(path, { bigint: true });
+  return `${ino} ${size} ${mtimeNs}`;
 }
 
 function openWithLog(path: string): ReadConnection {

@@ -116,7 +116,8 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
 /** Differs after every change of the database. Empty while it cannot be told. */
 function describeState(path: string, reading: Reading | null): string {
   try {
-    return `${reading?.connection.db.prepare('PRAGMA data_version').get()?.data_version} ${getLogBytes(path)} ${measureFiles(path)}`;
+    const version = reading?.connection.db.prepare('PRAGMA data_version').get()?.data_version;
+    return `${version} ${reading?.connection.isOutdated()} ${getLogBytes(path)} ${measureFiles(path)}`;
   } catch {
     return '';
   }

@@ -1,54 +1,14 @@
 // Paths of a workspace as text, and which of them are closed or protected. Nothing here reads the disk. A path inside the workspace is relative to it,
 // with `/` between its names; the workspace itself is ''.
 import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { protectedFiles, protectedNamePattern } from './protected-files.ts';
 
 /** Closed to every tool, wherever it is in the workspace. */
 const closedName = '.retinue';
 const mayBeClosed = /retinu|[^\0-\x7f]/i;
-/**
- * Protected paths: files that programs on the user's machine obey as soon as the directory is entered, opened or committed, without anybody reading
- * them first. Git looks at any depth; a directory with HEAD, objects and refs is a repository for it, so tools create no file named HEAD. The
- * others count at the top of the workspace only. Scripts, build files and workflows are not protected: somebody starts or pushes them.
- */
+/** Git looks at any depth; a directory with HEAD, objects and refs is a repository for it, so tools create no file named HEAD. */
 const protectedNames = ['.git', closedName];
-const claude = ['agents', 'commands', 'hooks', 'plugins', 'settings.json', 'settings.local.json', 'skills'].map(
-  (name) => `.claude/${name}`,
-);
-const agents = [
-  ...[
-    '.mcp.json',
-    '.amp',
-    '.codex',
-    '.cursor',
-    '.factory',
-    '.gemini',
-    '.kilocode',
-    '.kiro',
-    '.opencode',
-    'opencode.json',
-    'opencode.jsonc',
-  ],
-  ...['.qwen', '.roo', '.windsurf', '.zed', 'crush.json', '.crush.json', '.crush'],
-];
-const editors = ['.vscode', '.idea', '.devcontainer', '.devcontainer.json', '.envrc'];
-/** Tools that run something when a shell enters the directory, with every name of their file. */
-const mise = ['mise', '.mise', 'mise.local', '.mise.local', '.config/mise'].map((name) => `${name}.toml`);
-const shells = [...mise, 'mise/config.toml', '.mise', '.config/mise', '.rtx.toml'];
-const lefthook = ['lefthook', '.lefthook', 'lefthook-local', '.lefthook-local', '.config/lefthook', '.config/lefthook-local'].flatMap(
-  (name) => ['yml', 'yaml', 'toml', 'json', 'jsonc'].map((type) => `${name}.${type}`),
-);
-const hooks = [
-  '.husky',
-  '.githooks',
-  ...lefthook,
-  '.lefthook',
-  '.lefthook-local',
-  '.overcommit.yml',
-  '.pre-commit-config.yaml',
-  '.hg',
-  '.jj',
-];
-export const protectedPaths = ['retinue.config.json', ...claude, ...agents, ...editors, ...shells, ...hooks];
+export const protectedPaths = protectedFiles.flatMap(({ paths }) => paths);
 
 /** Paths that may be links: their targets are closed or protected as well. */
 export const closedAliases = [closedName];
@@ -83,7 +43,7 @@ export function isClosed(path: string): boolean {
 export function isProtected(path: string): boolean {
   const names = splitPath(path).map(foldName);
   if (names.at(-1) === 'head' || names.some((name) => protectedNames.includes(name))) return true;
-  return protectedPaths.some((top) => isUnder(path, top));
+  return protectedNamePattern.test(path) || protectedPaths.some((top) => isUnder(path, top));
 }
 
 /** Where package managers put hard links to files in their own store. */

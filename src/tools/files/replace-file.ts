@@ -10,7 +10,7 @@ import { access, lstat, open, unlink } from 'node:fs/promises';
 import type { Artifact } from '../../contract/artifact.ts';
 import type { Memo } from '../../ports/tool.ts';
 import { describeKind, errorCode, type Refusal, refuse } from '../refusal.ts';
-import { entryPath, isAliasOf, locatePath, type OpenDirectory, openDirectory, splitParent } from './confine.ts';
+import { entryPath, isAliasOf, type LocatedPath, locatePath, type OpenDirectory, openDirectory, splitParent } from './confine.ts';
 import { createDiff } from './diff.ts';
 import { hashContent, hashFile, lastSeenVersion, maxHashedBytes } from './file-version.ts';
 import { findGitControlledPaths } from './git-controlled-paths.ts';
@@ -43,20 +43,27 @@ export async function openWriteTarget(
   asked: string,
   options: { create: boolean; confirm(subjects: string[]): Promise<void> },
 ): Promise<{ ok: true; target: WriteTarget } | Refusal> {
-  const located = await locatePath(workspace, asked);
+  const located = await locateWriteTarget(workspace, asked);
   if (!located.ok) return located;
   const { root, path } = located;
-  const plain = pathInside([root, workspace], asked) ?? path;
-  if (isProtected(plain) || isProtected(path) || (await isProtectedTarget(root, path))) {
-    return refuse(
-      `${displayPath(plain)} is protected: tools may not change settings, hooks or agent definitions that the user's programs load`,
-    );
-  }
   await options.confirm(openedSubjects(asked, workspace, path));
   const { parent, name } = splitParent(path);
   if (name === null) return refuse(`${displayPath(path)} is a directory`);
   const opened = await openDirectory(root, parent, options);
   return opened.ok ? { ok: true, target: { path, dir: opened.dir, name } } : opened;
+}
+
+/** The real path to write to, or why no rule can allow it. */
+export async function locateWriteTarget(workspace: string, asked: string): Promise<LocatedPath> {
+  const located = await locatePath(workspace, asked);
+  if (!located.ok) return located;
+  const { root, path } = located;
+  const plain = pathInside([root, workspace], asked) ?? path;
+  const isClosedToWriting = isProtected(plain) || isProtected(path) || (await isProtectedTarget(root, path));
+  if (!isClosedToWriting) return located;
+  return refuse(
+    `${displayPath(plain)} is protected: tools may not change settings, hooks or agent definitions that the user's programs load`,
+  );
 }
 
 /** Whether a real path is protected because of links or of git's configuration. */

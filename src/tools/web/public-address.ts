@@ -47,6 +47,15 @@ export function isPublicAddress(address: string): boolean {
   return isIP(plain) === 6 && global.check(plain, 'ipv6') && !special.check(plain, 'ipv6') && !isIsatap(plain);
 }
 
+/** Whether an IP address is one of `others`, in any spelling. */
+export function isSameAddress(address: string, others: readonly string[]): boolean {
+  const list = new BlockList();
+  const family = (each: string) => (isIP(each) === 6 ? 'ipv6' : 'ipv4');
+  const plain = (each: string) => each.split('%', 1)[0] as string;
+  for (const other of others.map(plain)) if (isIP(other) !== 0) list.addAddress(other, family(other));
+  return isIP(plain(address)) !== 0 && list.check(plain(address), family(plain(address)));
+}
+
 /** ISATAP: 5efe and an IPv4 address at the end of any prefix, preceded by zeros except for two flag bits. */
 function isIsatap(address: string): boolean {
   const canonical = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? '';

@@ -44,6 +44,13 @@ export async function sendGet({ url, headers, allows, resolve = lookup, signal }
   }
 }
 
+/** Why an address that is written as numbers would be refused, or null. Names are not looked up. */
+export function previewAddress(text: string, allows: (address: string) => boolean): string | null {
+  const url = URL.parse(text);
+  const host = url === null ? '' : hostAddress(url);
+  return isIP(host) === 0 || allows(host) ? null : notPublicMessage(host, host);
+}
+
 /** The host as an IP address or a name; IPv6 without brackets. URL has already normalised spellings such as 0x7f.1. */
 function hostAddress(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');

@@ -20,8 +20,12 @@ const answered = (costUsd: number | null, runId?: string) =>
   fact('model.answered', { turn: 1, content: [], finish: 'stop', usage, costUsd, dropped: 0 }, runId ? { runId } : {});
 const tool = (index: number, name: string, args: object, rejected: 'denied' | null = null) =>
   fact('tool.asked', { turn: 1, index, tool: name, arguments: args as never, decision: allow, rejected, idempotent: true, waits: false });
-const finished = (index: number) =>
-  fact('tool.finished', { turn: 1, index, status: 'ok', output: '', truncated: null, taint: [], told: [] });
+const finished = (index: number, status: 'ok' | 'error' | 'denied' = 'ok') =>
+  fact('tool.finished', { turn: 1, index, status, output: '', truncated: null, taint: [], told: [] });
+const question = fact('approval.asked', {
+  ...{ turn: 1, index: 0, tool: 'bash', arguments: { command: 'x' }, subjects: ['x'], hash },
+  ...{ decision: { action: 'ask' as const, rule: 'ask bash', owner: 'the user' }, expiresAt: at(60_000) },
+});
 const delta = (kind: 'text' | 'reasoning'): LiveEvent => ({ type: 'delta', runId: rootId, turn: 1, kind, text: 'x' });
 
 function lines(events: LiveEvent[], view: { columns?: number; rows?: number; ms?: number } = {}): string[] {
@@ -51,8 +55,33 @@ describe('a line per run', () => {
     [
       'a child, with its use in the parent’s',
       [created(), started(), tool(0, 'delegate', { tasks: [1] }), child, started(childId), answered(0.25, childId)],
-      ['◐ general delegate ×1, 1 child open 5s · 1.2k tokens · $0.25', ' ● look at src thinking 5s · 1.2k tokens · $0.25'],
+      ['◐ general delegate ×1, 1 c… 0 turns in 2 runs · 5s · 1.2k tokens · $0.25', ' ● look at src thinking 5s · 1.2k tokens · $0.25'],
     ],
+    [
+      'a parent’s turns, like its tokens, are those of its tree',
+      [
+        created(),
+        started(),
+        asked(2),
+        child,
+        started(childId),
+        fact('child.ended', { childId, hash, outcome: outcome() }),
+        fact('run.ended', { outcome: outcome() }, { runId: childId }),
+        fact('run.ended', { outcome: outcome() }),
+      ],
+      ['✓ general completed 4 turns in 2 runs · 3s · 1.2k tokens · $0.02', ' ✓ look at src completed turn 2 · 3s · 1.2k tokens · $0.02'],
+    ],
+    [
+      'what a search looks for',
+      [created(), started(), tool(0, 'grep', { pattern: 'TODO', path: 'src' })],
+      ['● general grep TODO in src 5s'],
+    ],
+    [
+      'completed in spite of calls that did not work',
+      [created(), started(), finished(0, 'error'), finished(1, 'denied'), finished(2, 'denied'), fact('run.ended', { outcome: outcome() })],
+      ['✓ general completed, 1 call failed, 2 denied turn 2 · 3s · 1.2k tokens · $0.02'],
+    ],
+    ['waiting for approval', [created(), started(), question], ['◐ general waiting for approval of bash 5s']],
     [
       'ended well',
       [created(), started(), fact('run.ended', { outcome: outcome() })],

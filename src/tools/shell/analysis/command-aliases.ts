@@ -11,12 +11,19 @@ export function findAliases(words: ShellWord[]): string[] {
     words.map(({ text }) => text).join(' '),
     words
       .map(({ bare }) => bare)
-      .join(' ')
-      .trim(),
+      .filter((bare) => bare !== '')
+      .join(' '),
+    // `$IFS` separates words.
+    words
+      .map(({ text }) => text.replace(/\$IFS\b|\$\{IFS\}/g, ' ').trim())
+      .filter((text) => text !== '')
+      .join(' '),
   ];
   const plain = formatWords(rest);
   const base = basename(name.text);
   const names = new Set([base, base.toLowerCase(), basename(name.bare)]);
+  // Each subcommand of git is a program as well: `git-push`.
+  if (base.startsWith('git-')) names.add(`git ${base.slice(4)}`);
   const starts = findWordStarts(rest);
   for (const each of names) {
     found.push(`${each} ${plain}`.trim());

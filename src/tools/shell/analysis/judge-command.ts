@@ -16,6 +16,7 @@ import { findProgram } from './programs/index.ts';
 import type { Program } from './programs/program.ts';
 import type { SimpleCommand } from './read-command.ts';
 import { formatWords, type ShellWord } from './read-word.ts';
+import { findKnownStarts } from './unknown-parts.ts';
 import { findWriteHazard, findWrittenFiles } from './written-files.ts';
 
 const maxWrapped = 100;
@@ -57,7 +58,10 @@ export function judgeCommand({ words, assignments }: SimpleCommand, scope: PathS
   aliases.delete(text);
   aliases.delete('');
   const shown = assignments.length > 0 ? `${assignments.join(' ')} ${text}` : text;
-  const subjects: Subject[] = [hazard === null ? text : { text: shown, unsafe: hazard }];
+  const [first, ...others] = findKnownStarts(words, program);
+  const subjects: Subject[] = [hazard === null ? text : { text: shown, unsafe: hazard, ...(first !== undefined && { known: first }) }];
+  const starts = hazard === null && first !== undefined ? [first, ...others] : others;
+  for (const known of starts) subjects.push({ text, alias: true, known });
   if (assignments.length > 0) aliases.add(text);
   for (const alias of aliases) subjects.push({ text: alias, alias: true });
   const removes = isRemoving(words, base);

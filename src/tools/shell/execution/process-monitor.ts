@@ -33,7 +33,7 @@ const reapMs = 1000;
 const maxMessageChars = 200;
 
 /** Follows the protocol of `system/namespace.ts`: waits for `begun`, lets the sandbox check itself, then releases the command. */
-export function monitorNamespace(child: ChildProcess, sandboxed: SandboxedCommand): ProcessMonitor {
+export function monitorNamespace(child: ChildProcess, sandboxed: SandboxedCommand, group: ProcessGroup): ProcessMonitor {
   const control = child.stdio[controlFd] as Duplex;
   const received = collectStart(control);
   let init: number | null = null;
@@ -74,12 +74,22 @@ export function monitorNamespace(child: ChildProcess, sandboxed: SandboxedComman
     control.destroy();
     // The end of the first process ends everything in the namespace; the end of the sandbox helper ends the first process.
     if (left.length > 0 && init !== null) trySignal(init, 'SIGKILL');
-    if (notStarted !== null) child.kill('SIGKILL');
-    const late = setTimeout(() => child.kill('SIGKILL'), 200);
+    if (notStarted !== null) killGroup();
+    const late = setTimeout(killGroup, 200);
     await Promise.race([exited, sleep(reapMs, undefined, { ref: false })]);
     clearTimeout(late);
     child.stdio[infoFd]?.destroy();
-    return hasExited(child) ? [] : remaining();
+    if (!hasExited(child)) return remaining();
+    return notStarted === null ? [] : endRemaining(group, 0);
+  }
+
+  /**
+   * While the sandbox is being made, its helper has a child that waits for it and does not notice its death. Both are in the process group until the
+   * child becomes the first process, which ends when `control` closes.
+   */
+  function killGroup(): void {
+    trySignal(-group.pid, 'SIGKILL');
+    child.kill('SIGKILL');
   }
 
   return {

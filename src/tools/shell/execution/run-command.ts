@@ -5,12 +5,14 @@
 //   run-process.ts      starts it, waits, stops it, collects its output; with process-monitor.ts, read-pipe.ts and bounded-output.ts
 //   closed-paths.ts     finds the files that rules close
 //   watch-protected.ts  renames protected files that it has created; with move-aside.ts
+import { readdir } from 'node:fs/promises';
 import type { Sandbox, SandboxedCommand } from '../../../ports/sandbox.ts';
 import { sandboxOwner } from '../../../ports/sandbox.ts';
 import type { Subject } from '../../../ports/subject.ts';
 import type { Rights } from '../../../ports/tool.ts';
 import { findGitControlledPaths } from '../../files/git-controlled-paths.ts';
 import { closedAliases, gitRepositoryNames, protectedPaths } from '../../files/paths.ts';
+import { protectedNamePattern } from '../../files/protected-files.ts';
 import { type Refusal, refuse } from '../../refusal.ts';
 import { findClosedPaths } from './closed-paths.ts';
 import { moveAside } from './move-aside.ts';
@@ -52,7 +54,8 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const writable = !unwritable.paths.includes('');
   const git = isAllowed('git');
   const { repository, configured } = await findGitControlledPaths(cwd);
-  const protect = [...protectedPaths, ...configured, ...(git ? [] : [...gitRepositoryNames, ...repository])];
+  const named = await findProtectedNames(cwd);
+  const protect = [...protectedPaths, ...named, ...configured, ...(git ? [] : [...gitRepositoryNames, ...repository])];
   const hide = [...closedAliases, ...unreadable.paths];
   const watched = writable ? watchProtectedPaths(cwd, [...protect, ...closedAliases]) : null;
   if (watched?.ok === false) return watched;
@@ -65,11 +68,16 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   if (!made.ok) return refuse(made.reason);
   const { result, limitsReached } = await runInSandbox(made.confined, request);
   const { moved, left } = (await watch?.renameCreated()) ?? { moved: [], left: [] };
-  if (writable) await renameClosed(cwd, rights, { before: unwritable.paths, moved, left });
+  if (writable) await renameClosed(cwd, rights, { before: [...unwritable.paths, ...named], moved, left });
   if (!result.ok) return result;
   const renamed = moved.map((name) => `${name} may not be created by a command; it was renamed`);
   const remaining = left.map((name) => `${name} may not be created by a command and could not be renamed; remove it`);
   return { ok: true, result, notes: [...limitsReached, ...renamed, ...remaining], hasLeftProtected: remaining.length > 0 };
+}
+
+/** Files at the top of the workspace whose names are protected by a pattern. */
+async function findProtectedNames(root: string): Promise<string[]> {
+  return (await readdir(root).catch(() => [])).filter((name) => protectedNamePattern.test(name));
 }
 
 /** Files that the command created where rules close writing, and that no mount could prevent. */
@@ -80,6 +88,7 @@ async function renameClosed(
 ): Promise<void> {
   const after = await findClosedPaths(root, closedPaths.write);
   if (!after.ok) return void left.push(after.reason);
+  after.paths.push(...(await findProtectedNames(root)));
   // Retinue itself creates these next to its database, which is closed.
   const isOwn = (path: string) => before.includes(path.replace(/-(wal|shm)$/, ''));
   for (const path of after.paths.filter((each) => !before.includes(each) && !isOwn(each)))

@@ -5,12 +5,15 @@
 //    to end, are then asked to stop, and are killed after 2 s.
 // 3. Standard output and error share one pipe, so their order is kept. The pipe is always read, and closed at the latest 2 s after the end.
 // 4. On abort or timeout it is asked to stop and killed after 2 s; its output until then is kept.
-// 5. A process that could not be put into its sandbox counts as not started, whatever the exit code of the sandbox.
+// 5. The process is owned from the moment it exists: nothing is awaited between starting it and being able to end it, and none is started after an abort.
+// 6. A process that could not be put into its sandbox counts as not started, whatever the exit code of the sandbox.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
+import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxedCommand } from '../../../ports/sandbox.ts';
+import { commandPriority, trackDescendants } from '../../../system/descendants.ts';
 import { killAtExit } from '../../../system/kill-at-exit.ts';
 import type { RemainingProcess } from '../../../system/remaining-processes.ts';
 import { errorCode, type Refusal, refuse } from '../../refusal.ts';
@@ -47,34 +50,37 @@ const settleMs = 200;
 const drainMs = 2000;
 const markVariable = 'RETINUE_CALL';
 
-// The first shell joins both outputs, enters the control groups, and then replaces itself with the command.
+// The first shell joins both outputs, enters the control groups, and then replaces itself with the command. Without a namespace, which has a gate of its
+// own, it first waits for a line: what it starts inherits the priority by which it is recognised.
+const gateFd = 3;
+const gate = `read -r _ <&${gateFd} || exit 125; exec ${gateFd}<&-; `;
 const script = 'exec 2>&1; while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"';
 
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult | Refusal> {
+  if (request.signal.aborted) return { ok: true, cause: 'stopped', code: null, killedBy: null, output: '', ended: [], alive: [] };
   const mark = randomBytes(8).toString('hex');
   const { sandboxed } = request;
   const hasNamespace = sandboxed?.namespace === true;
-  const args = ['-c', script, 'sh', ...(sandboxed?.join ?? []), '--', ...request.argv];
+  const args = ['-c', hasNamespace ? script : `${gate}${script}`, 'sh', ...(sandboxed?.join ?? []), '--', ...request.argv];
   let child: ChildProcess;
   try {
     const env = { ...request.env, [markVariable]: mark };
-    const extraPipes = hasNamespace ? (['pipe', 'pipe'] as const) : [];
+    const extraPipes = hasNamespace ? (['pipe', 'pipe'] as const) : (['pipe'] as const);
     child = spawn('/bin/sh', args, { cwd: request.cwd, env, detached: true, stdio: ['ignore', 'pipe', 'ignore', ...extraPipes] });
   } catch (error) {
     return refuse(startProblem(error, request));
   }
-  const pipe = readPipe(child.stdout);
-  const problem = await new Promise<Error | null>((resolve) => {
-    child.once('error', resolve);
-    child.once('spawn', () => resolve(null));
-  });
-  if (problem !== null || child.pid === undefined) return refuse(startProblem(problem, request));
-  lowerPriority(child.pid);
+  const failed = new Promise<Error>((resolve) => child.on('error', resolve));
+  if (child.pid === undefined) return refuse(startProblem(await failed, request));
   const forget = killAtExit(child.pid);
-  const monitor = hasNamespace
-    ? monitorNamespace(child, sandboxed)
-    : monitorGroup(child, { pid: child.pid, mark: `${markVariable}=${mark}` });
-  const cause = await waitForEnd(monitor, request);
+  lowerPriority(child.pid);
+  const tracker = hasNamespace ? null : trackDescendants(child.pid);
+  const group = { pid: child.pid, mark: `${markVariable}=${mark}`, ...(tracker && { tracker }) };
+  const monitor = hasNamespace ? monitorNamespace(child, sandboxed, group) : monitorGroup(child, group);
+  const ending = waitForEnd(monitor, request);
+  if (!hasNamespace) openGate(child.stdio[gateFd] as Writable);
+  const pipe = readPipe(child.stdout);
+  const cause = await ending;
   if (cause === 'exit') {
     const isUnsettled = () => (!hasNamespace && !pipe.isClosed()) || monitor.remaining().length > 0;
     for (const end = performance.now() + settleMs; isUnsettled() && performance.now() < end; ) await sleep(10);
@@ -83,6 +89,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const [alive] = await Promise.all([monitor.end(), cause === 'exit' ? pipe.drain(drainMs) : null]);
   if (cause !== 'exit') await pipe.drain(silenceMs);
   pipe.close();
+  tracker?.stop();
   forget();
   // Only a process that the kernel cannot end is still there; it must not keep this process alive.
   child.unref();
@@ -91,6 +98,12 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   if (notStarted !== null && cause === 'exit')
     return refuse(`the sandbox could not be created, so the command was not started: ${notStarted || output.trim()}`);
   return { ok: true, cause, code, killedBy, output, ended, alive };
+}
+
+function openGate(stream: Writable): void {
+  // A shell that has already ended shows in its exit.
+  stream.on('error', () => {});
+  stream.end('go\n');
 }
 
 /** Resolves with the first of exit, timeout and abort. */
@@ -112,7 +125,7 @@ function waitForEnd(monitor: ProcessMonitor, { timeoutMs, signal }: ProcessReque
 /** Keeps this process responsive whatever commands do. Their children inherit the priority. */
 function lowerPriority(pid: number): void {
   try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    setPriority(pid, commandPriority);
   } catch {
     // The process has already ended, or the system does not permit it.
   }

@@ -30,12 +30,25 @@ const goFlags =
 
 const make: Program = { findProblem: checkMake };
 
+/** With the aliases of npm itself, which also accepts abbreviations. */
+const npmSubcommands = new Set(
+  splitList(`access adduser add-user audit bugs issues cache ci clean-install ic install-clean completion config c dedupe ddp deprecate diff dist-tag dist-tags docs
+    home doctor edit exec x explain why explore find-dupes fund get help help-search init create innit install i in add isntall install-ci-test cit
+    install-test it link ln ll la login logout ls list org ogr outdated owner author pack ping pkg prefix profile prune publish query rebuild rb repo
+    restart root run run-script rum urn sbom search find s se set shrinkwrap star stars start stop team test t tst token undeprecate uninstall unlink
+    remove rm r un unpublish unstar update up upgrade udpate version verison view info show v whoami`),
+);
+const cargoSubcommands = new Set(
+  splitList(`add b bench build c check clean clippy config d doc fetch fix fmt generate-lockfile help info init install locate-project login logout metadata new owner
+    package pkgid publish r read-manifest remove report rm run rustc rustdoc search t test tree uninstall update vendor verify-project version yank`),
+);
+
 export const buildTools: Record<string, Program> = {
   make,
   gmake: make,
   go: { findProblem: checkGo },
-  cargo: { unsafeLong: ['config', 'target-dir', 'out-dir', 'manifest-path'], unsafeLetters: 'CZ' },
-  npm: { ...npmBase, findProblem: checkNpm, runnerWords: ['exec', 'x'] },
+  cargo: { subcommands: cargoSubcommands, unsafeLong: ['config', 'target-dir', 'out-dir', 'manifest-path'], unsafeLetters: 'CZ' },
+  npm: { ...npmBase, findProblem: checkNpm, runnerWords: ['exec', 'x'], subcommands: npmSubcommands },
   pnpm: { ...npmBase, runnerWords: ['exec', 'dlx', 'x', 'run'] },
 };
 

@@ -212,7 +212,24 @@ const changing: Record<string, GitCommand> = {
   },
 };
 
+export function isChangingCommand(name: string): boolean {
+  return Object.hasOwn(changing, name);
+}
+
 export const gitCommands = new Map(Object.entries({ ...reading, ...changing }));
+/** Every subcommand of git. An alias cannot have one of these names. */
+export const gitSubcommands: ReadonlySet<string> = new Set(
+  splitList(`add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index
+    cherry cherry-pick citool clean clone column commit commit-graph commit-tree config count-objects credential credential-cache credential-store daemon
+    describe diagnose diff diff-files diff-index diff-tree difftool fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref
+    for-each-repo format-patch fsck gc get-tar-commit-id grep gui gitk hash-object help hook http-backend http-fetch http-push imap-send index-pack init init-db
+    instaweb interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-octopus
+    merge-one-file merge-ours merge-recursive merge-resolve merge-subtree merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes pack-objects
+    pack-redundant pack-refs patch-id prune prune-packed pull push quiltimport range-diff read-tree rebase receive-pack reflog refs remote repack replace
+    replay request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shell shortlog show show-branch show-index show-ref
+    sparse-checkout stage stash status stripspace submodule subtree switch symbolic-ref tag unpack-file unpack-objects update-index update-ref
+    update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag version web--browse whatchanged worktree write-tree`),
+);
 /** Flags of git itself, before the subcommand. */
 export const gitFlags = new Set(
   splitList(

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import type { PathScope } from '../command-paths.ts';
 import type { ShellWord } from '../read-word.ts';
-import { type GitCommand, gitCommands, gitFlags } from './git-commands.ts';
+import { type GitCommand, gitCommands, gitFlags, gitSubcommands } from './git-commands.ts';
+import { findGitProgram } from './git-settings.ts';
 import { findOperands, type Program, splitList, type WrittenOperands } from './program.ts';
 
 const unsafeRemote = /^(ext|fd|file|transport)::|::|^-/;
@@ -14,6 +15,7 @@ export const git: Program = {
   codeFlags:
     splitList(`run foreach -x --exec --extcmd --tree-filter --index-filter --msg-filter --env-filter --commit-filter --tag-name-filter
     --parent-filter --open-files-in-pager -O`),
+  subcommands: gitSubcommands,
   writes: gitWrittenOperands,
   findProblem: checkGit,
 };
@@ -36,7 +38,7 @@ function checkGit(words: ShellWord[], scope: PathScope): string | null {
     return `\`git ${name} ${first}\` is not known to be harmless`;
   if (known.usesRemote && named.some(({ text }) => unsafeRemote.test(text) || isLocalRepository(text, scope)))
     return 'a local repository, and some addresses, can make git start programs';
-  return null;
+  return scope.isConfined ? null : findGitProgram(name, scope);
 }
 
 function findSubcommand(words: ShellWord[]): number {

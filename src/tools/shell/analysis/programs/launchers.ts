@@ -21,6 +21,13 @@ export function isShell(word: string): boolean {
   return shellLike.has(basename(word)) || word === 'source' || word === '.';
 }
 
+const shellNames = new Set(splitList(shells));
+
+/** Whether a program executes its standard input as commands. */
+export function isCommandShell(name: string): boolean {
+  return shellNames.has(name);
+}
+
 /** The flags that an interpreter may have before its script. Any other flag, and no script at all, is unsafe. */
 const interpreters: Record<string, RegExp> = {
   python: /^-([bBdEIOOsSuvx]+|V|-version)$/,

@@ -17,6 +17,8 @@ export interface Program {
   unsafeWords?: string[];
   /** Subcommands that are unsafe whatever follows. */
   unsafeSubcommands?: string[];
+  /** All subcommands of the program; any other name is an alias from a configuration, an abbreviation or another program. */
+  subcommands?: ReadonlySet<string>;
   /** Why every use of the program is unsafe. */
   alwaysUnsafe?: string;
   /** Runs the command given in its arguments, so each tail of its words becomes an alias. */

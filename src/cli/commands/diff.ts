@@ -1,0 +1,86 @@
+import type { Fact } from '../../contract/fact.ts';
+import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import type { Io } from '../io.ts';
+import { formatPlural, paint, type Style, shortId } from '../output/format.ts';
+import { printJson } from '../output/json.ts';
+import { padToWidth, textWidth } from '../output/width.ts';
+import { withApi } from '../session/open-api.ts';
+
+export const diffCommand: Command = {
+  name: 'diff',
+  group: 'watch',
+  usage: 'ID [--stat] [flags]',
+  summary: 'show what a run and its children changed in files',
+  about:
+    'Prints the recorded change of each edit, in order, as a unified diff. It shows what the file tools changed at that time, not how the files look now. Changes by shell commands are not recorded as diffs; a notice says so if there were any commands.',
+  flags: [{ name: 'stat', help: 'print only the changed files, with the number of added and removed lines' }, jsonFlag, ...commonFlags],
+  positionals: { min: 1, max: 1 },
+  examples: [
+    ['retinue diff last', 'every change of the newest run'],
+    ['retinue diff last --stat', 'which files it changed'],
+  ],
+  exitCodes: 'command',
+  run,
+};
+
+interface Change {
+  runId: string;
+  path: string;
+  added: number;
+  removed: number;
+  diff: string;
+}
+
+async function run(args: Args, io: Io): Promise<number> {
+  const [given] = args.positionals as [string];
+  const { id, facts } = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
+    const runId = await api.find(given);
+    const logged = await api.logs(runId, { tree: true });
+    return { id: runId, facts: logged.filter((fact): fact is Extract<typeof fact, Fact> => !('erased' in fact)) };
+  });
+  const changes = facts.flatMap(factToChange);
+  const commands = facts.filter((fact) => fact.type === 'tool.asked' && fact.data.tool === 'bash' && fact.data.rejected === null).length;
+  if (args.has('json')) printJson(io, changes);
+  else if (changes.length === 0) io.err(`retinue: ${shortId(id)} has changed no file with its file tools\n`);
+  else io.out(args.has('stat') ? formatStat(changes, io) : formatChanges(changes, io));
+  if (commands > 0) io.err(`retinue: not included: what ${formatPlural(commands, 'shell command')} may have changed\n`);
+  return 0;
+}
+
+function factToChange(fact: Fact): Change[] {
+  if (fact.type !== 'artifact.recorded' || fact.data.artifact.kind !== 'diff') return [];
+  const { title = '', value } = fact.data.artifact;
+  const lines = value.split('\n');
+  const count = (sign: string) => lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+  return [{ runId: fact.runId, path: title, added: count('+'), removed: count('-'), diff: value }];
+}
+
+function formatChanges(changes: Change[], io: Io): string {
+  return changes.map(({ diff }) => formatDiff(sanitizeText(diff), io.colour.out)).join('');
+}
+
+function formatDiff(diff: string, colour: boolean): string {
+  const style = (line: string): Style | null => {
+    if (/^(diff|index|---|\+\+\+|=====)/.test(line)) return 'bold';
+    return line.startsWith('@@') ? 'cyan' : line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : null;
+  };
+  const text = diff
+    .split('\n')
+    .map((line) => paint(colour, style(line), line))
+    .join('\n');
+  return text.endsWith('\n') ? text : `${text}\n`;
+}
+
+/** One line per file, with the sums of all its edits. */
+function formatStat(changes: Change[], io: Io): string {
+  const files = Map.groupBy(changes, ({ path }) => path);
+  const width = Math.max(...[...files.keys()].map((path) => textWidth(sanitizeLine(path))));
+  const sum = (list: Change[], key: 'added' | 'removed') => list.reduce((total, change) => total + change[key], 0);
+  const line = (name: string, list: Change[]) =>
+    `${padToWidth(name, width)}  ${paint(io.colour.out, 'green', `+${sum(list, 'added')}`)} ${paint(io.colour.out, 'red', `-${sum(list, 'removed')}`)}`;
+  const rows = [...files].map(([path, list]) => `${line(sanitizeLine(path), list)}${list.length > 1 ? `  ${list.length} edits` : ''}`);
+  return `${[...rows, `${formatPlural(files.size, 'file')} changed, +${sum(changes, 'added')} -${sum(changes, 'removed')}`].join('\n')}\n`;
+}

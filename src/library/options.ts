@@ -1,0 +1,86 @@
+// Checks the options of the library when they are given, so that a wrong value fails there with its name and not later in a run, or never.
+import { z } from 'zod';
+import { Config } from '../config/schema.ts';
+import { hostNames, sandboxModes } from '../config/settings.ts';
+import { Agent } from '../contract/agent.ts';
+import { type ErrorCode, RetinueError } from '../contract/error.ts';
+import { LimitsGiven, maxMs } from '../contract/limits.ts';
+import { McpServer, McpServerName } from '../contract/mcp-server.ts';
+import { parseRule } from '../rules/policy.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
+import type { RetinueOptions, ScopeOptions } from './types.ts';
+
+const hasFields =
+  (...names: string[]) =>
+  (value: unknown) =>
+    typeof value === 'object' && value !== null && names.every((name) => name in value);
+const isFunction = (value: unknown) => typeof value === 'function';
+const isModel = (value: unknown) =>
+  (typeof value === 'string' && value.trim() !== '') || isFunction(value) || hasFields('specificationVersion', 'modelId')(value);
+const signal = z.instanceof(AbortSignal, { error: 'must be an AbortSignal' });
+
+const optionSchemas: Record<keyof RetinueOptions, z.ZodType> = {
+  model: z.custom(isModel, 'must be a name like "anthropic/…" or a model object of the AI SDK'),
+  tools: z.record(z.string().min(1), z.custom(hasFields(), 'must be a tool object')),
+  agents: z.array(Agent.omit({ source: true })),
+  mcpServers: z.record(McpServerName, McpServer),
+  workspace: z.string('must be the path of a folder').min(1),
+  rules: z.array(z.string('must be a rule, such as "allow bash"')),
+  approve: z.custom(isFunction, 'must be a function'),
+  approveMs: z.int(`must be a whole number from 1 to ${maxMs} (milliseconds)`).min(1).max(maxMs),
+  limits: LimitsGiven,
+  prices: Config.shape.prices.unwrap(),
+  store: z.custom(hasFields('facts', 'runs'), 'must be a store, such as `createMemoryStore()`'),
+  host: z.enum(hostNames),
+  sandbox: z.enum(sandboxModes),
+  dialect: z.custom(hasFields('name', 'tools'), 'must be a dialect of `retinue/dialects`'),
+};
+
+const codes: Partial<Record<string, ErrorCode>> = {
+  approveMs: 'invalid_limit',
+  limits: 'invalid_limit',
+  concurrency: 'invalid_limit',
+  mcpServers: 'invalid_config',
+};
+
+/** Throws `usage`, `invalid_limit`, `invalid_config` or `invalid_rule`. */
+export function checkOptions(options: RetinueOptions): void {
+  checkFields(options, optionSchemas);
+  if (options.model === undefined)
+    throw new RetinueError('usage', '`model` is missing: a name like "anthropic/…", or a model object of the AI SDK');
+  if (options.approveMs !== undefined && options.approve === undefined)
+    throw new RetinueError('usage', '`approveMs` has no effect without `approve`');
+  for (const rule of options.rules ?? []) parseRule(rule);
+}
+
+/** Throws like `checkOptions`. */
+export function checkScopeOptions(options: ScopeOptions): void {
+  checkFields(options, { label: z.string('must be text').max(200), limits: LimitsGiven, signal });
+}
+
+/** Throws like `checkOptions`. */
+export function checkAllOptions(options: { concurrency?: number }): void {
+  checkFields(options, { concurrency: z.int('must be a whole number from 1 to 10000').min(1).max(10_000) });
+}
+
+function checkFields(given: object, schemas: Record<string, z.ZodType>): void {
+  for (const [name, value] of Object.entries(given)) {
+    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+    if (!schema) throw new RetinueError('usage', unknownNameMessage('option', name, Object.keys(schemas)));
+    if (value === undefined) continue;
+    const issue = schema.safeParse(value).error?.issues[0];
+    if (!issue) continue;
+    const keys = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue.path;
+    throw new RetinueError(codes[name] ?? 'usage', `\`${[name, ...keys].join('.')}\`: ${describeIssue(issue)}`);
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') return 'there is no such key';
+  // The outer message says only that the key is wrong.
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message;
+  if (issue.code === 'too_small') return `must be at least ${issue.minimum}`;
+  if (issue.code === 'too_big') return `must be at most ${issue.maximum}`;
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
+  return issue.message;
+}
