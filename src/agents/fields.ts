@@ -18,7 +18,14 @@ export interface ParserDeps {
 export type Field = <T>(key: string, read: (value: Json) => T) => T | undefined;
 
 const maxDescription = 1_000;
-const dialectNames = ['ralph', 'dex', 'openfork', 'rx', 'xzatoma'];
+/** Agents of dialects. An agent file may add others to dialects that let the owner do so: hats of Dex, and types of OpenFork. */
+const dialectAgents: Record<string, readonly string[] | 'all'> = {
+  dex: ['main', 'explorer', 'planner', 'creator', 'critic', 'editor'],
+  openfork: ['main', 'general', 'explore', 'planner', 'researcher'],
+  ralph: 'all',
+  rx: 'all',
+  xzatoma: 'all',
+};
 const namePattern = /^[a-z0-9][a-z0-9_-]*(\/[a-z0-9][a-z0-9_-]*)?$/;
 
 export function parseNames(value: Json, key: string): string[] {
@@ -49,9 +56,12 @@ export function parseName(value: Json): string {
     const hint = namePattern.test(slug) && slug !== name ? `; write \`${slug}\`` : '';
     throw new RetinueError('invalid_config', `\`name\` may contain only lower-case letters, digits, - and _${hint}`);
   }
-  const [space] = name.split('/');
-  if (name.includes('/') && dialectNames.includes(space as string))
+  const [space = '', own] = name.split('/');
+  const reserved = own !== undefined && Object.hasOwn(dialectAgents, space) ? dialectAgents[space] : undefined;
+  if (reserved === 'all')
     throw new RetinueError('invalid_config', `\`name\`: names that begin with ${space}/ are reserved for the dialect ${space}`);
+  if (own !== undefined && reserved?.includes(own))
+    throw new RetinueError('invalid_config', `\`name\`: the dialect ${space} has an agent ${name} of its own; choose another name`);
   return name;
 }
 

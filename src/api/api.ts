@@ -49,6 +49,10 @@ export interface RunDetail extends RunView {
   /** MCP servers defined by the agent of an unfinished run, as pinned. */
   servers: Record<string, McpServer>;
   outcome: Outcome | null;
+  /** The living process that drives its tree; null if there is none, or if the run has ended. */
+  pid: number | null;
+  /** Where its tools execute; null if the run was erased. */
+  host: string | null;
   /** Untrusted sources of what its tools and children reported. */
   taint: string[];
   /** When its content was erased. */

@@ -117,11 +117,14 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const children = await store.runs({ parentId: row.runId, order: 'oldest' });
     const [view, ...childViews] = await rowsToViews([row, ...children]);
+    const holder = (await store.holders([row.rootId])).get(row.rootId);
     return {
       ...(view as RunView),
       brief: created?.data.brief ?? null,
       grant: created?.data.grant ?? null,
       outcome: ended?.data.outcome ?? null,
+      pid: row.endedAt === null && holder?.alive ? holder.pid : null,
+      host: created?.data.host ?? null,
       servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
       taint: factsToTaint(facts),
       ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }),

@@ -217,11 +217,15 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
       const row = await findRun(id, store);
       refuseClient(row, 'send messages to');
       if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(await createFollowUp(row, text, rules)) };
-      // A run that waits for paused children would not read the message.
-      if (row.status === 'waiting' && isAtRest(row, await openRows(row))) await releaseTree(row.runId);
+      // A run that waits for paused children would not read the message. They are released after it was sent: they could end at once, and the
+      // run with them.
+      const releaseChildren = async () => {
+        if (row.status === 'waiting' && isAtRest(row, await openRows(row))) await releaseTree(row.runId);
+      };
       const own = await findLive(row.runId);
       if (own) {
         await own.send(text, 'the user', rules);
+        await releaseChildren();
         return { kind: 'sent' };
       }
       if (!(await isDriven(row)))
@@ -230,6 +234,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
           `run ${row.runId} was interrupted, so it cannot get the message; resume it first with \`retinue resume ${row.runId}\``,
         );
       const orderId = await sendOrder(row, 'message', text, rules.length === 0 ? {} : { rules });
+      await releaseChildren();
       const isMessage = (fact: StoredFact) => fact.type === 'message.received' && fact.data.order === orderId;
       const result = await waitForFact(row, 'message.received', isMessage);
       if (result === 'recorded') return { kind: 'sent' };

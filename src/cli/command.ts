@@ -44,6 +44,14 @@ export const askFlag: Flag = {
   help: `how long a call that needs approval waits for an answer (default: ${formatFlagDuration(defaultQuestionMs)} on a terminal; elsewhere such calls are denied)`,
 };
 
+/** Tools may read there; nothing may write there. */
+export const addDirFlag: Flag = {
+  name: 'add-dir',
+  value: 'DIR',
+  repeatable: true,
+  help: 'let tools and commands also read this folder outside the workspace',
+};
+
 export const sandboxFlag: Flag = {
   name: 'sandbox',
   value: 'MODE',

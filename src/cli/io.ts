@@ -163,6 +163,8 @@ export interface Io {
   /** Calls `run` every `ms` milliseconds until the returned function is called. */
   repeat(ms: number, run: () => void): () => void;
   settings(flags: SettingsFlags): Promise<Settings>;
+  /** The process that executes the tools of a run; null if none is found. */
+  findToolProcess(runId: string): Promise<number | null>;
   open(settings: Settings, options: OpenOptions): Promise<Api>;
   /** Rejects with `unknown_dialect`. */
   dialect(name: string | undefined, settings: Settings): Promise<Dialect>;

@@ -43,7 +43,7 @@ export function findAgentFiles(workspace: string, env: Env): { user: FoundFiles;
 }
 
 /** Files directly in the folders, sorted by name. Does not follow links that lead out of the workspace. */
-function readFolders(folders: string[], workspace: string | null): FoundFiles {
+export function readFolders(folders: string[], workspace: string | null): FoundFiles {
   const foreign = new Set<string>();
   const found: FoundFiles = { files: [], refused: [], warnings: [], isForeign: (source) => foreign.has(source) };
   for (const folder of folders) {

@@ -69,5 +69,7 @@ export function createAgentCatalog(settings: Pick<Settings, 'agents'>): Catalog 
     loaded ??= createCatalog(settings.agents().list);
     return loaded;
   };
-  return { get: (name) => catalog().get(name), list: () => catalog().list() };
+  // Agents of a dialect are listed by that dialect alone.
+  const isListed = ({ name }: Agent) => !/^(dex|openfork)\//.test(name);
+  return { get: (name) => catalog().get(name), list: () => catalog().list().filter(isListed) };
 }

@@ -35,6 +35,8 @@ export interface AssemblyInput {
 export interface RuntimeInput {
   env: Env;
   workspace: string;
+  /** Real paths of folders outside the workspace that tools may read. */
+  readable?: string[] | undefined;
   models: Models;
   /** The model of briefs and agents that name none. */
   model: string | null;

@@ -10,6 +10,7 @@ import { findNamedPath, missingPathError, readBytes } from './files.ts';
 import { maxConfigBytes, parseJsonDocument } from './json-document.ts';
 import { findSetting, type Layer, listSources, mergeLayers } from './layers.ts';
 import { narrowConfig } from './narrow.ts';
+import { resolveReadable } from './readable-folders.ts';
 import type { Config } from './schema.ts';
 import { type ConfiguredAgents, type OwnedRules, type Settings, type SettingsFlags, type Sourced, sandboxModes } from './settings.ts';
 import { hashFile, readTrust, type TrustList } from './trust.ts';
@@ -44,6 +45,7 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
     limits: { config: merged.limits ?? {}, command: flags.limits },
     ownerRules: collectOwnerRules(layers, flags.rules),
     narrowingRules,
+    readable: resolveReadable(flags.addDirs ?? [], { cwd: context.cwd, workspace, env }),
     db: resolveDatabase(flags, context, workspace),
     sandbox: readSandboxMode(flags, env) ?? findSetting(layers, 'sandbox') ?? { value: 'auto' as const, from: 'built-in' },
     env: merged.env ?? {},

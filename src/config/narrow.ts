@@ -9,7 +9,7 @@ const sandboxStrength = { off: 0, auto: 1, required: 2 };
 
 /** Defaults of the dialects, from their source designs. */
 const dialectDefaults: Record<string, Record<string, Json>> = {
-  ralph: { max_subagents: 5, subagent_timeout: 300 },
+  ralph: { max_subagents: 5, subagent_timeout: 300, max_result_bytes: 16_384 },
   dex: {
     enabled: true,
     max_concurrent: 3,

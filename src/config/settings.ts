@@ -40,6 +40,8 @@ export interface SettingsFlags {
   adopt?: boolean | undefined;
   model?: string | undefined;
   sandbox?: SandboxMode | undefined;
+  /** Folders outside the workspace that tools may read. */
+  addDirs?: string[] | undefined;
   limits: LimitsGiven;
   /** Whole rules (`allow bash:git log *`), in the order of the `--allow` and `--deny` flags. */
   rules: string[];
@@ -82,6 +84,8 @@ export interface Settings {
   ownerRules: OwnedRules[];
   /** Each a separate ruleset that can only narrow. */
   narrowingRules: OwnedRules[];
+  /** Real paths of folders outside the workspace that tools may read. */
+  readable: string[];
   /** `adopt`: also if the user did not create it on this machine. */
   db: { path: string; from: string; adopt: boolean };
   sandbox: Sourced<SandboxMode>;

@@ -6,6 +6,7 @@ import type { Json } from '../contract/json.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { dex } from './dex.ts';
+import type { DialectExtensions } from './extensions.ts';
 import { native } from './native.ts';
 import { openfork } from './openfork.ts';
 import { ralph } from './ralph.ts';
@@ -15,13 +16,16 @@ import { xzatoma } from './xzatoma.ts';
 /** Settings of a dialect under the names that its source uses. Each factory checks its own. */
 export type DialectConfig = Record<string, Json>;
 
-const factories: Record<string, (config: DialectConfig) => Dialect> = { native: () => native, ralph, dex, openfork, rx, xzatoma };
+const factories: Record<string, (config: DialectConfig, extensions?: DialectExtensions) => Dialect> = {
+  native: () => native,
+  ...{ ralph, dex, openfork, rx, xzatoma },
+};
 
 export const dialectNames: readonly string[] = Object.keys(factories);
 
 /** Throws `unknown_dialect` for an unknown name and `invalid_config` for a wrong setting. */
-export function makeDialect(name: string, config: DialectConfig = {}): Dialect {
+export function makeDialect(name: string, config: DialectConfig = {}, extensions: DialectExtensions = {}): Dialect {
   const factory = Object.hasOwn(factories, name) ? factories[name] : undefined;
   if (!factory) throw new RetinueError('unknown_dialect', unknownNameMessage('dialect', name, dialectNames));
-  return factory(config);
+  return factory(config, extensions);
 }

@@ -1,7 +1,10 @@
 // OpenFork: `task` delegates to a subagent of a type, in the foreground or background; `task_status` and `task_cancel` follow up.
 // Texts quoted from the source are fixed.
 import { z } from 'zod';
+import type { Agent } from '../contract/agent.ts';
+import { defaultLimits } from '../contract/limits.ts';
 import type { DelegationReply, DelegationRequest, Dialect, DialectContext, DialectResult, DialectTool } from '../ports/dialect.ts';
+import type { DialectExtensions } from './extensions.ts';
 import {
   createRefusal,
   formatDenial,
@@ -9,48 +12,58 @@ import {
   formatLaunched,
   formatOutcome,
   formatStillRunning,
+  notPrimary,
   viewToStatus,
 } from './openfork/texts.ts';
-import { childRules, createOpenforkAgents, subagentTypes, typeToAgent } from './openfork/types.ts';
+import { agentToType, childRules, createOpenforkAgents, createOwnTypes, subagentTypes, typeToAgent } from './openfork/types.ts';
 import { OpenforkConfig, parseSettings } from './settings.ts';
 import { briefToRequest, parseBrief } from './shared/brief.ts';
+import { toOneLine } from './shared/one-line.ts';
 import { getOnlyChild } from './shared/result.ts';
 import { resolveWaitMs } from './shared/wait-time.ts';
 
 const maxTurnsLimit = 50;
 
-export function openfork(config: z.input<typeof OpenforkConfig> = {}): Dialect {
-  const { max_concurrent = 8, models = {} } = parseSettings('openfork', OpenforkConfig, config);
+export function openfork(config: z.input<typeof OpenforkConfig> = {}, { agents = [] }: DialectExtensions = {}): Dialect {
+  const { max_concurrent = 8, models = {}, types = {} } = parseSettings('openfork', OpenforkConfig, config);
+  const own = createOwnTypes(types);
+  const configured = [...createOpenforkAgents(models), ...own];
   return {
     name: 'openfork',
     description: 'OpenFork: typed subagents in the foreground or background, with status, cancellation and lifecycle events',
-    tools: [taskTool, statusTool, cancelTool],
+    tools: [createTaskTool([...own, ...agents]), statusTool, cancelTool],
     setup: {
       endsWithClient: true,
       limits: { maxDepth: 1, maxConcurrent: max_concurrent },
-      agents: createOpenforkAgents(models),
+      agents: configured,
       root: typeToAgent('main'),
       rules: childRules,
       denial: formatDenial,
       asks: false,
+      notOffered: () => notPrimary,
     },
   };
 }
 
-const Task = z.strictObject({
-  subagent_type: z.enum(subagentTypes).describe('Type of subagent to spawn'),
-  prompt: z.string().describe('Detailed task description for the subagent'),
-  description: z.string().describe('Short description (3-5 words) for display'),
-  run_in_background: z.boolean().default(false).describe('Run asynchronously without blocking'),
-  max_turns: z
-    .int()
-    .optional()
-    .meta({ minimum: 1, maximum: maxTurnsLimit })
-    .describe(`Maximum agent turns before stopping, up to ${maxTurnsLimit} (default: general 20, explore 15, planner 10, researcher 10)`),
-});
-type Task = z.infer<typeof Task>;
+const createTask = (types: readonly Agent[]) => {
+  const turns = types.map(({ name, limits }) => `, ${agentToType(name)} ${limits?.maxTurns ?? defaultLimits.maxTurns}`).join('');
+  return z.strictObject({
+    subagent_type: z.enum([...subagentTypes, ...types.map(({ name }) => agentToType(name))]).describe('Type of subagent to spawn'),
+    prompt: z.string().describe('Detailed task description for the subagent'),
+    description: z.string().describe('Short description (3-5 words) for display'),
+    run_in_background: z.boolean().default(false).describe('Run asynchronously without blocking'),
+    max_turns: z
+      .int()
+      .optional()
+      .meta({ minimum: 1, maximum: maxTurnsLimit })
+      .describe(
+        `Maximum agent turns before stopping, up to ${maxTurnsLimit} (default: general 20, explore 15, planner 10, researcher 10${turns})`,
+      ),
+  });
+};
+type Task = z.infer<ReturnType<typeof createTask>>;
 
-const description = `Launch a specialized subagent to handle a specific task.
+const createDescription = (types: readonly Agent[]) => `Launch a specialized subagent to handle a specific task.
 The subagent runs in its own session and returns results when complete.
 
 Use this when:
@@ -62,27 +75,34 @@ Available subagent types:
 - general: Open-ended tasks
 - explore: Codebase exploration (read-only)
 - planner: Task planning (no execution)
-- researcher: Web research and documentation
+- researcher: Web research and documentation${types.map(describeType).join('')}
 
 IMPORTANT: Subagents cannot spawn their own subagents.`;
 
-const taskTool: DialectTool<Task> = {
-  name: 'task',
-  title: 'Launch a subagent',
-  description: () => description,
-  input: Task,
-  readOnly: false,
-  destructive: false,
-  toRequest,
-  fromReply(reply, request) {
-    const child = getOnlyChild(reply);
-    if ('error' in child) return createRefusal(child.error);
-    const { outcome } = child.view;
-    if (outcome !== null) return { parts: formatOutcome(outcome), isError: !outcome.success };
-    const isBackground = request.kind === 'delegate' && request.briefs[0]?.background === true;
-    return { parts: [{ text: isBackground ? formatLaunched(child.view) : formatStillRunning(child.view) }], isError: false };
-  },
-};
+function describeType({ name, description }: Agent): string {
+  return `\n- ${agentToType(name)}${description === '' ? '' : `: ${toOneLine(description, 300)}`}`;
+}
+
+/** `types`: those of the owner, besides the four of the source. */
+function createTaskTool(types: readonly Agent[]): DialectTool<Task> {
+  return {
+    name: 'task',
+    title: 'Launch a subagent',
+    description: () => createDescription(types),
+    input: createTask(types),
+    readOnly: false,
+    destructive: false,
+    toRequest,
+    fromReply(reply, request) {
+      const child = getOnlyChild(reply);
+      if ('error' in child) return createRefusal(child.error);
+      const { outcome } = child.view;
+      if (outcome !== null) return { parts: formatOutcome(outcome), isError: !outcome.success };
+      const isBackground = request.kind === 'delegate' && request.briefs[0]?.background === true;
+      return { parts: [{ text: isBackground ? formatLaunched(child.view) : formatStillRunning(child.view) }], isError: false };
+    },
+  };
+}
 
 function toRequest(input: Task, context: DialectContext): DelegationRequest {
   if (input.description.trim() === '') return { kind: 'refuse', message: 'description: must not be empty' };

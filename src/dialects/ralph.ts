@@ -4,8 +4,17 @@ import { z } from 'zod';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
-import type { ChildView } from '../ports/delegation.ts';
-import type { Dialect, DialectTool, FirstMessage } from '../ports/dialect.ts';
+import type { ChildView, Page } from '../ports/delegation.ts';
+import type {
+  DelegationReply,
+  DelegationRequest,
+  Dialect,
+  DialectContext,
+  DialectResult,
+  DialectTool,
+  FirstMessage,
+} from '../ports/dialect.ts';
+import { cutBytes } from '../text/cut.ts';
 import { formatFiles } from './ralph/files.ts';
 import { parseSettings, RalphConfig } from './settings.ts';
 import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
@@ -13,19 +22,22 @@ import { toOneLine } from './shared/one-line.ts';
 import { createJsonResult, formatSummary, getOnlyChild, maxJsonOutputBytes } from './shared/result.ts';
 import { resolveWaitMs } from './shared/wait-time.ts';
 
-const defaults = { max_subagents: 5, subagent_timeout: 300 };
-/** The most of a result that enters the parent's context. */
-const maxResultBytes = 16_384;
+/** `max_result_bytes`: the most of a result that enters the parent's context at once. */
+const defaults = { max_subagents: 5, subagent_timeout: 300, max_result_bytes: 16_384 };
 
 export function ralph(config: z.input<typeof RalphConfig> = {}): Dialect {
   const settings = { ...defaults, ...omitUndefined(parseSettings('ralph', RalphConfig, config)) };
   return {
     name: 'ralph',
     description: 'Ralph: background subagents, each in its own process, with status polling',
-    tools: [createSubagentTool(settings), statusTool],
+    tools: [createSubagentTool(settings), createStatusTool(settings)],
     setup: {
       endsWithClient: true,
-      limits: { maxDepth: 1, maxConcurrent: settings.max_subagents, maxOutputBytes: maxJsonOutputBytes },
+      limits: {
+        maxDepth: 1,
+        maxConcurrent: settings.max_subagents,
+        maxOutputBytes: Math.max(maxJsonOutputBytes, Math.min(2 * settings.max_result_bytes, 16_777_216)),
+      },
       whenFull: 'refuse',
       host: 'process',
       first: formatFirstMessage,
@@ -48,7 +60,7 @@ const Spawned = z.strictObject({
   error: z.string().optional(),
 });
 
-function createSubagentTool({ max_subagents, subagent_timeout }: typeof defaults): DialectTool<z.infer<typeof Task>> {
+function createSubagentTool({ max_subagents, subagent_timeout, max_result_bytes }: typeof defaults): DialectTool<z.infer<typeof Task>> {
   const formatRefusal = ({ code, message }: ErrorInfo) => {
     if (code === 'parent_full') return `Too many subagents: ${max_subagents} are running (max_subagents); wait for one to end`;
     if (code === 'depth') return `Subagents cannot spawn subagents: ${toOneLine(message)}`;
@@ -65,6 +77,7 @@ function createSubagentTool({ max_subagents, subagent_timeout }: typeof defaults
     output: Spawned,
     readOnly: false,
     destructive: false,
+    describeInvalid: (problem) => problem,
     toRequest({ task, context }) {
       const limits = { timeoutMs: subagent_timeout * 1000 };
       const fields = {
@@ -73,11 +86,11 @@ function createSubagentTool({ max_subagents, subagent_timeout }: typeof defaults
         agent: 'general',
         background: true,
         limits,
-        result: { maxBytes: maxResultBytes },
+        result: { maxBytes: max_result_bytes },
       };
       return briefToRequest(parseBrief(fields, {}), 0);
     },
-    fromReply(reply) {
+    fromReply(reply, _, context) {
       const child = getOnlyChild(reply);
       if ('error' in child) {
         return createJsonResult(
@@ -89,7 +102,7 @@ function createSubagentTool({ max_subagents, subagent_timeout }: typeof defaults
       const result = outcome && formatResult(outcome);
       return createJsonResult(
         { subagent_id: row.runId, status: viewToStatus(child.view), result },
-        { runs: result === null ? [] : [row.runId] },
+        { runs: result === null ? [] : [row.runId], context },
       );
     },
   };
@@ -108,40 +121,54 @@ const Report = z.strictObject({
   error: z.string().nullable(),
 });
 
-const statusTool: DialectTool<z.infer<typeof Query>> = {
-  name: 'subagent_status',
-  title: 'Status of a subagent',
-  description: () =>
-    'Returns the status of a subagent: pending, running, completed, failed or timeout. Includes its progress while it runs, and its result ' +
-    'or error once it has ended. With wait it returns when the subagent has ended.',
-  input: Query,
-  output: Report,
-  readOnly: true,
-  toRequest: ({ subagent_id, wait }, context) => ({
-    kind: 'wait',
-    ids: [subagent_id],
-    mode: 'all',
-    waitMs: wait ? resolveWaitMs(undefined, context) : 0,
-  }),
-  fromReply(reply, request) {
-    const child = getOnlyChild(reply);
-    if ('error' in child) {
-      const requestedId = request.kind === 'wait' ? (request.ids?.[0] ?? '') : '';
-      const error = child.error.code === 'unknown_run' ? 'Subagent not found' : toOneLine(child.error.message);
-      return createJsonResult({ subagent_id: requestedId, status: 'failed', progress: null, result: null, error }, { isError: true });
-    }
-    const { row, outcome } = child.view;
-    const result = outcome && formatResult(outcome);
-    const report = {
-      subagent_id: row.runId,
-      status: viewToStatus(child.view),
-      progress: outcome ? null : formatProgress(row),
-      result,
-      error: outcome && formatOutcomeError(outcome),
-    };
-    return createJsonResult(report, { runs: result === null ? [] : [row.runId] });
-  },
-};
+/** The id of a run, and the character at which reading its result continues. */
+const position = /^([^@]+)@(\d{1,9})$/;
+
+function createStatusTool({ max_result_bytes }: typeof defaults): DialectTool<z.infer<typeof Query>> {
+  return {
+    name: 'subagent_status',
+    title: 'Status of a subagent',
+    description: () =>
+      'Returns the status of a subagent: pending, running, completed, failed or timeout. Includes its progress while it runs, and its result ' +
+      'or error once it has ended. With wait it returns when the subagent has ended.',
+    input: Query,
+    output: Report,
+    readOnly: true,
+    describeInvalid: (problem) => problem,
+    toRequest({ subagent_id, wait }, context) {
+      const [, id, offset] = position.exec(subagent_id) ?? [];
+      if (id !== undefined) return { kind: 'read', id, part: 'summary', offset: Number(offset), limit: max_result_bytes };
+      return { kind: 'wait', ids: [subagent_id], mode: 'all', waitMs: wait ? resolveWaitMs(undefined, context) : 0 };
+    },
+    fromReply: (reply, request, context) => createReport(reply, { request, context, maxBytes: max_result_bytes }),
+  };
+}
+
+interface ReportOptions {
+  request: DelegationRequest;
+  context: DialectContext;
+  maxBytes: number;
+}
+
+function createReport(reply: DelegationReply, { request, context, maxBytes }: ReportOptions): DialectResult {
+  const page = reply.kind === 'page' ? reply : null;
+  const child = page?.view ? { view: page.view } : getOnlyChild(reply);
+  if ('error' in child) {
+    const requestedId = request.kind === 'wait' ? (request.ids?.[0] ?? '') : request.kind === 'read' ? request.id : '';
+    const error = child.error.code === 'unknown_run' ? 'Subagent not found' : toOneLine(child.error.message);
+    return createJsonResult({ subagent_id: requestedId, status: 'failed', progress: null, result: null, error }, { isError: true });
+  }
+  const { row, outcome } = child.view;
+  const result = page ? formatPage(row.runId, page.page, maxBytes) : outcome && formatResult(outcome);
+  const report = {
+    subagent_id: row.runId,
+    status: viewToStatus(child.view),
+    progress: outcome ? null : formatProgress(row),
+    result,
+    error: outcome && formatOutcomeError(outcome),
+  };
+  return createJsonResult(report, { runs: result === null ? [] : [row.runId], context });
+}
 
 function viewToStatus({ row, outcome }: ChildView): Status {
   if (outcome === null) return row.status === 'queued' ? 'pending' : 'running';
@@ -156,17 +183,30 @@ function formatProgress({ status, turns, activity }: RunRow): string {
   return activity === 'model' ? `turn ${turns + 1}: thinking` : `turn ${Math.max(1, turns)}: tool ${toOneLine(activity, 100)}`;
 }
 
-/** Partial work is kept however the run ended. */
+/** Partial work is kept however the run ended. A cut result says how to read the rest. */
 function formatResult(outcome: Outcome): string | null {
-  return outcome.summary === '' ? null : formatSummary(outcome);
+  if (outcome.summary === '') return null;
+  if (outcome.truncated === null) return outcome.summary;
+  return `${formatSummary(outcome)}\n${formatContinuation(outcome.runId, outcome.summary.length)}`;
+}
+
+/** A page of a result that is longer than one result may be. */
+function formatPage(runId: string, { text, offset, total }: Page, maxBytes: number): string {
+  const { text: kept } = cutBytes(text, maxBytes);
+  const end = offset + kept.length;
+  return end < total ? `${kept}\n[characters ${offset} to ${end} of ${total}]\n${formatContinuation(runId, end)}` : kept;
+}
+
+function formatContinuation(runId: string, offset: number): string {
+  return `[the rest: subagent_status ${JSON.stringify({ subagent_id: `${runId}@${offset}` })}]`;
 }
 
 function formatOutcomeError({ status, error }: Outcome): string | null {
   if (error === null) return null;
   if (status === 'timed_out') return 'Subagent timed out';
   if (status === 'cancelled') return 'cancelled';
-  if (['crashed', 'no_result', 'invalid_reply'].includes(error.code)) return `Subagent process failed: ${toOneLine(error.message)}`;
-  return `${error.code}: ${toOneLine(error.message)}`;
+  const isProcess = ['crashed', 'no_result', 'invalid_reply'].includes(error.code);
+  return `Subagent process failed: ${isProcess ? '' : `${error.code}: `}${toOneLine(error.message)}`;
 }
 
 function formatFirstMessage({ task, context, files, memories }: FirstMessage): string {

@@ -3,13 +3,14 @@
 import { z } from 'zod';
 import type { Artifact } from '../contract/artifact.ts';
 import type { ErrorInfo } from '../contract/error.ts';
-import type { Outcome } from '../contract/outcome.ts';
 import type { DelegationRequest, Dialect, DialectContext, DialectTool } from '../ports/dialect.ts';
-import { createFailedResponse, maxArtifacts, orderResponseKeys, RxResponse, taskHash } from './rx/envelope.ts';
+import { createFailedResponse, findRequestProblem, RxResponse, taskHash } from './rx/envelope.ts';
+import { rxParent } from './rx/parent.ts';
+import { outcomeToResponse } from './rx/response.ts';
 import { parseSettings, RxConfig } from './settings.ts';
 import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
-import { createJsonResult, formatSummary, getOnlyChild, maxJsonOutputBytes } from './shared/result.ts';
+import { createJsonResult, getOnlyChild, maxJsonOutputBytes } from './shared/result.ts';
 
 type Kind = Artifact['kind'];
 const defaults = {
@@ -21,7 +22,6 @@ const defaults = {
 };
 const maxSeconds = 600;
 const maxSummaryBytes = 16_384;
-const maxArtifactChars = 4096;
 
 export function rx(config: z.input<typeof RxConfig> = {}): Dialect {
   const settings = { ...defaults, ...omitUndefined(parseSettings('rx', RxConfig, config)) };
@@ -29,7 +29,13 @@ export function rx(config: z.input<typeof RxConfig> = {}): Dialect {
     name: 'rx',
     description: 'rx: one bounded, blocking delegation with a stable result: the same bytes for the same response',
     tools: [createSubagentTool(settings)],
-    setup: { endsWithClient: true, limits: { maxDepth: settings.max_depth, maxOutputBytes: maxJsonOutputBytes } },
+    setup: {
+      endsWithClient: true,
+      recordsCalls: true,
+      limits: { maxDepth: settings.max_depth, maxOutputBytes: maxJsonOutputBytes },
+      agents: [rxParent],
+      root: rxParent.name,
+    },
   };
 }
 
@@ -62,13 +68,15 @@ function createSubagentTool(settings: typeof defaults): DialectTool<Input> {
     output: RxResponse,
     readOnly: false,
     destructive: false,
+    describeInvalid: formatInvalid,
     toRequest: (input, context) => inputToRequest(input, settings, context),
-    fromReply(reply) {
+    fromReply(reply, _, { maxOutputBytes = null }) {
       const child = getOnlyChild(reply);
       if ('error' in child) return createJsonResult(createFailedResponse(formatRefusal(child.error)), { isError: true });
       const { row, outcome } = child.view;
       if (outcome === null) return createJsonResult(createFailedResponse(`run ${row.runId} is still running`));
-      return createJsonResult(outcomeToResponse(outcome, settings.artifact_kinds), { runs: [row.runId] });
+      const limits = { kinds: settings.artifact_kinds, maxBytes: maxOutputBytes };
+      return createJsonResult(outcomeToResponse(outcome, limits), { runs: [row.runId] });
     },
   };
 }
@@ -78,46 +86,30 @@ function inputToRequest(input: Input, settings: typeof defaults, { call }: Diale
   for (const name of ['max_iterations', 'timeout_seconds'] as const) {
     if (input[name] !== undefined && input[name] < 1) return { kind: 'refuse', message: `validation: ${name} (must be at least 1)` };
   }
-  const seconds = Math.min(input.timeout_seconds ?? settings.timeout_seconds, maxSeconds);
-  const fields = {
+  const request = {
     task: input.task,
     ...omitUndefined({ context: input.context, files: input.files }),
-    limits: { maxTurns: Math.min(input.max_iterations ?? settings.max_iterations, settings.max_iterations), timeoutMs: seconds * 1000 },
+    max_iterations: Math.min(input.max_iterations ?? settings.max_iterations, settings.max_iterations),
+    timeout_seconds: Math.min(input.timeout_seconds ?? settings.timeout_seconds, maxSeconds),
+  };
+  const correlation = `rx.correlation=${call}`.slice(0, 200);
+  const problem = findRequestProblem(correlation, request);
+  if (problem !== null) return { kind: 'refuse', message: problem };
+  const { max_iterations, timeout_seconds, ...texts } = request;
+  const fields = {
+    ...texts,
+    limits: { maxTurns: max_iterations, timeoutMs: timeout_seconds * 1000 },
     result: { maxBytes: maxSummaryBytes },
-    tags: [`rx.correlation=${call}`.slice(0, 200), `rx.task=${taskHash(input.task)}`],
+    tags: [correlation, `rx.task=${taskHash(input.task)}`],
   };
   const parsed = parseBrief(fields, {});
-  return parsed.ok ? briefToRequest(parsed, null) : { kind: 'refuse', message: `validation: ${parsed.message}` };
+  return parsed.ok ? briefToRequest(parsed, null) : { kind: 'refuse', message: formatInvalid(parsed.message) };
 }
 
-/** The same outcome gives the same bytes, except for the duration. */
-function outcomeToResponse(outcome: Outcome, allowed: readonly Kind[]): RxResponse {
-  const artifacts = outcome.artifacts.slice(0, maxArtifacts);
-  const disallowed = artifacts.findIndex(({ kind }) => !allowed.includes(kind));
-  const error = disallowed === -1 ? formatOutcomeError(outcome) : `validation: artifacts.${disallowed}.kind`;
-  return orderResponseKeys({
-    success: outcome.success && disallowed === -1,
-    summary: formatSummary(outcome),
-    artifacts: artifacts.filter(({ kind }) => allowed.includes(kind)).map(shortenArtifact),
-    ...(error !== null && { error }),
-    ...(outcome.status === 'timed_out' && { timed_out: true }),
-    duration_ms: outcome.durationMs,
-  });
-}
-
-function shortenArtifact({ kind, value, title }: Artifact): { kind: Kind; value: string } {
-  const whole = value === '' ? (title ?? '') : value;
-  if (whole.length <= maxArtifactChars) return { kind, value: whole };
-  const kept = whole.slice(0, maxArtifactChars).toWellFormed();
-  return { kind, value: `${kept}\n[truncated: kept ${Buffer.byteLength(kept)} of ${Buffer.byteLength(whole)} bytes]` };
-}
-
-function formatOutcomeError({ status, error }: Outcome): string | null {
-  if (status === 'timed_out') return 'timed out';
-  if (error === null) return null;
-  if (error.code === 'invalid_reply') return `validation: ${/^[^\s:]+/.exec(error.message)?.[0] ?? 'reply'}`;
-  if (error.code === 'result_invalid') return 'validation: data';
-  return `${error.code}: ${toOneLine(error.message)}`;
+/** `task: must not be empty` becomes `validation: task (must not be empty)`. */
+function formatInvalid(problem: string): string {
+  const [, path = 'input', why = problem] = /^([^:]+): (.*)$/s.exec(problem) ?? [];
+  return `validation: ${path} (${why})`;
 }
 
 function formatRefusal({ code, message }: ErrorInfo): string {

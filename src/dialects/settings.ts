@@ -11,9 +11,14 @@ const concurrency = wholeNumber(1, 10_000);
 const stringList = z.array(z.string('must be a string').min(1), 'must be a list of strings');
 const flag = z.boolean('must be true or false');
 const model = z.string('must be a name like "anthropic/…"').min(1).max(500);
+const shortName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must consist of lower-case letters, digits, - and _');
 const durationProblem = 'must be whole seconds or a text like "10m"';
 
-export const RalphConfig = z.strictObject({ max_subagents: concurrency, subagent_timeout: seconds }).partial();
+const outputSize = wholeNumber(64, 16_777_216);
+
+export const RalphConfig = z
+  .strictObject({ max_subagents: concurrency, subagent_timeout: seconds, max_result_bytes: outputSize })
+  .partial();
 
 export const DexConfig = z
   .strictObject({
@@ -23,6 +28,17 @@ export const DexConfig = z
     max_max_turns: turns,
     default_timeout: z.union([seconds, z.string().refine((text) => parseDuration(text) !== null, durationProblem)], durationProblem),
     allowed_hats: stringList,
+    hats: z.record(
+      shortName,
+      z.strictObject({
+        description: z.string().max(1000).optional(),
+        prompt: z.string().min(1),
+        tools: z.union([shortName, stringList], 'must be a list of tools, or the name of a hat whose tools it gets').optional(),
+        max_turns: turns.optional(),
+        rules: stringList.optional(),
+        model: model.optional(),
+      }),
+    ),
   })
   .partial();
 
@@ -30,6 +46,17 @@ export const OpenforkConfig = z
   .strictObject({
     max_concurrent: concurrency,
     models: z.strictObject({ general: model, explore: model, planner: model, researcher: model }).partial(),
+    types: z.record(
+      shortName,
+      z.strictObject({
+        description: z.string().max(1000).optional(),
+        prompt: z.string().min(1),
+        tools: stringList.optional(),
+        max_iterations: turns.optional(),
+        permissions: stringList.optional(),
+        model: model.optional(),
+      }),
+    ),
   })
   .partial();
 
@@ -47,7 +74,7 @@ export const XzatomaConfig = z
   .strictObject({
     max_depth: wholeNumber(1, 16),
     default_max_turns: wholeNumber(1, 50),
-    output_max_size: wholeNumber(64, 16_777_216),
+    output_max_size: outputSize,
     conversation: z
       .strictObject({
         max_tokens: wholeNumber(1000, 1_000_000_000),

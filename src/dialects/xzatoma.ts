@@ -80,12 +80,13 @@ function createSubagentTool(settings: typeof defaults): DialectTool<Task> {
     output: Result,
     readOnly: false,
     destructive: false,
+    describeInvalid: (problem) => problem,
     toRequest: (input) => briefToRequest(taskToBrief(input, settings), null),
-    fromReply(reply, request) {
+    fromReply(reply, request, context) {
       if (reply.kind !== 'children') return createJsonResult(createFailure(getReplyError(reply), null), { isError: true });
       const [child] = reply.children;
       const result = createResult(child, getLabel(request, 0));
-      return createJsonResult(result, { isError: !child?.ok, runs: listReportedRuns(reply.children) });
+      return createJsonResult(result, { isError: !child?.ok, runs: listReportedRuns(reply.children), context });
     },
   };
 }
@@ -106,6 +107,7 @@ function createParallelTool(settings: typeof defaults): DialectTool<z.infer<Retu
     output: z.strictObject({ results: z.array(Result), error: z.string().optional() }),
     readOnly: false,
     destructive: false,
+    describeInvalid: (problem) => problem,
     toRequest({ tasks, max_concurrent }) {
       if (tasks.length < 1 || tasks.length > maxTasks) return refuse(`tasks: must be 1 to ${maxTasks}`);
       if (max_concurrent < 1 || max_concurrent > maxTasks) return refuse(`max_concurrent: must be from 1 to ${maxTasks}`);
@@ -114,11 +116,12 @@ function createParallelTool(settings: typeof defaults): DialectTool<z.infer<Retu
       if (problems.length > 0) return refuse(problems.join('; '));
       return { kind: 'delegate', briefs: parsed.flatMap((each) => (each.ok ? [each.brief] : [])), waitMs: null, atOnce: max_concurrent };
     },
-    fromReply(reply, request) {
+    fromReply(reply, request, context) {
       if (reply.kind !== 'children')
         return createJsonResult({ results: [], error: toOneLine(getReplyError(reply).message) }, { isError: true });
       const results = reply.children.map((child, index) => createResult(child, getLabel(request, index)));
-      return createJsonResult({ results }, { isError: reply.children.every((child) => !child.ok), runs: listReportedRuns(reply.children) });
+      const isError = reply.children.every((child) => !child.ok);
+      return createJsonResult({ results }, { isError, runs: listReportedRuns(reply.children), context });
     },
   };
 }

@@ -55,7 +55,7 @@ class ProcessSession implements ToolSession {
     const failed = Promise.withResolvers<RetinueError>();
     this.failed = failed.promise;
     this.#fail = failed.resolve;
-    this.#send({ type: 'start', runId: run.runId, workspace: run.workspace, memo: [...run.memo] });
+    this.#send({ type: 'start', runId: run.runId, workspace: run.workspace, readable: run.readable ?? [], memo: [...run.memo] });
     this.#process = this.#start();
     if (run.signal.aborted) this.#stop();
     else run.signal.addEventListener('abort', this.#onAbort, { once: true });
@@ -91,7 +91,7 @@ class ProcessSession implements ToolSession {
   async #start(): Promise<ToolProcess | null> {
     let child: ToolProcess;
     try {
-      child = await startProcess(this.#options);
+      child = await startProcess(this.#options, this.#run.runId);
     } catch (error) {
       this.#break(error as RetinueError);
       return null;

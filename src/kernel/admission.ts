@@ -103,12 +103,16 @@ export interface ClientOptions extends Partial<ClientReach> {
 
 /** Admits a client: a root without a model, for a program or connection that delegates from outside. It has only the limits set for it. */
 export function admitClient(runId: string, options: ClientOptions, dialect: AdmissionDialect, { settings }: AdmissionDeps): Admission {
-  const { maxDepth, maxConcurrent } = settings.limits;
+  const { maxDepth, maxConcurrent, maxOutputBytes } = settings.limits;
   const limits = clientLimits([
     { from: 'dialect', limits: dialect.setup.limits ?? {} },
     {
       from: 'config',
-      limits: { ...(maxDepth === undefined ? {} : { maxDepth }), ...(maxConcurrent === undefined ? {} : { maxConcurrent }) },
+      limits: {
+        ...(maxDepth === undefined ? {} : { maxDepth }),
+        ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
+        ...(maxOutputBytes === undefined ? {} : { maxOutputBytes }),
+      },
     },
     { from: 'command', limits: options.limits ?? {} },
   ]);

@@ -1,7 +1,6 @@
 // The delegation capability that the tools of a dialect get, for one run and one of its calls.
 import type { Brief } from '../contract/brief.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
-import { defaultLimits } from '../contract/limits.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../ports/delegation.ts';
 import type { Store } from '../ports/store.ts';
@@ -21,7 +20,7 @@ import { endedFact } from './state.ts';
 export function createDelegation(run: Run, call: CallRef | null, services: Services, reach: ClientReach = ownRunsOnly): Delegation {
   const { journal, store, deadlines, clock, runs } = services;
   const { children } = run.state;
-  const maxOutputBytes = run.grant.limits.maxOutputBytes.value ?? defaultLimits.maxOutputBytes;
+  const maxOutputBytes = run.grant.limits.maxOutputBytes.value;
   const by = `run ${run.id}`;
   let briefsSoFar = 0;
 
@@ -133,6 +132,7 @@ async function readPart(id: string, part: ReadPart, store: Store): Promise<strin
 }
 
 /** A page is never larger than what fits into the caller's context at once, so that nothing of it is cut afterwards. */
-function cutPage(text: string, { offset, limit }: { offset: number; limit: number }, maxBytes: number): Page {
-  return { text: cutBytes(text.slice(offset, offset + limit), maxBytes).text, offset, total: text.length };
+function cutPage(text: string, { offset, limit }: { offset: number; limit: number }, maxBytes: number | null): Page {
+  const page = text.slice(offset, offset + limit);
+  return { text: maxBytes === null ? page : cutBytes(page, maxBytes).text, offset, total: text.length };
 }

@@ -1,6 +1,6 @@
 // Runs the delegation tools of a dialect: turns input into a request, performs it on a `Delegation`, and turns the reply into a result. Parent models and
 // clients use the same functions.
-import { RetinueError } from '../contract/error.ts';
+import { type ErrorInfo, RetinueError } from '../contract/error.ts';
 import { renderResultParts } from '../conversation/result-parts.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Delegation, DelegationStart } from '../ports/delegation.ts';
@@ -14,6 +14,9 @@ import type {
   DialectTool,
 } from '../ports/dialect.ts';
 import type { AnyTool } from '../ports/tool.ts';
+
+/** Results consist of reports that are cut to their limits already, so this only bounds the largest possible result: 16 reports of 16 MiB. */
+const maxResultBytes = 16 * 16_777_216;
 
 /** The reason of a signal whose caller stops waiting, while the runs it started continue. */
 export const detach = { reason: 'detach' };
@@ -46,7 +49,8 @@ export async function performRequest(request: DelegationRequest, delegation: Del
       return { kind: 'children', children: await replies(request.ids, delegation) };
     case 'read': {
       const page = await delegation.read(request.id, request.part, request);
-      return page ? { kind: 'page', id: request.id, page } : { kind: 'refused', error: unknownChildError(request.id).info };
+      if (!page) return { kind: 'refused', error: unknownChildError(request.id).info };
+      return { kind: 'page', id: request.id, page, view: delegation.view(request.id) ?? (await delegation.recall(request.id)) };
     }
   }
 }
@@ -106,14 +110,31 @@ export function createDialectTools(dialect: Dialect, catalog: Catalog): AnyTool[
     readOnly: tool.readOnly,
     idempotent: tool.repeatable ?? true,
     timeoutMs: null,
-    maxOutputBytes: 1_048_576,
+    maxOutputBytes: maxResultBytes,
     subjects: () => [],
-    execute: (input, { delegation }) => runDialectTool({ tool, input, context: { ...context, call: delegation.call } }, delegation),
+    ...(tool.output || tool.describeInvalid
+      ? { invalidInput: (problem: string) => renderResultParts(refuseInput(tool, problem, { ...context, call: '' }).parts, null) }
+      : {}),
+    execute: (input, { delegation }) => {
+      const { call, maxOutputBytes } = delegation;
+      return runDialectTool({ tool, input, context: { ...context, call, maxOutputBytes } }, delegation);
+    },
   }));
 }
 
 export function agentSummaries(catalog: Catalog): DialectContext['agents'] {
   return catalog.list().map(({ name, description }) => ({ name, description }));
+}
+
+/** The result for input that the tool's schema does not accept: the same shape as every other result of the tool. */
+export function refuseInput(tool: DialectTool, problem: string, context: DialectContext): DialectResult {
+  const message = tool.describeInvalid?.(problem) ?? `invalid arguments for ${tool.name}: ${problem}`;
+  return refuseCall(tool, { code: 'invalid_brief', message, retryable: false }, context);
+}
+
+/** The result for a call that is not performed. */
+export function refuseCall(tool: DialectTool, error: ErrorInfo, context: DialectContext): DialectResult {
+  return { ...tool.fromReply({ kind: 'refused', error }, { kind: 'refuse', message: error.message }, context), isError: true };
 }
 
 /** One use of a delegation tool. `input` is what its schema has made of the arguments. */

@@ -20,7 +20,13 @@ export const driveAgent: Driver = async (run, services) => {
   if (!(await run.slot.ensure())) return null;
   const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
   if (!executor) throw new Error('no inline tool executor is configured');
-  const session = executor.open({ runId: run.id, workspace: run.grant.workspace, memo: run.state.memo, signal: run.signal });
+  const session = executor.open({
+    runId: run.id,
+    workspace: run.grant.workspace,
+    readable: services.settings.readable,
+    memo: run.state.memo,
+    signal: run.signal,
+  });
   const tools: ToolSessionState = { session, failure: null };
   void session.failed.then((error) => {
     tools.failure = error;

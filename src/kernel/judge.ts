@@ -130,7 +130,10 @@ function verdictToFacts(
 function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, original: string, run: Run, services: Services): Verdict {
   const { check } = run.work as ModelWork;
   const parsed = parseArguments(original);
-  if (!parsed.ok) return reject(part.input, 'malformed', `${parsed.problem}; send the call again with correct arguments`);
+  if (!parsed.ok) {
+    const output = findTool(run, part.tool)?.invalidInput?.(parsed.problem);
+    return reject(part.input, 'malformed', output ?? `${parsed.problem}; send the call again with correct arguments`);
+  }
   const redacted = part.input === original ? parsed : parseArguments(part.input);
   if (!redacted.ok) return reject(part.input, 'malformed', 'the arguments could not be read after secrets were removed from them');
   const { value: args } = redacted;
@@ -147,14 +150,21 @@ function judgeArguments({ name, args, hash }: { name: string; args: Json; hash: 
   if (!tool) return reject(args, 'unknown', unknownNameMessage('tool', name, offered));
   const read = readSubjects(tool, args, run);
   if ('denied' in read) return deny(args, tool, read.denied);
-  if ('problem' in read) return reject(args, 'malformed', `the arguments of ${name} are wrong: ${read.problem}`);
+  if ('problem' in read) {
+    const output = tool.invalidInput?.(read.problem) ?? `the arguments of ${name} are wrong: ${read.problem}`;
+    return reject(args, 'malformed', output);
+  }
   const decision = decideNow({ tool, hash, subjects: read.subjects }, run, services);
   const verdict: Verdict = { args, decision, idempotent: tool.idempotent, immediate: null };
   const isOffered = offered.includes(name);
   const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (services.questions?.attended(run.rootId) ?? false);
   if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwn).map(subjectText);
   else if (decision.action !== 'allow') verdict.immediate = { reason: 'denied', status: 'denied', output: denialText(run, name, decision) };
-  else if (!isOffered) verdict.immediate = { reason: 'unknown', status: 'error', output: `the tool ${name} is not available in this run` };
+  else if (!isOffered) {
+    const { delegationTools, setup } = run.dialect;
+    const own = run.depth > 0 && delegationTools.includes(name) ? setup.notOffered?.(name) : undefined;
+    verdict.immediate = { reason: 'unknown', status: 'error', output: own ?? `the tool ${name} is not available in this run` };
+  }
   return verdict;
 }
 

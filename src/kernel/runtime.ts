@@ -11,6 +11,7 @@ import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
 import type { ClientOptions } from './admission.ts';
 import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
+import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
 import { ownRunsOnly } from './client-reach.ts';
 import { createStarter, openClient, unregisterRun } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
@@ -55,6 +56,8 @@ export interface RunHandle {
 export interface Client {
   id: string;
   delegation: Delegation;
+  /** Records a call of a delegation tool in the client's run. */
+  recordCall(call: ClientCall): CallRecord;
   delegate(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Null while it accepts delegations. `lost`: why its tree can no longer be written here; null if the client run has ended. */
   findEnd(): Promise<{ lost: RetinueError | null } | null>;
@@ -147,6 +150,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return {
       id: run.id,
       delegation: createDelegation(run, null, services, { ...ownRunsOnly, ...given }),
+      recordCall: createCallRecorder(run, services),
       delegate: async (input, more) => createHandle(await startRun(input, { ...more, parent: run })),
       async findEnd() {
         // Notices a lease that another process took while this one was stopped.

@@ -19,6 +19,8 @@ import type { Run } from './run.ts';
 /** What the owner of this process decided for all runs. */
 export interface Settings {
   workspace: string;
+  /** Real paths of folders outside the workspace that tools may read. */
+  readable?: readonly string[] | undefined;
   model: string | null;
   limits: LimitsGiven;
   /** For roots: the owner's ruleset, then those that only narrow it. The owner's allows the given delegation tools. */

@@ -158,6 +158,7 @@ function createToolContext(run: Run, call: CallState, services: Services): Omit<
     runId: run.id,
     rootId: run.rootId,
     workspace: run.grant.workspace,
+    readable: services.settings.readable,
     rights: {
       agent: run.work?.agent.name ?? '',
       definition: run.state.created.data.definition ?? null,

@@ -5,6 +5,7 @@ import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
 import type { Api } from '../api/api.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
 import { resolveDirectory } from '../config/files.ts';
+import { resolveReadable } from '../config/readable-folders.ts';
 import { buildRulesets } from '../config/rulesets.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
@@ -34,6 +35,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
   checkOptions(options);
   // Links are resolved once: rules are about real paths.
   const workspace = resolveDirectory(cwd(), options.workspace ?? '.');
+  const readable = resolveReadable(options.addDirs ?? [], { cwd: cwd(), workspace, env });
   assertToolNames(options.tools ?? {});
   const { mcpServers = {} } = options;
   const notes = createMemoryNotes();
@@ -54,6 +56,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     const { models, model } = createLibraryModels(options.model, env);
     const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, db: null, env });
     return {
+      readable,
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
       models: withPrices(models, options.prices ?? {}),
       limits: options.limits ?? {},

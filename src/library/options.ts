@@ -25,6 +25,7 @@ const optionSchemas: Record<keyof RetinueOptions, z.ZodType> = {
   agents: z.array(Agent.omit({ source: true })),
   mcpServers: z.record(McpServerName, McpServer),
   workspace: z.string('must be the path of a folder').min(1),
+  addDirs: z.array(z.string('must be the path of a folder').min(1)),
   rules: z.array(z.string('must be a rule, such as "allow bash"')),
   approve: z.custom(isFunction, 'must be a function'),
   approveMs: z.int(`must be a whole number from 1 to ${maxMs} (milliseconds)`).min(1).max(maxMs),

@@ -1,8 +1,13 @@
 // A scope: a client run that is created at the first delegation and ends, with everything below it, when the scope closes.
 import type { Api } from '../api/api.ts';
 import { RetinueError } from '../contract/error.ts';
-import { runDialectTool } from '../kernel/dialect-tools.ts';
+import type { Json } from '../contract/json.ts';
+import { namedProblems } from '../conversation/argument-problems.ts';
+import { renderResultParts } from '../conversation/result-parts.ts';
+import { refuseInput, useDialectTool } from '../kernel/dialect-tools.ts';
 import type { Client } from '../kernel/runtime.ts';
+import type { DialectResult, DialectTool } from '../ports/dialect.ts';
+import { cleanJson } from '../text/clean-json.ts';
 import { createDelegating } from './delegating.ts';
 import { checkScopeOptions } from './options.ts';
 import type { Scope, ScopeOptions, ScopeTool } from './types.ts';
@@ -40,9 +45,19 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
     description: tool.description(context),
     inputSchema: tool.input,
     execute: async (input, callOptions) => {
-      const { delegation, id } = await open();
-      const use = { tool, input, context: { ...context, call: `${id}/${++calls}` }, signal: callOptions?.abortSignal };
-      return (await runDialectTool(use, delegation)).output;
+      const { delegation, id, recordCall } = await open();
+      const parsed = tool.input.safeParse(input ?? {});
+      const record = api.dialect.setup?.recordsCalls
+        ? recordCall({ tool: tool.name, arguments: (input ?? {}) as Json, isInvalid: !parsed.success })
+        : null;
+      const { maxOutputBytes } = delegation;
+      const use = { ...context, call: record?.id ?? `${id}/${++calls}`, maxOutputBytes };
+      const result = parsed.success
+        ? (await useDialectTool({ tool, input: parsed.data, context: use, signal: callOptions?.abortSignal }, delegation)).result
+        : refuseInput(tool as DialectTool, namedProblems(parsed.error, tool.input, input), use);
+      const output = renderResult(result, maxOutputBytes);
+      await record?.finish({ output, isError: result.isError });
+      return output;
     },
   });
   return {
@@ -51,4 +66,9 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** JSON results are plain JSON, because the program's own agent parses them. Text that a run wrote is fenced in every other result. */
+function renderResult({ parts, structured, besideText }: DialectResult, maxBytes: number | null): string {
+  return structured === undefined || besideText ? renderResultParts(parts, maxBytes) : JSON.stringify(cleanJson(structured));
 }

@@ -29,6 +29,8 @@ export interface RetinueOptions {
   mcpServers?: Record<string, McpServer>;
   /** The directory that tools may touch. Default: the current directory. */
   workspace?: string;
+  /** Folders outside the workspace that tools and commands may read, and never change. */
+  addDirs?: string[];
   rules?: string[];
   /**
    * Answers calls for which a rule says `ask`: true, false, `always` (also allows the same call later in that run and below it), or the
@@ -41,7 +43,10 @@ export interface RetinueOptions {
   prices?: Record<string, Price>;
   /** Default: in memory. */
   store?: Store;
-  /** Where runs execute: in this process (the default), or each in a child process. Your own tools always run in this process. */
+  /**
+   * Where file tools of runs execute: in this process, or in a separate process per run. Default: in this process, except for delegated runs of the
+   * dialect ralph. Shell commands and your own tools are always started by this process.
+   */
   host?: HostName;
   /** Whether shell commands run in a sandbox: always (`required`), if one is available (`auto`, the default), or never (`off`). */
   sandbox?: SandboxMode;

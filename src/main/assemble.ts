@@ -43,7 +43,7 @@ function assembleRuntime(
     ...{ store, catalog, dialect, dialectNamed, redact, compileSchema },
     clock: systemClock,
     ids: systemIds,
-    tools: [...builtInTools({ ...notes, clock: systemClock, search: input.search, bash }), ...input.programTools],
+    tools: [...builtInTools({ ...notes, clock: systemClock, search: input.search, bash, readable: input.readable }), ...input.programTools],
     toolSource: createMcp({ servers: mcpServers, workspace, env, clock: systemClock, redact, marks: guard.marks }),
     models: input.models,
     callModel: createModelCaller(systemClock),
@@ -52,7 +52,7 @@ function assembleRuntime(
     workspaces: workspaceReader,
     memories: notes.memories,
     questions: input.questions,
-    settings: { workspace, model: input.model, limits: input.limits, rulesets: input.rulesets },
+    settings: { workspace, readable: input.readable, model: input.model, limits: input.limits, rulesets: input.rulesets },
   };
 }
 

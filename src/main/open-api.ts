@@ -29,7 +29,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
   // A command that certainly starts a run probes the sandbox while the database opens.
   const earlyProbe = options.startsRuns ? probeShell() : null;
-  const dialect = await loadDialect(options.dialect, settings);
+  const dialect = await loadDialect(options.dialect, settings, env);
   const database = toDatabaseOptions(settings, options, hooks);
   const opened = await openDatabase(database);
   const store = hooks ? hooks.wrapStore(opened) : opened;
@@ -43,6 +43,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
     const { askMs } = options;
     return {
       ...{ env, workspace, mcpServers, shell, notes },
+      readable: settings.readable,
       models: withPrices(createNamedModels(env, settings.providers), settings.prices),
       model: settings.model?.value ?? null,
       limits: settings.limits.config,
@@ -62,7 +63,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const api = assembleApi(
     {
       ...{ store, catalog, dialect, prepareRuntime },
-      dialectNamed: (name) => findDialect(name, settings),
+      dialectNamed: (name) => findDialect(name, settings, env),
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);

@@ -1,6 +1,6 @@
 // The text block that reports runs which ended while no call was waiting for them. It is added to the next tool result.
 import type { Outcome } from '../contract/outcome.ts';
-import { cleanText, cutBytes } from '../text/cut.ts';
+import { cleanText } from '../text/cut.ts';
 
 const maxLines = 50;
 const maxLineChars = 200;
@@ -21,16 +21,15 @@ export function formatEndedRuns(outcomes: Outcome[], reader: string | null, maxB
   return { text: ['Delegated runs that have ended in the meantime:', ...entries, ...hint].join('\n'), runIds };
 }
 
-/** As many as fit, and always the first. */
+/** As many as fit, and always the first, whole: its summary is within its run's own limit already. */
 function formatReports(outcomes: Outcome[], maxBytes: number): string[] {
   const reports: string[] = [];
   let bytesLeft = maxBytes;
   for (const outcome of outcomes) {
-    const { text, originalBytes, keptBytes } = cutBytes(formatReport(outcome), bytesLeft);
-    const isCut = originalBytes > keptBytes;
-    if (isCut && reports.length > 0) break;
-    reports.push(isCut ? `${text}\n(${keptBytes} of ${originalBytes} bytes shown.)` : text);
-    bytesLeft -= keptBytes;
+    const report = formatReport(outcome);
+    bytesLeft -= Buffer.byteLength(report);
+    if (bytesLeft < 0 && reports.length > 0) break;
+    reports.push(report);
   }
   return reports;
 }

@@ -1,32 +1,56 @@
 // Dialect results as MCP results. Text of delegated runs is not fenced here, because the client's model is not ours; control characters are
 // removed.
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { ErrorInfo } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
-import type { DialectResult } from '../ports/dialect.ts';
-import { cleanText, cutBytes } from '../text/cut.ts';
+import { refuseCall, refuseInput } from '../kernel/dialect-tools.ts';
+import type { DialectContext, DialectResult, DialectTool, ResultPart } from '../ports/dialect.ts';
+import { cleanJson } from '../text/clean-json.ts';
+import { cleanText, cutBytes, formatTruncation } from '../text/cut.ts';
 
-/** Structured content is repeated as JSON in a text block, for clients that read only text. */
-export function toCallToolResult({ parts, isError, structured }: DialectResult, maxBytes: number): CallToolResult {
+/**
+ * Structured content is repeated as JSON in a text block, for clients that read only text, unless the dialect has a text beside it.
+ * `maxBytes`: null if the client has no limit of its own. A part that is cut ends with a notice.
+ */
+export function toCallToolResult({ parts, isError, structured, besideText }: DialectResult, maxBytes: number | null): CallToolResult {
   const error = isError ? { isError } : {};
-  if (structured !== undefined && isObject(structured)) {
-    const cleaned = cleanJson(structured) as Record<string, Json>;
-    return { content: [{ type: 'text', text: JSON.stringify(cleaned) }], structuredContent: cleaned, ...error };
-  }
-  const texts = parts.map(({ text, run }) => cleanText(run === undefined ? text : cutBytes(text, maxBytes).text));
-  return { content: [{ type: 'text', text: texts.join('\n') }], ...error };
+  const content = structured !== undefined && isObject(structured) ? (cleanJson(structured) as Record<string, Json>) : null;
+  const structuredContent = content === null ? {} : { structuredContent: content };
+  const text = content === null || besideText ? parts.map((part) => toText(part, maxBytes)).join('\n') : JSON.stringify(content);
+  return { content: [{ type: 'text', text }], ...structuredContent, ...error };
+}
+
+function toText({ text, run, fitted }: ResultPart, maxBytes: number | null): string {
+  if (run === undefined || maxBytes === null || fitted) return cleanText(text);
+  const cut = cutBytes(text, maxBytes);
+  return cut.keptBytes === cut.originalBytes ? cleanText(text) : `${cleanText(cut.text)}\n${formatTruncation(cut)}`;
+}
+
+/** The result of a call whose arguments the tool does not accept. */
+export function createInvalidResult(tool: DialectTool, problem: string, context: DialectContext): CallToolResult {
+  if (hasOwnErrors(tool)) return toCallToolResult(refuseInput(tool, problem, context), null);
+  return createErrorResult(`invalid arguments for ${tool.name}: ${problem}`);
+}
+
+/** The result of a call that could not be made, in the shape of the tool's other results. */
+export function createRefusedResult(tool: DialectTool, error: ErrorInfo, context: DialectContext): CallToolResult {
+  return hasOwnErrors(tool) ? toCallToolResult(refuseCall(tool, error, context), null) : createErrorResult(error.message);
+}
+
+/** Tools with structured results answer errors in the same shape. */
+function hasOwnErrors(tool: DialectTool): boolean {
+  return tool.output !== undefined || tool.describeInvalid !== undefined;
 }
 
 export function createErrorResult(message: string): CallToolResult {
   return { content: [{ type: 'text', text: cleanText(message) }], isError: true };
 }
 
-function isObject(value: Json): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The text that the client reads, without blocks about other runs. */
+export function readFirstText({ content: [first] }: CallToolResult): string {
+  return first?.type === 'text' ? first.text : '';
 }
 
-function cleanJson(value: Json): Json {
-  if (typeof value === 'string') return cleanText(value);
-  if (Array.isArray(value)) return value.map(cleanJson);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, cleanJson(inner as Json)]));
+function isObject(value: Json): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

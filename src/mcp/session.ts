@@ -1,20 +1,23 @@
 // One client's session: its tool calls, the client run that it delegates from, and which ended runs were reported to it.
 //
 //  1. A tool call never rejects: whatever goes wrong is an error result.
-//  2. The client run is created at the first call that needs one. A refused call creates nothing.
+//  2. The client run is created at the first call that needs one. A refused call creates nothing, unless the dialect records every call.
 //  3. A client run that ended or was lost is replaced, and the next result says what became of its runs.
 //  4. Each ended run is reported to the client exactly once: by the call that waited for it, or as an extra block of a later result.
 import { randomBytes } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Api } from '../api/api.ts';
-import { isRetinueError } from '../contract/error.ts';
+import { isRetinueError, RetinueError } from '../contract/error.ts';
+import type { Json } from '../contract/json.ts';
+import { defaultLimits } from '../contract/limits.ts';
+import type { CallRecord } from '../kernel/client-calls.ts';
 import { answerToolRequest } from '../kernel/dialect-tools.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { type ClientRunsOptions, createClientRuns } from './client-runs.ts';
 import { emptyDelegation, listEndedRunsRead, listOpenRuns, needsClientRun, observeStarts } from './delegation.ts';
 import { formatEndedRuns } from './ended-runs.ts';
 import { createProgressReporter, type ProgressDeps } from './progress.ts';
-import { createErrorResult, toCallToolResult } from './result.ts';
+import { createErrorResult, createInvalidResult, createRefusedResult, readFirstText, toCallToolResult } from './result.ts';
 import { createToolList, parseArguments } from './tools.ts';
 import { createWorkspaceApi, type WorkspaceApiOptions } from './workspace-api.ts';
 
@@ -54,23 +57,33 @@ export function createSession(options: SessionOptions): Session {
   /** Calls that are waiting, and the runs that they will report. */
   const waitingCalls = new Set<{ runs: Set<string>; signal: AbortSignal }>();
 
-  async function attemptCall(call: ToolCall, isRetry = false): Promise<CallToolResult> {
+  /** Starts the record of a call in dialects that keep one. It needs a client run, even if the call is refused. */
+  async function startRecord({ name, arguments: args }: ToolCall): Promise<CallRecord | null> {
+    const api = await workspace.open();
+    const tool = api.dialect.tools.find((each) => each.name === name);
+    if (!tool || !api.dialect.setup?.recordsCalls || isClosed) return null;
+    hasDelegated = true;
+    const { recordCall } = await clientRuns.get(api);
+    return recordCall({ tool: name, arguments: (args ?? {}) as Json, isInvalid: !parseArguments(tool, args).ok });
+  }
+
+  async function attemptCall(call: ToolCall, callId: string, isRetry = false): Promise<CallToolResult> {
     const { name, signal, progress } = call;
     const api = await workspace.open();
     const tool = api.dialect.tools.find((each) => each.name === name);
     if (!tool) return createErrorResult(`this workspace has no tool ${name}`);
     const parsed = parseArguments(tool, call.arguments);
-    if (!parsed.ok) return createErrorResult(`invalid arguments for ${name}: ${parsed.problem}`);
-    const context: DialectContext = { door: 'mcp', agents: listAgents(api), call: `${sessionId}/${++callCount}` };
+    const context: DialectContext = { door: 'mcp', agents: listAgents(api), call: callId };
+    if (!parsed.ok) return createInvalidResult(tool, parsed.problem, context);
     const request = tool.toRequest(parsed.input, context);
     if (!needsClientRun(request) && !(await clientRuns.current())) {
       const { result } = await answerToolRequest({ tool, request, context }, emptyDelegation);
       return toCallToolResult(result, emptyDelegation.maxOutputBytes);
     }
     const advice = request.kind === 'delegate' ? await findAdvice(request, api) : null;
-    if (advice !== null) return createErrorResult(advice);
+    if (advice !== null) return createRefusedResult(tool, new RetinueError('unknown_model', advice).info, context);
     // The workspace may have changed in the meantime.
-    if ((await workspace.open()) !== api) return attemptCall(call);
+    if ((await workspace.open()) !== api) return attemptCall(call, callId);
     if (isClosed) return createErrorResult('the client has disconnected');
     hasDelegated = true;
     const current = await clientRuns.get(api);
@@ -89,11 +102,13 @@ export function createSession(options: SessionOptions): Session {
     if (request.kind === 'wait') follow(request.ids ?? listOpenRuns(delegation));
     waitingCalls.add(waiting);
     try {
-      const { result, told } = await answerToolRequest({ tool, request, context, signal }, observeStarts(delegation, onStart));
+      const limited = { ...context, maxOutputBytes: delegation.maxOutputBytes };
+      const { result, told } = await answerToolRequest({ tool, request, context: limited, signal }, observeStarts(delegation, onStart));
       if (await clientRuns.dropIfEnded(current)) {
         const cut = started.filter((id) => !delegation.view(id)?.outcome);
-        if (cut.length > 0) return createErrorResult(`these runs of the call were interrupted: ${cut.join(', ')}`);
-        if (started.length === 0 && !isRetry && !signal.aborted) return attemptCall(call, true);
+        const message = `these runs of the call were interrupted: ${cut.join(', ')}`;
+        if (cut.length > 0) return createRefusedResult(tool, new RetinueError('fenced', message).info, context);
+        if (started.length === 0 && !isRetry && !signal.aborted) return attemptCall(call, callId, true);
       }
       // The client does not read the answer to a call that it gave up.
       if (!signal.aborted) for (const id of [...told, ...listEndedRunsRead(request, delegation)]) reportedRuns.add(id);
@@ -112,7 +127,7 @@ export function createSession(options: SessionOptions): Session {
     const willBeReported = (id: string) => [...waitingCalls].some((each) => !each.signal.aborted && each.runs.has(id));
     const outcomes = [...clientRuns.earlierOutcomes, ...delegation.children().flatMap(({ outcome }) => outcome ?? [])];
     const unreported = outcomes.filter(({ runId }) => !reportedRuns.has(runId) && !willBeReported(runId));
-    const block = formatEndedRuns(unreported, api.dialect.reader ?? null, delegation.maxOutputBytes);
+    const block = formatEndedRuns(unreported, api.dialect.reader ?? null, delegation.maxOutputBytes ?? defaultLimits.maxOutputBytes);
     if (block === null) return result;
     for (const id of block.runIds) reportedRuns.add(id);
     return addBlock(result, block.text);
@@ -135,10 +150,15 @@ export function createSession(options: SessionOptions): Session {
     },
     async call(call) {
       try {
-        return await addEndedRuns(await addLosses(await attemptCall(call), call.signal), call.signal);
+        const record = await startRecord(call);
+        const result = await attemptCall(call, record?.id ?? `${sessionId}/${++callCount}`);
+        await record?.finish({ output: readFirstText(result), isError: result.isError ?? false });
+        return await addEndedRuns(await addLosses(result, call.signal), call.signal);
       } catch (error) {
         if (!isRetinueError(error)) log(`${call.name} failed: ${(error as Error)?.stack ?? String(error)}`);
-        return createErrorResult(messageOf(error));
+        const tool = options.dialect.tools.find((each) => each.name === call.name);
+        const info = isRetinueError(error) ? error.info : { code: 'internal' as const, message: messageOf(error), retryable: false };
+        return tool ? createRefusedResult(tool, info, { door: 'mcp', agents: [], call: '' }) : createErrorResult(messageOf(error));
       }
     },
     rootsChanged() {

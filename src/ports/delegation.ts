@@ -34,8 +34,8 @@ export interface Delegation {
   cancel(ids: string[], reason: string | null): Promise<void>;
   /** Identifies the tool call that uses this capability. */
   readonly call: string;
-  /** How much of a child's text may enter the caller's context at once. */
-  readonly maxOutputBytes: number;
+  /** How much of a child's text may enter the caller's context at once. Null: a client without a limit; the children's own limits apply. */
+  readonly maxOutputBytes: number | null;
   /** Agents that a brief may name. */
   agents(): { name: string; description: string }[];
 }

@@ -26,20 +26,24 @@ export type ChildReply = { ok: true; view: ChildView } | { ok: false; error: Err
 /** The kernel's answer. `children` are in the order of the briefs or ids of the request. */
 export type DelegationReply =
   | { kind: 'children'; children: ChildReply[] }
-  | { kind: 'page'; id: string; page: Page }
+  | { kind: 'page'; id: string; page: Page; view?: ChildView | null }
   | { kind: 'refused'; error: ErrorInfo };
 
 /** A part of a result. `run` marks text that a child wrote; the kernel fences it before it enters a conversation. */
 export interface ResultPart {
   text: string;
   run?: string;
+  /** The dialect has fitted the text to the caller's limit itself, so it is not cut again. */
+  fitted?: true;
 }
 
 export interface DialectResult {
   parts: ResultPart[];
   isError: boolean;
-  /** The same content as JSON, for dialects whose results are JSON. */
+  /** The same content as JSON. Clients read it instead of the text, unless `besideText` is set. */
   structured?: Json;
+  /** Clients read the text, and `structured` beside it. */
+  besideText?: true;
 }
 
 export interface DialectContext {
@@ -48,6 +52,8 @@ export interface DialectContext {
   agents: { name: string; description: string }[];
   /** Identifies this use of the tool. */
   call: string;
+  /** How much of a result may enter the caller's context; null or absent if the caller has no limit of its own. */
+  maxOutputBytes?: number | null;
 }
 
 /** A delegation tool: two pure functions around the kernel, input to request and reply to result. */
@@ -64,6 +70,8 @@ export interface DialectTool<I = unknown> {
   destructive?: boolean;
   /** Whether an interrupted call may be repeated; children that it had started are then found, not started twice. True if absent. */
   repeatable?: boolean;
+  /** Words the refusal of input that `input` does not accept; `problem` names the parameter. Pure. */
+  describeInvalid?(problem: string): string;
   toRequest(input: I, context: DialectContext): DelegationRequest;
   fromReply(reply: DelegationReply, request: DelegationRequest, context: DialectContext): DialectResult;
 }
@@ -92,6 +100,10 @@ export interface DialectSetup {
   root?: string;
   /** Offers the delegation tools at the maximum depth too, where calls are refused. */
   offerAlways?: boolean;
+  /** The text that a delegated run reads if it calls a delegation tool that it was not offered. Pure. */
+  notOffered?(tool: string): string;
+  /** Every call of a client is recorded in the client's run, with its input and result; also calls that are refused. */
+  recordsCalls?: true;
   /** Builds the first message of a delegated run. Pure. */
   first?(given: FirstMessage): string;
   /** Added to a delegated run's system prompt, after the agent's prompt; null adds nothing. */
@@ -119,6 +131,8 @@ export interface Activity {
   type: string;
   message: string;
   metadata: Record<string, string>;
+  /** The line of the source's debug log about the same event. */
+  debug?: string;
 }
 
 /** A set of delegation tools with their exact contract. Pure: equal inputs produce equal requests, equal replies equal results. */

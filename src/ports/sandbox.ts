@@ -12,8 +12,16 @@ export interface SandboxRequest {
   protect: readonly string[];
   /** Paths of the workspace that are hidden: empty and unreadable. They need not exist. '' is the workspace itself. */
   hide: readonly string[];
+  /** Folders outside the workspace that are visible and never writable. */
+  readable?: readonly ReadableFolder[] | undefined;
   /** The complete environment of the command. */
   env: Record<string, string>;
+}
+
+/** A folder outside the workspace that a command may read. Real paths. `hide`: paths in it that are invisible; they need not exist. */
+export interface ReadableFolder {
+  path: string;
+  hide: readonly string[];
 }
 
 /** How to start a confined command. */

@@ -15,6 +15,7 @@ export interface ExecutorCall {
 export interface ToolSessionOptions {
   runId: string;
   workspace: string;
+  readable?: readonly string[] | undefined;
   /** What the run's tools remembered before the session began. */
   memo: ReadonlyMap<string, string>;
   /** Fires when the run is stopped. */

@@ -34,6 +34,8 @@ export interface ToolContext {
   rootId: string;
   /** Absolute path of the directory that the tool may touch. */
   workspace: string;
+  /** Real paths of folders outside the workspace that the tool may read, and never change. */
+  readable?: readonly string[] | undefined;
   /** Fires at the tool's timeout, at the run's deadline and at a cancel; the tool must stop soon after. */
   signal: AbortSignal;
   /** Shared by the tools of this run, such as versions of files they have read. Recorded with the result of the call. */
@@ -68,6 +70,8 @@ export interface Tool<I = unknown> {
   description: string;
   /** Checks and types the arguments. */
   input: z.ZodType<I>;
+  /** The result of a call that `input` does not accept; `problem` names the parameter. */
+  invalidInput?(problem: string): string;
   /** The JSON Schema that the model sees; derived from `input` if absent. */
   inputSchema?: JsonObject;
   readOnly: boolean;

@@ -49,6 +49,8 @@ type Mismatch = { what: string; recorded: Json; rebuilt: Json } | null;
 
 function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismatch {
   if (state.phase.name === 'ended') return mismatch('a fact after the end', fact.type, null);
+  // The calls of a client are recorded as they came: there is no answer of a model to compare them with.
+  if (state.created.data.kind === 'client' && (fact.type === 'tool.asked' || fact.type === 'tool.finished')) return null;
   switch (fact.type) {
     case 'model.asked':
       return compareRequest(state, fact, pinned);

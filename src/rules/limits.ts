@@ -18,7 +18,7 @@ export interface GivenLimits {
 export type ParentLimits = Record<LimitName, number | null>;
 
 /** Limits of a tree: a child that sets none has its parent's. */
-const treeWide: readonly LimitName[] = ['maxDepth', 'maxRuns', 'maxTokens', 'maxCostUsd'];
+const treeWide: readonly LimitName[] = ['maxDepth', 'maxRuns', 'maxTokens', 'maxCostUsd', 'maxOutputBytes'];
 /** Limits of a single run, which its children do not inherit. A client takes no turns, so its values are meant for its children. */
 const perRun: readonly LimitName[] = ['maxTurns', 'timeoutMs', 'firstByteMs', 'idleMs', 'toolTimeoutMs', 'maxToolCalls'];
 

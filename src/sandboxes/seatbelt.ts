@@ -48,12 +48,23 @@ export async function findSeatbelt({ env, secret }: Pick<BubblewrapOptions, 'env
 
 /** In a profile later rules override earlier ones. */
 export function profileFor(wanted: SandboxRequest, { home, secret }: { home: string | null; secret: readonly string[] }): string {
-  const { workspace, writable, network, git, protect, hide } = wanted;
+  const { workspace, writable, network, git, protect, hide, readable = [] } = wanted;
   const inside = (name: string) => join(workspace, name);
   const toolchains = toolchainMounts(wanted.env.PATH ?? '', { home, workspace });
-  const read = [...system, temporary, workspace, ...toolchains.flatMap(({ kind, path }) => (kind === 'read' ? [path] : []))];
+  const read = [
+    ...system,
+    temporary,
+    ...readable.map(({ path }) => path),
+    workspace,
+    ...toolchains.flatMap(({ kind, path }) => (kind === 'read' ? [path] : [])),
+  ];
   const kept = protect.filter((name) => !(git && name === '.git')).map(inside);
-  const closed = [...hide.map(inside), ...secret, ...toolchains.flatMap(({ kind, path }) => (kind === 'hide' ? [path] : []))];
+  const closed = [
+    ...hide.map(inside),
+    ...readable.flatMap((folder) => folder.hide),
+    ...secret,
+    ...toolchains.flatMap(({ kind, path }) => (kind === 'hide' ? [path] : [])),
+  ];
   // The folders above must not be renamed: their content would get other names.
   const above = [
     ...new Set([...kept, ...closed].filter((path) => isPathUnder(path, workspace)).flatMap((path) => foldersAbove(path, workspace))),

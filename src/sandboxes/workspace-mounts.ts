@@ -4,13 +4,21 @@ import { dirname, join, resolve } from 'node:path';
 import type { SandboxRequest } from '../ports/sandbox.ts';
 import { isPathUnder, type Mount } from './mounts.ts';
 
-export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide'>;
+export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide' | 'readable'>;
 
 /**
  * Nothing is mounted on a path that does not exist, because that would create it on the real disk. A directory above a protected or hidden path is
  * mounted over itself: a mount point can be neither renamed nor removed, so the path cannot be moved away and created anew.
  */
 export function workspaceMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
+  const added = (wanted.readable ?? []).flatMap(({ path, hide }): Mount[] => [
+    { kind: 'read', path },
+    ...[...hide, ...secret].flatMap((each) => hiddenMount(each, path)),
+  ]);
+  return [...added, ...ownMounts(wanted, secret)];
+}
+
+function ownMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
   const { workspace, writable, git } = wanted;
   if (wanted.hide.includes('')) return [{ kind: 'hide', path: workspace, folder: true }];
   const top: Mount = { kind: writable ? 'write' : 'read', path: workspace };

@@ -8,6 +8,11 @@ export function cutBytes(text: string, max: number): { text: string; originalByt
   return { text: kept, originalBytes, keptBytes: Buffer.byteLength(kept) };
 }
 
+/** The notice that ends a cut text. */
+export function formatTruncation({ keptBytes, originalBytes }: { keptBytes: number; originalBytes: number }): string {
+  return `[truncated: kept ${keptBytes} of ${originalBytes} bytes]`;
+}
+
 function headBytes(text: string, max: number): string {
   // A UTF-16 unit is at least one byte, so the first `max` units are enough.
   const bytes = Buffer.from(text.slice(0, max));

@@ -3,11 +3,12 @@ import { realpath } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
+import { watchFiles } from './files/changed-files.ts';
 import { explainFileError, failure } from './refusal.ts';
 import { loadParser } from './shell/analysis/parser.ts';
 import { shellSubjects } from './shell/analysis/shell-subjects.ts';
 import { createEnvironment, type Environment, findShell, isBash, shellArguments } from './shell/environment.ts';
-import { type CommandOptions, type CommandResult, runCommand } from './shell/execution/run-command.ts';
+import { type CommandOptions, type CommandResult, hasWriteTools, runCommand } from './shell/execution/run-command.ts';
 import { atMostBytes, escapeControls } from './text.ts';
 
 const Input = z.strictObject({
@@ -57,7 +58,7 @@ export function createBash(options: BashOptions): Tool<Input> {
     taint: ['untrusted-file'],
     subjects: (input, { workspace }) => readSubjects(input.command, workspace),
     preview: async () => options.closed ?? null,
-    async execute(input, { workspace, signal, rights }) {
+    async execute(input, { workspace, readable, signal, rights }) {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));
       if (typeof cwd !== 'string') return failure(explainFileError(cwd.error, workspace));
@@ -66,8 +67,11 @@ export function createBash(options: BashOptions): Tool<Input> {
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
       // After a restart the parser may not be loaded yet.
       const subjects = async () => loadParser().then(() => readSubjects(input.command, workspace));
-      const done = await runCommand({ argv, cwd, env, timeoutMs, signal, rights, subjects }, options);
-      return done.ok ? renderResult(done, input.timeout) : failure(done.reason);
+      const listChanges = options.sandbox === null || hasWriteTools(rights) ? watchFiles(cwd) : () => [];
+      const done = await runCommand({ argv, cwd, env, timeoutMs, signal, rights, readable, subjects }, options);
+      if (!done.ok) return failure(done.reason);
+      const artifacts = listChanges();
+      return { ...renderResult(done, input.timeout), ...(artifacts.length > 0 && { artifacts }) };
     },
   };
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { isPathClosed } from '../text/closed-paths.ts';
-import { locatePath, openDirectory } from './files/confine.ts';
+import { locateReadable, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
@@ -48,22 +48,22 @@ export const glob: Tool<Input> = {
     return pathSubjects(plan.ok ? plan.start : (input.path ?? '.'), workspace);
   },
   preview: (input, { workspace }) => previewRead(input.path ?? '.', workspace),
-  async execute(input, { workspace, signal, confirmTarget, rights }) {
+  async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     const plan = planGlob(input.pattern, input.path ?? '.');
     if (!plan.ok) return failure(plan.reason);
-    const located = await locatePath(workspace, plan.start);
+    const located = await locateReadable({ workspace, readable }, plan.start);
     if (!located.ok) return failure(located.reason);
     const opened = await openDirectory(located.root, located.path, { create: false });
     if (!opened.ok) return plan.named ? noMatchResult(input.pattern) : failure(opened.reason);
     await using _ = opened.dir.handle;
-    await confirmTarget(openedSubjects(plan.start, workspace, located.path));
+    await confirmTarget(openedSubjects(plan.start, workspace, located.prefix + located.path));
     const files = new FirstSorted<string>(shownFiles, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
     const prefix = located.path === '' ? '' : `${located.path}/`;
     let hidden = 0;
     const onOutput = createNulSplitter((name) => {
       const path = prefix + name.replace(/^\.\//, '');
-      if (isPathClosed(rights.closedPaths.read, path)) hidden++;
+      if (isPathClosed(rights.closedPaths.read, located.prefix + path)) hidden++;
       else if (!isClosed(path)) files.add(path);
     });
     const rules = await exclusionArguments(located.root, located.path, `${input.path ?? ''}/${input.pattern}`);
@@ -76,7 +76,7 @@ export const glob: Tool<Input> = {
     const first = files.toArray();
     const kept = await filterFiles(located.root, first);
     signal.throwIfAborted();
-    const paths = first.filter((path) => kept.has(path));
+    const paths = first.filter((path) => kept.has(path)).map((path) => located.prefix + path);
     return renderPaths({ paths, dropped: first.length - kept.size, count: files.count, hidden }, searched.complete);
   },
 };

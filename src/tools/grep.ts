@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import { isPathClosed } from '../text/closed-paths.ts';
-import { locatePath, type OpenDirectory, openDirectory, openFile, splitParent } from './files/confine.ts';
+import { locateReadable, type OpenDirectory, openDirectory, openRealPath, type ReadableFolders, splitParent } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
@@ -51,19 +51,19 @@ export const grep: Tool<Input> = {
   taint: ['untrusted-file'],
   subjects: (input, { workspace }) => pathSubjects(input.path ?? '.', workspace),
   preview: (input, { workspace }) => previewRead(input.path ?? '.', workspace),
-  async execute(input, { workspace, signal, confirmTarget, rights }) {
+  async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     if ([input.pattern, input.glob ?? ''].some((text) => text.includes('\0')))
       return failure('pattern and glob must not contain NUL characters');
-    const start = await openSearchStart(workspace, input.path ?? '.');
+    const start = await openSearchStart({ workspace, readable }, input.path ?? '.');
     if (!start.ok) return failure(start.reason);
     await using _ = start.dir.handle;
     const opened = [start.path, start.name].filter((part) => part).join('/');
-    await confirmTarget(openedSubjects(input.path ?? '.', workspace, opened));
+    await confirmTarget(openedSubjects(input.path ?? '.', workspace, start.prefix + opened));
     const found = new FirstSorted<Match>(shownLines, (a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line));
     const prefix = start.path === '' ? '' : `${start.path}/`;
     // The file that the call itself names was judged.
-    const isHidden = (path: string) => path !== opened && isPathClosed(rights.closedPaths.read, path);
+    const isHidden = (path: string) => path !== opened && isPathClosed(rights.closedPaths.read, start.prefix + path);
     const onOutput = createMatchParser((match) => {
       const path = prefix + match.path.replace(/^\.\//, '');
       if (!isClosed(path) && !isHidden(path)) found.add({ ...match, path });
@@ -74,7 +74,7 @@ export const grep: Tool<Input> = {
     const searched = await runRipgrep({ dir: start.dir, args, signal, onOutput });
     if (!searched.ok) return failure(searched.reason);
     const matches = takeFitting(found.toArray());
-    const kept = await filterMatches(start.root, matches, maxFile);
+    const kept = (await filterMatches(start.root, matches, maxFile)).map((match) => ({ ...match, path: start.prefix + match.path }));
     signal.throwIfAborted();
     const result = renderMatches({ kept, dropped: matches.length - kept.length, count: found.count }, searched.complete);
     // Always said, whether or not a closed file matches: the difference would tell what is in it.
@@ -86,15 +86,15 @@ const output = ['--line-number', '--no-heading', '--with-filename', '--null', '-
 const bounds = [`--max-count=${shownLines}`, `--max-filesize=${maxFile}`, '--regex-size-limit=10M', '--dfa-size-limit=10M'];
 
 /** The open directory to start in, its path and, if a file is to be searched, the name of the file. */
-type SearchStart = { ok: true; root: string; path: string; dir: OpenDirectory; name: string | null } | Refusal;
+type SearchStart = { ok: true; root: string; path: string; prefix: string; dir: OpenDirectory; name: string | null } | Refusal;
 
-async function openSearchStart(workspace: string, asked: string): Promise<SearchStart> {
-  const located = await locatePath(workspace, asked);
+async function openSearchStart(folders: ReadableFolders, asked: string): Promise<SearchStart> {
+  const located = await locateReadable(folders, asked);
   if (!located.ok) return located;
-  const { root, path } = located;
+  const { root, path, prefix } = located;
   const directory = await openDirectory(root, path, { create: false });
-  if (directory.ok) return { ok: true, root, path, dir: directory.dir, name: null };
-  const opened = await openFile(workspace, asked);
+  if (directory.ok) return { ok: true, root, path, prefix, dir: directory.dir, name: null };
+  const opened = await openRealPath(root, path);
   if (!opened.ok) return opened;
   await using file = opened.file;
   if (opened.stats.size > maxFile)
@@ -102,7 +102,7 @@ async function openSearchStart(workspace: string, asked: string): Promise<Search
   if (isBinary(await readStart(file, 8192))) return refuse(`${opened.path} is a binary file; grep searches only text files`);
   const { parent, name } = splitParent(opened.path);
   const above = await openDirectory(root, parent, { create: false });
-  return above.ok ? { ok: true, root, path: parent, dir: above.dir, name } : above;
+  return above.ok ? { ok: true, root, path: parent, prefix, dir: above.dir, name } : above;
 }
 
 /** As many of the matches as fit into a result. */

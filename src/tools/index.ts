@@ -40,15 +40,17 @@ export interface ToolOptions {
   search?: SearchBackend | null;
   bash: BashOptions;
   web?: WebfetchOptions;
+  /** Folders outside the workspace that tools may read. The descriptions name them. */
+  readable?: readonly string[] | undefined;
 }
 
 /** The tools that the process of a run executes itself. Shell and network stay with the supervisor, because only it knows the rights. */
 export const portableTools: AnyTool[] = [...workspaceTools, todo];
 
 /** All built-in tools, in the order in which models see them. */
-export function builtInTools({ search = null, bash, web = {}, ...notes }: ToolOptions): AnyTool[] {
+export function builtInTools({ search = null, bash, web = {}, readable = [], ...notes }: ToolOptions): AnyTool[] {
   return [
-    ...workspaceTools,
+    ...workspaceTools.map((tool) => describeReadable(tool, readable)),
     createBash(bash),
     createWebfetch(web),
     createWebsearch(search),
@@ -56,4 +58,10 @@ export function builtInTools({ search = null, bash, web = {}, ...notes }: ToolOp
     createMemory(notes),
     createScratchpad(notes),
   ];
+}
+
+/** Only tools that read reach the added folders. */
+function describeReadable(tool: AnyTool, readable: readonly string[]): AnyTool {
+  if (readable.length === 0 || !tool.readOnly) return tool;
+  return { ...tool, description: `${tool.description} These folders can be read too, by absolute path: ${readable.join(', ')}.` };
 }

@@ -4,7 +4,7 @@ import { lstat, opendir, readlink } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Tool } from '../ports/tool.ts';
 import { isPathClosed } from '../text/closed-paths.ts';
-import { entryPath, locatePath, type OpenDirectory, openDirectory } from './files/confine.ts';
+import { entryPath, locateReadable, type OpenDirectory, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { displayPath, isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
@@ -36,26 +36,27 @@ export const list: Tool<Input> = {
   hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   preview: (input, { workspace }) => previewRead(input.path, workspace),
-  async execute(input, { workspace, signal, confirmTarget, rights }) {
+  async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
-    const located = await locatePath(workspace, input.path);
+    const located = await locateReadable({ workspace, readable }, input.path);
     if (!located.ok) return failure(located.reason);
     const opened = await openDirectory(located.root, located.path, { create: false });
     if (!opened.ok) return failure(opened.reason);
     await using _ = opened.dir.handle;
-    await confirmTarget(openedSubjects(input.path, workspace, located.path));
+    const shown = located.prefix + located.path;
+    await confirmTarget(openedSubjects(input.path, workspace, shown));
     try {
-      const prefix = located.path === '' ? '' : `${located.path}/`;
+      const prefix = located.prefix + (located.path === '' ? '' : `${located.path}/`);
       const isHidden = (name: string) => isPathClosed(rights.closedPaths.read, `${prefix}${name}`);
       const entries = await readNames(opened.dir, { signal, isHidden });
       const first = entries.names.slice(0, shownEntries);
       const lines = await Promise.all(first.map((name) => describeEntry(opened.dir, name)));
       signal.throwIfAborted();
-      if (lines.length + entries.hidden === 0) return { output: `[${displayPath(located.path)} is empty]` };
+      if (lines.length + entries.hidden === 0) return { output: `[${displayPath(shown)} is empty]` };
       return { output: [...lines, ...cutNotice(entries)].join('\n') };
     } catch (error) {
       if (signal.aborted) throw error;
-      return failure(explainFileError(error, located.path));
+      return failure(explainFileError(error, shown));
     }
   },
 };

@@ -1,7 +1,7 @@
 // The `read` tool: lines of a text file with their numbers.
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
-import { openFile } from './files/confine.ts';
+import { openReadable } from './files/confine.ts';
 import { hashFile, rememberVersion } from './files/file-version.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { previewRead } from './files/preview-path.ts';
@@ -37,18 +37,18 @@ export const read: Tool<Input> = {
   hasPaths: true,
   subjects: (input, { workspace }) => pathSubjects(input.path, workspace),
   preview: (input, { workspace }) => previewRead(input.path, workspace),
-  async execute(input, { workspace, signal, memo, confirmTarget }) {
+  async execute(input, { workspace, readable, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
-    const opened = await openFile(workspace, input.path);
+    const opened = await openReadable({ workspace, readable }, input.path);
     if (!opened.ok) return failure(opened.reason);
     await using file = opened.file;
-    await confirmTarget(openedSubjects(input.path, workspace, opened.path));
+    await confirmTarget(openedSubjects(input.path, workspace, opened.shown));
     const wanted = { offset: input.offset ?? 1, limit: input.limit ?? defaultLimit, bytes: textBytes, scan: scanBytes, lineChars };
     const version = await hashFile(file);
     const taken = await readLines(file, wanted, signal);
-    if (taken.binary) return failure(`${opened.path} is a binary file of ${opened.stats.size} bytes; read shows only text`);
-    rememberVersion(memo, opened.path, version);
-    return renderLines(taken, wanted.offset, { path: opened.path, bytes: opened.stats.size });
+    if (taken.binary) return failure(`${opened.shown} is a binary file of ${opened.stats.size} bytes; read shows only text`);
+    rememberVersion(memo, opened.shown, version);
+    return renderLines(taken, wanted.offset, { path: opened.shown, bytes: opened.stats.size });
   },
 };
 

@@ -208,7 +208,9 @@ describe('an error says where and why', () => {
     ['description: d', 'a.md:1: `name` is missing'],
     ['name: Code Reviewer\ndescription: d', 'a.md:2: `name` may contain only lower-case letters, digits, - and _; write `code-reviewer`'],
     ['name: ""\ndescription: d', '`name` must be a non-empty text'],
-    ['name: dex/explorer\ndescription: d', 'names that begin with dex/ are reserved for the dialect dex'],
+    ['name: dex/explorer\ndescription: d', 'the dialect dex has an agent dex/explorer of its own; choose another name'],
+    ['name: openfork/main\ndescription: d', 'the dialect openfork has an agent openfork/main of its own'],
+    ['name: rx/mine\ndescription: d', 'names that begin with rx/ are reserved for the dialect rx'],
     ['name: a\ndescription: []', '`description` must be a non-empty text'],
   ];
   test.each(names)('%j', (lines, said) => {

@@ -16,8 +16,8 @@ const canaries = {
 const needles = [...Object.values(canaries).slice(0, 4), 'canary-in-an-address-0005'];
 const hits = (text: string) => needles.filter((needle) => text.includes(needle));
 
-/** Files in which the test itself has put them. */
-const own = new Set(['leak.txt', 'script.json', 'retinue.config.json', 'server.mjs']);
+/** Written by the test, or by the model, whose calls are executed as it wrote them. */
+const own = new Set(['leak.txt', 'copy.txt', 'script.json', 'retinue.config.json', 'server.mjs']);
 
 function everyFile(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -128,5 +128,6 @@ it.runIf(process.platform === 'linux')(
     // The calls were made, and what they gave is there without the secrets.
     expect(shown.join('\n')).toContain('[secret MY_SERVICE_TOKEN]');
     expect(shown.join('\n')).toContain('[secret SERVER_VARIABLE]');
+    expect(readFileSync(join(place.folder, 'copy.txt'), 'utf8')).toContain(canaries.ANTHROPIC_API_KEY);
   },
 );

@@ -23,7 +23,7 @@ it('hostile: every attempt is refused, and each refusal says by what', { timeout
     /webfetch http:\/\/169\.254\.169\.254\/.*: refused: 169\.254\.169\.254 is not a public address/,
     /webfetch http:\/\/2852039166\/.*: refused: 169\.254\.169\.254 is not a public address/,
     /webfetch file:.*only http and https/,
-    /delegate ×1: /,
+    /delegate push it: /,
     /write docs\/key\.txt: denied: write is not allowed \(rule `deny \*` of agent research\)/,
   ])
     expect(reasons).toMatch(said);

@@ -1,6 +1,7 @@
 // Dialects on the command line: real processes, a real database.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { createPlace } from './support-process.ts';
 
@@ -44,6 +45,8 @@ describe('retinue run --dialect', () => {
     expect(text).toMatch(
       / child\.created .*\n\S+ \w{8} activity +subagent_spawn · spawned · subagent_id=\w{16} · hat=critic · max_turns=10\n/,
     );
+    expect(text).toMatch(/ debug +spawning subagent: hat=critic, max_turns=10\n/);
+    expect(text).toMatch(/ debug +subagent completed: success=true, iterations=1, tokens=\d+\n/);
     expect(text).toMatch(
       / child\.ended .*\n\S+ \w{8} activity +subagent_complete · completed · subagent_id=\w{16} · success=true · iterations=1\n/,
     );
@@ -115,6 +118,106 @@ describe('retinue run --dialect', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('openfork: its events for any entry point, as an array, as lines while it runs, and as text', async () => {
+    const steps = [{ text: 'I list', calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'seen' }];
+    using place = createPlace({
+      runs: [
+        {
+          when: { task: 'work' },
+          steps: [{ calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look', agent: 'explore' }] } }] }, { text: 'ok' }],
+        },
+        { when: { task: 'look' }, steps },
+      ],
+    });
+    await place.run('run', '--plain', 'work');
+    const all = JSON.parse((await place.run('logs', 'last', '--json', '--events')).out) as { type: string; parentSessionId: string }[];
+    expect(all.map(({ type }) => type)).toEqual([
+      ...[
+        'SubSessionCreated',
+        'SubSessionStatusChanged',
+        'SubSessionProgress',
+        'SubSessionProgress',
+        'SubSessionProgress',
+        'SubSessionCompleted',
+      ],
+    ]);
+    expect(all[2]).toMatchObject({ partType: 'text', content: 'I list' });
+    expect(all[5]).toMatchObject({ result: 'seen', parentSessionId: all[0]?.parentSessionId });
+    const followed = (await place.run('logs', 'last', '-f', '--json', '--events')).out.trim().split('\n');
+    expect(followed.map((line) => JSON.parse(line))).toEqual(all);
+    expect((await place.run('logs', 'last', '--events')).out).toMatch(/\nSubSessionCompleted · subSessionId=\w{16} · .*result=seen\n$/);
+  });
+
+  it('openfork: the view sub_sessions has the columns of its table', async () => {
+    const ask = { subagent_type: 'explore', prompt: 'look', description: 'look' };
+    using place = createPlace({
+      runs: [
+        {
+          when: { task: 'work' },
+          steps: [
+            {
+              calls: [
+                { tool: 'task', args: ask },
+                { tool: 'task', args: { ...ask, prompt: 'fail' } },
+              ],
+            },
+            { text: 'ok' },
+          ],
+        },
+        { when: { task: 'look' }, steps: [{ text: 'seen' }] },
+        { when: { task: 'fail' }, steps: [{ error: { status: 400, message: 'broken' } }] },
+      ],
+    });
+    await place.run('run', '--dialect', 'openfork', '--deny', 'write:secret*', '--plain', 'work');
+    const db = new DatabaseSync(join(place.folder, '.retinue/retinue.db'), { readOnly: true });
+    const rows = db.prepare('SELECT * FROM sub_sessions ORDER BY CreatedAt, Prompt DESC').all() as Record<string, string>[];
+    db.close();
+    expect(Object.keys(rows[0] ?? {})).toEqual([
+      ...['Id', 'ParentSessionId', 'ParentMessageId', 'AgentType', 'Status', 'Prompt', 'Result', 'Error', 'EffectivePermissionsJson'],
+      ...['CreatedAt', 'CompletedAt'],
+    ]);
+    expect(rows.map(({ AgentType, Status, Prompt, Result, Error: error }) => [AgentType, Status, Prompt, Result, error])).toEqual([
+      ['explore', 'Completed', 'look', 'seen', null],
+      ['explore', 'Failed', 'fail', null, expect.stringContaining('broken')],
+    ]);
+    expect(rows[0]?.ParentMessageId).toBe(`${rows[0]?.ParentSessionId}/1`);
+    const owners = (JSON.parse(rows[0]?.EffectivePermissionsJson ?? '') as { owner: string; rules: object[] }[]).map(({ owner }) => owner);
+    expect(owners).toContain('agent openfork/explore');
+    expect(rows[0]?.EffectivePermissionsJson).toContain('secret*');
+    expect(rows[0]?.CompletedAt).toMatch(/^\d{4}-/);
+  });
+
+  it('dex: hats of agent files and recipes are offered, and wrong recipes are named with file and line', async () => {
+    const call = { recipe: 'audit', parameters: { file: 'a.txt' } };
+    using place = createPlace({
+      runs: [
+        { when: { agent: 'dex/main' }, steps: [{ calls: [{ tool: 'spawn_subagent', args: call }] }, { text: 'ok' }] },
+        { when: { agent: 'dex/auditor' }, steps: [{ text: 'audited' }] },
+      ],
+    });
+    const write = (path: string, text: string) => {
+      mkdirSync(dirname(join(place.folder, path)), { recursive: true });
+      writeFileSync(join(place.folder, path), text);
+    };
+    write('.retinue/agents/auditor.md', '---\nname: dex/auditor\ndescription: Audits.\ntools: Read\nmaxTurns: 3\n---\nYou audit.');
+    write('.retinue/recipes/audit.md', '---\nname: audit\nhat: auditor\nparameters:\n  file: The file to audit.\n---\nAudit {{file}}.');
+    const run = await place.run('run', '--dialect', 'dex', '--plain', 'work');
+    expect(run.code, run.err).toBe(0);
+    const facts = JSON.parse((await place.run('logs', 'last', '--tree', '--json')).out) as {
+      type: string;
+      data: { brief: object; agent: string };
+    }[];
+    const child = facts.filter(({ type }) => type === 'run.created').at(-1);
+    expect(child?.data).toMatchObject({ agent: 'dex/auditor', brief: { task: 'Audit a.txt.', limits: { maxTurns: 3 } } });
+    expect((await place.run('run', '--plain', 'native')).err).not.toContain('auditor');
+    write('.retinue/recipes/audit.md', '---\nname: audit\nhut: critic\n---\nx');
+    const wrong = await place.run('run', '--dialect', 'dex', '--plain', 'work');
+    expect([wrong.code, wrong.err]).toEqual([
+      2,
+      expect.stringContaining('.retinue/recipes/audit.md:3: `hut`: unknown key; did you mean `hat`?'),
+    ]);
   });
 
   it('a message to an ended run is answered in the dialect of that run', async () => {

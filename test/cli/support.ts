@@ -169,7 +169,7 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
   return {
     settings: async (flags) => loadSettings(flags, { cwd, env }),
     open: openApi,
-    dialect: loadDialect,
+    dialect: (name, settings) => loadDialect(name, settings, env),
     explain: (settings, name) => explainConfiguredAgent(settings, name, env),
     policy: (settings, question) => explainConfiguredCall(settings, question, env),
     memories: openMemories,
@@ -255,6 +255,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     explain: missing('agents'),
     policy: missing('rules'),
     memories: missing('database'),
+    findToolProcess: async () => null,
     models: { list: async () => [], advice: missing('models'), check: missing('models'), save: missing('models') },
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },

@@ -16,7 +16,7 @@ it('spawn_subagent tool available to non-subagent sessions; Subagents cannot spa
   ]);
   const offered = selectFacts(world, 'run.created').map((fact) => fact.data.grant.tools.includes('spawn_subagent'));
   expect(offered).toEqual([true, false]);
-  expect(selectResults(world, createChildId(1))[0]?.output).toContain('not available');
+  expect(selectResults(world, createChildId(1))[0]?.output).toBe('subagents cannot spawn additional subagents');
   expect(results[0]?.output).toMatch(
     /^## Subagent Result \(Success\)\n\n<run-output run="0000000000000002">\nseen\n<\/run-output>\n\n\*\(2 iterations, \d+ tokens\)\*$/,
   );
@@ -76,7 +76,7 @@ it('Timeout enforced', async () => {
 });
 
 describe('Hat-based tool profiles applied to subagents', () => {
-  const looking = ['read', 'list', 'glob', 'grep'];
+  const looking = ['read', 'list', 'glob', 'grep', 'bash'];
   const changing = ['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash'];
   it.each([
     ['explorer', looking],
@@ -87,7 +87,37 @@ describe('Hat-based tool profiles applied to subagents', () => {
     const { world } = await playScript(dex(), [root(createCalls(spawn('look', { hat })), { text: 'ok' }), child('look', { text: 'seen' })]);
     const created = selectFacts(world, 'run.created', createChildId(1))[0]?.data;
     expect(created?.agent).toBe(`dex/${hat}`);
-    expect(created?.grant.tools.toSorted()).toEqual([...tools, 'memory', 'scratchpad'].toSorted());
+    expect(created?.grant.tools.toSorted()).toEqual([...tools, 'scratchpad'].toSorted());
+  });
+
+  it('looking hats use the shell only for git commands that show something', async () => {
+    const commands = ['git log -1', 'git show HEAD:a.txt', 'git branch -D main', 'git log --output=x', 'git checkout other', 'cat a.txt'];
+    const { world } = await playScript(
+      dex(),
+      [
+        root(createCalls(spawn('look')), { text: 'ok' }),
+        child('look', createCalls(...commands.map((command) => createCall('bash', { command }))), { text: 'seen' }),
+      ],
+      { rules: ['allow bash'] },
+    );
+    const asked = selectFacts(world, 'tool.asked', createChildId(1)).map(({ data }) => data.decision.action);
+    expect(asked).toEqual(['allow', 'allow', 'deny', 'deny', 'deny', 'deny']);
+  });
+
+  it('the owner’s own hats have their tools, prompt, turns and rules', async () => {
+    const hats = { tester: { prompt: 'Run the tests.', tools: ['read', 'bash'], max_turns: 4, rules: ['deny bash:rm *'] } };
+    const world = await openWorld(dex({ hats }), [
+      root(createCalls(spawn('look', { hat: 'tester' })), { text: 'ok' }),
+      child('look', { text: 'seen' }),
+    ]);
+    await (await world.runtime.start({ task: 'work' })).outcome;
+    const created = selectFacts(world, 'run.created', createChildId(1))[0]?.data;
+    expect([created?.agent, created?.grant.limits.maxTurns?.value]).toEqual(['dex/tester', 4]);
+    expect(created?.grant.tools.toSorted()).toEqual(['bash', 'read', 'scratchpad']);
+    expect(JSON.stringify(created?.grant.rulesets)).toContain('rm *');
+    const started = selectFacts(world, 'run.started', createChildId(1))[0]?.data;
+    expect(await world.store.blob(started?.system ?? '')).toContain('Run the tests.');
+    await world[Symbol.asyncDispose]();
   });
 
   it('the editor hat is for a root alone', async () => {
@@ -111,6 +141,18 @@ it('Memory inheritance optional', async () => {
   expect(first[0]).toContain('## Project Knowledge\n\n- **db**: start it with make db\n\n');
   expect(first[1]).not.toContain('Project Knowledge');
   await world[Symbol.asyncDispose]();
+});
+
+it('memories are only offered when they are inherited, and then read-only', async () => {
+  const memory = (args: object) => createCall('memory', args);
+  const { world } = await playScript(dex(), [
+    root(createCalls(spawn('look with', { inherit_memories: true })), createCalls(spawn('look without')), { text: 'ok' }),
+    child('look with', createCalls(memory({ action: 'list' }), memory({ action: 'add', title: 't', text: 'x' })), { text: 'a' }),
+    child('look without', createCalls(memory({ action: 'list' })), { text: 'b' }),
+  ]);
+  const offered = [1, 2].map((n) => selectFacts(world, 'run.created', createChildId(n))[0]?.data.grant.tools.includes('memory'));
+  expect(offered).toEqual([true, false]);
+  expect([1, 2].map((n) => selectResults(world, createChildId(n)).map(({ status }) => status))).toEqual([['ok', 'denied'], ['denied']]);
 });
 
 it('File pre-reading works', async () => {
@@ -140,6 +182,26 @@ it('Artifacts (created files) tracked', async () => {
     child('make', createCalls(createCall('write', { path: 'new.txt', content: 'x' })), { text: 'made' }),
   ]);
   expect(results[0]?.output).toContain('made\n</run-output>\n<run-output run="0000000000000002">\n\n**Artifacts:**\n- new.txt: created\n');
+});
+
+it('Artifacts: files that commands created, changed or deleted count too, each once', async () => {
+  const bash = (command: string) => createCalls(createCall('bash', { command }));
+  const { results } = await playScript(
+    dex(),
+    [
+      root(createCalls(spawn('make', { hat: 'creator' })), { text: 'ok' }),
+      child(
+        'make',
+        createCalls(createCall('write', { path: 'new.txt', content: 'x' })),
+        bash('echo more >> new.txt; mkdir out; echo made > out/a.txt; rm old.txt; mkdir .git; echo no > .git/x'),
+        bash('true'),
+        { text: 'made' },
+      ),
+    ],
+    { rules: ['allow bash'], files: { 'old.txt': 'old', 'same.txt': 'same' } },
+  );
+  const [, artifacts] = /\*\*Artifacts:\*\*\n((?:- .*\n)+)/.exec(results[0]?.output ?? '') ?? [];
+  expect(artifacts?.trim().split('\n')).toEqual(['- new.txt: created', '- old.txt: deleted', '- out/a.txt: created']);
 });
 
 it('a long result keeps its truncation notice, artifacts and counts', async () => {

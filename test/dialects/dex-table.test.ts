@@ -1,17 +1,28 @@
 // Dex's tool as tables: SubagentConfig validation, the texts of the source, activity entries.
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { Fact } from '../../src/contract/fact.ts';
 import { renderResultParts } from '../../src/conversation/result-parts.ts';
-import type { DialectConfig } from '../../src/dialects/index.ts';
+import { Recipe } from '../../src/dialects/dex/recipe.ts';
+import { type DialectConfig, makeDialect } from '../../src/dialects/index.ts';
 import { createEndedChild, createFailedChild, createLiveChild, createRefusal, id, loadDialect, mcpContext } from './table-support.ts';
 
 const { dialect, request, result, findProblems } = loadDialect('dex');
 const spawn = 'spawn_subagent';
-const base = { task: 'look', agent: 'dex/explorer', limits: { maxTurns: 10, timeoutMs: 600_000 }, result: { mode: 'summary' } };
+const base = {
+  task: 'look',
+  agent: 'dex/explorer',
+  limits: { maxTurns: 10, timeoutMs: 600_000 },
+  result: { mode: 'summary' },
+  rules: ['deny memory'],
+};
+const readOnlyMemory = ['deny memory', 'allow memory:list', 'allow memory:search'];
 const briefOf = (input: object, config: DialectConfig = {}) => {
   const asked = loadDialect('dex', config).request(spawn, { instructions: 'look', ...input });
   return asked.kind === 'delegate' ? asked.briefs[0] : asked;
 };
+
+const tester = { description: 'Runs tests.', prompt: 'Run the tests.', tools: ['read', 'bash'], max_turns: 4 };
 
 describe('SubagentConfig struct defined with validation', () => {
   test.each([
@@ -28,7 +39,7 @@ describe('SubagentConfig struct defined with validation', () => {
     { input: { timeout: 0 }, wanted: base },
     { input: { timeout: -1 }, wanted: base },
     { input: { files: ['a.ts'] }, wanted: { ...base, files: ['a.ts'] } },
-    { input: { inherit_memories: true }, wanted: { ...base, inheritMemories: true } },
+    { input: { inherit_memories: true }, wanted: { ...base, inheritMemories: true, rules: readOnlyMemory } },
     { input: { summary_mode: false }, wanted: { ...base, result: { mode: 'full' } } },
     { input: { instructions: ' ' }, wanted: { kind: 'refuse', message: 'invalid subagent config: instructions: must not be empty' } },
     {
@@ -50,11 +61,11 @@ describe('SubagentConfig struct defined with validation', () => {
     { config: { default_timeout: 30 }, input: {}, wanted: { limits: { timeoutMs: 30_000 } } },
     { config: { default_timeout: '2m' }, input: { timeout: 0 }, wanted: { limits: { timeoutMs: 120_000 } } },
     { config: { allowed_hats: ['critic'] }, input: { hat: 'critic' }, wanted: { agent: 'dex/critic' } },
-    {
-      config: { allowed_hats: ['critic'] },
-      input: {},
-      wanted: { kind: 'refuse', message: 'invalid subagent config: hat: `explorer` is not allowed here; allowed: critic' },
-    },
+    { config: { allowed_hats: ['critic'] }, input: {}, wanted: { agent: 'dex/critic' } },
+    { config: { allowed_hats: ['planner', 'explorer'] }, input: {}, wanted: { agent: 'dex/explorer' } },
+    { config: { hats: { tester } }, input: { hat: 'tester' }, wanted: { agent: 'dex/tester', limits: { maxTurns: 4 } } },
+    { config: { hats: { tester } }, input: { hat: 'tester', max_turns: 9 }, wanted: { limits: { maxTurns: 9 } } },
+    { config: { hats: { tester: { ...tester, max_turns: 90 } } }, input: { hat: 'tester' }, wanted: { limits: { maxTurns: 25 } } },
     {
       config: { enabled: false },
       input: {},
@@ -75,15 +86,95 @@ describe('SubagentConfig struct defined with validation', () => {
     expect(findProblems(spawn, input)).toMatch(said);
   });
 
-  test.each([{ allowed_hats: ['editor'] }, { allowed_hats: ['expl'] }, { allowed_hats: [] }])(
-    '%j is not a valid configuration',
-    (config) => {
-      expect(() => loadDialect('dex', config)).toThrow(/allowed_hats/);
-    },
-  );
+  test.each([
+    [{ allowed_hats: ['editor'] }, /allowed_hats/],
+    [{ allowed_hats: ['expl'] }, /allowed_hats/],
+    [{ allowed_hats: [] }, /allowed_hats/],
+    [{ hats: { explorer: tester } }, /hats\.explorer.*built in/],
+    [{ hats: { Tester: tester } }, /hats\.Tester/],
+    [{ hats: { tester: { ...tester, tools: 'expl' } } }, /hats\.tester\.tools.*available: explorer/],
+    [{ hats: { tester: { tools: ['read'] } } }, /hats\.tester\.prompt/],
+  ])('%j is not a valid configuration', (config, said) => {
+    expect(() => loadDialect('dex', config as DialectConfig)).toThrow(said);
+  });
+
+  test('the schema names only allowed hats, and the default that is used', () => {
+    const hatOf = (config: DialectConfig) => {
+      const { properties } = z.toJSONSchema(loadDialect('dex', config).tool(spawn).input, { io: 'input' });
+      return properties?.hat as { enum: string[]; description: string };
+    };
+    expect(hatOf({})).toMatchObject({
+      enum: ['explorer', 'planner', 'creator', 'critic'],
+      description: expect.stringMatching(/default: explorer/),
+    });
+    const narrowed = hatOf({ hats: { tester }, allowed_hats: ['tester', 'critic'] });
+    expect(narrowed).toMatchObject({ enum: ['tester', 'critic'], description: expect.stringMatching(/default: tester/) });
+    expect(loadDialect('dex', { hats: { tester } }).tool(spawn).description(mcpContext)).toMatch(/Further hats:\n- tester: Runs tests\.$/);
+  });
+
+  test('a hat gets the tools and rules of the hat that it names', () => {
+    const { agents = [] } =
+      loadDialect('dex', { hats: { auditor: { prompt: 'Audit.', tools: 'critic', rules: ['deny grep'] } } }).dialect.setup ?? {};
+    const [critic, auditor] = ['dex/critic', 'dex/auditor'].map((name) => agents.find((agent) => agent.name === name));
+    expect([auditor?.tools, auditor?.rules]).toEqual([critic?.tools, [...(critic?.rules ?? []), 'deny grep']]);
+  });
 
   test('it waits until the subagent has ended, for models and over MCP: no other tool could return the result', () => {
     for (const context of [undefined, mcpContext]) expect(request(spawn, { instructions: 'x' }, context)).toMatchObject({ waitMs: null });
+  });
+});
+
+describe('recipes', () => {
+  const recipe = Recipe.parse({
+    name: 'audit',
+    description: 'Audits a file.',
+    hat: 'critic',
+    max_turns: 6,
+    files: ['AGENTS.md'],
+    parameters: { file: 'The file.', depth: { description: 'How deep.', default: 2 } },
+    instructions: 'Audit {{file}} to depth {{ depth }}. Keep {{this}}.',
+  });
+  const own = makeDialect('dex', {}, { recipes: [recipe] });
+  const [tool] = own.tools;
+  const ask = (input: object) => {
+    const asked = tool?.toRequest(tool.input.parse(input), mcpContext);
+    return asked?.kind === 'delegate' ? asked.briefs[0] : asked;
+  };
+
+  test.each([
+    {
+      input: { recipe: 'audit', parameters: { file: 'a.ts' } },
+      wanted: { task: 'Audit a.ts to depth 2. Keep {{this}}.', agent: 'dex/critic' },
+    },
+    { input: { hat: 'audit', parameters: { file: 'a.ts', depth: 3 } }, wanted: { task: 'Audit a.ts to depth 3. Keep {{this}}.' } },
+    { input: { recipe: 'audit', hat: 'planner', parameters: { file: 'b' } }, wanted: { agent: 'dex/planner', limits: { maxTurns: 6 } } },
+    { input: { recipe: 'audit', parameters: { file: 'b' }, files: ['b'] }, wanted: { files: ['AGENTS.md', 'b'] } },
+    {
+      input: { recipe: 'audit', parameters: { file: 'b' }, instructions: 'Be brief.' },
+      wanted: { task: 'Audit b to depth 2. Keep {{this}}.\n\nBe brief.' },
+    },
+    { input: { recipe: 'audit' }, wanted: { kind: 'refuse', message: expect.stringContaining('parameters.file: the recipe audit needs') } },
+    {
+      input: { recipe: 'audit', parameters: { file: 'a', x: 1 } },
+      wanted: {
+        kind: 'refuse',
+        message: expect.stringContaining('parameters.x: the recipe audit has no such parameter; available: file, depth'),
+      },
+    },
+    { input: {}, wanted: { kind: 'refuse', message: 'invalid subagent config: instructions: required without a recipe' } },
+    {
+      input: { instructions: 'x', parameters: { a: 1 } },
+      wanted: { kind: 'refuse', message: expect.stringContaining('they belong to a recipe') },
+    },
+  ])('$input', ({ input, wanted }) => {
+    expect(ask(input)).toMatchObject(wanted);
+  });
+
+  test('are in the description of the tool; a recipe whose hat is not allowed is not', () => {
+    expect(tool?.description(mcpContext)).toMatch(/Recipes .*:\n- audit \{file, depth\?\}: Audits a file\.$/);
+    const [narrow] = makeDialect('dex', { allowed_hats: ['explorer'] }, { recipes: [recipe] }).tools;
+    expect(narrow?.description(mcpContext)).not.toContain('audit');
+    expect(() => makeDialect('dex', {}, { recipes: [{ ...recipe, hat: 'auditor' }] })).toThrow(/recipe audit: unknown hat `auditor`/);
   });
 });
 
@@ -148,7 +239,7 @@ describe('Parent receives formatted result', () => {
         ],
       }),
       wanted:
-        '## Subagent Result (Success)\n\ndone it\n\n**Artifacts:**\n- src/a.ts: created\n- src/a.ts: diff\n- note: a note\n\n\n*(12 iterations, 42 tokens)*',
+        '## Subagent Result (Success)\n\ndone it\n\n**Artifacts:**\n- src/a.ts: created\n- note: a note\n\n\n*(12 iterations, 42 tokens)*',
     },
     {
       name: 'exhausted',
@@ -173,6 +264,30 @@ describe('Parent receives formatted result', () => {
   ])('$name', ({ child, wanted }) => {
     expect(markdown(child)).toBe(wanted);
     expect(result(spawn, { instructions: 'x' }, [child]).isError).toBe(false);
+  });
+
+  test('the result of the source as data beside the text, each artifact once', () => {
+    const path = (title: string) => ({ kind: 'path' as const, value: 'a.ts', title, bytes: 1 });
+    const diff = { kind: 'diff' as const, value: '@@', title: 'a.ts', bytes: 2 };
+    const notes = ['one', 'two'].map((value) => ({ kind: 'note' as const, value, bytes: 3 }));
+    const child = createEndedChild({ tokens, artifacts: [diff, path('created'), diff, path('changed'), ...notes] });
+    const given = result(spawn, { instructions: 'x' }, [child]);
+    expect([given.besideText, given.structured]).toEqual([
+      true,
+      {
+        success: true,
+        summary: 'done it',
+        iterations: 12,
+        tokens_used: 42,
+        artifacts: { 'a.ts': 'created', note: 'one', 'note 2': 'two' },
+      },
+    ]);
+    const failed = createFailedChild('max_turns', 'the limit of 10 turns was reached', { status: 'exhausted', summary: 'half' });
+    expect(result(spawn, { instructions: 'x' }, [failed]).structured).toMatchObject({
+      success: false,
+      summary: 'half',
+      terminated: 'the limit of 10 turns was reached',
+    });
   });
 
   test('only the text of the subagent is marked with its run', () => {
@@ -200,12 +315,14 @@ describe('Activity log tracks subagent lifecycle', () => {
       type: 'subagent_spawn',
       message: 'spawned',
       metadata: { subagent_id: id, hat: 'critic', max_turns: '10' },
+      debug: 'spawning subagent: hat=critic, max_turns=10',
     });
     const done = fact('child.ended', { childId: id, outcome: createEndedChild().view.outcome });
     expect(activity(done, null)).toEqual({
       type: 'subagent_complete',
       message: 'completed',
       metadata: { subagent_id: id, success: 'true', iterations: '12' },
+      debug: 'subagent completed: success=true, iterations=12, tokens=0',
     });
     expect(activity(fact('run.started', {}), null)).toBeNull();
   });

@@ -81,7 +81,7 @@ describe('requests', () => {
     {
       name: 'delegate',
       input: { tasks: [{ task: 'x'.repeat(70_000) }] },
-      wanted: { kind: 'refuse', message: 'tasks[0].task: must be at most 65536 bytes' },
+      wanted: { kind: 'refuse', message: 'tasks[0].task: must be at most 65536 bytes; give long material as a file or as context' },
     },
     { name: 'delegate_wait', input: {}, wanted: { kind: 'wait', ids: null, mode: 'all', waitMs: null } },
     { name: 'delegate_wait', input: { ids: [] }, wanted: { kind: 'wait', ids: null, mode: 'all', waitMs: null } },

@@ -69,8 +69,36 @@ it('SubAgent_CannotSpawnSubagents', async () => {
   ]);
   const offered = selectFacts(world, 'run.created').map((fact) => fact.data.grant.tools.filter((name) => name.startsWith('task')));
   expect(offered).toEqual([['task', 'task_status', 'task_cancel'], []]);
-  expect(selectResults(world, createChildId(1))[0]?.status).toBe('error');
+  expect(selectResults(world, createChildId(1))[0]).toEqual({
+    status: 'error',
+    output: 'This agent cannot spawn subagents. Only primary agents can use the task tool.',
+  });
   expect(selectFacts(world, 'child.created')).toHaveLength(1);
+});
+
+it('the owner’s own types have their prompt, tools, iterations and default permissions', async () => {
+  const docs = {
+    description: 'Writes docs.',
+    prompt: 'You write docs.',
+    tools: ['read', 'write'],
+    max_iterations: 3,
+    permissions: ['deny write:src/*'],
+  };
+  const writes = ['docs.md', 'src/a.ts'].map((path) => createCall('write', { path, content: 'x' }));
+  const world = await openWorld(openfork({ types: { docs } }), [
+    root(createCalls(task('look', { subagent_type: 'docs' })), { text: 'ok' }),
+    child('look', createCalls(...writes), { text: 'written' }),
+  ]);
+  await (await world.runtime.start({ task: 'work' })).outcome;
+  const created = selectFacts(world, 'run.created', createChildId(1))[0]?.data;
+  expect([created?.agent, created?.grant.tools, created?.grant.limits.maxTurns?.value]).toEqual(['openfork/docs', ['read', 'write'], 3]);
+  expect(await world.store.blob(selectFacts(world, 'run.started', createChildId(1))[0]?.data.system ?? '')).toContain('You write docs.');
+  expect(selectResults(world, createChildId(1)).map(({ output }) => output)).toEqual([
+    expect.stringMatching(/^created|written|wrote/),
+    'Permission denied: write (rule `deny write:src/*` of agent openfork/docs)',
+  ]);
+  expect(selectResults(world)[0]?.output).toContain('## Subagent Result (docs)');
+  await world[Symbol.asyncDispose]();
 });
 
 it('TaskTool_ExecutesSubagentAndReturnsResult: the text of all turns', async () => {

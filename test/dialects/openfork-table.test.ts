@@ -164,6 +164,18 @@ describe('results of task_status and task_cancel', () => {
   });
 });
 
+test('own types are in the schema and the description; wrong ones are refused by name', () => {
+  const docs = { description: 'Writes\ndocs.', prompt: 'p' };
+  const own = loadDialect('openfork', { types: { docs } });
+  expect(own.request('task', { subagent_type: 'docs', prompt: 'p', description: 'd' })).toMatchObject({
+    briefs: [{ agent: 'openfork/docs' }],
+  });
+  const description = own.tool('task').description(modelContext);
+  expect(description).toContain('- researcher: Web research and documentation\n- docs: Writes docs.\n\nIMPORTANT');
+  expect(() => loadDialect('openfork', { types: { general: docs } })).toThrow(/types\.general.*built in/);
+  expect(() => loadDialect('openfork', { types: { docs: { tools: [] } } })).toThrow(/types\.docs\.prompt/);
+});
+
 test('denials are the source’s', () => {
   const denial = dialect.setup?.denial as NonNullable<NonNullable<typeof dialect.setup>['denial']>;
   expect(denial('bash', { action: 'deny', rule: 'deny bash', owner: 'command line' })).toBe(

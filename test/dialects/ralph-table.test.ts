@@ -121,13 +121,17 @@ describe('results of subagent_status', () => {
       name: 'cut',
       child: createEndedChild({ truncated: { originalBytes: 9, keptBytes: 7 } }),
       run: id,
-      wanted: { status: 'completed', ...none, result: 'done it\n[truncated: kept 7 of 9 bytes]' },
+      wanted: {
+        status: 'completed',
+        ...none,
+        result: `done it\n[truncated: kept 7 of 9 bytes]\n[the rest: subagent_status {"subagent_id":"${id}@7"}]`,
+      },
     },
     {
       name: 'exhausted: the partial result is kept',
       child: createFailedChild('max_turns', 'the limit of 40 turns was reached', { status: 'exhausted', summary: 'half' }),
       run: id,
-      wanted: { status: 'failed', ...none, result: 'half', error: 'max_turns: the limit of 40 turns was reached' },
+      wanted: { status: 'failed', ...none, result: 'half', error: 'Subagent process failed: max_turns: the limit of 40 turns was reached' },
     },
     {
       name: 'timed out',
@@ -154,13 +158,28 @@ describe('results of subagent_status', () => {
       child: createFailedChild('invalid_reply', 'step: unknown'),
       wanted: { status: 'failed', ...none, error: 'Subagent process failed: step: unknown' },
     },
-    { name: 'failed', child: createFailedChild('loop', 'again'), wanted: { status: 'failed', ...none, error: 'loop: again' } },
+    {
+      name: 'failed',
+      child: createFailedChild('loop', 'again'),
+      wanted: { status: 'failed', ...none, error: 'Subagent process failed: loop: again' },
+    },
   ])('$name', ({ child, wanted, run }) => {
     const given = result('subagent_status', { subagent_id: id }, [child]);
     expect(given.structured).toEqual({ subagent_id: id, ...wanted });
     expect(Object.keys(given.structured as object)).toEqual(['subagent_id', 'status', 'progress', 'result', 'error']);
     expect(given.isError).toBe(false);
     expect(given.parts[0]?.run).toBe(run);
+  });
+
+  test('a page of a long result, with the way to the next page', () => {
+    const { view } = createEndedChild();
+    const read = (text: string, offset: number) => {
+      const page = { kind: 'page' as const, id, page: { text, offset, total: 9 }, view };
+      return (result('subagent_status', { subagent_id: `${id}@${offset}` }, page).structured as { result: string }).result;
+    };
+    expect(loadDialect('ralph').request('subagent_status', { subagent_id: `${id}@4` })).toMatchObject({ kind: 'read', id, offset: 4 });
+    expect(read('abc', 4)).toBe(`abc\n[characters 4 to 7 of 9]\n[the rest: subagent_status {"subagent_id":"${id}@7"}]`);
+    expect(read('yz', 7)).toBe('yz');
   });
 
   test('an unknown id', () => {

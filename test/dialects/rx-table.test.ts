@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   maxRequestBytes,
   maxResponseBytes,
+  type RxResponse,
   readEnvelope,
   requestEnvelope,
   responseEnvelope,
@@ -36,7 +37,7 @@ describe('requests', () => {
     { input: { timeout_seconds: 601 }, wanted: limits(8, 600) },
     { input: { max_iterations: 0 }, wanted: { kind: 'refuse', message: 'validation: max_iterations (must be at least 1)' } },
     { input: { timeout_seconds: -1 }, wanted: { kind: 'refuse', message: 'validation: timeout_seconds (must be at least 1)' } },
-    { input: { task: '' }, wanted: { kind: 'refuse', message: 'validation: task: must not be empty' } },
+    { input: { task: '' }, wanted: { kind: 'refuse', message: 'validation: task (must not be empty)' } },
     { config: { max_iterations: 4 }, input: { max_iterations: 9 }, wanted: limits(4, 120) },
     { config: { timeout_seconds: 30 }, input: {}, wanted: limits(8, 30) },
     { config: { timeout_seconds: 5000 }, input: {}, wanted: limits(8, 600) },
@@ -98,7 +99,13 @@ describe('results: one stable shape, keys in this order', () => {
     {
       name: 'child runner exceeds output cap',
       child: createEndedChild({ truncated: { originalBytes: 90_000, keptBytes: 16_384 } }),
-      wanted: { success: true, summary: 'done it\n[truncated: kept 16384 of 90000 bytes]', artifacts: [], duration_ms: 5 },
+      wanted: {
+        success: true,
+        summary: 'done it\n[truncated: kept 16384 of 90000 bytes]',
+        artifacts: [],
+        truncated: [{ path: 'summary', unit: 'bytes', original: 90_000, kept: 16_384 }],
+        duration_ms: 5,
+      },
     },
     {
       name: 'malformed child output is normalized into schema error',
@@ -147,11 +154,60 @@ describe('results: one stable shape, keys in this order', () => {
     });
   });
 
-  test('many and large artifacts are bounded', () => {
-    const child = createEndedChild({ artifacts: Array.from({ length: 70 }, () => artifact('diff', 'x'.repeat(5000))) });
-    const { artifacts } = result('subagent', { task: 'x' }, [child]).structured as { artifacts: { value: string }[] };
-    expect(artifacts).toHaveLength(64);
+  interface Cut {
+    summary: string;
+    artifacts: { value: string }[];
+    truncated: { path: string; unit: string; original: number; kept: number }[];
+  }
+
+  test('many and large artifacts are bounded, and what was left out is data', () => {
+    const small = createEndedChild({ artifacts: Array.from({ length: 70 }, () => artifact('path', 'a')) });
+    const few = result('subagent', { task: 'x' }, [small]).structured as unknown as Cut;
+    expect(few.artifacts).toHaveLength(64);
+    expect(few.truncated).toEqual([{ path: 'artifacts', unit: 'items', original: 70, kept: 64 }]);
+    const large = createEndedChild({ artifacts: Array.from({ length: 70 }, () => artifact('diff', 'x'.repeat(5000))) });
+    const { artifacts, truncated } = result('subagent', { task: 'x' }, [large]).structured as unknown as Cut;
     expect(artifacts[0]?.value).toBe(`${'x'.repeat(4096)}\n[truncated: kept 4096 of 5000 bytes]`);
+    expect(truncated.at(0)).toEqual({ path: 'artifacts.0.value', unit: 'bytes', original: 5000, kept: 4096 });
+    expect(truncated.at(-1)).toEqual({ path: 'artifacts', unit: 'items', original: 70, kept: artifacts.length });
+    expect(truncated).toHaveLength(artifacts.length + 1);
+  });
+
+  test('every response of the tool fits into an envelope', () => {
+    const child = createEndedChild({
+      summary: '\n'.repeat(16_384),
+      artifacts: Array.from({ length: 64 }, () => artifact('note', '"'.repeat(4096))),
+    });
+    const response = result('subagent', { task: 'x' }, [child]).structured as RxResponse;
+    const asked = requestEnvelope('\u0001'.repeat(200), { task: 'x', max_iterations: 8, timeout_seconds: 120 });
+    expect(responseEnvelope(asked, response, '2026-01-01T00:00:00.000Z').response).toEqual(response);
+    expect(response.success).toBe(true);
+  });
+
+  test('a caller’s smaller limit leaves JSON with right numbers', () => {
+    const child = createEndedChild({ summary: 'é'.repeat(8000), truncated: { originalBytes: 90_000, keptBytes: 16_000 } });
+    const given = result('subagent', { task: 'x' }, [child], { ...modelContext, maxOutputBytes: 1000 });
+    expect(Buffer.byteLength(given.parts[0]?.text ?? '')).toBeLessThanOrEqual(1000);
+    const { summary, truncated } = JSON.parse(given.parts[0]?.text ?? '') as Cut;
+    const [, kept] = /\n\[truncated: kept (\d+) of 90000 bytes\]$/.exec(summary) ?? [];
+    expect(truncated).toEqual([{ path: 'summary', unit: 'bytes', original: 90_000, kept: Number(kept) }]);
+    expect(Buffer.byteLength(summary.slice(0, summary.lastIndexOf('\n')))).toBe(Number(kept));
+  });
+
+  test('a JSON artifact stays JSON when it is cut', () => {
+    const child = createEndedChild({ artifacts: [artifact('json', JSON.stringify({ a: 'x'.repeat(9000), b: 7 }))] });
+    const { artifacts } = result('subagent', { task: 'x' }, [child]).structured as unknown as Cut;
+    expect(JSON.parse(artifacts[0]?.value ?? '')).toEqual({ a: expect.stringMatching(/of 9000 bytes\]$/), b: 7 });
+  });
+
+  test('a request that would not fit into an envelope is refused by the tool too', () => {
+    expect(asks({ context: 'x'.repeat(maxRequestBytes) })).toMatchObject({
+      message: expect.stringMatching(/^validation: request \(has more than 262144 bytes/),
+    });
+    expect(asks({ files: Array(101).fill('a') })).toMatchObject({
+      kind: 'refuse',
+      message: expect.stringMatching(/^validation: files \(/),
+    });
   });
 
   test('repeated same mocked child response yields identical normalized output', () => {

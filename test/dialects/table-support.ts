@@ -112,6 +112,7 @@ export function loadDialect(name: string, config: DialectConfig = {}) {
       if (given.structured !== undefined) {
         if (!output) throw new Error(`${wanted} has no output schema`);
         output.parse(given.structured);
+        if (given.besideText) return given;
         if (given.parts.length !== 1 || given.parts[0]?.text !== JSON.stringify(given.structured)) throw new Error('not one part of JSON');
       }
       return given;

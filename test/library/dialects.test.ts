@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { MockLanguageModelV4 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { StoredFact } from '../../src/contract/fact.ts';
 import { defineDialect, dex, ralph, rx, xzatoma } from '../../src/main/dialects.ts';
 import { createRetinue } from '../../src/main/index.ts';
 import { scriptedModel } from '../../src/main/testing.ts';
@@ -11,15 +12,36 @@ import { scriptedModel } from '../../src/main/testing.ts';
 const answer = (text: string) => scriptedModel({ runs: [{ times: 'any', steps: [{ text }] }] });
 
 describe('scope.tools() of a dialect', () => {
-  it('rx: one blocking call, JSON in the fence of its run', async () => {
+  it('rx: one blocking call, and its result is plain JSON', async () => {
     await using retinue = createRetinue({ model: answer('seen'), dialect: rx() });
     await using scope = retinue.scope();
     const tools = scope.tools();
     expect(Object.keys(tools)).toEqual(['subagent']);
     const output = (await tools.subagent?.execute({ task: 'look' })) ?? '';
-    expect(output).toMatch(
-      /^<run-output run="[0-9a-f]{16}">\n\{"success":true,"summary":"seen","artifacts":\[\],"duration_ms":\d+\}\n<\/run-output>$/,
-    );
+    expect(output).toMatch(/^\{"success":true,"summary":"seen","artifacts":\[\],"duration_ms":\d+\}$/);
+  });
+
+  it('rx: invalid input is answered in the same shape, and every call is in the facts of the scope’s run', async () => {
+    await using retinue = createRetinue({ model: answer('seen'), dialect: rx() });
+    await using scope = retinue.scope();
+    const { subagent } = scope.tools();
+    const invalid = JSON.parse((await subagent?.execute({ tsk: 'look' })) ?? '');
+    expect(invalid).toEqual({
+      success: false,
+      summary: '',
+      artifacts: [],
+      error: expect.stringMatching(/^validation: task \(/),
+      duration_ms: 0,
+    });
+    const output = await subagent?.execute({ task: 'look' });
+    const client = (await retinue.api.ps({ all: true })).find(({ kind }) => kind === 'client');
+    const facts = (await retinue.api.logs(client?.runId ?? '')) as StoredFact[];
+    const calls = facts.flatMap((fact) => (fact.type === 'tool.asked' ? [[fact.data.rejected, fact.data.arguments]] : []));
+    expect(calls).toEqual([
+      ['malformed', { tsk: 'look' }],
+      [null, { task: 'look' }],
+    ]);
+    expect(facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.output] : []))).toEqual([JSON.stringify(invalid), output]);
   });
 
   it('ralph: spawns a run and waits for it', async () => {
@@ -30,6 +52,29 @@ describe('scope.tools() of a dialect', () => {
     expect(await tools.subagent_status?.execute({ subagent_id, wait: true })).toContain(
       '"status":"completed","progress":null,"result":"seen"',
     );
+  });
+
+  it('gives whole reports up to the configured or the scope’s own size', async () => {
+    const long = 'x'.repeat(40_000);
+    const count = (text = '') => (text.match(/x/g) ?? []).length;
+    await using configured = createRetinue({ model: answer(long), limits: { maxOutputBytes: 50_000 } });
+    await using one = configured.scope();
+    expect(count(await one.tools().delegate?.execute({ tasks: [{ task: 'long' }] }))).toBe(40_000);
+    await using plain = createRetinue({ model: answer(long) });
+    await using two = plain.scope({ limits: { maxOutputBytes: 50_000 } });
+    expect(count(await two.tools().delegate?.execute({ tasks: [{ task: 'long' }] }))).toBe(40_000);
+    await using three = plain.scope({ limits: { maxOutputBytes: 1000 } });
+    const shown = (await three.tools().delegate?.execute({ tasks: [{ task: 'long' }] })) ?? '';
+    expect([count(shown), shown]).toEqual([1000, expect.stringContaining('Shown: 1000 of 40000 bytes.')]);
+  });
+
+  it('xzatoma: JSON stays JSON when the scope accepts less than the result', async () => {
+    const model = scriptedModel({ runs: [{ steps: [{ text: 'looked' }, { text: 'x'.repeat(9000) }] }] });
+    await using retinue = createRetinue({ model, dialect: xzatoma() });
+    await using scope = retinue.scope({ limits: { maxOutputBytes: 1000 } });
+    const output = (await scope.tools().subagent?.execute({ label: 'l', task_prompt: 'p' })) ?? '';
+    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(1000);
+    expect(JSON.parse(output)).toMatchObject({ success: true, output: expect.stringMatching(/\[truncated: kept \d+ of 9000 bytes\]$/) });
   });
 
   it('works with a custom dialect', async () => {

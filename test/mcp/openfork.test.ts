@@ -80,7 +80,9 @@ it('types have their tools, prompts and turns; turns are as given up to 50; none
   expect(explorer && getFirstMessage(explorer)).toBe('be explore');
   const turns = (await server.listRuns()).map(({ grant }) => grant.limits.maxTurns?.value);
   expect(turns.reverse()).toEqual([20, 15, 10, 10, 3, 50, 20]);
-  expect(JSON.stringify(server.findRequests('nested')[1]?.body.messages)).toMatch(/task.*not available/);
+  expect(JSON.stringify(server.findRequests('nested')[1]?.body.messages)).toMatch(
+    /This agent cannot spawn subagents\. Only primary agents can use the task tool\./,
+  );
 });
 
 describe('in the background', () => {

@@ -107,6 +107,38 @@ describe('a subagent', () => {
   });
 });
 
+it('`retinue show` has the pid of the subagent’s process while it runs', async () => {
+  await using server = await startDialectServer('ralph', { answers: { work: { text: 'done' } }, held: ['work'] });
+  const { subagent_id } = parseStructured<Spawned>(await server.call('subagent', { task: 'work' }));
+  await server.asked('work');
+  const show = async () => JSON.parse((await server.place.run('show', subagent_id, '--json')).out) as { pid?: number };
+  const { pid } = await show();
+  expect(runs(server.pid()).map((each) => each.pid)).toContain(pid);
+  expect((await server.place.run('show', subagent_id)).out).toMatch(
+    new RegExp(`^pid +${pid} \\(its own process\\), driven by ${server.pid()}$`, 'm'),
+  );
+  server.release('work');
+  await server.call('subagent_status', { subagent_id, wait: true });
+  expect(await show()).not.toHaveProperty('pid');
+});
+
+it('a long result is read in parts, of the configured size', async () => {
+  const long = Array.from({ length: 900 }, (_, n) => `line ${n} é`).join('\n');
+  const config = { dialects: { ralph: { max_result_bytes: 4000 } } };
+  await using server = await startDialectServer('ralph', { answers: { long: { text: long, chunkSize: 2000 } }, config });
+  const { subagent_id } = parseStructured<Spawned>(await server.call('subagent', { task: 'long' }));
+  let [asked, read]: [string | undefined, string] = [subagent_id, ''];
+  while (asked !== undefined) {
+    const answered: Spawned = parseStructured(await server.call('subagent_status', { subagent_id: asked, wait: true }));
+    const { status, result } = answered;
+    const [notes = '']: string[] = /(\n\[(truncated: kept|characters) [^\]]+\])?(\n\[the rest: .*\])?$/.exec(result ?? '') ?? [];
+    read += (result ?? '').slice(0, (result ?? '').length - notes.length);
+    expect([status, Buffer.byteLength(result ?? '') < 4300]).toEqual(['completed', true]);
+    asked = /"subagent_id":"([^"]+)"/.exec(notes)?.[1];
+  }
+  expect(read).toBe(long);
+});
+
 describe('how outcomes are shown', () => {
   it('exhausted: failed, with the partial result', async () => {
     const far = [{ text: 'I begin.', calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'as far as I came' }];
@@ -117,7 +149,7 @@ describe('how outcomes are shown', () => {
       status: 'failed',
       progress: null,
       result: 'as far as I came',
-      error: expect.stringMatching(/^max_turns: /),
+      error: expect.stringMatching(/^Subagent process failed: max_turns: /),
     });
   });
 

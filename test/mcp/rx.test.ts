@@ -2,7 +2,16 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readTexts } from './support.ts';
-import { findTool, getFirstMessage, getToolNames, parseStructured, readLogs, readOnlyText, startDialectServer } from './support-dialect.ts';
+import {
+  type DialectServer,
+  findTool,
+  getFirstMessage,
+  getToolNames,
+  type LoggedFact,
+  parseStructured,
+  readLogs,
+  startDialectServer,
+} from './support-dialect.ts';
 
 interface Response {
   success: boolean;
@@ -14,7 +23,7 @@ interface Response {
 }
 
 const looks = { text: 'I begin.', calls: [{ tool: 'list', args: { path: '.' } }] };
-const failure = (error: string) => ({ success: false, summary: '', artifacts: [], error, duration_ms: 0 });
+const failure = (error: unknown) => ({ success: false, summary: '', artifacts: [], error, duration_ms: 0 });
 
 describe('the tool', () => {
   it('matches the source: name, parameters, result', async () => {
@@ -30,22 +39,22 @@ describe('the tool', () => {
       timeout_seconds: { description: expect.stringContaining('(default 120)') },
     });
     expect(Object.keys(tool.outputSchema?.properties ?? {})).toEqual([
-      ...['success', 'summary', 'artifacts', 'error', 'timed_out', 'duration_ms'],
+      ...['success', 'summary', 'artifacts', 'error', 'timed_out', 'truncated', 'duration_ms'],
     ]);
     expect(tool.outputSchema?.required).toEqual(['success', 'summary', 'artifacts', 'duration_ms']);
   });
 
-  it('refuses wrong parameters by name, and values out of range in the stable shape', async () => {
+  it('refuses wrong parameters and values out of range by name, in the one shape of all results', async () => {
     await using server = await startDialectServer('rx');
     const wrong: [args: object, said: RegExp][] = [
-      [{}, /task/],
-      [{ task: 'x', files: 'a' }, /files/],
-      [{ task: 'x', max_iterations: 1.5 }, /max_iterations/],
-      [{ task: 'x', iterations: 1 }, /iterations/],
+      [{}, /^validation: task \(/],
+      [{ task: 'x', files: 'a' }, /^validation: files \(/],
+      [{ task: 'x', max_iterations: 1.5 }, /^validation: max_iterations \(/],
+      [{ task: 'x', iterations: 1 }, /^validation: iterations \(.*max_iterations/],
     ];
     for (const [args, said] of wrong) {
       const result = await server.call('subagent', args);
-      expect([result.isError, readOnlyText(result)]).toEqual([true, expect.stringMatching(said)]);
+      expect([result.isError, parseStructured(result)]).toEqual([true, failure(expect.stringMatching(said))]);
     }
     for (const [args, error] of [
       [{ task: ' ' }, expect.stringMatching(/^validation: task/)],
@@ -69,7 +78,36 @@ describe('the tool', () => {
     ]);
     expect(server.findRequests('')).toEqual([]);
   });
+
+  it('every call is recorded with its whole input and its normalized output, also disabled and invalid ones', async () => {
+    await using disabled = await startDialectServer('rx', { config: { dialects: { rx: { enabled: false } } } });
+    await using server = await startDialectServer('rx', { answers: { look: { text: 'seen' } } });
+    const calls: [DialectServer, object, string | null][] = [
+      [disabled, { task: 'look', context: 'c'.repeat(5000) }, null],
+      [server, { tsk: 'look' }, 'malformed'],
+      [server, { task: 'look', files: ['a.txt'] }, null],
+    ];
+    const texts: string[] = [];
+    for (const [each, args] of calls) texts.push(...readTexts(await each.call('subagent', args)));
+    const facts = (await Promise.all([disabled, server].map(({ place }) => readClientFacts(place)))).flat();
+    const asked = facts.filter(({ type }) => type === 'tool.asked');
+    expect(asked.map(({ data }) => [data.tool, data.arguments, data.rejected])).toEqual(
+      calls.map(([, args, why]) => ['subagent', args, why]),
+    );
+    expect(facts.filter(({ type }) => type === 'tool.finished').map(({ data }) => data.output)).toEqual(texts);
+    const { brief } = await server.findRun('look');
+    expect(brief.tags?.[0]).toBe(`rx.correlation=${asked[2]?.runId}/2.0`);
+    expect(await server.place.run('verify')).toMatchObject({ code: 0 });
+    expect(await server.place.run('replay', 'last')).toMatchObject({ code: 0 });
+  });
 });
+
+/** The facts of the client's run. */
+async function readClientFacts(place: DialectServer['place']) {
+  const facts = JSON.parse((await place.run('logs', 'last', '--tree', '--json')).out) as LoggedFact[];
+  const client = facts.find(({ type, data }) => type === 'run.created' && data.kind === 'client');
+  return facts.filter(({ runId }) => runId === client?.runId);
+}
 
 describe('a delegation', () => {
   it('successful delegation returns stable summary/artifacts shape; the subagent gets only task, context and file hints', async () => {

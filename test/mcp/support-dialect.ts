@@ -47,7 +47,7 @@ export interface DelegatedRun {
   outcome: { status: string; terminated: string | null } | null;
 }
 
-interface LoggedFact {
+export interface LoggedFact {
   runId: string;
   type: string;
   data: Record<string, unknown>;

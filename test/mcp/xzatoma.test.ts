@@ -1,16 +1,7 @@
 // XZatoma over MCP: the real program and the official client; nesting, tool filters, parallel subagents, and quotas for the tree.
 import { describe, expect, it } from 'vitest';
 import { readTexts } from './support.ts';
-import {
-  findTool,
-  getMessages,
-  getText,
-  getToolNames,
-  parseStructured,
-  readChildren,
-  readOnlyText,
-  startDialectServer,
-} from './support-dialect.ts';
+import { findTool, getMessages, getText, getToolNames, parseStructured, readChildren, startDialectServer } from './support-dialect.ts';
 
 interface Result {
   success: boolean;
@@ -47,7 +38,10 @@ describe('the tools', () => {
       [ask('x', { tools: ['grep'] }), /tools/],
     ] as const) {
       const result = await server.call('subagent', args);
-      expect([result.isError, readOnlyText(result)]).toEqual([true, expect.stringMatching(said)]);
+      expect([result.isError, parseStructured(result)]).toEqual([
+        true,
+        { success: false, output: '', error: expect.stringMatching(said), metadata: {} },
+      ]);
     }
     for (const [args, said] of [
       [{ label: 'x', task_prompt: ' ' }, /^task_prompt: /],

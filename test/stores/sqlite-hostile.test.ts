@@ -140,7 +140,7 @@ describe('orders', () => {
   });
 
   it('of an earlier version are dropped with a notice when the database is upgraded; cancels are kept', async () => {
-    await createChanged('ALTER TABLE orders DROP COLUMN tag; PRAGMA user_version = 2');
+    await createChanged('DROP VIEW sub_sessions; ALTER TABLE orders DROP COLUMN tag; PRAGMA user_version = 2');
     {
       using db = new DatabaseSync(directory.db);
       for (const kind of ['approve', 'cancel', 'message'] as const) {

@@ -54,5 +54,9 @@ test('reading and changing share one memo per run, and the outcome has the artif
   expect(results.map(({ status }) => status)).toEqual(['error', 'ok', 'ok', 'ok', 'error']);
   expect(results[0]?.output).toContain('read it first');
   expect(results[4]?.output).toBe('f changed since you read it; read it again');
-  expect(outcome.artifacts.map(({ kind }) => kind)).toEqual(['path', 'diff']);
+  expect(outcome.artifacts.map(({ kind, title }) => [kind, title])).toEqual([
+    ['path', 'changed'],
+    ['diff', 'f'],
+    ['path', 'changed'],
+  ]);
 });

@@ -17,7 +17,19 @@ export function commonSettings(args: Args): SettingsFlags {
 /** The same with model, rules, sandbox and limits, for commands that start runs. */
 export function runSettings(args: Args): SettingsFlags {
   const rules = args.given.filter(({ name }) => name === 'allow' || name === 'deny').map(({ name, value }) => `${name} ${value}`);
-  return { ...commonSettings(args), ...sandboxSetting(args), model: args.value('model'), limits: limitSettings(args), rules };
+  return {
+    ...commonSettings(args),
+    ...sandboxSetting(args),
+    ...addDirSetting(args),
+    model: args.value('model'),
+    limits: limitSettings(args),
+    rules,
+  };
+}
+
+export function addDirSetting(args: Args): Pick<SettingsFlags, 'addDirs'> {
+  const addDirs = args.given.flatMap(({ name, value }) => (name === 'add-dir' ? [String(value)] : []));
+  return addDirs.length === 0 ? {} : { addDirs };
 }
 
 export function sandboxSetting(args: Args): Pick<SettingsFlags, 'sandbox'> {

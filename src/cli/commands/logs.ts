@@ -1,6 +1,8 @@
 import type { Api } from '../../api/api.ts';
 import type { ErasedFact, Fact } from '../../contract/fact.ts';
+import { createSubSessionMapper, type SubSessionEvent } from '../../dialects/openfork/events.ts';
 import type { Activity } from '../../ports/dialect.ts';
+import { sanitizeLine, stringifySafely } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
@@ -23,6 +25,7 @@ export const logsCommand: Command = {
   flags: [
     { name: 'follow', short: 'f', help: 'print new events until the run has ended' },
     { name: 'tree', help: 'include the events of its descendants' },
+    { name: 'events', help: 'print the sub-session events of OpenFork instead, of all its descendants' },
     jsonFlag,
     ...commonFlags,
   ],
@@ -30,6 +33,7 @@ export const logsCommand: Command = {
   examples: [
     ['retinue logs last -f --tree', 'watch a run from a second terminal'],
     ['retinue logs last --json | jq ".[].type"', 'the types of all events, in order'],
+    ['retinue logs last -f --json --events', 'SubSessionCreated, SubSessionProgress, … as they happen, one per line'],
   ],
   exitCodes: 'watch',
   run,
@@ -38,6 +42,7 @@ export const logsCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const [given] = args.positionals as [string];
   const [json, tree] = [args.has('json'), args.has('tree')];
+  if (args.has('events')) return printSubSessions(args, io);
   const formatLine = json ? factToJsonLine : createLineFormatter(io);
   return withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
     const id = await api.find(given);
@@ -53,6 +58,33 @@ async function run(args: Args, io: Io): Promise<number> {
     else io.out(entries.map((entry) => formatLine(...entry)).join(''));
     return 0;
   });
+}
+
+/** The events of OpenFork. Its mapper needs the whole tree: a subagent is known by its first fact. */
+async function printSubSessions(args: Args, io: Io): Promise<number> {
+  const [given] = args.positionals as [string];
+  const json = args.has('json');
+  return withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
+    const id = await api.find(given);
+    const map = createSubSessionMapper();
+    const format = (event: SubSessionEvent) => (json ? `${stringifySafely(event)}\n` : `${describeSubSession(event)}\n`);
+    if (args.has('follow')) {
+      const formatLine = async (fact: Fact) => {
+        const event = map(fact);
+        return event === null ? '' : format(event);
+      };
+      return followRun(io, api, { id, tree: true, formatLine });
+    }
+    const facts = await api.logs(id, { tree: true });
+    const events = facts.flatMap((fact) => ('erased' in fact ? [] : (map(fact) ?? [])));
+    if (json) printJson(io, events);
+    else io.out(events.map(format).join(''));
+    return 0;
+  });
+}
+
+function describeSubSession({ type, ...fields }: SubSessionEvent): string {
+  return sanitizeLine([type, ...Object.entries(fields).map(([key, value]) => `${key}=${value}`)].join(' · '));
 }
 
 interface FollowOptions {
@@ -95,8 +127,9 @@ function createLineFormatter(io: Io): (fact: Fact | ErasedFact, activity: Activi
   const describe = createFactDescriber();
   return (fact, activity) => {
     if ('erased' in fact) return formatLine(fact, fact.type, 'erased');
+    const debug = activity?.debug === undefined ? '' : formatLine(fact, 'debug', sanitizeLine(activity.debug));
     const entry = activity === null ? '' : formatLine(fact, 'activity', describeActivity(activity));
-    return formatLine(fact, fact.type, describe(fact)) + entry;
+    return formatLine(fact, fact.type, describe(fact)) + entry + debug;
   };
 
   function formatLine(fact: Fact | ErasedFact, name: string, description: string): string {

@@ -5,7 +5,7 @@ import { unknownNameMessage } from '../../text/suggest.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
-import { type Command, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
+import { addDirFlag, type Command, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
 import { confirm } from '../session/confirm.ts';
 import { loadSettings, warnAboutDatabase } from '../session/open-api.ts';
@@ -16,6 +16,7 @@ const serverFlags: Flag[] = [
   { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
   { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
   sandboxFlag,
+  addDirFlag,
   { name: 'timeout', value: 'TIME', help: 'time limit of each delegated run: `90s`, `10m`; a bare number is seconds' },
   { name: 'max-turns', value: 'N', help: 'limit of model calls of each delegated run, 1 to 500' },
   { name: 'max-concurrent', value: 'N', help: 'how many delegated runs may run at the same time' },

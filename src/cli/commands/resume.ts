@@ -3,8 +3,8 @@ import { isRetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
-import { commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
-import { askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, unlimited, writingFlags } from '../command.ts';
+import { addDirSetting, commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
+import { addDirFlag, askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
 import { formatStatus, shortId } from '../output/format.ts';
 import { createProgress, type Progress } from '../progress/progress.ts';
@@ -24,7 +24,7 @@ export const resumeCommand: Command = {
   about:
     'Without an ID: every interrupted run. Shows their progress and prints their results, like `retinue run`. A paused run whose process is alive continues there, and is shown here. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
     'A database that you did not create on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
-  flags: [askFlag, sandboxFlag, jsonFlag, plainFlag, ...writingFlags],
+  flags: [askFlag, sandboxFlag, addDirFlag, jsonFlag, plainFlag, ...writingFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue resume', 'after a crash, a restart or a closed laptop'],
@@ -36,7 +36,12 @@ export const resumeCommand: Command = {
 
 async function run(args: Args, io: Io): Promise<number> {
   const session = {
-    ...{ flags: { ...commonSettings(args), ...sandboxSetting(args) }, drive: true, existingOnly: true, agents: { chosen: undefined } },
+    ...{
+      flags: { ...commonSettings(args), ...sandboxSetting(args), ...addDirSetting(args) },
+      drive: true,
+      existingOnly: true,
+      agents: { chosen: undefined },
+    },
     askMs: questionTimeout(args, io),
   };
   return withApi(io, session, async (api) => {

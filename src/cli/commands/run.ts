@@ -6,7 +6,7 @@ import { sanitizeLine } from '../../text/terminal.ts';
 import { formatFlagDuration } from '../args/flag-values.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
-import { askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited, writingFlags } from '../command.ts';
+import { addDirFlag, askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited, writingFlags } from '../command.ts';
 import type { Detached, Io } from '../io.ts';
 import { shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
@@ -35,6 +35,7 @@ export const runFlags: Flag[] = [
   { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
   { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
   sandboxFlag,
+  addDirFlag,
   { name: 'max-turns', value: 'N', help: `limit of model calls, 1 to 500 (default: ${defaultLimits.maxTurns})` },
   { name: 'timeout', value: 'TIME', help: timeoutHelp(formatFlagDuration(defaultLimits.timeoutMs)) },
   { name: 'budget-usd', value: 'USD', help: `spending limit for the run and all its children (default: ${defaultLimits.maxCostUsd})` },

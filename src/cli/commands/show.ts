@@ -30,12 +30,18 @@ export const showCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const [id] = args.positionals as [string];
   const detail = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => api.show(await api.find(id)));
-  if (args.has('json')) printJson(io, runDetailToJson(detail));
-  else io.out(describeRun(detail, io));
+  const toolPid = detail.pid !== null && detail.host === 'process' ? await io.findToolProcess(detail.runId) : null;
+  if (args.has('json')) printJson(io, runDetailToJson(detail, toolPid));
+  else io.out(describeRun(detail, toolPid, io));
   return 0;
 }
 
-function describeRun(run: RunDetail, io: Io): string {
+function describeProcess(pid: number | null, toolPid: number | null): string {
+  if (pid === null) return '';
+  return toolPid === null ? String(pid) : `${toolPid} (its own process), driven by ${pid}`;
+}
+
+function describeRun(run: RunDetail, toolPid: number | null, io: Io): string {
   const colour = io.colour.out;
   const rows: [string, string][] = [
     ['run', run.runId],
@@ -50,6 +56,7 @@ function describeRun(run: RunDetail, io: Io): string {
       `${run.children.length === 0 ? '' : 'with its children: '}${formatCount(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached)`,
     ],
     ['cost', run.costUsd === null ? 'unknown' : formatCost(run.costUsd)],
+    ['pid', describeProcess(run.pid, toolPid)],
     ['started', run.startedAt ?? 'not yet'],
     ['ended', run.endedAt ?? ''],
     ['duration', run.outcome ? formatDuration(run.outcome.durationMs) : ''],

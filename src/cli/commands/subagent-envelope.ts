@@ -1,6 +1,7 @@
 // `retinue subagent --envelope`: one rx request from standard input, one rx response on standard output, whatever the result.
 import type { Api } from '../../api/api.ts';
 import { isRetinueError, RetinueError } from '../../contract/error.ts';
+import type { Json } from '../../contract/json.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import {
   createFailedResponse,
@@ -83,11 +84,13 @@ async function runRequest({ correlation_id, request }: RxRequestEnvelope, { io, 
   try {
     const client = await api.client({ label: 'envelope', limits });
     const context = { door: 'model' as const, agents: [], call: correlation_id };
+    const record = client.recordCall({ tool: tool.name, arguments: request as Json, isInvalid: false });
     const { result, told } = await useDialectTool(
       { tool, input: tool.input.parse(request), context, signal: stop.signal },
       client.delegation,
     );
     const outcome = client.delegation.view(told[0] ?? '')?.outcome ?? null;
+    await record.finish({ output: JSON.stringify(result.structured), isError: result.isError });
     await client.close();
     return { response: RxResponse.parse(result.structured), outcome, stopped };
   } finally {

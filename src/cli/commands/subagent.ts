@@ -9,7 +9,7 @@ import { withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 import { runFlags, timeoutHelp } from './run.ts';
 
-const sharedFlags = ['agent', 'model', 'context', 'allow', 'deny', 'sandbox', 'max-turns', 'budget-usd', 'budget-tokens'];
+const sharedFlags = ['agent', 'model', 'context', 'allow', 'deny', 'sandbox', 'add-dir', 'max-turns', 'budget-usd', 'budget-tokens'];
 
 /** Of Ralph's subagents, whose form of call this is. */
 const defaultTimeoutSeconds = 300;

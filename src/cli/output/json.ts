@@ -29,13 +29,15 @@ export function runToJson(run: RunView): Omit<RunView, 'driven'> {
   return { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt };
 }
 
-export function runDetailToJson(run: RunDetail): object {
+/** `pid`, while the run is live: its own process (`toolPid`) if there is one, otherwise the process that drives the tree. */
+export function runDetailToJson(run: RunDetail, toolPid: number | null = null): object {
   return {
     ...runToJson(run),
     brief: run.brief,
     grant: run.grant,
     servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, serverToPublicJson(server)])),
     outcome: run.outcome && outcomeToJson(run.outcome),
+    ...(run.pid === null ? {} : { pid: toolPid ?? run.pid }),
     taint: run.taint,
     ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),
     children: run.children.map(runToJson),

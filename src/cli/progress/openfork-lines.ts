@@ -1,6 +1,5 @@
 // Progress in the format of OpenFork: a line per step of a subagent, and a panel with its result. Only for runs of that dialect.
 import type { LiveEvent } from '../../api/api.ts';
-import type { FactData } from '../../contract/fact.ts';
 import { createSubSessionMapper, type SubSessionProgress } from '../../dialects/openfork/events.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import type { Io } from '../io.ts';
@@ -27,17 +26,12 @@ export function createOpenforkLines(
     if (event.type === 'delta') return null;
     if (event.type === 'run.created' && event.data.dialect === 'openfork' && event.data.parentId !== null) subagents.add(event.runId);
     if (!subagents.has(event.runId)) return null;
-    if (event.type === 'model.answered') return line('text', answerText(event.data));
     const mapped = map(event);
     if (mapped?.type === 'SubSessionProgress') return line(mapped.partType, mapped.content);
     if (mapped?.type !== 'SubSessionCompleted') return null;
     const text = [`${paint(on, 'green', '✓')} Subagent completed`, ...renderPanel(mapped.result, { columns: io.columns(), on })].join('\n');
     return { kind: 'end', text: `${text}\n` };
   };
-}
-
-function answerText({ content }: FactData['model.answered']): string {
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join(' ');
 }
 
 const title = 'Subagent Result';

@@ -70,7 +70,7 @@ function createLiveDisplay(io: Io): Display {
       const notices = startNotices(event);
       const openfork = openforkLine(event);
       if (notices !== '') print(notices);
-      if (openfork?.kind === 'end') print(openfork.text);
+      if (openfork !== null) print(openfork.text);
     },
     catchUp(fact) {
       applyEvent(state, fact);

@@ -2,8 +2,8 @@
 import type { Artifact } from '../../contract/artifact.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { FirstMessage, ResultPart } from '../../ports/dialect.ts';
-import { toOneLine } from '../shared/one-line.ts';
-import { formatTruncation, sumTokens } from '../shared/result.ts';
+import { formatTruncated, sumTokens } from '../shared/result.ts';
+import { formatReason, listArtifacts } from './result.ts';
 
 const maxMemoryChars = 20_000;
 
@@ -55,7 +55,7 @@ function formatMemories(memories: FirstMessage['memories']): string {
 export function formatResult(outcome: Outcome): ResultPart[] {
   const reason = outcome.success ? '' : `**Reason**: ${formatReason(outcome)}\n\n`;
   const head = `## Subagent Result (${outcome.success ? 'Success' : 'Terminated'})\n\n${reason}`.slice(0, -1);
-  const notice = formatTruncation(outcome);
+  const notice = formatTruncated(outcome);
   const artifacts = formatArtifacts(outcome.artifacts);
   const counts = `\n*(${outcome.turns} iterations, ${sumTokens(outcome.tokens)} tokens)*`;
   const run = outcome.runId;
@@ -68,17 +68,7 @@ export function formatResult(outcome: Outcome): ResultPart[] {
   ];
 }
 
-function formatReason({ error, terminated, status }: Outcome): string {
-  return error === null ? (terminated ?? status) : toOneLine(error.message);
-}
-
 function formatArtifacts(artifacts: Artifact[]): string {
-  const lines = new Set(artifacts.map(formatArtifact));
-  return lines.size === 0 ? '' : `\n**Artifacts:**\n${[...lines].join('')}`;
-}
-
-/** Names the artifact. Its content stays readable with the run. */
-function formatArtifact({ kind, value, title }: Artifact): string {
-  const [key, shown] = kind === 'path' ? [value, title ?? 'changed'] : kind === 'diff' ? [title ?? 'diff', 'diff'] : [kind, title ?? value];
-  return `- ${toOneLine(key, 300)}: ${toOneLine(shown, 300)}\n`;
+  const lines = [...listArtifacts(artifacts)].map(([key, shown]) => `- ${key}: ${shown}\n`);
+  return lines.length === 0 ? '' : `\n**Artifacts:**\n${lines.join('')}`;
 }

@@ -1,4 +1,5 @@
-// The six sub-session events of the source, made from facts and deltas. Progress is batched for 16 ms. The only state is each run's parent.
+// The six sub-session events of the source, made from facts and deltas. Progress is batched for 16 ms. The only state is each run's
+// parent, and whether its text has arrived as deltas.
 import type { Delta } from '../../contract/delta.ts';
 import type { Fact } from '../../contract/fact.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -24,10 +25,18 @@ export type SubSessionEvent =
 /** Maps events one by one. Events of roots, and facts that the source has no event for, give null. */
 export function createSubSessionMapper(): (event: Fact | Delta) => SubSessionEvent | null {
   const parents = new Map<string, string>();
+  /** Runs whose current answer has arrived as deltas. Readers of stored facts get no deltas, so the whole answer is their progress. */
+  const streaming = new Set<string>();
   return (event) => {
     if (event.type === 'run.created' && event.data.parentId !== null) parents.set(event.runId, event.data.parentId);
     const parentSessionId = parents.get(event.runId);
-    return parentSessionId === undefined ? null : toSubSessionEvent(event, { subSessionId: event.runId, parentSessionId });
+    if (parentSessionId === undefined) return null;
+    const session = { subSessionId: event.runId, parentSessionId };
+    if (event.type === 'delta' && event.kind === 'text') streaming.add(event.runId);
+    if (event.type === 'run.ended') parents.delete(event.runId);
+    if (event.type !== 'model.answered') return toSubSessionEvent(event, session);
+    const text = event.data.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ');
+    return streaming.delete(event.runId) || text.trim() === '' ? null : createProgress(session, 'text', text);
   };
 }
 

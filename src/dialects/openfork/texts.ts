@@ -5,7 +5,7 @@ import type { Outcome } from '../../contract/outcome.ts';
 import type { ChildView } from '../../ports/delegation.ts';
 import type { DialectResult, ResultPart } from '../../ports/dialect.ts';
 import { toOneLine } from '../shared/one-line.ts';
-import { formatTruncation } from '../shared/result.ts';
+import { formatTruncated } from '../shared/result.ts';
 import { agentToType } from './types.ts';
 
 export type SubSessionStatus = 'Pending' | 'Running' | 'Completed' | 'Failed' | 'Cancelled';
@@ -33,7 +33,7 @@ export function formatIdentity(row: ChildView['row']): string {
 
 /** Parts are joined by a line break, so the heading omits its last one. */
 export function formatOutcome(outcome: Outcome): ResultPart[] {
-  const notice = formatTruncation(outcome);
+  const notice = formatTruncated(outcome);
   const childParts: ResultPart[] = outcome.summary === '' ? [] : [{ text: outcome.summary, run: outcome.runId }];
   if (notice !== '') childParts.push({ text: notice });
   if (outcome.success) return [{ text: `## Subagent Result (${toOneLine(agentToType(outcome.agent))})\n` }, ...childParts];
@@ -46,10 +46,13 @@ export function formatFailure({ status, error }: Pick<Outcome, 'status' | 'error
   return status === 'cancelled' ? `cancelled (${message})` : message;
 }
 
+/** What a subagent reads if it calls one of the tools. */
+export const notPrimary = 'This agent cannot spawn subagents. Only primary agents can use the task tool.';
+
 export function createRefusal({ code, message }: ErrorInfo): DialectResult {
   const text =
     code === 'depth'
-      ? 'This agent cannot spawn subagents. Only primary agents can use the task tool.'
+      ? notPrimary
       : code === 'unknown_run'
         ? `Subagent not found: ${toOneLine(message)}`
         : `Subagent failed: ${toOneLine(message)}`;

@@ -1,10 +1,16 @@
 // The agents of OpenFork: one for each subagent type, with the prompts of the source, and the primary agent.
+import type { z } from 'zod';
 import type { Agent } from '../../contract/agent.ts';
+import { RetinueError } from '../../contract/error.ts';
+import type { OpenforkConfig } from '../settings.ts';
+import { omitUndefined } from '../shared/brief.ts';
 
 export const subagentTypes = ['general', 'explore', 'planner', 'researcher'] as const;
 export type SubagentType = (typeof subagentTypes)[number];
 
 const prefix = 'openfork/';
+/** Of a type that sets none, as in the source. */
+const defaultIterations = 10;
 
 export function typeToAgent(type: string): string {
   return `${prefix}${type}`;
@@ -28,6 +34,24 @@ check the report of the subagent.`,
 export function createOpenforkAgents(models: Partial<Record<SubagentType, string | undefined>>): Agent[] {
   const withModel = (type: SubagentType) => (models[type] === undefined ? {} : { model: models[type] });
   return [main, ...subagentTypes.map((type): Agent => ({ ...definitions[type], name: typeToAgent(type), source, ...withModel(type) }))];
+}
+
+export type OwnTypes = NonNullable<z.infer<typeof OpenforkConfig>['types']>;
+
+/** The types of the configuration, as agents. Throws `invalid_config` for a name that the source uses. */
+export function createOwnTypes(types: OwnTypes): Agent[] {
+  return Object.entries(types).map(([type, { description = '', prompt, tools, max_iterations, permissions, model }]): Agent => {
+    if ([...subagentTypes, 'main'].includes(type))
+      throw new RetinueError('invalid_config', `\`dialects.openfork.types.${type}\`: this type is built in; choose another name`);
+    return {
+      name: typeToAgent(type),
+      description,
+      prompt,
+      source: `dialects.openfork.types.${type}`,
+      limits: { maxTurns: max_iterations ?? defaultIterations },
+      ...omitUndefined({ tools, rules: permissions, model }),
+    };
+  });
 }
 
 const definitions: Record<SubagentType, Pick<Agent, 'description' | 'prompt' | 'tools' | 'limits'>> = {

@@ -28,12 +28,22 @@ export type RxRequest = z.infer<typeof RxRequest>;
 
 export const RxArtifact = z.strictObject({ kind: z.enum(['note', 'path', 'diff', 'json']), value: z.string() });
 
+/** What was cut: the path of the value in the response, and how much of it was kept. */
+export const RxTruncation = z.strictObject({
+  path: z.string(),
+  unit: z.enum(['bytes', 'items']),
+  original: z.int().min(0),
+  kept: z.int().min(0),
+});
+export type RxTruncation = z.infer<typeof RxTruncation>;
+
 export const RxResponse = z.strictObject({
   success: z.boolean(),
   summary: z.string(),
   artifacts: z.array(RxArtifact).max(maxArtifacts),
   error: z.string().optional(),
   timed_out: z.boolean().optional(),
+  truncated: z.array(RxTruncation).optional(),
   duration_ms: z.int().min(0),
 });
 export type RxResponse = z.infer<typeof RxResponse>;
@@ -116,6 +126,17 @@ export function readEnvelope(text: string): EnvelopeRead<RxRequestEnvelope | RxR
   return { ok: true, envelope };
 }
 
+/** Null if the request fits into an envelope; otherwise `validation: <path> (<problem>)`. */
+export function findRequestProblem(correlationId: string, request: RxRequest): string | null {
+  const parsed = RxRequest.safeParse(request);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0] as z.core.$ZodIssue;
+    return createFailure(issue.path.join('.'), issue.message).error;
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(requestEnvelope(correlationId, parsed.data)));
+  return bytes <= maxRequestBytes ? null : createFailure('request', `has more than ${maxRequestBytes} bytes as an envelope`).error;
+}
+
 /** As `readEnvelope`, but a response is an error. */
 export function parseRequestEnvelope(text: string): EnvelopeRead<RxRequestEnvelope> {
   const read = readEnvelope(text);
@@ -152,13 +173,14 @@ function orderRequestKeys({ task, context, files, max_iterations, timeout_second
   };
 }
 
-export function orderResponseKeys({ success, summary, artifacts, error, timed_out, duration_ms }: RxResponse): RxResponse {
+export function orderResponseKeys({ success, summary, artifacts, error, timed_out, truncated, duration_ms }: RxResponse): RxResponse {
   return {
     success,
     summary,
     artifacts: artifacts.map(({ kind, value }) => ({ kind, value })),
     ...(error !== undefined && { error }),
     ...(timed_out !== undefined && { timed_out }),
+    ...(truncated !== undefined && { truncated: truncated.map(({ path, unit, original, kept }) => ({ path, unit, original, kept })) }),
     duration_ms,
   };
 }

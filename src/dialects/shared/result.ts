@@ -3,18 +3,25 @@ import type { ErrorInfo } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Outcome, Tokens } from '../../contract/outcome.ts';
 import type { ChildView } from '../../ports/delegation.ts';
-import type { DelegationReply, DialectResult } from '../../ports/dialect.ts';
+import type { DelegationReply, DialectContext, DialectResult } from '../../ports/dialect.ts';
+import { formatTruncation } from '../../text/cut.ts';
+import { fitJson } from '../../text/fit-json.ts';
 
-/** The output limit of dialects with JSON results. They cut the text of children themselves, because cut JSON is not JSON. */
+/** The output limit of dialects with JSON results, unless the configuration sets another one. */
 export const maxJsonOutputBytes = 1_048_576;
 
-/** `runs`: the runs whose text is in the result. */
-export function createJsonResult(
-  structured: object,
-  { isError = false, runs = [] }: { isError?: boolean; runs?: string[] } = {},
-): DialectResult {
-  const part = { text: JSON.stringify(structured), ...(runs.length > 0 && { run: runs.join(',') }) };
-  return { parts: [part], isError, structured: structured as Json };
+interface JsonResultOptions {
+  isError?: boolean;
+  /** The runs whose text is in the result. */
+  runs?: string[];
+  context?: DialectContext | undefined;
+}
+
+/** A result beyond the caller's limit is cut inside its strings, so that it stays JSON. */
+export function createJsonResult(value: object, { isError = false, runs = [], context }: JsonResultOptions = {}): DialectResult {
+  const structured = fitJson(value, context?.maxOutputBytes ?? Number.POSITIVE_INFINITY) as Json;
+  const part = { text: JSON.stringify(structured), ...(runs.length > 0 && { run: runs.join(','), fitted: true as const }) };
+  return { parts: [part], isError, structured };
 }
 
 /** The child of a reply about one child, or the error in its place. */
@@ -31,13 +38,13 @@ export function getReplyError(reply: DelegationReply): ErrorInfo {
 }
 
 /** Empty if the text was not cut. */
-export function formatTruncation({ truncated }: Pick<Outcome, 'truncated'>): string {
-  return truncated === null ? '' : `[truncated: kept ${truncated.keptBytes} of ${truncated.originalBytes} bytes]`;
+export function formatTruncated({ truncated }: Pick<Outcome, 'truncated'>): string {
+  return truncated === null ? '' : formatTruncation(truncated);
 }
 
 /** A child's text, followed by a line that says how much of it was kept if it was cut. */
 export function formatSummary(outcome: Pick<Outcome, 'summary' | 'truncated'>): string {
-  const notice = formatTruncation(outcome);
+  const notice = formatTruncated(outcome);
   return notice === '' ? outcome.summary : `${outcome.summary}\n${notice}`;
 }
 

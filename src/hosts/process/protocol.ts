@@ -12,7 +12,7 @@ import type { Json } from '../../contract/json.ts';
 import type { Subject } from '../../ports/subject.ts';
 
 export type ToProcess =
-  | { type: 'start'; runId: string; workspace: string; memo: [string, string][] }
+  | { type: 'start'; runId: string; workspace: string; readable: readonly string[]; memo: [string, string][] }
   | { type: 'call'; id: number; tool: string; arguments: Json; closedPaths: ClosedPaths }
   | { type: 'verdict'; id: number; denial: string | null }
   | { type: 'cancel'; id: number }

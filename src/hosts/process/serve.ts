@@ -10,7 +10,7 @@ export async function serveToolCalls(loadTools: () => Promise<readonly AnyTool[]
   const channel = new Socket({ fd: channelFd, readable: true, writable: true });
   const stopped = Promise.withResolvers<void>();
   const calls = new Map<number, { stop: AbortController; onVerdict: (denial: string | null) => void }>();
-  let run = { runId: '', workspace: '' };
+  let run: Pick<ToolContext, 'runId' | 'workspace' | 'readable'> = { runId: '', workspace: '' };
   let tools: Promise<ReadonlyMap<string, AnyTool>> | null = null;
   const memo = new Map<string, string>();
   /** Memo entries as the supervisor knows them. */
@@ -29,7 +29,7 @@ export async function serveToolCalls(loadTools: () => Promise<readonly AnyTool[]
         send({ type: 'pong' });
         return;
       case 'start':
-        run = { runId: message.runId, workspace: message.workspace };
+        run = { runId: message.runId, workspace: message.workspace, readable: message.readable };
         for (const [key, value] of message.memo) {
           memo.set(key, value);
           reported.set(key, value);

@@ -7,6 +7,7 @@ import type { Crash } from '../../ports/crash.ts';
 import { dieWithParent } from '../../system/die-with-parent.ts';
 import { releaseBuffer } from '../../system/release-buffer.ts';
 import { endRemaining, graceMs } from '../../system/remaining-processes.ts';
+import { toolRunVariable } from '../../system/tool-process.ts';
 import { channelFd } from './protocol.ts';
 
 export interface ProcessOptions {
@@ -36,10 +37,10 @@ const passed = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'NODE_COMPILE_CACHE'];
 const markName = 'RETINUE_TOOL_PROCESS';
 
 /** Rejects with `crashed` if the system does not start it. */
-export async function startProcess(options: ProcessOptions): Promise<ToolProcess> {
+export async function startProcess(options: ProcessOptions, runId: string): Promise<ToolProcess> {
   options.crash?.('before process.spawn');
   const mark = randomBytes(16).toString('hex');
-  const env: Record<string, string> = { ...options.marks(), [markName]: mark };
+  const env: Record<string, string> = { ...options.marks(), [markName]: mark, [toolRunVariable]: runId };
   for (const name of passed) if (options.env[name]) env[name] = options.env[name];
   const [program, ...rest] = [...dieWithParent(), ...options.command] as [string, ...string[]];
   let child: ChildProcess;

@@ -9,7 +9,7 @@
 import type { Stats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describeKind, errorCode, explainFileError, type Refusal, refuse } from '../refusal.ts';
 import { closedAliases, displayPath, isClosed, isUnder, mayHaveHardLinks, pathInside, splitPath } from './paths.ts';
 
@@ -39,6 +39,27 @@ export async function locatePath(workspace: string, asked: string): Promise<Loca
   } catch (error) {
     return refuse(explainFileError(error, asked));
   }
+}
+
+/** Where a tool may read: in the workspace, and in folders that the owner has added (`--add-dir`). */
+export interface ReadableFolders {
+  workspace: string;
+  /** Real paths. */
+  readable?: readonly string[] | undefined;
+}
+
+/** `prefix` precedes `path` where it is shown: empty in the workspace, so that paths of added folders are absolute. */
+export type ReadablePath = { ok: true; root: string; path: string; prefix: string } | Refusal;
+
+/** Like `locatePath`, also for folders that the owner has added. Each folder confines its own paths: links do not lead from one to another. */
+export async function locateReadable({ workspace, readable = [] }: ReadableFolders, asked: string): Promise<ReadablePath> {
+  const located = await locatePath(workspace, asked);
+  if (located.ok) return { ...located, prefix: '' };
+  const path = resolve(workspace, asked);
+  const folder = readable.find((each) => pathInside([each], path) !== null);
+  if (folder === undefined) return located;
+  const found = await locatePath(folder, path);
+  return found.ok ? { ...found, prefix: found.root.endsWith('/') ? found.root : `${found.root}/` } : found;
 }
 
 /** Whether the real path `path` is the target of one of `names`, which may be links, or below it. */
@@ -79,6 +100,14 @@ export function entryPath(dir: OpenDirectory, name: string): string {
 }
 
 export type OpenedFile = { ok: true; file: FileHandle; stats: Stats; path: string } | Refusal;
+
+/** Opens a regular file that may be read. `shown` is its path for messages and rules. */
+export async function openReadable(folders: ReadableFolders, asked: string): Promise<(OpenedFile & { ok: true; shown: string }) | Refusal> {
+  const located = await locateReadable(folders, asked);
+  if (!located.ok) return located;
+  const opened = await openRealPath(located.root, located.path);
+  return opened.ok ? { ...opened, shown: located.prefix + opened.path } : opened;
+}
 
 /** Opens a regular file for reading. Pipes and devices are refused without blocking. */
 export async function openFile(workspace: string, asked: string): Promise<OpenedFile> {

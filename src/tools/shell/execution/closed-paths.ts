@@ -13,11 +13,18 @@ import { errorCode, type Refusal, refuse } from '../../refusal.ts';
 const maxEntries = 200_000;
 const maxFound = 2_000;
 
-/** Paths of the workspace; '' is the workspace itself. A path below another one is left out. */
-export async function findClosedPaths(root: string, lists: readonly PathRule[][]): Promise<{ ok: true; paths: string[] } | Refusal> {
+/**
+ * Paths of the workspace; '' is the workspace itself. A path below another one is left out. `prefix`: precedes the paths for rules, if `root` is
+ * another folder; empty or ending with `/`.
+ */
+export async function findClosedPaths(
+  root: string,
+  lists: readonly PathRule[][],
+  prefix = '',
+): Promise<{ ok: true; paths: string[] } | Refusal> {
   if (lists.length === 0) return { ok: true, paths: [] };
-  if (isAllClosedIn(lists, '.')) return { ok: true, paths: [''] };
-  const search = { root, lists, found: new Set<string>(), left: maxEntries };
+  if (isAllClosedIn(lists, prefix === '' ? '.' : prefix.slice(0, -1))) return { ok: true, paths: [''] };
+  const search = { root, lists, prefix, found: new Set<string>(), left: maxEntries };
   try {
     await searchFolder(search, '');
   } catch (error) {
@@ -32,6 +39,7 @@ class SearchError extends Error {}
 interface ClosedSearch {
   root: string;
   lists: readonly PathRule[][];
+  prefix: string;
   found: Set<string>;
   left: number;
 }
@@ -41,9 +49,10 @@ async function searchFolder(search: ClosedSearch, folder: string): Promise<void>
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (--search.left < 0) throw new SearchError(tooManyEntries);
     const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await isNamedLink(search, path)));
-    if (isFolder ? isAllClosedIn(search.lists, path) : isPathClosed(search.lists, path)) {
+    const shown = search.prefix + path;
+    if (isFolder ? isAllClosedIn(search.lists, shown) : isPathClosed(search.lists, shown)) {
       if (search.found.add(path).size > maxFound) throw new SearchError(tooManyFound);
-    } else if (isFolder && mayCloseIn(search.lists, path)) await searchFolder(search, path);
+    } else if (isFolder && mayCloseIn(search.lists, shown)) await searchFolder(search, path);
   }
 }
 
@@ -51,8 +60,10 @@ const tooManyEntries = `the rules about paths make it search more than ${maxEntr
 const tooManyFound = `the rules about paths close more than ${maxFound} files one by one; close their folders instead`;
 
 /** A link is followed only if a rule names something behind it; other rules find the files where they really are. */
-async function isNamedLink({ root, lists }: ClosedSearch, path: string): Promise<boolean> {
-  const isNamed = lists.some((rules) => rules.some(({ closed, pattern }) => closed && literalStart(pattern ?? '').startsWith(`${path}/`)));
+async function isNamedLink({ root, lists, prefix }: ClosedSearch, path: string): Promise<boolean> {
+  const isNamed = lists.some((rules) =>
+    rules.some(({ closed, pattern }) => closed && literalStart(pattern ?? '').startsWith(`${prefix}${path}/`)),
+  );
   if (!isNamed) return false;
   const real = await realpath(join(root, path)).catch(() => null);
   return real !== null && pathInside([root], real) !== null;

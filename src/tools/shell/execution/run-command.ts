@@ -6,7 +6,8 @@
 //   closed-paths.ts     finds the files that rules close
 //   watch-protected.ts  renames protected files that it has created; with move-aside.ts
 import { readdir } from 'node:fs/promises';
-import type { Sandbox, SandboxedCommand } from '../../../ports/sandbox.ts';
+import { join } from 'node:path';
+import type { ReadableFolder, Sandbox, SandboxedCommand } from '../../../ports/sandbox.ts';
 import { sandboxOwner } from '../../../ports/sandbox.ts';
 import type { Subject } from '../../../ports/subject.ts';
 import type { Rights } from '../../../ports/tool.ts';
@@ -21,6 +22,8 @@ import { watchProtectedPaths } from './watch-protected.ts';
 
 export interface CommandRequest extends Omit<ProcessRequest, 'sandboxed'> {
   rights: Rights;
+  /** Folders outside the workspace that it may read. */
+  readable?: readonly string[] | undefined;
   /** The subjects that rules matched for this call. */
   subjects(): Promise<Subject[]>;
 }
@@ -46,12 +49,14 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   if (sandbox === null) return runUnsandboxed(request);
   const { rights, argv, cwd, env } = request;
   const isAllowed = (name: string) => rights.decide(name, []).action === 'allow';
-  const canWrite = ['write', 'edit'].some((name) => rights.tools.includes(name));
+  const canWrite = hasWriteTools(rights);
   const unreadable = await findClosedPaths(cwd, rights.closedPaths.read);
   if (!unreadable.ok) return unreadable;
   const unwritable = canWrite ? await findClosedPaths(cwd, rights.closedPaths.write) : { ok: true as const, paths: [''] };
   if (!unwritable.ok) return unwritable;
   const writable = !unwritable.paths.includes('');
+  const readable = await findReadable(request);
+  if (!readable.ok) return readable;
   const git = isAllowed('git');
   const { repository, configured } = await findGitControlledPaths(cwd);
   const named = await findProtectedNames(cwd);
@@ -63,6 +68,7 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const network = isAllowed('network');
   const made = await sandbox.confine({
     ...{ argv, workspace: cwd, writable, git, network, hide, env },
+    readable: readable.folders,
     protect: [...protect, ...(writable ? unwritable.paths : [])],
   });
   if (!made.ok) return refuse(made.reason);
@@ -73,6 +79,22 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const renamed = moved.map((name) => `${name} may not be created by a command; it was renamed`);
   const remaining = left.map((name) => `${name} may not be created by a command and could not be renamed; remove it`);
   return { ok: true, result, notes: [...limitsReached, ...renamed, ...remaining], hasLeftProtected: remaining.length > 0 };
+}
+
+/** Whether the run has tools that write, so that commands in the sandbox may write too, where no rule closes a path. */
+export function hasWriteTools({ tools }: Rights): boolean {
+  return ['write', 'edit'].some((name) => tools.includes(name));
+}
+
+/** The added folders as the sandbox shows them: without what rules close, which refer to them by absolute path. */
+async function findReadable({ readable = [], rights }: CommandRequest): Promise<{ ok: true; folders: ReadableFolder[] } | Refusal> {
+  const folders: ReadableFolder[] = [];
+  for (const path of readable) {
+    const found = await findClosedPaths(path, rights.closedPaths.read, `${path}/`);
+    if (!found.ok) return found;
+    if (!found.paths.includes('')) folders.push({ path, hide: [...closedAliases, ...found.paths].map((name) => join(path, name)) });
+  }
+  return { ok: true, folders };
 }
 
 /** Files at the top of the workspace whose names are protected by a pattern. */
