@@ -2,7 +2,8 @@
 //
 // 1. While the command runs, the children of every known process are read again and again. What was seen once is known for good.
 // 2. A process that was never seen, because its parent ended at once, still has the unusual priority of the command: only a privileged process can
-//    raise it again. It also has the same user, no terminal, and started after the command.
+//    raise it again. It also has the same user, no terminal, and started after the command. The system has given it a new parent; a process whose parents
+//    lead to another living process belongs to a command of that one.
 //
 // A process that raises its priority between two readings is not recognised. Only a namespace contains such a process.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -18,6 +19,7 @@ export interface ProcessStat {
   pid: number;
   name: string;
   state: string;
+  parent: number;
   group: number;
   /** 0 without a terminal. */
   terminal: number;
@@ -60,12 +62,26 @@ export function trackDescendants(root: number): DescendantTracker {
     stat.priority === commandPriority &&
     stat.startedAt >= first.startedAt &&
     stat.terminal === 0 &&
-    isOwnUser(stat.pid);
+    isOwnUser(stat.pid) &&
+    isOrphanOf(stat, root);
   if (first !== null) readAgain();
   return {
     isDescendant: (stat) => known.get(stat.pid) === stat.startedAt || hasInherited(stat),
     stop: () => void (timer && clearTimeout(timer)),
   };
+}
+
+/** Whether the process, or what it comes from, is `root` itself or was left behind by its parent. */
+function isOrphanOf(stat: ProcessStat, root: number): boolean {
+  let top = stat;
+  for (let above = readStat(top.parent); above?.priority === commandPriority; above = readStat(top.parent)) top = above;
+  return top.pid === root || top.parent <= 1 || isAncestor(top.parent);
+}
+
+/** Orphans go to the first process, or to an ancestor that collects them. */
+function isAncestor(pid: number): boolean {
+  for (let above = process.ppid; above > 1; above = readStat(above)?.parent ?? 0) if (above === pid) return true;
+  return false;
 }
 
 /** The name is in parentheses and may contain any character, so the other fields are counted from its end. Null if the process is gone. */
@@ -78,6 +94,7 @@ export function readStat(pid: number): ProcessStat | null {
       pid,
       name: text.slice(text.indexOf('(') + 1, end),
       state: fields[0] ?? '',
+      parent: Number(fields[1]),
       group: Number(fields[2]),
       terminal: Number(fields[4]),
       priority: Number(fields[16]),
