@@ -225,10 +225,14 @@ function adviceFor(message: string): string {
   return 'run `bwrap --unshare-all --ro-bind / / true` to see the error, and install version 0.6 or later';
 }
 
-/** `message`: the first line of its output. The helper leads a process group, so that what it has started ends with it. */
+// A helper that dies leaves the process it is just making. So both are in the group of a shell, which ends the group when this process dies.
+const groupScript = '{ read -r _ <&3; kill -KILL 0; } & exec 3<&-; "$@"';
+
+/** `message`: the first line of its output. */
 function runHelper(program: string, args: string[]): Promise<{ ok: boolean; message: string }> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { env: {}, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const stdio = ['ignore', 'pipe', 'pipe', 'pipe'] as const;
+    const child = spawn('/bin/sh', ['-c', groupScript, 'sh', program, ...args], { env: {}, cwd: '/', detached: true, stdio: [...stdio] });
     const { pid } = child;
     const forget = pid === undefined ? () => {} : killAtExit(pid);
     const timer = setTimeout(() => pid !== undefined && trySignal(-pid, 'SIGKILL'), probeMs);
@@ -240,10 +244,12 @@ function runHelper(program: string, args: string[]): Promise<{ ok: boolean; mess
       resolve({ ok, message: message === '' && !ok ? problem : message });
     };
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => {
+      stream?.on('data', (chunk: Buffer) => {
         if (output.length < 10_000) output += chunk.toString('utf8');
       });
     child.on('error', (error) => end(false, (error as NodeJS.ErrnoException).code ?? error.message));
+    // The watching shell holds the pipes too, so they close only after the group has ended.
+    child.on('exit', () => pid !== undefined && trySignal(-pid, 'SIGKILL'));
     child.on('close', (code, signal) => end(code === 0, `exit code ${code ?? signal}`));
   });
 }

@@ -7,6 +7,14 @@ export function isPathClosed(lists: readonly PathRule[][], path: string): boolea
   return lists.some((rules) => rules.findLast((rule) => ruleMatchesPath(rule, path))?.closed === true);
 }
 
+/** Whether the name of a file is hidden as well as its content. A rule about every path closes contents only. */
+export function isNameHidden(lists: readonly PathRule[][], path: string): boolean {
+  return isPathClosed(
+    lists.map((rules) => rules.filter(({ pattern }) => pattern !== null)),
+    path,
+  );
+}
+
 function ruleMatchesPath({ closed, pattern }: PathRule, path: string): boolean {
   return pattern === null || (closed ? coversPath(pattern, path) : matchesWildcard(pattern, path));
 }

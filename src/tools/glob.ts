@@ -1,7 +1,7 @@
 // The `glob` tool: finds files by name.
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
-import { isPathClosed } from '../text/closed-paths.ts';
+import { isNameHidden } from '../text/closed-paths.ts';
 import { locateReadable, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
@@ -63,7 +63,7 @@ export const glob: Tool<Input> = {
     let hidden = 0;
     const onOutput = createNulSplitter((name) => {
       const path = prefix + name.replace(/^\.\//, '');
-      if (isPathClosed(rights.closedPaths.read, located.prefix + path)) hidden++;
+      if (isNameHidden(rights.closedPaths.read, located.prefix + path)) hidden++;
       else if (!isClosed(path)) files.add(path);
     });
     const rules = await exclusionArguments(located.root, located.path, `${input.path ?? ''}/${input.pattern}`);

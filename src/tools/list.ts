@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { lstat, opendir, readlink } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Tool } from '../ports/tool.ts';
-import { isPathClosed } from '../text/closed-paths.ts';
+import { isNameHidden } from '../text/closed-paths.ts';
 import { entryPath, locateReadable, type OpenDirectory, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { displayPath, isClosed } from './files/paths.ts';
@@ -47,7 +47,7 @@ export const list: Tool<Input> = {
     await confirmTarget(openedSubjects(input.path, workspace, shown));
     try {
       const prefix = located.prefix + (located.path === '' ? '' : `${located.path}/`);
-      const isHidden = (name: string) => isPathClosed(rights.closedPaths.read, `${prefix}${name}`);
+      const isHidden = (name: string) => isNameHidden(rights.closedPaths.read, `${prefix}${name}`);
       const entries = await readNames(opened.dir, { signal, isHidden });
       const first = entries.names.slice(0, shownEntries);
       const lines = await Promise.all(first.map((name) => describeEntry(opened.dir, name)));

@@ -1,5 +1,5 @@
 // A command that is cancelled while its sandbox is being made leaves no process, whatever the stage.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -145,5 +145,27 @@ describe.runIf(onLinux)('cancelled', () => {
     };
     for (let n = 0; n < 120; n += 4) await Promise.all([n, n + 1, n + 2, n + 3].map(one));
     expect(marked(mark)).toEqual([]);
+  });
+
+  test('kill -9 of the supervisor while it tries the sandbox', async () => {
+    const mark = `probe-${process.pid}-${++count}`;
+    const { outside, workspace } = makeWorkspace();
+    execFileSync('mkfifo', [join(outside, 'fifo')]);
+    writeFileSync(
+      join(outside, 'bwrap'),
+      `#!/bin/bash\nargs=(); for each; do [ "$each" = --disable-userns ] || args+=("$each"); done\n` +
+        `exec 9<>${outside}/fifo 8>/dev/null\nexec /usr/bin/bwrap --info-fd 8 --userns-block-fd 9 --setenv X ${mark} "$` +
+        '{args[@]}"\n',
+      { mode: 0o755 },
+    );
+    const left = () =>
+      execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+        .split('\n')
+        .filter((line) => line.includes(mark));
+    const env = { ...process.env, PATH: `${outside}:/usr/bin:/bin` };
+    const supervisor = spawn(process.execPath, [join(import.meta.dirname, 'once.ts'), workspace, 'on', 'true'], { stdio: 'ignore', env });
+    await expect.poll(() => left().length, { timeout: 60_000 }).toBe(2);
+    supervisor.kill('SIGKILL');
+    await expect.poll(left, { timeout: 10_000 }).toEqual([]);
   });
 });

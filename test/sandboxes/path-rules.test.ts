@@ -162,7 +162,12 @@ describe.runIf(onLinux)('a path that may not be read', () => {
   });
 
   test('without a pattern: commands see an empty workspace', async () => {
-    const { results } = await play([bash('ls -A; cat .env'), { tool: 'grep', args: { pattern: 'PASS' } }], { rules: ['deny read'], files });
+    const { results } = await play(
+      [bash('ls -A; cat .env'), { tool: 'grep', args: { pattern: 'PASS' } }, { tool: 'glob', args: { pattern: '**/plain' } }],
+      { rules: ['deny read'], files },
+    );
+    // Names are no contents.
+    expect(results[2]?.output).toBe('sub/plain');
     expect(JSON.stringify(results)).not.toContain('hunter2');
     expect(results[1]?.status).not.toBe('ok');
   });
