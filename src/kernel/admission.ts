@@ -5,17 +5,16 @@ import type { Agent } from '../contract/agent.ts';
 import { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
-import type { Grant, Ruleset } from '../contract/grant.ts';
+import type { Grant } from '../contract/grant.ts';
 import { type EffectiveLimits, Limits, type LimitsGiven } from '../contract/limits.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { ModelHandle, ModelRequester } from '../ports/model.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { StoredBlob } from '../ports/store.ts';
-import type { AnyTool } from '../ports/tool.ts';
 import { clientLimits, effectiveLimits, isCostSetByHand, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
-import { decideCall, nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
 import { nearestName, unknownNameMessage } from '../text/suggest.ts';
+import { checkToolNames, collectTools, explainMissingTools, narrowingRulesets, toolsToOffer } from './admitted-tools.ts';
 import { type ClientReach, clientTag } from './client-reach.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { redactJson } from './original-arguments.ts';
@@ -69,7 +68,8 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
   if (name === null || name === undefined) throw noModelError();
   const requester = { runId, rootId, workspace: settings.workspace, agent: agent.name, label: brief.label ?? null, task: brief.task };
   const model = await deps.models.resolve(name, requester);
-  const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...rulesets];
+  const ownRulesets = rulesets.filter(({ scope }) => scope !== 'children');
+  const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...ownRulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
   const allNotices = [...limitUnpricedCost(limits, model, parent), ...notices];
   const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools: offered, workspace: settings.workspace };
@@ -220,84 +220,6 @@ function firstModel({ model }: Agent): string | undefined {
 function noModelError(): RetinueError {
   const advice = 'name one with --model, RETINUE_MODEL or `model` in retinue.config.json';
   return new RetinueError('unknown_model', `no model is configured; ${advice}`);
-}
-
-/** The tools of the process and those that the agent gets from tool sources such as MCP servers. */
-async function collectTools(brief: Brief, agent: Agent, { tools }: AdmissionDialect, { toolSource }: AdmissionDeps) {
-  const sourced = (await toolSource?.tools(agent, brief.tools?.allow)) ?? { tools: [], absent: [], notices: [] };
-  if (sourced.tools.length === 0) return { ...sourced, tools };
-  // Built-in tools win over sourced tools of the same name.
-  const added = sourced.tools.filter((tool) => !tools.has(tool.name)).map((tool): [string, AnyTool] => [tool.name, tool]);
-  return { ...sourced, tools: new Map([...tools, ...added]) as ReadonlyMap<string, AnyTool> };
-}
-
-/** Unknown names are an error. A name may end in `*`; an MCP server may have no tools at the moment. */
-function checkToolNames(brief: Brief, known: string[], absent: string[]): void {
-  for (const name of [...(brief.tools?.allow ?? []), ...(brief.tools?.deny ?? [])]) {
-    if (known.some((tool) => nameCovers(name, tool)) || absent.some((pattern) => nameCovers(pattern, name))) continue;
-    if (name.startsWith('mcp__') && name.endsWith('*')) continue;
-    throw new RetinueError('unknown_tool', unknownNameMessage('tool', name, known));
-  }
-}
-
-/** What agent and brief take away: one ruleset each. */
-function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: AdmissionDialect): Ruleset[] {
-  const withDelegation = (tools: string[] | undefined) => (tools === undefined ? undefined : [...tools, ...delegationTools]);
-  const servers = agent.mcpServers?.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server)));
-  const sets: (Ruleset | null)[] = [
-    ...toolListRulesets(agent, withDelegation),
-    rulesToRuleset(`agent ${agent.name}`, agent.rules),
-    servers ? serverRuleset(`agent ${agent.name}`, servers) : null,
-    toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
-    rulesToRuleset('the brief', brief.rules),
-    ...(brief.rulesets ?? []),
-  ];
-  return sets.filter((set) => set !== null);
-}
-
-/** What the agent's tool lists take away. With `childTools`, its own list does not bind its children. */
-function toolListRulesets(
-  { name, tools, childTools, disallowedTools = [] }: Agent,
-  withDelegation: (tools: string[] | undefined) => string[] | undefined,
-): (Ruleset | null)[] {
-  const owner = `agent ${name}`;
-  const own = toolRuleset(owner, withDelegation(tools), disallowedTools);
-  if (childTools === undefined) return [own];
-  const passedOn = toolRuleset(owner, withDelegation(childTools), disallowedTools);
-  return [own && { ...own, scope: 'own' }, passedOn && { ...passedOn, scope: 'children' }];
-}
-
-/** A run that has none of the tools that its agent is made for says so, with the reason for the first of them. */
-function explainMissingTools({ name, tools = [] }: Agent, offered: string[], rulesets: Ruleset[]): { missingTools?: string } {
-  const [first] = tools;
-  if (first === undefined || tools.some((own) => offered.some((tool) => nameCovers(own, tool)))) return {};
-  const { rule, owner } = decideCall(rulesets, { tool: first, subjects: [] });
-  const why = rule === null ? 'no rule allows them' : `for example, rule \`${rule}\` of ${owner} denies ${first}`;
-  const advice = 'If the agent that delegates should pass them on, name them in its `childTools`.';
-  return { missingTools: `agent ${name} has none of its tools here: ${why}. ${advice}` };
-}
-
-function rulesToRuleset(owner: string, rules: string[] | undefined): Ruleset | null {
-  return rules === undefined || rules.length === 0 ? null : { kind: 'narrowing', owner, rules: rules.map(parseRule) };
-}
-
-interface OfferOptions {
-  dialect: AdmissionDialect;
-  tools: ReadonlyMap<string, AnyTool>;
-  depth: number;
-  limits: EffectiveLimits;
-  /** Of the run and its ancestors. */
-  rulesets: Ruleset[];
-}
-
-function toolsToOffer(brief: Brief, agent: Agent, { dialect, tools, depth, limits, rulesets }: OfferOptions): string[] {
-  const canDelegate = dialect.setup.offerAlways || limits.maxDepth.value === null || depth < limits.maxDepth.value;
-  const names = [...tools.keys()].filter((name) => {
-    if (dialect.delegationTools.includes(name)) return canDelegate;
-    return agent.tools === undefined || agent.tools.some((own) => nameCovers(own, name));
-  });
-  const asked = brief.tools?.allow;
-  return offeredTools(rulesets, asked === undefined ? names : names.filter((name) => asked.some((own) => nameCovers(own, name))));
 }
 
 /** The limits a parent passes on, less what it has spent. */

@@ -42,6 +42,13 @@ describe('an agent that only delegates', () => {
     expect(root?.v).toBe(2);
   });
 
+  it('keeps its own tools, which it does not pass on', async () => {
+    const { root, child } = await delegate({ ...lead, tools: ['grep'], childTools: ['read', 'write'] });
+    expect(root?.data.grant.tools).toContain('grep');
+    expect(root?.data.grant.tools).not.toContain('write');
+    expect(child?.data.grant.tools).not.toContain('grep');
+  });
+
   it('passes on nothing beyond the list', async () => {
     const { child, results } = await delegate({ ...lead, childTools: ['read'] });
     expect(child?.data.grant.tools).not.toContain('write');
