@@ -46,7 +46,7 @@ export interface ProcessResult {
 }
 
 /** How long remaining processes may take to end without being asked: the reader of a `>(…)` ends a little later than its command. */
-const settleMs = 200;
+const settleMs = 1000;
 const drainMs = 2000;
 const markVariable = 'RETINUE_CALL';
 
