@@ -54,7 +54,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     );
     const toolNames = programTools.map((tool) => tool.name);
     const { models, model } = createLibraryModels(options.model, env);
-    const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, db: null, env });
+    const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, readable, db: null, env });
     return {
       readable,
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },

@@ -26,7 +26,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const { env } = process;
   if (options.startsRuns) assertNotBelowRun(env);
   const { workspace, db, mcpServers } = settings;
-  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
+  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, readable: settings.readable, db: db.path, env });
   // A command that certainly starts a run probes the sandbox while the database opens.
   const earlyProbe = options.startsRuns ? probeShell() : null;
   const dialect = await loadDialect(options.dialect, settings, env);

@@ -11,7 +11,8 @@ export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | '
  * mounted over itself: a mount point can be neither renamed nor removed, so the path cannot be moved away and created anew.
  */
 export function workspaceMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
-  const added = (wanted.readable ?? []).flatMap(({ path, hide }): Mount[] => [
+  const shown = (wanted.readable ?? []).filter(({ path }) => !secret.some((each) => isBelowReal(path, each)));
+  const added = shown.flatMap(({ path, hide }): Mount[] => [
     { kind: 'read', path },
     ...[...hide, ...secret].flatMap((each) => hiddenMount(each, path)),
   ]);
@@ -48,6 +49,15 @@ function resolveInside(workspace: string, name: string): string | null {
 function foldersBetween(workspace: string, path: string): string[] {
   const folder = dirname(path);
   return folder === workspace ? [] : [...foldersBetween(workspace, folder), folder];
+}
+
+/** Whether a path is a secret folder or below one. */
+function isBelowReal(path: string, secret: string): boolean {
+  try {
+    return isPathUnder(path, realpathSync(secret));
+  } catch (error) {
+    return ifMissing(error, false);
+  }
 }
 
 function hiddenMount(path: string, workspace: string): Mount[] {
