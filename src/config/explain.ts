@@ -33,6 +33,6 @@ async function createExplainDeps(settings: Settings, env: Env): Promise<ExplainC
     shell,
     tools: toolObjects.map((tool) => tool.name),
     delegationTools,
-    rulesets: settingsRulesets(settings, delegationTools, shell),
+    rulesets: settingsRulesets(settings, { delegationTools, shell, env }),
   };
 }

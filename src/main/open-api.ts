@@ -47,7 +47,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       models: withPrices(createNamedModels(env, settings.providers), settings.prices),
       model: settings.model?.value ?? null,
       limits: settings.limits.config,
-      rulesets: (delegationTools) => settingsRulesets(settings, delegationTools, shell),
+      rulesets: (delegationTools) => settingsRulesets(settings, { delegationTools, shell, env }),
       grantedVariables: (rights) => grantedVariables(rights, { ...settings, catalog: dialectCatalog }, env),
       secretNames: [
         ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
