@@ -1,5 +1,5 @@
 // A database, configuration and keys inside the workspace: no tool and no command reaches, renames or replaces them.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -76,6 +76,18 @@ describe('a database inside the workspace', () => {
     expect(existsSync(join(place.folder, 'deep/data/r.db'))).toBe(true);
     expect(readdirSync(place.folder)).not.toContain('moved');
     expect((await place.run('verify', 'last', ...db)).code).toBe(0);
+  });
+
+  it.runIf(process.platform === 'linux')('stays where it is if its folder is a link that a command replaces', async () => {
+    const linked = ['--db', 'ldata/r.db'];
+    const replace = "python3 -c \"import os; os.unlink('ldata'); os.mkdir('ldata'); open('ldata/r.db','w').write('x')\"";
+    using place = createPlace({ runs: [{ steps: [{ calls: [bash(replace)] }, { text: 'done' }] }] });
+    mkdirSync(join(place.folder, 'real2'));
+    symlinkSync('real2', join(place.folder, 'ldata'));
+    expect((await place.run('run', 'work', ...linked)).code).toBe(0);
+    expect(readlinkSync(join(place.folder, 'ldata'))).toBe('real2');
+    expect((await place.run('verify', 'last', ...linked)).code).toBe(0);
+    expect((await place.run('logs', 'last', ...linked)).out).toContain('the link was restored');
   });
 
   it('without a sandbox, commands that name it or a folder above it are denied', async () => {
