@@ -4,6 +4,8 @@ export interface PathRule {
   closed: boolean;
   /** Null matches every path. */
   pattern: string | null;
+  /** A built-in rule: a search for its files in nested folders leaves out folders of packages, and ends in a workspace that is too large. */
+  builtIn?: true;
 }
 
 /**

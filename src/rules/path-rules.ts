@@ -9,6 +9,7 @@
 import type { ClosedPaths, PathRule } from '../contract/closed-paths.ts';
 import type { Rule, Ruleset } from '../contract/grant.ts';
 import { coversPath } from '../text/closed-paths.ts';
+import { askedFiles } from './asked-files.ts';
 import { nameCovers, ruleMatches } from './rule.ts';
 
 type Effect = 'read' | 'write' | 'edit';
@@ -78,8 +79,8 @@ export function collectClosedPaths(rulesets: readonly Ruleset[]): ClosedPaths {
   };
 }
 
-function listReadRules({ rules }: Ruleset): PathRule[] {
-  return rules.filter((rule) => isPathRule(rule, 'read')).map(toPathRule);
+function listReadRules({ kind, rules }: Ruleset): PathRule[] {
+  return rules.filter((rule) => isPathRule(rule, 'read')).map((rule) => toPathRule(rule, kind));
 }
 
 /** Commands may write what one of the writing tools may write. If editing is not allowed as a whole, a list of tools counts as well. */
@@ -89,11 +90,12 @@ function listWriteRules({ kind, rules }: Ruleset): PathRule[] {
   const isEdit = (rule: Rule) => rule.action !== 'allow' && isEffectRule(rule, 'edit', false);
   const counted = rules.filter((rule) => isPathRule(rule, 'write') || isEdit(rule) || (!canEdit && nameCovers(rule.tool, 'write')));
   const unmatched: PathRule[] = kind === 'owner' && !canEdit ? [{ closed: true, pattern: null }] : [];
-  return [...unmatched, ...counted.map(toPathRule)];
+  return [...unmatched, ...counted.map((rule) => toPathRule(rule, kind))];
 }
 
-function toPathRule({ action, pattern }: Rule): PathRule {
-  return { closed: action === 'deny' || (action === 'ask' && pattern !== null), pattern };
+function toPathRule({ action, pattern, from }: Rule, kind: Ruleset['kind']): PathRule {
+  const isBuiltIn = kind === 'owner' && from === undefined && askedFiles.some(({ path }) => path === pattern);
+  return { closed: action === 'deny' || (action === 'ask' && pattern !== null), pattern, ...(isBuiltIn && { builtIn: true }) };
 }
 
 /** Without the rules that change nothing: none, or the list from the last rule that decides about every path. */

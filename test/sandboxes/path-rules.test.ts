@@ -6,7 +6,8 @@ import type { Ruleset } from '../../src/contract/grant.ts';
 import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { createWorld } from '../support/world.ts';
-import { onLinux, realSandbox } from './support.ts';
+import { makeWorkspace } from '../tools/support.ts';
+import { onLinux, realSandbox, shell } from './support.ts';
 
 interface Played {
   results: { status: string; output: string }[];
@@ -316,4 +317,15 @@ describe.runIf(onLinux)('links to files that rules close to writing', () => {
     expect(played.results[0]?.output).not.toContain('link');
     expect(played.links).toEqual(links);
   });
+});
+
+test.runIf(onLinux)('a folder whose name is not UTF-8 and that a rule may close prevents commands, and no other rule does', async () => {
+  const { workspace } = makeWorkspace();
+  const folder = Buffer.concat([Buffer.from(`${workspace}/bad`), Buffer.from([0xff])]);
+  mkdirSync(folder);
+  writeFileSync(Buffer.concat([folder, Buffer.from('/.env')]), secret);
+  const command = 'find . -name .env -exec cat {} +';
+  const closed = await shell(workspace, command, { rules: ['deny read:**/.env'] });
+  expect(closed).toMatchObject({ isError: true, output: expect.stringContaining('whose name is not valid UTF-8; rename it') });
+  expect((await shell(workspace, 'echo fine', { rules: ['deny read:src/*'] })).output).toBe('fine');
 });

@@ -1,6 +1,6 @@
 // Files that other programs execute or agents obey: refused, or only with approval.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { askedFiles } from '../../src/rules/asked-files.ts';
 import { builtInRuleset, decideCall, parseRule } from '../../src/rules/policy.ts';
@@ -64,11 +64,38 @@ describe('protected files', () => {
 describe('files whose change needs approval', () => {
   const builtIn = builtInRuleset([], [], { sandboxed: true });
 
-  test.each(askedFiles.map(({ path }) => path))('%s: write and edit ask, reading does not', (path) => {
+  const paths = askedFiles.map(({ path }) => path.replace('**/', ''));
+
+  test.each([
+    ...paths,
+    ...paths.map((path) => `packages/app/${path}`),
+    '.claude/CLAUDE.md',
+    '.claude/rules/x.md',
+    'src/.claude/rules/sub/x.md',
+  ])('%s: write and edit ask, reading does not', (path) => {
     for (const tool of ['write', 'edit']) expect(decideCall([builtIn], { tool, subjects: [path] }).action).toBe('ask');
     expect(decideCall([builtIn], { tool: 'read', subjects: [path] }).action).toBe('allow');
     const allowed = { ...builtIn, rules: [...builtIn.rules, parseRule(`allow write:${path}`)] };
     expect(decideCall([allowed], { tool: 'write', subjects: [path] }).action).toBe('allow');
+  });
+
+  test.runIf(onLinux)('commands cannot change or create them in nested folders, except in those of packages', async () => {
+    const command =
+      "for f in src/AGENTS.md src/new/CLAUDE.md node_modules/a/AGENTS.md; do python3 -c \"open('$f','a').write('evil')\"; done";
+    await using world = await createWorld({
+      script: { runs: [{ steps: [{ calls: [{ tool: 'bash', args: { command } }] }, { text: 'done' }] }] },
+      tools: [createBash({ sandbox: await realSandbox() })],
+      rulesets: [builtIn],
+    });
+    const files = { 'src/AGENTS.md': 'rules', 'src/new/a': '', 'node_modules/a/AGENTS.md': 'theirs', 'lib\uFFFD/a': '' };
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(world.workspace, path)), { recursive: true });
+      writeFileSync(join(world.workspace, path), text);
+    }
+    await (await world.runtime.start({ task: 'go' })).outcome;
+    const read = (path: string) => readFileSync(join(world.workspace, path), 'utf8');
+    expect([read('src/AGENTS.md'), existsSync(join(world.workspace, 'src/new/CLAUDE.md'))]).toEqual(['rules', false]);
+    expect(read('node_modules/a/AGENTS.md')).toBe('theirsevil');
   });
 
   test.runIf(onLinux)('commands cannot change or create them', async () => {

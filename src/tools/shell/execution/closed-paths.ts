@@ -13,25 +13,58 @@ import { errorCode, type Refusal, refuse } from '../../refusal.ts';
 const maxEntries = 200_000;
 const maxFound = 2_000;
 
-/**
- * Paths of the workspace; '' is the workspace itself. A path below another one is left out. `prefix`: precedes the paths for rules, if `root` is
- * another folder; empty or ending with `/`.
- */
+/** Folders of packages: their files are not the project's, and there may be very many. */
+const packageFolders = ['node_modules', 'site-packages', '.git'];
+const maxNestedEntries = 50_000;
+
+export interface ClosedSearchOptions {
+  /** Precedes the paths for rules, if `root` is another folder; empty or ending with `/`. */
+  prefix?: string;
+  /** Whether to look for the files of built-in rules in nested folders too. */
+  nested?: boolean;
+}
+
+/** `paths`: paths of the workspace; '' is the workspace itself. `isPartial`: the workspace is too large to find nested files of built-in rules. */
+export type ClosedPathsFound = { ok: true; paths: string[]; isPartial: boolean } | Refusal;
+
 export async function findClosedPaths(
   root: string,
   lists: readonly PathRule[][],
-  prefix = '',
-): Promise<{ ok: true; paths: string[] } | Refusal> {
-  if (lists.length === 0) return { ok: true, paths: [] };
-  if (isAllClosedIn(lists, prefix === '' ? '.' : prefix.slice(0, -1))) return { ok: true, paths: [''] };
-  const search = { root, lists, prefix, found: new Set<string>(), left: maxEntries };
+  { prefix = '', nested = true }: ClosedSearchOptions = {},
+): Promise<ClosedPathsFound> {
+  if (lists.length === 0) return { ok: true, paths: [], isPartial: false };
+  if (isAllClosedIn(lists, prefix === '' ? '.' : prefix.slice(0, -1))) return { ok: true, paths: [''], isPartial: false };
+  const search = { root, lists: lists.map(withoutNested), prefix, found: new Set<string>(), left: maxEntries, leftOut: [] };
   try {
     await searchFolder(search, '');
   } catch (error) {
     if (error instanceof SearchError) return refuse(`the command was not started: ${error.message}`);
     throw error;
   }
-  return { ok: true, paths: [...search.found] };
+  const builtIn = nested ? await findNested({ ...search, lists: lists.filter((rules) => rules.some(isNested)) }) : [];
+  return { ok: true, paths: [...new Set([...search.found, ...(builtIn ?? [])])], isPartial: builtIn === null };
+}
+
+/** The files of built-in rules in nested folders; null if the workspace is too large for a search before every command. */
+async function findNested(search: ClosedSearch): Promise<string[] | null> {
+  if (search.lists.length === 0) return [];
+  const found = new Set<string>();
+  try {
+    await searchFolder({ ...search, found, left: maxNestedEntries, leftOut: packageFolders }, '');
+    return [...found];
+  } catch (error) {
+    if (error instanceof SearchError) return null;
+    throw error;
+  }
+}
+
+function isNested({ builtIn, pattern }: PathRule): boolean {
+  return builtIn === true && pattern?.startsWith('**/') === true;
+}
+
+/** Built-in rules for the top folder alone. */
+function withoutNested(rules: PathRule[]): PathRule[] {
+  return rules.map((rule) => (isNested(rule) ? { ...rule, pattern: (rule.pattern as string).slice('**/'.length) } : rule));
 }
 
 class SearchError extends Error {}
@@ -42,6 +75,8 @@ interface ClosedSearch {
   prefix: string;
   found: Set<string>;
   left: number;
+  /** Names of folders that are not searched. */
+  leftOut: readonly string[];
 }
 
 async function searchFolder(search: ClosedSearch, folder: string): Promise<void> {
@@ -50,11 +85,18 @@ async function searchFolder(search: ClosedSearch, folder: string): Promise<void>
     if (--search.left < 0) throw new SearchError(tooManyEntries);
     const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await isNamedLink(search, path)));
     const shown = search.prefix + path;
+    if (entry.name.includes(garbled) && (isPathClosed(search.lists, shown) || (isFolder && mayCloseIn(search.lists, shown)))) {
+      if (search.leftOut.length > 0) continue;
+      throw new SearchError(`rules about paths cannot close ${path}, whose name is not valid UTF-8; rename it`);
+    }
     if (isFolder ? isAllClosedIn(search.lists, shown) : isPathClosed(search.lists, shown)) {
       if (search.found.add(path).size > maxFound) throw new SearchError(tooManyFound);
-    } else if (isFolder && mayCloseIn(search.lists, shown)) await searchFolder(search, path);
+    } else if (isFolder && !search.leftOut.includes(entry.name) && mayCloseIn(search.lists, shown)) await searchFolder(search, path);
   }
 }
+
+/** Stands for bytes that are no UTF-8. A file with such a name cannot be opened or hidden by it. */
+const garbled = '\uFFFD';
 
 const tooManyEntries = `the rules about paths make it search more than ${maxEntries} files; begin their patterns with a folder`;
 const tooManyFound = `the rules about paths close more than ${maxFound} files one by one; close their folders instead`;

@@ -54,7 +54,7 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const canWrite = hasWriteTools(rights);
   const unreadable = await findClosedPaths(cwd, rights.closedPaths.read);
   if (!unreadable.ok) return unreadable;
-  const unwritable = canWrite ? await findClosedPaths(cwd, rights.closedPaths.write) : { ok: true as const, paths: [''] };
+  const unwritable = canWrite ? await findClosedPaths(cwd, rights.closedPaths.write) : { ok: true as const, paths: [''], isPartial: false };
   if (!unwritable.ok) return unwritable;
   const writable = !unwritable.paths.includes('');
   const readable = await findReadable(request);
@@ -78,7 +78,7 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const { result, limitsReached } = await runInSandbox(made.confined, request);
   const changed = (await links?.restoreChanged()) ?? { restored: [], moved: [], left: [] };
   const { moved, left } = (await watch?.renameCreated()) ?? { moved: [], left: [] };
-  if (writable) await renameClosed(cwd, rights, { before: [...unwritable.paths, ...named], moved, left });
+  if (writable) await renameClosed(cwd, rights, { before: [...unwritable.paths, ...named], nested: !unwritable.isPartial, moved, left });
   if (!result.ok) return result;
   moved.unshift(...changed.moved);
   const restored = changed.restored.map(
@@ -104,7 +104,7 @@ export function hasWriteTools({ tools }: Rights): boolean {
 async function findReadable({ readable = [], rights }: CommandRequest): Promise<{ ok: true; folders: ReadableFolder[] } | Refusal> {
   const folders: ReadableFolder[] = [];
   for (const path of readable) {
-    const found = await findClosedPaths(path, rights.closedPaths.read, `${path}/`);
+    const found = await findClosedPaths(path, rights.closedPaths.read, { prefix: `${path}/` });
     if (!found.ok) return found;
     if (!found.paths.includes('')) folders.push({ path, hide: [...closedAliases, ...found.paths].map((name) => join(path, name)) });
   }
@@ -120,9 +120,9 @@ async function findProtectedNames(root: string): Promise<string[]> {
 async function renameClosed(
   root: string,
   { closedPaths }: Rights,
-  { before, moved, left }: { before: string[]; moved: string[]; left: string[] },
+  { before, nested, moved, left }: { before: string[]; nested: boolean; moved: string[]; left: string[] },
 ): Promise<void> {
-  const after = await findClosedPaths(root, closedPaths.write);
+  const after = await findClosedPaths(root, closedPaths.write, { nested });
   if (!after.ok) return void left.push(after.reason);
   after.paths.push(...(await findProtectedNames(root)));
   // Retinue itself creates these next to its database, which is closed.
