@@ -7,10 +7,11 @@
  * `alias`: another name for the effect of the call. Only rules that deny or ask match it, so it never allows anything. With `tool`, it is a subject
  * of another tool: `write` for a file that a command writes, and rules of that tool without a pattern match too; `read` for a file that a command
  * names, where only rules with a pattern match. With `tree`, the call also moves or removes everything below the path.
+ * With `possible`, the command may write the file or not, and only rules with a pattern match.
  *
  * `known`: the text is certain only up to here, because the rest is known when the command runs. A rule that denies or asks, and that could match
  * some continuation, asks.
  */
-export type Subject = string | { text: string; unsafe?: string; alias?: true; tool?: string; tree?: true; known?: string };
+export type Subject = string | { text: string; unsafe?: string; alias?: true; tool?: string; tree?: true; possible?: true; known?: string };
 
 export const unsafePrefix = 'unsafe:';

@@ -40,22 +40,24 @@ function findRule(rules: readonly Rule[], tool: string, subject: Subject | null)
 }
 
 /** An alias that names another tool is about a file; of the rules about reading, only those with a pattern count. */
-function findAliasRule(rules: readonly Rule[], tool: string, { text, tool: other }: Exclude<Subject, string>): Rule | undefined {
+function findAliasRule(rules: readonly Rule[], tool: string, { text, tool: other, possible }: Exclude<Subject, string>): Rule | undefined {
   const rule =
     other === undefined
       ? rules.findLast((each) => each.pattern !== null && ruleMatches(each, tool, text))
-      : findOwnRule(aboutFiles(rules, other), other, text);
+      : findOwnRule(aboutFiles(rules, other, possible), other, text);
   return rule?.action === 'allow' ? undefined : rule;
 }
 
 /** Rules that only take away from what `found` says: about other effects of the call, or about what it may turn out to be. */
 function findStricterRules(rules: readonly Rule[], tool: string, subject: Subject | null, found: Rule | undefined): Rule[] {
   if (subject === null || typeof subject === 'string') return findEffectRules(rules, tool, { subject, own: found });
-  const { text, tree, tool: other, known } = subject;
+  const { text, tree, tool: other, known, possible: isPossible } = subject;
   if (other !== undefined) {
     const removed = tree ? rules.filter((rule) => isInFolder(rule, other, text)) : [];
-    const counted = aboutFiles(rules, other);
-    const possible = known === undefined ? [] : findPossibleRule(counted, other, known, found);
+    const counted = aboutFiles(rules, other, isPossible);
+    // What the runtime itself asks about would make every unknown word a question.
+    const named = isPossible ? counted.filter(({ action, from }) => action !== 'ask' || from !== undefined) : counted;
+    const possible = known === undefined ? [] : findPossibleRule(named, other, known, found);
     return [...removed, ...possible, ...findEffectRules(counted, other, { subject: text, own: findOwnRule(counted, other, text) })];
   }
   if (known === undefined) return findEffectRules(rules, tool, { subject: text, own: found });
@@ -75,15 +77,15 @@ function findPossibleRule(rules: readonly Rule[], tool: string, known: string, f
   return possible ? [{ ...possible, action: 'ask' }] : [];
 }
 
-/** Of the rules about reading, only those with a pattern count for commands. */
-function aboutFiles(rules: readonly Rule[], effect: string): readonly Rule[] {
-  return effect === 'read' ? rules.filter(({ pattern }) => pattern !== null) : rules;
+/** Of the rules about reading, and about files that a command only may write, those with a pattern count. */
+function aboutFiles(rules: readonly Rule[], effect: string, isPossible = false): readonly Rule[] {
+  return effect === 'read' || isPossible ? rules.filter(({ pattern }) => pattern !== null) : rules;
 }
 
 /** Whether a rule closes a path below a folder that a command moves or removes. */
 function isInFolder({ action, tool, pattern }: Rule, effect: string, folder: string): boolean {
   const isAbout = nameCovers(tool, effect) || (effect === 'write' && nameCovers(tool, 'edit'));
-  return action !== 'allow' && isAbout && pattern !== null && literalStart(pattern).startsWith(`${folder}/`);
+  return action !== 'allow' && isAbout && pattern !== null && (folder === '.' || literalStart(pattern).startsWith(`${folder}/`));
 }
 
 /** A subject as decisions and approval questions show it. */

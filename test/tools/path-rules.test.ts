@@ -16,7 +16,7 @@ describe('without a sandbox', () => {
   const decide = (command: string, ...rules: string[]) => {
     const { workspace } = makeWorkspace();
     for (const folder of ['sub', 'secrets', 'data']) mkdirSync(join(workspace, folder));
-    for (const file of ['.env', 'sub/.env', 'secrets/key', 'data/r.db', 'plain']) writeFileSync(join(workspace, file), 'x');
+    for (const file of ['.env', 'sub/.env', 'secrets/key', 'data/r.db', 'plain', 'package.json']) writeFileSync(join(workspace, file), 'x');
     symlinkSync('.env', join(workspace, 'link'));
     return decideCommand(ownerRules('allow bash', 'allow read', 'allow write', ...rules), command, workspace, { isConfined: false });
   };
@@ -78,6 +78,63 @@ describe('without a sandbox', () => {
   ])('%s is denied by `deny write:data/r.db`', (command) => {
     expect(decide(command, 'deny write:data/r.db*')).toBe('deny');
     expect(decide(command, 'deny edit:data/r.db*')).toBe('deny');
+  });
+
+  test.each([
+    'sed -i s/a/b/ package.json',
+    'echo x > package.j*',
+    'dd if=plain of=package.json',
+    'sort plain -o package.json',
+    'curl -o package.json https://example.com/',
+    'cp -t. sub/package.json',
+    'cp --target-directory=. sub/package.json',
+    'unknown-tool package.json',
+    'node rewrite.js package.json',
+    'git checkout -- package.json',
+    'rm -rf .',
+    'rm pack*',
+    'truncate -s 0 package.json',
+  ])('%s is denied by `deny write:package.json`', (command) => {
+    expect(decide(command, 'deny write:package.json')).toBe('deny');
+    expect(decide(command)).toBe('allow');
+  });
+
+  test.each(['ln -sfn sub data', 'rm -rf dat*'])('%s is denied by `deny write:data/r.db`, because it replaces the folder', (command) => {
+    expect(decide(command, 'deny write:data/r.db')).toBe('deny');
+  });
+
+  test.each([
+    'f=package.json; echo x > "$f"',
+    'echo x > $PWD/package.json',
+    'tar xf plain.tar',
+    'patch -p1 < plain',
+    'git apply plain',
+    'tee "$f"',
+    'unknown-tool $f',
+  ])('%s asks, because what it writes is unknown', (command) => {
+    expect(decide(command, 'deny write:package.json')).toBe('ask');
+  });
+
+  test.each([
+    'cat package.json',
+    'sed -n 1,5p package.json',
+    'git diff package.json',
+    'git add package.json && git commit -m "$m"',
+    'npm test',
+    'node sub/x package',
+    'bash package.json',
+    'tar tf plain.tar',
+    'sort package.json',
+    'jq .name package.json',
+    'echo "$x"',
+    'grep -n "$x" package.json',
+  ])('%s is still allowed with `deny write:package.json`', (command) => {
+    expect(decide(command, 'deny write:package.json')).toBe('allow');
+  });
+
+  test('a command that certainly writes needs the right to write, and one that only may write does not', () => {
+    const list = ['deny *', 'allow read', 'allow bash'];
+    expect([decide('sed -i s/a/b/ plain', ...list), decide('npm run build', ...list)]).toEqual(['deny', 'allow']);
   });
 
   test.each(['mkdir -p data', 'cp plain data', 'touch data/other', 'rm -r sub', 'cat data/r.db'])('%s is not', (command) => {

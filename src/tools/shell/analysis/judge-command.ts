@@ -11,9 +11,10 @@ import { denyCommand } from './deny-command.ts';
 import { expandBraces } from './expand-braces.ts';
 import { findTextWords, isUnsafeFlag } from './flags.ts';
 import { findInnerCode } from './inner-code.ts';
-import { findNamedFiles } from './named-files.ts';
+import { findMatchedFiles, findNamedFiles } from './named-files.ts';
+import { findPossibleWrites } from './possible-writes.ts';
 import { findProgram } from './programs/index.ts';
-import type { Program } from './programs/program.ts';
+import { findOperands, type Program } from './programs/program.ts';
 import type { SimpleCommand } from './read-command.ts';
 import { formatWords, type ShellWord } from './read-word.ts';
 import { findKnownStarts } from './unknown-parts.ts';
@@ -65,9 +66,10 @@ export function judgeCommand({ words, assignments }: SimpleCommand, scope: PathS
   if (assignments.length > 0) aliases.add(text);
   for (const alias of aliases) subjects.push({ text: alias, alias: true });
   const removes = isRemoving(words, base);
-  for (const file of written.flatMap((path) => findTargets(path, scope)))
+  const matched = scope.isConfined ? [] : findMatchedFiles(findOperands(words), scope);
+  for (const file of written.length === 0 ? [] : [...written.flatMap((path) => findTargets(path, scope)), ...matched])
     subjects.push({ text: file, alias: true, tool: 'write', ...(removes && { tree: true }) });
-  subjects.push(...named);
+  subjects.push(...named, ...findPossibleWrites(words, { program, base, texts, scope }));
   const expanded = expandBraces(words);
   if (expanded !== null && expanded.length > 0) {
     const inner = judgeCommand({ words: expanded, assignments: [] }, scope);
@@ -79,7 +81,7 @@ export function judgeCommand({ words, assignments }: SimpleCommand, scope: PathS
 
 /** Whether the files that the command writes are moved or removed with everything in them. */
 function isRemoving([, first]: ShellWord[], base: string): boolean {
-  return ['rm', 'rmdir', 'mv', 'shred', 'unlink'].includes(base) || (base === 'git' && /^(rm|mv|clean)$/.test(first?.text ?? ''));
+  return ['rm', 'rmdir', 'mv', 'ln', 'shred', 'unlink'].includes(base) || (base === 'git' && /^(rm|mv|clean)$/.test(first?.text ?? ''));
 }
 
 /** The same subject, only for rules that deny or ask. */

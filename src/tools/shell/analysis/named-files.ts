@@ -14,6 +14,11 @@ export function findNamedFiles(words: readonly ShellWord[], texts: ReadonlySet<S
   return words.filter((word) => !texts.has(word)).flatMap((word) => wordToSubjects(word, scope));
 }
 
+/** The files that patterns among the words match now. */
+export function findMatchedFiles(words: readonly ShellWord[], scope: PathScope): string[] {
+  return words.flatMap((word) => (/[*?[]/.test(word.mask) && word.text.length === word.mask.length ? (matchNames(word, scope) ?? []) : []));
+}
+
 function wordToSubjects(word: ShellWord, scope: PathScope): Subject[] {
   const paths = [...new Set([word.text, ...findPossiblePaths(word.text)])];
   const named = paths.filter((path) => path !== '' && path.length <= 4_096).flatMap((path) => findTargets(path, scope));

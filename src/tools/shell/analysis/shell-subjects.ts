@@ -12,6 +12,7 @@ import { createPathScope, findOutsidePath, findTargets, isDevice, type PathScope
 import { denyCommand, writeSimpler } from './deny-command.ts';
 import { judgeCommand, toAlias } from './judge-command.ts';
 import { findNamedFiles } from './named-files.ts';
+import { toPossibleWrite } from './possible-writes.ts';
 import type { Redirection } from './read-command.ts';
 import { readScript } from './read-script.ts';
 import { formatWords } from './read-word.ts';
@@ -105,7 +106,12 @@ function redirectionToSubjects({ writes, operator, target }: Redirection, scope:
   if (target.literal && isDevice(path) && (writes ? /^\/dev\/(null|stdout|stderr|fd\/\d+)$/.test(path) : true)) return [];
   if (writes) {
     const written = target.unknownReason === null ? findTargets(path, scope) : [path];
-    return [{ text, unsafe: 'it writes a file' }, ...written.map((each): Subject => ({ text: each, alias: true, tool: 'write' }))];
+    const named = findNamedFiles([target], new Set(), scope).map(toPossibleWrite);
+    return [
+      { text, unsafe: 'it writes a file' },
+      ...written.map((each): Subject => ({ text: each, alias: true, tool: 'write' })),
+      ...named,
+    ];
   }
   if (operator.endsWith('-')) return [];
   const named = findNamedFiles([target], new Set(), scope);

@@ -15,7 +15,20 @@ export function findWrittenFiles(words: ShellWord[], program: Program): string[]
   if (last === undefined) return [];
   const sources = paths.slice(0, -1);
   const isMove = words.some(({ text }, index) => index < 2 && basename(text) === 'mv');
-  return [last, ...(isMove ? sources : []), ...sources.map((path) => `${last}/${basename(path)}`)];
+  const folders = findTargetFolders(words);
+  const copied = [last, ...folders].flatMap((folder) =>
+    (folders.length > 0 ? paths : sources).map((path) => `${folder}/${basename(path)}`),
+  );
+  return [last, ...(isMove ? paths : []), ...copied];
+}
+
+/** The values of `-t` and `--target-directory`, under which all operands are created. */
+function findTargetFolders(words: ShellWord[]): string[] {
+  return words.flatMap(({ text }, index) => {
+    const attached = /^(?:-[a-zA-Z]*t|--target-directory=)(.+)$/.exec(text)?.[1];
+    if (attached !== undefined) return [attached];
+    return /^(-[a-zA-Z]*t|--target-directory)$/.test(text) ? (words[index + 1]?.text ?? []) : [];
+  });
 }
 
 /** Returns why the command may write something protected, or null. */
