@@ -239,6 +239,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     files: { prepare: missing('files'), attach: missing('files'), claim: async () => {} },
     async *lines() {},
     output: missing('files'),
+    assertNotBelowRun: async () => {},
     settings: missing('settings'),
     open: missing('database'),
     dialect: missing('dialects'),

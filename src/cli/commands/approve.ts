@@ -25,6 +25,7 @@ export const approveCommand: Command = {
     ['retinue approve 3f2a91c0', 'approve the one call that this run waits for'],
   ],
   exitCodes: 'command',
+  changes: ({ positionals }) => positionals.length > 0,
   run,
 };
 

@@ -30,6 +30,7 @@ export const trustCommand: Command = {
     ['retinue trust --revoke', 'takes the trust back'],
   ],
   exitCodes: 'command',
+  changes: (args) => !args.has('list'),
   run,
 };
 
