@@ -92,7 +92,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     },
     questionList: {
       shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
-      save: async ({ db }) => (await questionList()).saveQuestionsShown(env, db.path, new Date().toISOString()),
+      save: async ({ db }, at) => (await questionList()).saveQuestionsShown(env, db.path, at),
     },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),
