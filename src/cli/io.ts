@@ -207,8 +207,11 @@ export interface Io {
   questionList: {
     /** Null if never. */
     shownAt(settings: Settings): Promise<string | null>;
-    /** Rejects with `usage` if it cannot be recorded. Records nothing below a run: the user has not seen that list. */
-    save(settings: Settings): Promise<void>;
+    /**
+     * `at`: a moment before the list was read. Rejects with `usage` if it cannot be recorded. Records nothing below a run: the user has not
+     * seen that list.
+     */
+    save(settings: Settings, at: string): Promise<void>;
   };
   /** A failed check is a result, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;

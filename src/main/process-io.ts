@@ -94,8 +94,8 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     },
     questionList: {
       shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
-      async save({ db }) {
-        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, db.path, new Date().toISOString());
+      async save({ db }, at) {
+        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, db.path, at);
       },
     },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),

@@ -197,7 +197,7 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     },
     questionList: {
       shownAt: async ({ db }) => questionsShownAt(env, db.path),
-      save: async ({ db }) => saveQuestionsShown(env, db.path, new Date().toISOString()),
+      save: async ({ db }, at) => saveQuestionsShown(env, db.path, at),
     },
   };
 }

@@ -38,8 +38,9 @@ async function run(args: Args, io: Io): Promise<number> {
 
 async function listQuestions(args: Args, io: Io): Promise<number> {
   const questions = await withApi(io, { flags: commonSettings(args), drive: false }, async (api, settings) => {
+    const before = new Date(io.now()).toISOString();
     const open = await api.questions();
-    await io.questionList.save(settings);
+    await io.questionList.save(settings, before);
     return open;
   });
   if (args.has('json')) printJson(io, questions);
