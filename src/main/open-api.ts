@@ -27,7 +27,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const { drive, writes = drive } = options;
   if (writes) assertNotBelowRun(env);
   const { workspace, db, mcpServers } = settings;
-  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
+  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, readable: settings.readable, db: db.path, env });
   // A command that certainly starts a run probes the sandbox while the database opens.
   const earlyProbe = options.startsRuns ? probeShell() : null;
   const dialect = await loadDialect(options.dialect, settings, env);
@@ -48,7 +48,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       models: withPrices(createNamedModels(env, settings.providers), settings.prices),
       model: settings.model?.value ?? null,
       limits: settings.limits.config,
-      rulesets: (delegationTools) => settingsRulesets(settings, delegationTools, shell),
+      rulesets: (delegationTools) => settingsRulesets(settings, { delegationTools, shell, env }),
       grantedVariables: (rights) => grantedVariables(rights, { ...settings, catalog: dialectCatalog }, env),
       secretNames: [
         ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
