@@ -53,6 +53,14 @@ export interface RunDetail extends RunView {
   pid: number | null;
   /** Where its tools execute; null if the run was erased. */
   host: string | null;
+  /** The model it runs on; null before it has started. */
+  model: string | null;
+  /** When its time limit ends, however long it is paused; null without one, or before it has started. */
+  deadline: string | null;
+  /** Rules that it got with messages; they narrow it. */
+  addedRules: string[];
+  /** What the user should know about how it was set up. */
+  notices: string[];
   /** Untrusted sources of what its tools and children reported. */
   taint: string[];
   /** When its content was erased. */
