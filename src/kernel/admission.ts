@@ -6,7 +6,7 @@ import { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
-import { type EffectiveLimits, Limits, type LimitsGiven } from '../contract/limits.ts';
+import { type EffectiveLimit, type EffectiveLimits, type LimitSource, Limits, type LimitsGiven } from '../contract/limits.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { ModelHandle, ModelRequester } from '../ports/model.ts';
@@ -241,12 +241,21 @@ function limitUnpricedCost(limits: EffectiveLimits, model: ModelHandle, parent: 
   const { value } = limits.maxCostUsd;
   if (model.price !== null || value === null) return [];
   const isParents = parent?.work && parent.grant.limits.maxCostUsd.value !== null;
-  if (isParents || isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false)) throw unknownPriceError(model.id);
+  if (isParents || isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false)) throw unknownPriceError(model.id, limits.maxCostUsd);
   limits.maxCostUsd = { from: 'none', value: null };
   return parent?.work ? [] : [`the price of ${model.id} is unknown: this run has no cost limit`];
 }
 
-export function unknownPriceError(model: string): RetinueError {
-  const advice = `set \`prices\` for it, or \`prices["*"]\` for all models without a price, or remove the cost limit`;
+const costLimitSources: Partial<Record<LimitSource, string>> = {
+  config: '`limits.maxCostUsd` of the configuration',
+  command: 'the command (`--budget-usd`)',
+  agent: 'the agent',
+  brief: 'the brief (`--budget-usd`)',
+  parent: 'its parent run',
+};
+
+function unknownPriceError(model: string, { value, from }: EffectiveLimit): RetinueError {
+  const limit = `the cost limit of $${value} from ${costLimitSources[from] ?? from}`;
+  const advice = `set \`prices\` for it, or \`prices["*"]\` for all models without a price, or remove ${limit}`;
   return new RetinueError('price_unknown', `the price of ${model} is unknown, so its cost cannot be limited: ${advice}`);
 }

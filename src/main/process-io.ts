@@ -138,6 +138,8 @@ function createInterruptSource(): Io['onInterrupt'] {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (isOutputClosed) return;
     isOutputClosed = true;
+    // A closed terminal, not a reader that has seen enough.
+    if (error.code === 'EIO' && handlers.size > 0) return void (isTerminating || terminate());
     if (error.code !== 'EPIPE') process.stderr.write(`retinue: standard output cannot be written: ${error.code}\n`);
     if (handlers.size === 0) process.exit(error.code === 'EPIPE' ? 0 : 1);
     notify('closed');
@@ -164,6 +166,8 @@ function createAsk(): Io['ask'] {
     loading ??= import('../tui/prompt.ts').then(({ createPrompt }) => createPrompt({ input: process.stdin, output: process.stderr }));
     const result = await (await loading)(question, options?.signal);
     if (result === 'interrupted') process.kill(process.pid, 'SIGINT');
+    // The input can report it before the signal of the system arrives, or instead of it.
+    if (result === 'closed') process.kill(process.pid, 'SIGHUP');
     return typeof result === 'string' ? null : result.line;
   };
 }
