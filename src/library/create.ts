@@ -2,7 +2,7 @@
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
-import type { Api } from '../api/api.ts';
+import type { Api, Question } from '../api/api.ts';
 import { anchorAgent } from '../config/anchor-rules.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
 import { resolveDirectory } from '../config/files.ts';
@@ -51,7 +51,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     dialect,
     prepareRuntime,
   });
-  if (approve) forwardQuestions(api, async (question, signal) => toAnswer(await approve(question, signal)));
+  if (approve) forwardQuestions(api, (question, signal) => askProgram(approve, question, signal));
 
   async function prepareRuntime(): Promise<RuntimeInput> {
     const programTools = await Promise.all(
@@ -80,6 +80,15 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     close: () => api.close(),
     [Symbol.asyncDispose]: () => api.close(),
   };
+}
+
+/** A callback that fails is a refusal of the program, which says so. */
+async function askProgram(approve: NonNullable<RetinueOptions['approve']>, question: Question, signal: AbortSignal) {
+  try {
+    return toAnswer(await approve(question, signal));
+  } catch (error) {
+    return toAnswer({ refused: `the approval request failed (${(error as Error)?.message ?? error})` });
+  }
 }
 
 function toAnswer(answer: boolean | 'always' | { refused: string }): QuestionAnswer {
