@@ -5,10 +5,10 @@ import { questionOf } from './questions.ts';
 
 export type QuestionAnswer = Parameters<Api['answer']>[1];
 
-/** Null leaves the question open, for another answer or until it expires. `signal` fires when the question needs no answer any more. */
+/** Null or a rejection leaves the question open, for another answer or until it expires: a failed prompt is not an answer. `signal` fires when the question needs no answer any more. */
 export type Answerer = (question: Question, signal: AbortSignal) => Promise<QuestionAnswer | null>;
 
-/** Asks `answerer` each question. If it rejects, that counts as a refusal. Returns a function that stops forwarding. */
+/** Asks `answerer` each question. Returns a function that stops forwarding. */
 export function forwardQuestions(api: Pick<Api, 'watch' | 'answer'>, answerer: Answerer): () => void {
   const runs = new Map<string, Pick<RunRow, 'rootId' | 'agent' | 'label'>>();
   const open = new Map<string, AbortController>();
@@ -16,10 +16,7 @@ export function forwardQuestions(api: Pick<Api, 'watch' | 'answer'>, answerer: A
   async function ask(question: Question): Promise<void> {
     const stop = new AbortController();
     open.set(question.id, stop);
-    const answer = await answerer(question, stop.signal).catch((error: unknown): QuestionAnswer | null =>
-      stop.signal.aborted ? null : { allowed: false, reason: `the approval request failed (${(error as Error)?.message ?? error})` },
-    );
-    open.delete(question.id);
+    const answer = await answerer(question, stop.signal).finally(() => open.delete(question.id));
     if (answer && !stop.signal.aborted) await api.answer(question.id, answer);
   }
 
@@ -31,7 +28,7 @@ export function forwardQuestions(api: Pick<Api, 'watch' | 'answer'>, answerer: A
     if (event.type === 'run.ended') runs.delete(event.runId);
     if (event.type === 'approval.asked') {
       const run = runs.get(event.runId) ?? { rootId: event.runId, agent: null, label: null };
-      // If the answer cannot be delivered, the question stays open and expires as a refusal.
+      // Without an answer, or if it cannot be delivered, the question stays open and expires as a refusal.
       void ask(questionOf(event, run)).catch(() => {});
     }
     if (event.type === 'approval.answered') open.get(`${event.runId}.${event.data.turn}.${event.data.index}`)?.abort();

@@ -53,6 +53,14 @@ export interface RunDetail extends RunView {
   pid: number | null;
   /** Where its tools execute; null if the run was erased. */
   host: string | null;
+  /** The model it runs on; null before it has started. */
+  model: string | null;
+  /** When its time limit ends, however long it is paused; null without one, or before it has started. */
+  deadline: string | null;
+  /** Rules that it got with messages; they narrow it. */
+  addedRules: string[];
+  /** What the user should know about how it was set up. */
+  notices: string[];
   /** Untrusted sources of what its tools and children reported. */
   taint: string[];
   /** When its content was erased. */
@@ -139,12 +147,13 @@ export interface Api {
   question(id: string): Promise<Question>;
   /**
    * Answers a question, by its id or by the id of a run with exactly one question. `kept`: no process drives the run; the answer takes effect when
-   * it is resumed. `late`: it had been answered otherwise, had expired, or its run has ended.
+   * it is resumed. `late`: it had been answered otherwise, had expired, or its run has ended. `denial`: the
+   * call was approved, but rules that the run got since it asked deny it.
    */
   answer(
     id: string,
     answer: { allowed: boolean; always?: boolean; reason?: string; by?: string },
-  ): Promise<{ question: Question; result: 'answered' | 'kept' | 'late' }>;
+  ): Promise<{ question: Question; result: 'answered' | 'kept' | 'late'; denial?: string }>;
   /** Starts a run from a recorded turn of another run. Rejects with `not_continuable` if there is no such turn or it is not over. */
   fork(id: string, fork: Fork): Promise<RunHandle>;
   /** Replays a run and its descendants, the run first. Rejects with `erased` for an erased run. */

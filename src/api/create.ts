@@ -112,7 +112,11 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
 
   async function show(id: string): Promise<RunDetail> {
     const row = await findRun(id, store);
-    const facts = await store.facts({ runId: row.runId, types: ['run.started', 'run.ended', 'tool.finished', 'child.ended'] });
+    const facts = await store.facts({
+      runId: row.runId,
+      types: ['run.started', 'run.ended', 'tool.finished', 'child.ended', 'message.received'],
+    });
+    const started = facts.find((fact) => fact.type === 'run.started') as FactOf<'run.started'> | undefined;
     const created = row.erasedAt === undefined ? await loadCreated(row.runId) : null;
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const children = await store.runs({ parentId: row.runId, order: 'oldest' });
@@ -126,6 +130,10 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       pid: row.endedAt === null && holder?.alive ? holder.pid : null,
       host: created?.data.host ?? null,
       servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
+      model: row.model ?? started?.data.model ?? null,
+      deadline: started?.data.deadline ?? null,
+      addedRules: facts.flatMap((fact) => (fact.type === 'message.received' ? (fact.data.rules ?? []) : [])),
+      notices: created ? [...created.data.notices, ...(created.data.missingTools === undefined ? [] : [created.data.missingTools])] : [],
       taint: factsToTaint(facts),
       ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }),
       children: childViews,

@@ -23,6 +23,8 @@ import { isAtRest } from './tree-status.ts';
 
 /** How often a command that waits for another process checks that it is still alive. */
 const ownerCheckMs = 1000;
+/** How long an approval waits to learn that newer rules deny the call. */
+const denialWaitMs = 2000;
 
 export interface SteerDeps {
   store: Store;
@@ -59,9 +61,10 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
 
   /**
    * Calls `check` now and after each change of the tree until it returns a value. Null: the process that should apply an order no longer drives the
-   * tree; a dead process sends no signal, so this is checked once a second.
+   * tree and had not applied it; a dead process sends no signal, so this is checked once a second.
    */
   async function waitWhileDriven<T>({ rootId }: RunRow, check: () => Promise<T | null>): Promise<T | null> {
+    if (!(await isDriven({ rootId }))) return check();
     const stop = new AbortController();
     let endTimer = () => {};
     const scheduleCheck = () => {
@@ -77,7 +80,8 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
         const result = await check();
         if (result !== null) return result;
       }
-      return null;
+      // The process may have applied the order just before it exited.
+      return await check();
     } finally {
       stop.abort();
       endTimer();
@@ -195,8 +199,6 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     if (own) return { question, result: (await own.answer({ turn, index, hash }, { allowed, by, always, reason })) ? 'answered' : 'late' };
     const row = await findRun(runId, store);
     const orderId = await sendOrder(row, allowed ? 'approve' : 'refuse', reason, { by, call: { turn, index, hash, always } });
-    // The order stays for the process that resumes the run.
-    if (!(await isDriven(row))) return { question, result: 'kept' };
     /** The order that the recorded answer came with; another answer may have been first. */
     let answeredBy: string | undefined;
     const isAnswer = (fact: StoredFact) => {
@@ -205,8 +207,33 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
       return true;
     };
     const result = await waitForFact(row, 'approval.answered', isAnswer);
+    // The order stays for the process that resumes the run.
     if (result === 'undriven') return { question, result: 'kept' };
-    return { question, result: result === 'recorded' && answeredBy === orderId ? 'answered' : 'late' };
+    if (result === 'ended' || answeredBy !== orderId) return { question, result: 'late' };
+    const denial = allowed ? await findDenial(question) : null;
+    return { question, result: 'answered', ...(denial === null ? {} : { denial }) };
+  }
+
+  /**
+   * The denial of an approved call, if the run got narrowing rules after it asked. Null if no rule came, or if nothing is known within `denialWaitMs`.
+   */
+  async function findDenial({ runId, turn, index }: Question): Promise<string | null> {
+    const isThisCall = (data: { turn: number; index: number }) => data.turn === turn && data.index === index;
+    const facts = await store.facts({ runId, types: ['approval.asked', 'message.received'] });
+    const asked = facts.findIndex((fact) => fact.type === 'approval.asked' && isThisCall(fact.data));
+    if (!facts.slice(asked).some((fact) => fact.type === 'message.received' && fact.data.rules?.length)) return null;
+    const stop = new AbortController();
+    const endTimer = clock.at(clock.monotonic() + denialWaitMs, () => stop.abort());
+    try {
+      for await (const _ of changes({ store, listeners }, stop.signal)) {
+        const results = await store.facts({ runId, types: ['tool.finished'] });
+        const result = results.find((fact) => fact.type === 'tool.finished' && isThisCall(fact.data));
+        if (result?.type === 'tool.finished') return result.data.status === 'denied' ? result.data.output : null;
+      }
+      return null;
+    } finally {
+      endTimer();
+    }
   }
 
   return {

@@ -50,9 +50,10 @@ export async function explainAgent(settings: Settings, name: string, deps: Expla
         { value, from: limitSource(limit, from, agent, settings) },
       ]),
     ) as Explanation['limits'],
-    rulesets: grant.rulesets.map(({ kind, owner, rules }) => ({
+    rulesets: grant.rulesets.map(({ kind, owner, scope, rules }) => ({
       kind,
       owner,
+      ...(scope === undefined ? {} : { scope }),
       rules: rules.map((rule) => ({ rule: formatRule(rule), from: rule.from ?? owner })),
     })),
     workspaceRules: agent.workspaceRules ?? true,

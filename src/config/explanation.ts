@@ -20,7 +20,7 @@ export interface Explanation {
   tools: { offered: ToolVerdict[]; leftOut: ToolVerdict[] };
   limits: Record<LimitName, { value: number | null; from: string }>;
   /** The owner's ruleset first; the others can only narrow it. */
-  rulesets: { kind: 'owner' | 'narrowing'; owner: string; rules: { rule: string; from: string }[] }[];
+  rulesets: { kind: 'owner' | 'narrowing'; owner: string; scope?: 'own' | 'children'; rules: { rule: string; from: string }[] }[];
   workspaceRules: boolean;
   warnings: string[];
   prompt: string;

@@ -6,7 +6,7 @@ import { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
-import { type EffectiveLimits, Limits, type LimitsGiven } from '../contract/limits.ts';
+import { type EffectiveLimit, type EffectiveLimits, type LimitSource, Limits, type LimitsGiven } from '../contract/limits.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { ModelHandle, ModelRequester } from '../ports/model.ts';
@@ -42,6 +42,8 @@ export interface AdmissionRequest {
   parent: Run | null;
   /** The parent's tool call that delegates; null for roots and for calls of a client. */
   call: CallRef | null;
+  /** Given for the brief of a model or an MCP client (`ModelRequester`). */
+  rootModel?: string | null | undefined;
 }
 
 /** Admits a parsed brief. */
@@ -67,7 +69,9 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
   const name = brief.model ?? firstModel(agent) ?? parent?.work?.model.id ?? settings.model;
   if (name === null || name === undefined) throw noModelError();
   const requester = { runId, rootId, workspace: settings.workspace, agent: agent.name, label: brief.label ?? null, task: brief.task };
-  const model = await deps.models.resolve(name, requester);
+  const { rootModel } = request;
+  const isChosenByModel = brief.model !== undefined && rootModel !== undefined;
+  const model = await deps.models.resolve(name, isChosenByModel ? { ...requester, rootModel } : requester);
   const ownRulesets = rulesets.filter(({ scope }) => scope !== 'children');
   const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...ownRulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
@@ -237,12 +241,21 @@ function limitUnpricedCost(limits: EffectiveLimits, model: ModelHandle, parent: 
   const { value } = limits.maxCostUsd;
   if (model.price !== null || value === null) return [];
   const isParents = parent?.work && parent.grant.limits.maxCostUsd.value !== null;
-  if (isParents || isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false)) throw unknownPriceError(model.id);
+  if (isParents || isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false)) throw unknownPriceError(model.id, limits.maxCostUsd);
   limits.maxCostUsd = { from: 'none', value: null };
   return parent?.work ? [] : [`the price of ${model.id} is unknown: this run has no cost limit`];
 }
 
-export function unknownPriceError(model: string): RetinueError {
-  const advice = `set \`prices\` for it, or \`prices["*"]\` for all models without a price, or remove the cost limit`;
+const costLimitSources: Partial<Record<LimitSource, string>> = {
+  config: '`limits.maxCostUsd` of the configuration',
+  command: 'the command (`--budget-usd`)',
+  agent: 'the agent',
+  brief: 'the brief (`--budget-usd`)',
+  parent: 'its parent run',
+};
+
+function unknownPriceError(model: string, { value, from }: EffectiveLimit): RetinueError {
+  const limit = `the cost limit of $${value} from ${costLimitSources[from] ?? from}`;
+  const advice = `set \`prices\` for it, or \`prices["*"]\` for all models without a price, or remove ${limit}`;
   return new RetinueError('price_unknown', `the price of ${model} is unknown, so its cost cannot be limited: ${advice}`);
 }

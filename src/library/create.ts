@@ -2,7 +2,8 @@
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
-import type { Api } from '../api/api.ts';
+import type { Api, Question } from '../api/api.ts';
+import { anchorAgent } from '../config/anchor-rules.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
 import { resolveDirectory } from '../config/files.ts';
 import { resolveReadable } from '../config/readable-folders.ts';
@@ -39,14 +40,18 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
   assertToolNames(options.tools ?? {});
   const { mcpServers = {} } = options;
   const notes = createMemoryNotes();
+  const anchor = { workspace, env };
   const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
   const api = assemble({
     store: options.store ?? createMemoryStore(),
-    catalog: createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]),
+    catalog: createCatalog([
+      ...builtInAgents,
+      ...(options.agents ?? []).map((agent) => ({ ...anchorAgent(agent, anchor), source: 'library' })),
+    ]),
     dialect,
     prepareRuntime,
   });
-  if (approve) forwardQuestions(api, async (question, signal) => toAnswer(await approve(question, signal)));
+  if (approve) forwardQuestions(api, (question, signal) => askProgram(approve, question, signal));
 
   async function prepareRuntime(): Promise<RuntimeInput> {
     const programTools = await Promise.all(
@@ -54,13 +59,13 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     );
     const toolNames = programTools.map((tool) => tool.name);
     const { models, model } = createLibraryModels(options.model, env);
-    const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, db: null, env });
+    const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, readable, db: null, env });
     return {
       readable,
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
       models: withPrices(models, options.prices ?? {}),
       limits: options.limits ?? {},
-      rulesets: (delegationTools) => buildRulesets({ delegationTools, shell, programTools: toolNames, ownerRules }),
+      rulesets: (delegationTools) => buildRulesets({ delegationTools, shell, programTools: toolNames, anchor, ownerRules }),
       secretNames: [],
       search: null,
       host: options.host,
@@ -75,6 +80,15 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     close: () => api.close(),
     [Symbol.asyncDispose]: () => api.close(),
   };
+}
+
+/** A callback that fails is a refusal of the program, which says so. */
+async function askProgram(approve: NonNullable<RetinueOptions['approve']>, question: Question, signal: AbortSignal) {
+  try {
+    return toAnswer(await approve(question, signal));
+  } catch (error) {
+    return toAnswer({ refused: `the approval request failed (${(error as Error)?.message ?? error})` });
+  }
 }
 
 function toAnswer(answer: boolean | 'always' | { refused: string }): QuestionAnswer {

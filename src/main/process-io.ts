@@ -31,6 +31,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   const installer = () => import('../config/mcp-install/install.ts');
   const explainer = () => import('../config/explain.ts');
   const demos = () => import('./demos.ts');
+  const belowRun = () => import('./below-run.ts');
   return {
     version,
     out: (text) => void stdout.write(text),
@@ -60,6 +61,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     now: Date.now,
     repeat,
     findToolProcess: async (runId) => (await import('../system/tool-process.ts')).findToolProcess(runId),
+    assertNotBelowRun: async () => (await belowRun()).assertNotBelowRun(env),
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
@@ -92,7 +94,9 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     },
     questionList: {
       shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
-      save: async ({ db }) => (await questionList()).saveQuestionsShown(env, db.path, new Date().toISOString()),
+      async save({ db }, at) {
+        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, db.path, at);
+      },
     },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),
@@ -134,6 +138,8 @@ function createInterruptSource(): Io['onInterrupt'] {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (isOutputClosed) return;
     isOutputClosed = true;
+    // A closed terminal, not a reader that has seen enough.
+    if (error.code === 'EIO' && handlers.size > 0) return void (isTerminating || terminate());
     if (error.code !== 'EPIPE') process.stderr.write(`retinue: standard output cannot be written: ${error.code}\n`);
     if (handlers.size === 0) process.exit(error.code === 'EPIPE' ? 0 : 1);
     notify('closed');
@@ -160,6 +166,8 @@ function createAsk(): Io['ask'] {
     loading ??= import('../tui/prompt.ts').then(({ createPrompt }) => createPrompt({ input: process.stdin, output: process.stderr }));
     const result = await (await loading)(question, options?.signal);
     if (result === 'interrupted') process.kill(process.pid, 'SIGINT');
+    // The input can report it before the signal of the system arrives, or instead of it.
+    if (result === 'closed') process.kill(process.pid, 'SIGHUP');
     return typeof result === 'string' ? null : result.line;
   };
 }

@@ -1,5 +1,6 @@
 // Puts approval questions of runs to the client's user through MCP elicitation, if the client supports it.
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { Answerer } from '../api/answer-by.ts';
 import type { Question } from '../api/api.ts';
 import { isoToMs } from '../text/instant.ts';
@@ -19,25 +20,36 @@ export function createElicitAnswerer(server: Server, disconnected: AbortSignal):
   return async (question, signal) => {
     const message = formatQuestion(question);
     if (message === null) return null;
-    const { action, content } = await server.elicitInput(
-      {
-        message,
-        requestedSchema: {
-          type: 'object',
-          properties: {
-            answer: { type: 'string', title: 'Answer', enum: Object.values(choices) },
-            reason: { type: 'string', title: 'Why' },
+    const result = await server
+      .elicitInput(
+        {
+          message,
+          requestedSchema: {
+            type: 'object',
+            properties: {
+              answer: { type: 'string', title: 'Answer', enum: Object.values(choices) },
+              reason: { type: 'string', title: 'Why' },
+            },
+            required: ['answer'],
           },
-          required: ['answer'],
         },
-      },
-      { signal: AbortSignal.any([signal, disconnected]), timeout: Math.max(1, isoToMs(question.expiresAt) - isoToMs(question.askedAt)) },
-    );
+        { signal: AbortSignal.any([signal, disconnected]), timeout: Math.max(1, isoToMs(question.expiresAt) - isoToMs(question.askedAt)) },
+      )
+      .catch(failureToReason);
+    if (typeof result === 'string') return { allowed: false, by: 'the client', reason: result };
+    const { action, content } = result;
     const choice = action === 'accept' ? content?.answer : undefined;
     const reason = typeof content?.reason === 'string' ? { reason: content.reason } : {};
     // Everything except a clear yes is a no.
     return { allowed: choice === choices.once || choice === choices.always, always: choice === choices.always, ...reason };
   };
+}
+
+/** An error or an invalid answer comes from the client, which refuses so. If it was lost instead, the question stays open. */
+function failureToReason(error: unknown): string {
+  const lost: number[] = [ErrorCode.ConnectionClosed, ErrorCode.RequestTimeout];
+  if (!(error instanceof McpError) || lost.includes(error.code)) throw error;
+  return `the approval request failed (${error.message})`;
 }
 
 /** Null if a dialog cannot show the whole question. */

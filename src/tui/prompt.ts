@@ -7,6 +7,7 @@
 //    that were meant for something else never become an answer, or part of one.
 // 3. The terminal is in raw mode from before the question until the answer, so that no typed line is buffered for a later reader.
 // 4. One question is shown at a time, in the order of the calls.
+// 5. Only typed keys are an answer. A terminal that was closed or fails ends the question without one.
 import { createInterface } from 'node:readline';
 import { PassThrough, type Writable } from 'node:stream';
 import type { ReadStream } from 'node:tty';
@@ -16,8 +17,11 @@ export interface Terminal {
   output: Writable;
 }
 
-/** `interrupted`: Ctrl-C, which is an ordinary key in raw mode. `withdrawn`: the signal aborted. The end of the input is an empty line. */
-export type PromptResult = { line: string } | 'interrupted' | 'withdrawn';
+/**
+ * `interrupted`: Ctrl-C, which is an ordinary key in raw mode. `withdrawn`: the signal aborted. `closed`: the terminal is gone, so nobody can have
+ * answered. Ctrl-D, which a person types, is an empty line.
+ */
+export type PromptResult = { line: string } | 'interrupted' | 'withdrawn' | 'closed';
 
 export type Prompt = (question: string, signal?: AbortSignal) => Promise<PromptResult>;
 
@@ -36,12 +40,21 @@ export function createPrompt(terminal: Terminal): Prompt {
 
 async function askOnce({ input, output }: Terminal, question: string, signal: AbortSignal | undefined): Promise<PromptResult> {
   if (signal?.aborted) return 'withdrawn';
-  if (input.readableEnded) return { line: '' };
+  if (input.readableEnded) return 'closed';
   const { promise: ended, resolve: end } = Promise.withResolvers<PromptResult>();
   let onKeys = (_: Buffer) => {};
   const onData = (keys: Buffer) => onKeys(keys);
-  const onEnd = () => end({ line: '' });
+  const onEnd = () => end('closed');
   const onAbort = () => end('withdrawn');
+
+  /** A terminal that was closed fails here before its input ends. */
+  function setRawMode(raw: boolean): void {
+    try {
+      input.setRawMode(raw);
+    } catch {
+      end('closed');
+    }
+  }
 
   /** Discards keys for this long; resolves to whether there were any. */
   async function discardKeys(ms: number): Promise<boolean | PromptResult> {
@@ -58,7 +71,7 @@ async function askOnce({ input, output }: Terminal, question: string, signal: Ab
   }
 
   async function readAnswer(prompt: string): Promise<PromptResult | 'too early'> {
-    const gate = Object.assign(new PassThrough(), { setRawMode: (raw: boolean) => input.setRawMode(raw) });
+    const gate = Object.assign(new PassThrough(), { setRawMode });
     const lines = createInterface({ input: gate, output, terminal: true, prompt });
     const { promise: answer, resolve } = Promise.withResolvers<PromptResult>();
     const onClose = () => {
@@ -83,7 +96,7 @@ async function askOnce({ input, output }: Terminal, question: string, signal: Ab
   }
 
   const wasRaw = input.isRaw;
-  input.setRawMode(true);
+  setRawMode(true);
   input.on('data', onData).on('end', onEnd).on('error', onEnd);
   input.resume();
   signal?.addEventListener('abort', onAbort);
@@ -98,12 +111,12 @@ async function askOnce({ input, output }: Terminal, question: string, signal: Ab
       if (typeof result === 'string') output.write('\n');
       if (result !== 'too early') return result;
       output.write('[keys typed before you could read the question are ignored]\n');
-      input.setRawMode(true);
+      setRawMode(true);
     }
   } finally {
     signal?.removeEventListener('abort', onAbort);
     input.off('data', onData).off('end', onEnd).off('error', onEnd);
     input.pause();
-    input.setRawMode(wasRaw);
+    setRawMode(wasRaw);
   }
 }

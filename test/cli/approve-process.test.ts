@@ -59,6 +59,17 @@ describe('a call that needs approval', () => {
     expect([place.exists('a.txt'), place.exists('b.txt')]).toEqual([true, true]);
   });
 
+  it('is reported as denied if a rule that came later denies it, and never as kept for a resume if the run used the answer', async () => {
+    using place = createPlace({ runs: [{ steps: [note('a'), { text: 'done' }] }] }, config);
+    const running = place.start('run', '--ask', '1m', 'go');
+    const [question] = await waiting(place);
+    expect((await place.run('message', 'last', '--deny', 'write', 'no')).code).toBe(0);
+    const { code, out } = await place.run('approve', (question as Question).id);
+    expect([code, out]).toEqual([0, expect.stringMatching(/write approved, but the call was not made: denied.*deny write/)]);
+    expect((await running.finished).code).toBe(0);
+    expect(place.exists('a.txt')).toBe(false);
+  });
+
   it('is denied at once without a terminal and without --ask', async () => {
     using place = createPlace({ runs: [{ steps: [note('a'), { expect: { prompt: 'cannot ask for approval' }, text: 'done' }] }] }, config);
     expect(await place.run('run', 'go')).toMatchObject({ code: 0, out: 'done\n' });

@@ -37,6 +37,38 @@ async function createOrphan(): Promise<Cli & { id: string }> {
   return { ...cli, id: id as string };
 }
 
+describe('an agent that passes tools on', () => {
+  const boss = '---\nname: boss\ndescription: delegates\ntools: Task\nchildTools: Read\n---\nDelegate.\n';
+  const worker = '---\nname: worker\ndescription: writes\ntools: Write\n---\nWrite.\n';
+  const runs = [
+    {
+      when: { agent: 'boss' },
+      steps: [{ calls: [{ tool: 'delegate', args: { tasks: [{ task: 'x', agent: 'worker' }] } }] }, { text: 'done' }],
+    },
+    { when: { agent: 'worker' }, steps: [{ text: 'no tools' }] },
+  ];
+  const files = { '.retinue/agents/boss.md': boss, '.retinue/agents/worker.md': worker };
+
+  it('has a heading per scope in `agents explain` and `show`, and its delegation in the list', async () => {
+    using cli = createCli({ runs, files });
+    const explained = (await cli.run(['agents', 'explain', 'boss'])).stdout;
+    expect(explained.match(/^Can only restrict them further: agent boss$/gm)).toHaveLength(1);
+    expect(explained.match(/^Restrict only its children: agent boss$/gm)).toHaveLength(1);
+    expect((await cli.run(['agents'])).stdout).toMatch(/^boss +\(delegates\) /m);
+    await cli.run(['run', 'x', '--agent', 'boss']);
+    const [, root] = await runIds(cli);
+    expect((await cli.run(['show', root as string])).stdout).toMatch(/rules .*agent boss \(\d+\), agent boss, for its children \(\d+\)/);
+  });
+
+  it('a child without any of its tools is reported in the progress and in `show`', async () => {
+    using cli = createCli({ runs, files });
+    const { stderr } = await cli.run(['run', 'x', '--agent', 'boss']);
+    expect(stderr).toMatch(/^retinue: \w{8}: agent worker has none of its tools here: .*`childTools`/m);
+    const [child] = await runIds(cli);
+    expect((await cli.run(['show', child as string])).stdout).toMatch(/Notices\n(.*\n)?agent worker has none of its tools here/);
+  });
+});
+
 describe('ps', () => {
   it('lists live runs, and with --all ended ones, as JSON with keys in order', async () => {
     using cli = createCli({ runs: tree });
@@ -75,7 +107,7 @@ describe('show', () => {
     using cli = createCli({ runs: tree });
     await cli.run(['run', 'x', '--deny', 'write']);
     const shown = await cli.json<Record<string, unknown> & { children: object[] }>('show', (await runIds(cli))[1] as string);
-    expect(keys(shown)).toBe(`${runKeys} brief grant servers outcome taint children`);
+    expect(keys(shown)).toBe(`${runKeys} brief grant servers outcome model deadline addedRules notices taint children`);
     expect(shown.children.map(keys)).toEqual([runKeys]);
     expect(shown).toMatchObject({
       brief: { task: 'x' },
@@ -92,6 +124,33 @@ describe('show', () => {
     expect(stdout).toMatch(/status +failed · .*no key\n/);
     expect(stdout).toMatch(/limits +40 turns · 30m00s · 2,000,000 tokens/);
     expect(stdout).toMatch(/Task\nlook around\n/);
+  });
+
+  it('names the model, the files and what the run has written', async () => {
+    const steps = [{ calls: [{ tool: 'write', args: { path: 'new.txt', content: 'x' } }] }, { text: 'done' }];
+    using cli = createCli({ runs: [{ steps }], files: { 'notes.txt': 'x' } });
+    await cli.run(['run', 'look around', '--file', 'notes.txt']);
+    const { stdout } = await cli.run(['show', 'last']);
+    expect(stdout).toMatch(/model +script\/script\.json\n/);
+    expect(stdout).toMatch(/Files\nnotes\.txt\n/);
+    expect(stdout).toMatch(/Artifacts\ncreated new\.txt\n$/);
+  });
+
+  it('names the rule that a message added', async () => {
+    using cli = createCli({ runs: [hanging] });
+    const running = cli.start(['run', 'x']);
+    await cli.untilFact('model.asked');
+    await cli.run(['message', 'last', '--deny', 'write', 'do not write']);
+    const { stdout } = await cli.run(['show', 'last']);
+    running.io.stop();
+    await running.result;
+    expect(stdout).toMatch(/rules .*messages \(deny write\)/);
+    expect(stdout).toMatch(/messages \(narrowing\):\n {2}deny write\n/);
+  });
+
+  it('says when the time limit of a run ends that is not running', async () => {
+    using cli = await createOrphan();
+    expect((await cli.run(['show', 'last'])).stdout).toMatch(/status +interrupted · its time limit end(s|ed) at .*\d\d:\d\d UTC\n/);
   });
 
   it('prints the rules of an unfinished run in full', async () => {

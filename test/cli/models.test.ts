@@ -131,7 +131,20 @@ describe('init', () => {
       stdout: expect.stringContaining('retinue.config.json is written'),
     });
     const config = await cli.json<{ notices: string[]; values: Record<string, { value: unknown }> }>('config');
-    expect([config.notices, config.values['limits.maxCostUsd']?.value]).toEqual([[], 2]);
+    expect([config.notices, config.values['limits.maxTurns']?.value]).toEqual([[], 30]);
+    // A model without a price can be used with it.
+    expect(await cli.run(['run', '--model', 'script/script.json', 'work'])).toMatchObject({ code: 0 });
     expect(await cli.run(['init', '--project', '--yes'])).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
+  });
+
+  it('a cost limit that cannot be kept is refused with its file and key, or with its flag', async () => {
+    using cli = createCli({ config: { limits: { maxCostUsd: 2 } } });
+    expect(await cli.run(['run', 'work'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/the cost limit of \$2 from `limits\.maxCostUsd`.*is set in .*retinue\.config\.json/),
+    });
+    const { stderr } = await cli.run(['run', '--budget-usd', '1', 'work']);
+    expect(stderr).toMatch(/the cost limit of \$1 from the brief \(`--budget-usd`\)/);
+    expect(stderr).not.toContain('retinue.config.json');
   });
 });

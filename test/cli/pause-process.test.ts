@@ -17,7 +17,7 @@ describe('pause', () => {
     await place.facts((found) => count(found, 'model.asked') === 2);
     expect(await place.run('pause', 'last', '--reason', 'to look')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^(\w{8}) is paused; continue with `retinue resume \1`\n$/),
+      out: expect.stringMatching(/^(\w{8}) is paused; continue with `retinue resume \1`; its time limit ends at .*UTC\n$/),
     });
     const [row] = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
     expect(row?.status).toBe('paused');

@@ -126,7 +126,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-it('the end of the input is an empty line', async () => {
+it('Ctrl-D is an empty line; a closed terminal is no answer', async () => {
   const at = terminal();
   const left = watch(at.ask('Allow? '));
   await at.pass(1000);
@@ -137,7 +137,21 @@ it('the end of the input is an empty line', async () => {
   await at.pass(1000);
   at.input.end();
   await at.pass(0);
-  expect(gone.said).toEqual({ line: '' });
+  expect(gone.said).toBe('closed');
+  expect(await at.ask('Allow? ')).toBe('closed');
+});
+
+it.each([0, 20, 60, 1000])('a terminal that fails %d ms after the question is no answer', async (ms) => {
+  const at = terminal();
+  const state = watch(at.ask('Allow? '));
+  await at.pass(ms);
+  at.input.setRawMode = () => {
+    throw new Error('setRawMode EIO');
+  };
+  at.input.emit('error', new Error('read EIO'));
+  await at.pass(1000);
+  expect(state.said).toBe('closed');
+  expect(await at.ask('Allow? ')).toBe('closed');
 });
 
 it('a question withdrawn before it is shown is never shown', async () => {

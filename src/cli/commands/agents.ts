@@ -25,6 +25,7 @@ export const agentsCommand: Command = {
     ['retinue agents explain review', 'what it may do, and which setting says so'],
   ],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 
@@ -65,10 +66,17 @@ function checkVerb(verb: string, name: string | undefined): void {
     throw new RetinueError('usage', 'the agent is missing; usage: retinue agents explain NAME; `retinue agents` lists them');
 }
 
+/** Delegation tools are not part of `tools`: whoever may delegate has them. An agent that has something to pass on is made for it. */
+function describeTools({ tools, childTools, disallowedTools = [] }: Agent): string {
+  if (tools === undefined) return 'all';
+  const canPassOn = childTools !== undefined && !disallowedTools.includes('delegate');
+  return [...tools, ...(canPassOn ? ['(delegates)'] : [])].join(' ') || 'none';
+}
+
 function formatAgents(agents: Agent[], io: Io): string {
   const rows = agents.map((agent) => [
     agent.name,
-    agent.tools === undefined ? 'all' : agent.tools.join(' ') || 'none',
+    describeTools(agent),
     [agent.model ?? []].flat().join(', '),
     agent.source,
     agent.description,

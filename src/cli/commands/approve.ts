@@ -2,6 +2,7 @@ import type { Api, Question } from '../../api/api.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { markInvisibleLine } from '../../text/invisible.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, writingFlags } from '../command.ts';
@@ -25,6 +26,7 @@ export const approveCommand: Command = {
     ['retinue approve 3f2a91c0', 'approve the one call that this run waits for'],
   ],
   exitCodes: 'command',
+  changes: ({ positionals }) => positionals.length > 0,
   run,
 };
 
@@ -37,8 +39,9 @@ async function run(args: Args, io: Io): Promise<number> {
 
 async function listQuestions(args: Args, io: Io): Promise<number> {
   const questions = await withApi(io, { flags: commonSettings(args), drive: false }, async (api, settings) => {
+    const before = new Date(io.now()).toISOString();
     const open = await api.questions();
-    await io.questionList.save(settings);
+    await io.questionList.save(settings, before);
     return open;
   });
   if (args.has('json')) printJson(io, questions);
@@ -71,19 +74,21 @@ export async function sendAnswer(
   { id, answer }: { id: string; answer: Parameters<Api['answer']>[1] },
 ): Promise<number> {
   const session = { flags: commonSettings(args), drive: true, existingOnly: true };
-  const { question, result } = await withApi(io, session, async (api, settings) => {
+  const { question, result, denial } = await withApi(io, session, async (api, settings) => {
     const found = await api.question(id);
     if (answer.allowed && !id.includes('.')) await assertShown(found, settings, io);
     return api.answer(found.id, answer);
   });
   const { runId, tool } = question;
   const run = shortId(runId);
-  if (args.has('json')) printJson(io, { id: question.id, runId, tool, allowed: answer.allowed, result });
+  if (args.has('json'))
+    printJson(io, { id: question.id, runId, tool, allowed: answer.allowed, result, ...(denial === undefined ? {} : { denial }) });
   else if (result === 'late') io.err(`retinue: ${run} no longer waits for this answer: it was answered elsewhere or has ended\n`);
   else {
     const later = result === 'kept' ? '; the run has no process, so the answer takes effect with `retinue resume`' : '';
+    const denied = denial === undefined ? '' : `, but the call was not made: ${sanitizeLine(denial)}`;
     if (!id.includes('.')) io.err(`${describeQuestion(question, io)}\n`);
-    io.out(`${run} ${markInvisibleLine(tool)} ${answer.allowed ? 'approved' : 'refused'}${later}\n`);
+    io.out(`${run} ${markInvisibleLine(tool)} ${answer.allowed ? 'approved' : 'refused'}${later}${denied}\n`);
   }
   return result === 'late' ? 1 : 0;
 }

@@ -30,11 +30,12 @@ export const initCommand: Command = {
     ['retinue init --project', 'a configuration for everyone who works here'],
   ],
   exitCodes: 'command',
+  changes: true,
   run,
 };
 
-/** Settings that only restrict, so that they need no trust. */
-const projectConfig = { limits: { maxCostUsd: 2 }, rules: ['deny read:.env*', 'ask write:.github/*'] };
+/** Settings that only restrict, so that they need no trust. No cost limit: models without a known price would be refused. */
+const projectConfig = { limits: { maxTurns: 30 }, rules: ['deny read:.env*', 'ask write:.github/*'] };
 
 async function run(args: Args, io: Io): Promise<number> {
   const settings = await io.settings(commonSettings(args));

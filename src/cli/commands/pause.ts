@@ -3,7 +3,7 @@ import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
-import { formatStatus, shortId } from '../output/format.ts';
+import { describeDeadline, formatStatus, shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
 import { withApi } from '../session/open-api.ts';
 
@@ -18,6 +18,7 @@ export const pauseCommand: Command = {
   positionals: { min: 1, max: unlimited },
   examples: [['retinue pause last', 'then look at it, and continue with `retinue resume last`']],
   exitCodes: 'command',
+  changes: true,
   run,
 };
 
@@ -32,7 +33,9 @@ async function run(args: Args, io: Io): Promise<number> {
     });
     const results = await api.pause(ids, reason).finally(stopNotice);
     if (args.has('json')) printJson(io, results);
-    else for (const [i, { runId, result }] of results.entries()) io.out(`${describeResult(runId, result, before[i] as RunDetail)}\n`);
+    else
+      for (const [i, { runId, result }] of results.entries())
+        io.out(`${describeResult(runId, result, before[i] as RunDetail, io.now())}\n`);
     return 0;
   });
 }
@@ -40,9 +43,10 @@ async function run(args: Args, io: Io): Promise<number> {
 const noticeMs = 1500;
 
 /** `before`: the run when the command began. */
-function describeResult(runId: string, result: 'paused' | 'already', before: RunDetail): string {
+function describeResult(runId: string, result: 'paused' | 'already', before: RunDetail, now: number): string {
   const id = shortId(runId);
-  const howToContinue = `continue with \`retinue resume ${id}\``;
+  const deadline = before.deadline === null ? '' : `; ${describeDeadline(before.deadline, now)}`;
+  const howToContinue = `continue with \`retinue resume ${id}\`${deadline}`;
   if (result === 'paused') return `${id} is paused; ${howToContinue}`;
   if (before.endedAt !== null) return `${id} has already ended: ${formatStatus(before.status)}`;
   if (before.status === 'paused') return `${id} is already paused; ${howToContinue}`;

@@ -31,6 +31,7 @@ export const resumeCommand: Command = {
     ['retinue resume last', 'only the newest run'],
   ],
   exitCodes: 'watch',
+  changes: true,
   run,
 };
 
@@ -53,9 +54,19 @@ async function run(args: Args, io: Io): Promise<number> {
     ]).finally(() => progress.end(null));
     const outcomes = [...resumed.outcomes, ...followed.outcomes];
     if (args.has('json') || outcomes.length > 0) printOutcomes(io, outcomes, { json: args.has('json'), progress });
-    for (const line of followed.lines) io.err(`retinue: ${line}\n`);
+    for (const line of [...outcomes.flatMap(describeIncomplete), ...followed.lines]) io.err(`retinue: ${line}\n`);
     return resumed.exitCode || followed.exitCode;
   });
+}
+
+/** The exit code is 0 whatever the results, so a run that did not complete is named. */
+function describeIncomplete({ runId, status }: Outcome): string[] {
+  const id = shortId(runId);
+  if (status === 'completed') return [];
+  if (status !== 'timed_out') return [`${id} did not complete: ${formatStatus(status)}`];
+  return [
+    `${id} did not complete: its time limit, which pauses and interruptions count towards, is over; \`retinue message ${id} TEXT\` asks it to do more`,
+  ];
 }
 
 interface FoundTrees {
@@ -134,7 +145,7 @@ async function resumeTrees(trees: Interrupted[], options: { patient: boolean }, 
       applyEarlierStop(root, stops.requested());
       const outcome = await outcomeUnlessPaused(root.outcome);
       if (outcome) outcomes.push(outcome);
-      else progress.print(`retinue: ${pausedMessage(root.id)}\n`);
+      else progress.print(`retinue: ${pausedMessage(root.id, progress.deadline(root.id), io.now())}\n`);
     } catch (error) {
       hasFailed = true;
       progress.print(`retinue: ${shortId(rootId)}: ${sanitizeLine(isRetinueError(error) ? error.message : String(error))}\n`);

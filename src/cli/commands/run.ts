@@ -11,7 +11,7 @@ import type { Detached, Io } from '../io.ts';
 import { shortId } from '../output/format.ts';
 import { printJson } from '../output/json.ts';
 import { withFiles } from '../session/brief-files.ts';
-import { loadSettings, withApi } from '../session/open-api.ts';
+import { loadSettings, nameLimitFile, withApi } from '../session/open-api.ts';
 import { reportInterruptedRuns } from '../session/orphan-watch.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 
@@ -65,6 +65,7 @@ export const runCommand: Command = {
     ['retinue run "list the endpoints" --output-schema api.json --json | jq .data', 'a structured result'],
   ],
   exitCodes: 'outcome',
+  changes: true,
   run,
 };
 
@@ -99,7 +100,8 @@ async function run(args: Args, io: Io): Promise<number> {
       io,
       { workspace: settings.workspace, paths: args.values('file'), input: given.input },
       async (files) => {
-        const started = await io.detach({ flags: inWorkspace, brief: createBrief(settings, files), open }, settings);
+        const request = { flags: inWorkspace, brief: createBrief(settings, files), open };
+        const started = await nameLimitFile(settings, () => io.detach(request, settings));
         return { started, id: started.runId };
       },
     );

@@ -1,6 +1,7 @@
 import type { RunDetail } from '../../api/api.ts';
 import { serverToPublicJson } from '../../config/hide-credentials.ts';
-import type { Grant } from '../../contract/grant.ts';
+import type { Artifact } from '../../contract/artifact.ts';
+import type { Grant, Ruleset } from '../../contract/grant.ts';
 import { formatRule } from '../../rules/policy.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
@@ -8,7 +9,16 @@ import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
 import { describeError, describeLimits } from '../output/describe-fact.ts';
-import { formatCost, formatCount, formatDuration, formatStatus, paint, statusStyle, totalTokens } from '../output/format.ts';
+import {
+  describeDeadline,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatStatus,
+  paint,
+  statusStyle,
+  totalTokens,
+} from '../output/format.ts';
 import { printJson, runDetailToJson } from '../output/json.ts';
 import { formatRuns } from '../output/run-table.ts';
 import { cutToWidth, padToWidth } from '../output/width.ts';
@@ -24,6 +34,7 @@ export const showCommand: Command = {
   positionals: { min: 1, max: 1 },
   examples: [['retinue show last', 'the newest run']],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 
@@ -45,8 +56,9 @@ function describeRun(run: RunDetail, toolPid: number | null, io: Io): string {
   const colour = io.colour.out;
   const rows: [string, string][] = [
     ['run', run.runId],
-    ['status', [formatStatus(run.status), run.outcome ? describeError(run.outcome) : ''].filter((part) => part !== '').join(' · ')],
+    ['status', [formatStatus(run.status), describeEnd(run, io.now())].filter((part) => part !== '').join(' · ')],
     ['agent', run.agent ?? run.kind],
+    ['model', run.model ?? run.brief?.model ?? ''],
     ['label', run.label ?? ''],
     ['parent', run.parentId ?? ''],
     ['depth', String(run.depth)],
@@ -62,7 +74,7 @@ function describeRun(run: RunDetail, toolPid: number | null, io: Io): string {
     ['duration', run.outcome ? formatDuration(run.outcome.durationMs) : ''],
     ['taint', run.taint.length === 0 ? '' : `${run.taint.join(', ')} (it has read untrusted content)`],
     ['erased', run.erasedAt === undefined ? '' : `${run.erasedAt} (only hashes are left of its content)`],
-    ...(run.grant === null ? [] : grantRows(run.grant)),
+    ...grantRows(run),
   ];
   const lines = rows
     .filter(([, value]) => value !== '')
@@ -71,12 +83,14 @@ function describeRun(run: RunDetail, toolPid: number | null, io: Io): string {
       return `${paint(colour, 'dim', padToWidth(key, 11))} ${paint(colour, key === 'status' ? statusStyle[run.status] : null, shown)}`;
     });
   const section = (title: string, body: string) => (body.trim() === '' ? [] : ['', paint(colour, 'bold', title), body.trimEnd()]);
-  const artifacts = (run.outcome?.artifacts ?? []).map(({ kind, title, value }) => sanitizeLine(`${kind} ${title ?? value.slice(0, 200)}`));
+  const artifacts = (run.outcome?.artifacts ?? []).flatMap((artifact) => sanitizeLine(describeArtifact(artifact)) || []);
   return `${[
     ...lines,
-    ...(run.endedAt === null && run.grant ? section('Rules', describeRules(run.grant)) : []),
+    ...(run.endedAt === null && run.grant ? section('Rules', describeRules(run.grant, run.addedRules)) : []),
     ...(run.endedAt === null ? section('Servers', describeServers(run.servers)) : []),
+    ...section('Notices', run.notices.map(sanitizeLine).join('\n')),
     ...section('Task', sanitizeText(run.brief?.task ?? '')),
+    ...section('Files', (run.brief?.files ?? []).map(sanitizeLine).join('\n')),
     ...section('Summary', sanitizeText(run.outcome?.summary ?? '')),
     ...section('Artifacts', artifacts.join('\n')),
     ...section('Children', run.children.length === 0 ? '' : formatRuns(run.children, io)),
@@ -84,13 +98,33 @@ function describeRun(run: RunDetail, toolPid: number | null, io: Io): string {
 }
 
 /** Complete, because people decide by it before they run `retinue resume --adopt`. */
-function describeRules({ rulesets }: Grant): string {
+function describeRules({ rulesets }: Grant, addedRules: string[]): string {
+  const added = addedRules.length === 0 ? [] : ['messages (narrowing):', ...addedRules.map((rule) => `  ${sanitizeLine(rule)}`)];
   return rulesets
-    .flatMap(({ kind, owner, rules }) => [
-      sanitizeLine(`${owner} (${kind}):`),
-      ...rules.map((rule) => `  ${sanitizeLine(`${formatRule(rule)}${rule.from === undefined ? '' : ` (${rule.from})`}`)}`),
+    .flatMap((set) => [
+      sanitizeLine(`${describeOwner(set)} (${set.kind}):`),
+      ...set.rules.map((rule) => `  ${sanitizeLine(`${formatRule(rule)}${rule.from === undefined ? '' : ` (${rule.from})`}`)}`),
     ])
+    .concat(added)
     .join('\n');
+}
+
+/** An agent can have one ruleset for itself and one for its children. */
+function describeOwner({ owner, scope }: Ruleset): string {
+  return scope === 'children' ? `${owner}, for its children` : owner;
+}
+
+/** The error of an ended run; for one that is not running, when its time limit ends. */
+function describeEnd({ outcome, status, deadline }: RunDetail, now: number): string {
+  if (outcome) return describeError(outcome);
+  return deadline !== null && (status === 'paused' || status === 'interrupted') ? describeDeadline(deadline, now) : '';
+}
+
+/** Empty for a diff, whose file is listed too. */
+function describeArtifact({ kind, title, value }: Artifact): string {
+  if (kind === 'diff') return '';
+  if (kind === 'path') return `${title ?? 'changed'} ${value}`;
+  return `${kind} ${title ?? value.slice(0, 200)}`;
 }
 
 function describeServers(servers: RunDetail['servers']): string {
@@ -99,11 +133,14 @@ function describeServers(servers: RunDetail['servers']): string {
     .join('\n');
 }
 
-function grantRows({ workspace, limits, tools, rulesets }: Grant): [string, string][] {
+function grantRows({ grant, addedRules }: RunDetail): [string, string][] {
+  if (grant === null) return [];
+  const { workspace, limits, tools, rulesets } = grant;
+  const counts = rulesets.map((set) => `${describeOwner(set)} (${set.rules.length})`);
   return [
     ['workspace', workspace],
     ['limits', describeLimits(limits)],
     ['tools', tools.join(', ') || 'none'],
-    ['rules', rulesets.map((set) => `${set.owner} (${set.rules.length})`).join(', ')],
+    ['rules', [...counts, ...(addedRules.length === 0 ? [] : [`messages (${addedRules.join(', ')})`])].join(', ')],
   ];
 }

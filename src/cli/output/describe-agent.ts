@@ -35,7 +35,7 @@ export function describeAgent(agent: Explanation, io: Io): string {
     ),
     ...others.flatMap((set) =>
       section(
-        `Can only restrict them further: ${sanitizeLine(set.owner)}`,
+        `${set.scope === 'children' ? 'Restrict only its children' : 'Can only restrict them further'}: ${sanitizeLine(set.owner)}`,
         set.rules.map(({ rule }) => sanitizeLine(rule)),
       ),
     ),

@@ -63,6 +63,17 @@ export function formatDuration(ms: number): string {
   return hours < 24 ? `${hours}h${twoDigits(minutes % 60)}m` : `${Math.floor(hours / 24)}d${twoDigits(hours % 24)}h`;
 }
 
+/** A time of day, with the date if it is another day. */
+function formatInstant(iso: string, now: number): string {
+  const day = iso.slice(0, 10);
+  return `${day === new Date(now).toISOString().slice(0, 10) ? '' : `${day} `}${iso.slice(11, 16)} UTC`;
+}
+
+/** For a run that is not running: its time limit keeps counting. */
+export function describeDeadline(deadline: string, now: number): string {
+  return `its time limit ${Date.parse(deadline) <= now ? 'ended' : 'ends'} at ${formatInstant(deadline, now)}`;
+}
+
 function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }

@@ -6,6 +6,7 @@ import { sanitizeLine } from '../../text/terminal.ts';
 import type { OutputMode } from '../args/settings-flags.ts';
 import type { Io } from '../io.ts';
 import { createProgressDescriber, describeLimits } from '../output/describe-fact.ts';
+import { shortId } from '../output/format.ts';
 import { factToJsonLine } from '../output/json.ts';
 import { createTreeCounter, type TreeCount } from '../output/tree-counter.ts';
 import { createLiveLines } from './live-lines.ts';
@@ -24,9 +25,11 @@ export interface Progress {
   end(outcome: Outcome | null): void;
   /** Turns and runs of a run and its descendants, of all facts so far. */
   count(runId: string): TreeCount;
+  /** When the time limit of the run ends; null if it has none or has not started. */
+  deadline(runId: string): string | null;
 }
 
-type Display = Omit<Progress, 'count'>;
+type Display = Omit<Progress, 'count' | 'deadline'>;
 
 /** Between events only the elapsed seconds change. */
 const repaintMs = 100;
@@ -35,17 +38,23 @@ const maxFinalRows = 200;
 export function createProgress(io: Io, { stream, plain }: Pick<OutputMode, 'stream' | 'plain'>): Progress {
   const display = stream ? createEventStream(io) : io.errTTY && !plain ? createLiveDisplay(io) : createEventLines(io);
   const counter = createTreeCounter();
+  const deadlines = new Map<string, string | null>();
+  const note = (fact: Fact) => {
+    counter.add(fact);
+    if (fact.type === 'run.started') deadlines.set(fact.runId, fact.data.deadline);
+  };
   return {
     ...display,
     handleEvent(event) {
-      if (event.type !== 'delta') counter.add(event);
+      if (event.type !== 'delta') note(event);
       display.handleEvent(event);
     },
     catchUp(fact) {
-      counter.add(fact);
+      note(fact);
       display.catchUp(fact);
     },
     count: counter.count,
+    deadline: (runId) => deadlines.get(runId) ?? null,
   };
 }
 
@@ -67,7 +76,7 @@ function createLiveDisplay(io: Io): Display {
   return {
     handleEvent(event) {
       applyEvent(state, event);
-      const notices = startNotices(event);
+      const notices = describeNotices(event);
       const openfork = openforkLine(event);
       if (notices !== '') print(notices);
       if (openfork !== null) print(openfork.text);
@@ -103,7 +112,7 @@ function createEventLines(io: Io): Display {
   return {
     handleEvent(event) {
       if (event.type === 'delta') return;
-      const notices = startNotices(event);
+      const notices = describeNotices(event);
       const line = describe(event);
       const text = openforkLine(event)?.text ?? (line === null ? '' : `${line}\n`);
       if (notices !== '' || text !== '') io.err(notices + text);
@@ -131,9 +140,10 @@ function createEventStream(io: Io): Display {
 }
 
 /** Notices of a new run, and the limits of a new tree before anything is spent. */
-function startNotices(event: LiveEvent): string {
+function describeNotices(event: LiveEvent): string {
   if (event.type !== 'run.created') return '';
-  const { parentId, kind, grant, notices } = event.data;
-  const lines = notices.map((notice) => `retinue: ${sanitizeLine(notice)}\n`).join('');
+  const { parentId, kind, grant, notices, missingTools } = event.data;
+  const all = [...notices, ...(missingTools === undefined ? [] : [`${shortId(event.runId)}: ${missingTools}`])];
+  const lines = all.map((notice) => `retinue: ${sanitizeLine(notice)}\n`).join('');
   return parentId === null && kind === 'agent' ? `${lines}retinue: limits: ${describeLimits(grant.limits)}\n` : lines;
 }

@@ -1,6 +1,7 @@
 // Opens the API for the duration of one command.
 import type { Api } from '../../api/api.ts';
 import type { Settings, SettingsFlags } from '../../config/settings.ts';
+import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { DatabaseOpenError } from '../errors.ts';
 import type { Io, OpenOptions } from '../io.ts';
@@ -19,7 +20,18 @@ export async function withApi<T>(io: Io, options: SessionOptions, work: (api: Ap
   const settings = await loadSettings(io, options);
   const { flags: _, agents: __, dialect: named, ...open } = options;
   const dialect = typeof named === 'function' ? await useAndClose(await openApi(io, settings, { drive: false }), named) : named;
-  return useAndClose(await openApi(io, settings, { ...open, dialect }), (api) => work(api, settings));
+  return nameLimitFile(settings, async () => useAndClose(await openApi(io, settings, { ...open, dialect }), (api) => work(api, settings)));
+}
+
+/** The kernel knows that a cost limit is configured; this adds the file that has it. */
+export async function nameLimitFile<T>({ sources, limits }: Settings, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const source = limits.config.maxCostUsd === undefined ? undefined : sources.find(({ key }) => key === 'limits.maxCostUsd');
+    if (!isRetinueError(error) || error.code !== 'price_unknown' || !source || source.from === 'command line') throw error;
+    throw new RetinueError(error.code, `${error.message} (limits.maxCostUsd is set in ${source.from})`, { cause: error });
+  }
 }
 
 async function useAndClose<T>(api: Api, work: (api: Api) => Promise<T>): Promise<T> {

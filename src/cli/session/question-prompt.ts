@@ -45,10 +45,9 @@ export function createQuestionPrompt(io: Io, api: Pick<Api, 'answer' | 'watch'>,
   async function ask(question: Question, signal: AbortSignal): Promise<void> {
     if (isOver || signal.aborted) return;
     const release = progress.suspend();
-    const typed = await io.ask(`${describeQuestion(question, io)}\n${choices}`, { signal });
-    release();
+    const typed = await io.ask(`${describeQuestion(question, io)}\n${choices}`, { signal }).finally(release);
     if (typed !== null && !isOver) return sendAnswer(question, parseAnswer(typed));
-    // Ctrl-C: the person wants to stop, not to answer the next question.
+    // Ctrl-C or a closed terminal: the person wants to stop, not to answer the next question.
     if (!signal.aborted) isOver = true;
   }
 

@@ -6,7 +6,7 @@ import type { OutputMode } from '../args/settings-flags.ts';
 import { exitCodes } from '../errors.ts';
 import type { Io, Stop } from '../io.ts';
 import { describeOutcome } from '../output/describe-fact.ts';
-import { paint, shortId, statusStyle } from '../output/format.ts';
+import { describeDeadline, paint, shortId, statusStyle } from '../output/format.ts';
 import { outcomeToJson, printJson } from '../output/json.ts';
 import type { TreeCount } from '../output/tree-counter.ts';
 import { createProgress } from '../progress/progress.ts';
@@ -45,7 +45,7 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
     progress.end(outcome);
   }
   if (outcome === null) {
-    io.err(`retinue: ${pausedMessage(handle.id)}\n`);
+    io.err(`retinue: ${pausedMessage(handle.id, progress.deadline(handle.id), io.now())}\n`);
     return stopExitCode('terminate');
   }
   printOutcome(io, outcome, { ...options, count: progress.count(outcome.runId) });
@@ -53,8 +53,9 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
 }
 
 /** For a run that this process leaves to another one. */
-export function pausedMessage(runId: string): string {
-  return `run ${shortId(runId)} is paused with its children; continue it with \`retinue resume ${shortId(runId)}\``;
+export function pausedMessage(runId: string, deadline: string | null, now: number): string {
+  const limit = deadline === null ? '' : `; ${describeDeadline(deadline, now)}`;
+  return `run ${shortId(runId)} is paused with its children; continue it with \`retinue resume ${shortId(runId)}\`${limit}`;
 }
 
 function exitCodeFor({ status }: Outcome, requested: Stop | null): number {
