@@ -7,8 +7,11 @@ import { join } from 'node:path';
 import type { RunRow } from '../src/contract/run.ts';
 import type { Store, TreeAppend, WrittenFact } from '../src/ports/store.ts';
 import { createMemoryStore } from '../src/stores/memory.ts';
+import { createOrderAuthenticator } from '../src/stores/order-authenticator.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
 
+const key = new Uint8Array(32).fill(1);
+const authenticator = createOrderAuthenticator({ read: () => key, create: () => key });
 const batches = Number(process.argv[2] ?? 300);
 const perBatch = 100;
 const at = '2026-01-01T00:00:00.000Z';
@@ -65,7 +68,7 @@ try {
     await measure(`memory, ${trees}`, createMemoryStore(), root);
     for (const durability of ['normal', 'full'] as const) {
       const path = join(directory, `${root}-${durability}.db`);
-      await measure(`sqlite ${durability}, ${trees}`, await openSqliteStore({ path, durability }), root);
+      await measure(`sqlite ${durability}, ${trees}`, await openSqliteStore({ path, durability, authenticator }), root);
     }
   }
 } finally {

@@ -18,6 +18,7 @@ import type { ToolExecutor } from '../src/ports/tool-executor.ts';
 import { builtInRuleset } from '../src/rules/policy.ts';
 import { createMemoryStore } from '../src/stores/memory.ts';
 import { createMemoryNotes } from '../src/stores/notes-memory.ts';
+import { createOrderAuthenticator } from '../src/stores/order-authenticator.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
 import { systemClock, systemIds } from '../src/system/clock.ts';
 import { createWorkspaceReader, workspaceTools } from '../src/tools/index.ts';
@@ -57,13 +58,19 @@ const echo: AnyTool = {
 
 const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, maxOutputTokens: null, price: () => 0 };
 
+const key = new Uint8Array(32).fill(1);
+const authenticator = createOrderAuthenticator({ read: () => key, create: () => key });
+
 export async function withRuntime<T>(
   kind: 'memory' | 'sqlite',
   use: (runtime: Runtime, store: Store) => Promise<T>,
   options: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
-  const store = kind === 'memory' ? createMemoryStore() : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal' });
+  const store =
+    kind === 'memory'
+      ? createMemoryStore()
+      : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal', authenticator });
   const runtime = await createRuntime({
     store,
     clock: systemClock,

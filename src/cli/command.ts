@@ -79,6 +79,6 @@ export const commonFlags: Flag[] = [
 
 /** Flags of every command that writes to the database. */
 export const writingFlags: Flag[] = [
-  { name: 'adopt', help: 'accept a database that you did not create on this machine, now and in future' },
+  { name: 'adopt', help: 'accept a database that you did not create on this machine, or runs that another program changed' },
   ...commonFlags,
 ];

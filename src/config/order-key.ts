@@ -1,5 +1,6 @@
-// The user's key for orders: proof, in a database that several processes share, that the user gave an order (ports/store.ts, OrderAuthenticator).
-// It lies in the user's configuration folder, readable only by the user, and is created with the first order.
+// The user's key for orders and runs: proof, in a database that several processes share, that the user gave an order and that a process of the user
+// wrote a run (ports/store.ts, OrderAuthenticator).
+// It lies in the user's configuration folder, readable only by the user, and is created with the first run or order.
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -28,7 +29,7 @@ function readOrderKey(path: string): Uint8Array | null {
     throw new RetinueError('usage', `${path} can be read by other users, who could then give orders to your runs; run \`chmod 600\` on it`);
   const key = Buffer.from(text.trim(), 'hex');
   if (key.length !== keyBytes)
-    throw new RetinueError('usage', `${path} is not a key for orders; delete it, and Retinue creates a new one with the next order`);
+    throw new RetinueError('usage', `${path} is not a key for orders; delete it, and Retinue creates a new one with the next order or run`);
   return key;
 }
 

@@ -8,11 +8,12 @@ import type { RunRow } from '../contract/run.ts';
 import { currentLoopVersion } from '../conversation/loop-version.ts';
 import { entriesToMessages, type Pinned } from '../conversation/request.ts';
 import type { Store } from '../ports/store.ts';
-import { sha256 } from '../text/canonical.ts';
+import { canonical, factHash, sha256 } from '../text/canonical.ts';
 import { foldFacts, reduce } from './fold.ts';
+import { genesis } from './journal.ts';
 import { currentCalls, endedFact, initialState, loopVersionOf, type RunState, startedFact } from './state.ts';
 
-/** The state of a run from its stored facts. Rejects with `unknown_run`, `erased` or `store_newer`. */
+/** The state of a run from its stored facts. Rejects with `unknown_run`, `erased`, `store_newer`, or `store_corrupt` if the facts were changed. */
 export async function loadState(runId: string, store: Store): Promise<RunState> {
   return foldFacts(await loadFacts(runId, store));
 }
@@ -20,11 +21,30 @@ export async function loadState(runId: string, store: Store): Promise<RunState> 
 async function loadFacts(runId: string, store: Store): Promise<Fact[]> {
   const facts = await store.facts({ runId });
   for (const fact of facts) assertKnownVersion(fact);
+  assertChain(facts);
   if (facts.length > 0) return facts;
   const row = await store.run(runId);
   if (!row) throw new RetinueError('unknown_run', `there is no run ${runId}`);
   assertNotErased(row);
   return facts;
+}
+
+/** Throws `store_corrupt` unless each fact has the hash of its content and of the fact before it. */
+function assertChain(facts: Fact[]): void {
+  let last = genesis;
+  for (const fact of facts) {
+    const { runId, seq, hash, data } = fact;
+    if (hash !== factHash(fact, canonical(data), last))
+      throw new RetinueError('store_corrupt', `run ${runId} was changed: its event ${seq} does not have its hash; see \`retinue verify\``);
+    last = hash;
+  }
+}
+
+/** Rejects with `store_corrupt` unless the state is what the processes of this user wrote. */
+export async function assertAuthentic({ runId, seq, hash }: RunState, store: Store): Promise<void> {
+  const head = await store.head(runId);
+  if (head?.seq !== seq || head.hash !== hash)
+    throw new RetinueError('store_corrupt', `run ${runId} was changed while it was read, so nothing was started; see \`retinue verify\``);
 }
 
 /** Throws `store_newer` for a fact that a newer program wrote in a form, or with a loop version, that this one does not know. */
@@ -68,6 +88,8 @@ export async function checkContinuable({ continues, continuesAt }: Brief, store:
   const row = await store.run(continues);
   if (!row) throw new RetinueError('unknown_run', `there is no run ${continues}`);
   assertNotErased(row);
+  // Rejects if another program changed it.
+  await store.head(continues);
   if (continuesAt !== undefined) await loadStateAt(continues, continuesAt, store);
   else if (row.endedAt === null || row.startedAt === null) throw notContinuable(continues);
 }
@@ -105,6 +127,7 @@ export interface History {
 /** The conversation of an ended run, or of a run up to and including a turn, without its system prompt. */
 export async function loadHistory(runId: string, turn: number | null, store: Store): Promise<History> {
   const state = turn === null ? await loadState(runId, store) : await loadStateAt(runId, turn, store);
+  await store.head(runId);
   const started = startedFact(state);
   if (!started || (turn === null && !endedFact(state))) throw notContinuable(runId);
   const { history } = await loadPinned(runId, { ...started.data, system: null, tools: null }, store);

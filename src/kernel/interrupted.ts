@@ -7,7 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ChildView } from '../ports/delegation.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import { type ClientReach, canSeeClient } from './client-reach.ts';
-import { loadState } from './history.ts';
+import { assertAuthentic, loadState } from './history.ts';
 import { createJournal } from './journal.ts';
 import { toolFinishedFact, unknownEffectText } from './judge.ts';
 import { endingParts } from './lifecycle.ts';
@@ -35,7 +35,11 @@ export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, { stor
   const subtree = findSubtree(await store.runs({ rootId: row.rootId, live: true }), row.runId);
   const involved = new Set([...subtree.map((each) => each.runId), ...subtree.flatMap((each) => each.parentId ?? [])]);
   const journal = createJournal({ store, owner, clock, onLost: () => {} });
-  for (const runId of involved) journal.adopt(await loadState(runId, store));
+  for (const runId of involved) {
+    const state = await loadState(runId, store);
+    await assertAuthentic(state, store);
+    journal.adopt(state);
+  }
   const ending = { status: 'cancelled' as const, code: end.code, message: end.reason };
   await journal.record(row.rootId, [
     { runId: row.runId, drafts: [{ type: 'cancel.asked', data: { by: end.by, code: end.code, reason: end.reason } }] },

@@ -17,6 +17,7 @@ import { createStarter, openClient, unregisterRun } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
 import { type ClientClose, driveAbandonedClient, driveAgent } from './drivers.ts';
+import { assertAuthentic } from './history.ts';
 import { createJournal } from './journal.ts';
 import { driveRun } from './lifecycle.ts';
 import { cancelRun, sendMessage, watchOrders } from './orders.ts';
@@ -174,7 +175,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (!claim.ok) return { ok: false, pid: claim.pid };
     const here = runs.get(rootId);
     if (here) return { ok: true, handles: [createHandle(here)] };
-    const revived = await reviveRuns(await readTree(rootId, services, states), services);
+    const tree = await readTree(rootId, services, states);
+    for (const state of tree.states) await assertAuthentic(state, store);
+    const revived = await reviveRuns(tree, services);
     if (revived.length === 0) return { ok: true, handles: [] };
     try {
       assertOpen();

@@ -19,7 +19,7 @@ export interface DatabaseOptions {
   durability: 'normal' | 'full';
   /** `read` and `write` create no database: without one there are no runs. */
   access: 'read' | 'write' | 'create';
-  /** Accept a database that the user did not create here, now and in future. */
+  /** Accept a database that the user did not create here, now and in future, and runs that another program changed. */
   adopt: boolean;
   /** The file of the key for orders. Default: in the user's configuration folder. */
   orderKey?: string | undefined;
@@ -39,14 +39,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Store> {
   return store;
 }
 
-function openForWriting({ env, path, durability, orderKey, warn, crash }: DatabaseOptions): Promise<Store> {
+function openForWriting({ env, path, durability, adopt, orderKey, warn, crash }: DatabaseOptions): Promise<Store> {
   const authenticator = createAuthenticator(env, orderKey);
   const made = (draft: string, to: string) => reportUnrecorded(recordCreatedDatabase(env, draft, to), warn);
-  return openSqliteStore({ path, durability, authenticator, warn, crash, made, logOpened: (opened) => recordLog(env, opened) });
+  return openSqliteStore({ path, durability, authenticator, adopt, warn, crash, made, logOpened: (opened) => recordLog(env, opened) });
 }
 
-function openForReading({ env, path, orderKey }: DatabaseOptions): Promise<Store> {
-  return openSqliteReader({ path, authenticator: createAuthenticator(env, orderKey) });
+function openForReading({ env, path, orderKey }: DatabaseOptions, isOwn = false): Promise<Store> {
+  return openSqliteReader({ path, authenticator: createAuthenticator(env, orderKey), isOwn });
 }
 
 /** Opened for writing if possible, so that an old database is migrated and no log is left behind. */
@@ -55,7 +55,7 @@ async function openOwnForReading(options: DatabaseOptions): Promise<Store> {
     return await openForWriting(options);
   } catch (error) {
     if (!isRetinueError(error) || (error.code !== 'store_io' && error.code !== 'store_corrupt')) throw error;
-    const reader = await openForReading(options).catch(() => null);
+    const reader = await openForReading(options, true).catch(() => null);
     if (reader === null) throw error;
     if (error.code === 'store_corrupt') options.warn(error.message);
     return reader;

@@ -13,7 +13,7 @@ export interface SqliteOptions {
   readOnly?: boolean;
   /**
    * Accept a database that this user did not create on this machine, for example from a backup or a volume, now and in future. Without it such a
-   * database is refused, because it could have come with a cloned folder.
+   * database is refused, because it could have come with a cloned folder. Also accepts runs that another program changed, as they are.
    */
   adopt?: boolean;
   /**

@@ -46,9 +46,17 @@ export type Claim = { ok: true; previous: string | null } | { ok: false; owner: 
 /** How many facts lost their data, and how many bytes of data and blobs were removed. `live`: a run has not ended. */
 export type EraseResult = { ok: true; facts: number; bytes: number } | { ok: false; reason: 'live' | 'unknown' };
 
+/** The last fact of a run. `orders`: a digest of the orders that were consumed with its facts. */
+export interface RunHead {
+  runId: string;
+  seq: number;
+  hash: string;
+  orders: string;
+}
+
 /**
- * Proves who gave an order. The store signs an order that it stores and checks one that it reads, so that write access to the data alone gives
- * nobody orders. In a file of one user the key belongs to the user; in a shared database it belongs to the deployment, which also decides who
+ * Proves who gave an order and who wrote the facts of a run. The store signs an order that it stores and checks one that it reads, so that write access to the data alone gives
+ * nobody orders and adds nothing to a run. In a file of one user the key belongs to the user; in a shared database it belongs to the deployment, which also decides who
  * may act as `order.by`.
  */
 export interface OrderAuthenticator {
@@ -56,6 +64,11 @@ export interface OrderAuthenticator {
   sign(order: Order): string;
   /** False without a usable key. */
   isAuthentic(order: Order, tag: string): boolean;
+  /** Called for every append. Null if there is no usable key. */
+  signRun(head: RunHead): string | null;
+  /** False without a usable key. */
+  isRunAuthentic(head: RunHead, tag: string): boolean;
+  hasKey(): boolean;
 }
 
 /** Something wrong with stored data that the facts of a run do not show. */
@@ -107,6 +120,11 @@ export interface Store {
   /** All facts of a run in order, including what remains of erased ones. */
   trail(runId: string): Promise<(StoredFact | ErasedFact)[]>;
   run(runId: string): Promise<RunRow | null>;
+  /**
+   * The last fact of a run; null if it has none. Rejects with `store_corrupt` if it was not written by the processes of this user. Whoever acts on the
+   * facts of a run compares them with it.
+   */
+  head(runId: string): Promise<{ seq: number; hash: string } | null>;
   runs(query: RunQuery): Promise<RunRow[]>;
   /** The run with this idempotency key under this parent; null for roots. */
   runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
@@ -143,7 +161,7 @@ export interface Store {
   release(owner: Owner): Promise<void>;
   /**
    * Takes a tree that is new, or whose owner is missing, dead or silent for 15 s; the previous owner is fenced. Rejects with `fenced` if the
-   * caller has lost its own lease.
+   * caller has lost its own lease, and with `store_corrupt` if somebody else changed the facts of the tree.
    */
   claim(owner: Owner, rootId: string): Promise<Claim>;
   /** The process that owns each tree, and whether it is alive; null for a tree without an owner. */

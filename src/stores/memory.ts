@@ -66,6 +66,11 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       assertOpen();
       return getRow(memory.runs.get(runId));
     },
+    async head(runId) {
+      assertOpen();
+      const last = memory.runs.get(runId)?.facts.at(-1);
+      return last === undefined ? null : { seq: last.seq, hash: last.hash };
+    },
     async runs(query) {
       assertOpen();
       return readRuns(memory, query);

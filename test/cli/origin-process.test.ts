@@ -156,7 +156,7 @@ describe('a database from another machine', () => {
     await place.run('run', 'go');
     change(
       place,
-      'DROP TABLE consumed; ALTER TABLE orders DROP COLUMN tag; DROP TABLE pins; DROP VIEW sub_sessions; PRAGMA user_version = 1',
+      'ALTER TABLE runs DROP COLUMN tag; DROP TABLE consumed; ALTER TABLE orders DROP COLUMN tag; DROP TABLE pins; DROP VIEW sub_sessions; PRAGMA user_version = 1',
     );
     cloned(place);
     const before = snapshot(place);

@@ -9,6 +9,7 @@ import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { isWalHeader } from '../../src/stores/sqlite/inspect.ts';
 import { enableWal } from '../../src/stores/sqlite/new-database.ts';
 import { createActors } from './support/actors.ts';
+import { testAuthenticator } from './support/authenticator.ts';
 import { createTemporaryDirectory } from './support/temporary.ts';
 import { createRunId, createUnit } from './support/units.ts';
 
@@ -21,14 +22,14 @@ afterEach(() => directory.remove());
 
 /** A database with three facts that was closed properly. */
 async function createFilledDatabase(path = directory.db): Promise<void> {
-  const store = await openSqliteStore({ path });
+  const store = await openSqliteStore({ path, authenticator: testAuthenticator });
   const owner = await store.open();
   await store.append(owner, [createUnit(root, root, 1, 3)]);
   await store.close();
 }
 
 async function readFacts(path = directory.db): Promise<unknown[]> {
-  const store = await openSqliteStore({ path });
+  const store = await openSqliteStore({ path, authenticator: testAuthenticator });
   try {
     return (await store.facts({ runId: root })).map(({ data }) => data);
   } finally {
@@ -39,7 +40,10 @@ async function readFacts(path = directory.db): Promise<unknown[]> {
 const countFacts = async (path?: string) => (await readFacts(path)).length;
 
 const expectOpenError = (code: string, path = directory.db) =>
-  expect(openSqliteStore({ path })).rejects.toMatchObject({ code, message: expect.stringContaining(path) });
+  expect(openSqliteStore({ path, authenticator: testAuthenticator })).rejects.toMatchObject({
+    code,
+    message: expect.stringContaining(path),
+  });
 
 describe('a new database', () => {
   it('is created with its directories; a directory .retinue gets a .gitignore for itself', async () => {
@@ -223,7 +227,7 @@ describe('damage', () => {
     const db = new DatabaseSync(directory.db);
     db.exec(`UPDATE facts SET data = '{"from' WHERE seq = 2`);
     db.close();
-    const store = await openSqliteStore({ path: directory.db });
+    const store = await openSqliteStore({ path: directory.db, authenticator: testAuthenticator });
     await expect(store.facts({ runId: root })).rejects.toMatchObject({
       code: 'store_corrupt',
       message: expect.stringContaining(`Fact 2 of run ${root}`),

@@ -7,7 +7,7 @@ import type { Owner, Store } from '../../src/ports/store.ts';
 import { openNotes } from '../../src/stores/notes-sqlite.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { openSqliteReader } from '../../src/stores/sqlite/reader.ts';
-import { testAuthenticator } from './support/authenticator.ts';
+import { createTestAuthenticator, testAuthenticator } from './support/authenticator.ts';
 import { createTemporaryDirectory } from './support/temporary.ts';
 import { createRunId, createUnit } from './support/units.ts';
 
@@ -156,7 +156,9 @@ describe('orders', () => {
   });
 
   it('of an earlier version are dropped with a notice when the database is upgraded; cancels are kept', async () => {
-    await createChanged('DROP TABLE consumed; DROP VIEW sub_sessions; ALTER TABLE orders DROP COLUMN tag; PRAGMA user_version = 2');
+    await createChanged(
+      'ALTER TABLE runs DROP COLUMN tag; DROP TABLE consumed; DROP VIEW sub_sessions; ALTER TABLE orders DROP COLUMN tag; PRAGMA user_version = 2',
+    );
     {
       using db = new DatabaseSync(directory.db);
       for (const kind of ['approve', 'cancel', 'message'] as const) {
@@ -171,5 +173,126 @@ describe('orders', () => {
     expect(await store.orders(owner)).toEqual([order('cancel', 'cancel')]);
     expect(warnings).toHaveLength(1);
     await store.close();
+  });
+});
+
+describe('a tree whose runs another program changed', () => {
+  const child = createRunId(2);
+  const copyFact = (seq: number) =>
+    `INSERT INTO facts (run, seq, tree, at, v, type, data, hash) SELECT run, ${seq}, tree, at, v, 'approval.answered', data, '${'f'.repeat(64)}' FROM facts WHERE run = 1 AND seq = 3`;
+  const changes = [
+    ['an added fact', `${copyFact(4)}; UPDATE runs SET seq = 4 WHERE n = 1`],
+    ['an added fact that no row counts', copyFact(4)],
+    ['an added fact in a child', `${copyFact(4).replace('SELECT run', 'SELECT 2')}; UPDATE runs SET seq = 4 WHERE n = 2`],
+    ['a changed fact', `UPDATE facts SET data = '{}', hash = '${'f'.repeat(64)}' WHERE run = 1 AND seq = 3`],
+    ['a removed fact', 'DELETE FROM facts WHERE run = 1 AND seq = 3; UPDATE runs SET seq = 2 WHERE n = 1'],
+    ['no tag', 'UPDATE runs SET tag = NULL WHERE n = 2'],
+    ['the tag of another run', 'UPDATE runs SET tag = (SELECT tag FROM runs WHERE n = 2) WHERE n = 1'],
+    ['an added run', `INSERT INTO runs (id, tree, live, seq, row) SELECT '${createRunId(3)}', tree, 1, 0, row FROM runs WHERE n = 1`],
+    ['a consumed order that was removed', 'DELETE FROM consumed'],
+    ['a dropped order that was removed', "DELETE FROM consumed WHERE id = 'dropped'"],
+  ] as const;
+
+  /** A root and a child with three facts each, without an owner. */
+  async function createTree(): Promise<void> {
+    const store = await open();
+    const owner = await store.open();
+    await store.append(owner, [createUnit(root, root, 1, 2)]);
+    for (const id of ['used', 'dropped']) await store.order(order(id, 'refuse'));
+    await store.append(owner, [createUnit(root, child, 1, 3), { ...createUnit(root, root, 3), consumed: ['used'] }]);
+    await store.dropOrders(owner, ['dropped']);
+    await store.close();
+  }
+  const change = (sql: string) => {
+    using db = new DatabaseSync(directory.db);
+    db.exec(sql);
+  };
+  const openWith = (options: { adopt?: boolean; authenticator?: typeof testAuthenticator }) =>
+    openSqliteStore({ path: directory.db, authenticator: testAuthenticator, ...options });
+  async function claim(options: { adopt?: boolean; authenticator?: typeof testAuthenticator } = {}): Promise<unknown> {
+    const store = await openWith(options);
+    try {
+      return await store.claim(await store.open(), root);
+    } finally {
+      await store.close();
+    }
+  }
+  const refusal = { code: 'store_corrupt', message: expect.stringMatching(/were changed by another program.*--adopt/) };
+
+  it.each(changes)('(%s) is not claimed until it is adopted, and its faults are named', async (_, sql) => {
+    await createTree();
+    change(sql);
+    await expect(claim()).rejects.toMatchObject(refusal);
+    const store = await open();
+    expect(await store.holders([root])).toEqual(new Map([[root, null]]));
+    expect(await store.findFaults()).toContainEqual({ where: 'rows', what: expect.stringContaining('its tag does not match its events') });
+    await store.close();
+    expect(await claim({ adopt: true })).toMatchObject({ ok: true });
+    expect(await claim()).toMatchObject({ ok: true });
+  });
+
+  it('is claimed if nothing was changed, and has no faults, also after it was erased', async () => {
+    await createTree();
+    expect(await claim()).toMatchObject({ ok: true });
+    change("UPDATE runs SET live = 0, row = json_set(row, '$.status', 'completed')");
+    const store = await open();
+    expect(await store.findFaults()).toEqual([]);
+    expect(await store.erase(root, at)).toMatchObject({ ok: true });
+    expect(await store.findFaults()).toEqual([]);
+    await store.close();
+  });
+
+  it('is not claimed with another key, and can be read without one', async () => {
+    await createTree();
+    await expect(claim({ authenticator: createTestAuthenticator(2) })).rejects.toMatchObject(refusal);
+    const reader = await openSqliteReader({ path: directory.db, authenticator: createTestAuthenticator(2) });
+    expect(await reader.findFaults()).toEqual([]);
+    expect(await reader.head(root)).toMatchObject({ seq: 3 });
+    await reader.close();
+  });
+
+  it('is not read as a basis for anything new', async () => {
+    await createTree();
+    change(changes[0][1]);
+    const store = await open();
+    await expect(store.head(root)).rejects.toMatchObject(refusal);
+    expect(await store.head(child)).toMatchObject({ seq: 3 });
+    await store.close();
+  });
+
+  it('while a process owns it is refused by that process, which signs nothing of it', async () => {
+    await createTree();
+    const store = await open();
+    const owner = await store.open();
+    await store.claim(owner, root);
+    change(changes[0][1]);
+    await store.order(order('late', 'refuse'));
+    await store.dropOrders(owner, ['late']);
+    expect(await store.append(owner, [createUnit(root, root, 4)])).toEqual([{ ok: false, reason: 'conflict' }]);
+    await store.close();
+    await expect(claim()).rejects.toMatchObject(refusal);
+  });
+
+  it('does not get back an order that an earlier process consumed', async () => {
+    await createTree();
+    const store = await open();
+    const owner = await store.open();
+    await store.claim(owner, root);
+    change('DELETE FROM consumed');
+    change(
+      `INSERT INTO orders (id, root, text, tag) VALUES ('used', '${root}', '${JSON.stringify(order('used', 'refuse'))}', '${testAuthenticator.sign(order('used', 'refuse'))}')`,
+    );
+    expect(await store.orders(owner)).toEqual([]);
+    await store.append(owner, [createUnit(root, root, 4)]);
+    await store.close();
+    await expect(claim()).rejects.toMatchObject(refusal);
+  });
+
+  it('by an earlier version of Retinue is accepted as it is when the database is upgraded', async () => {
+    await createTree();
+    change('ALTER TABLE runs DROP COLUMN tag; PRAGMA user_version = 5');
+    expect(await claim()).toMatchObject({ ok: true });
+    change(changes[0][1]);
+    await expect(claim()).rejects.toMatchObject(refusal);
   });
 });

@@ -3,6 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isLive, type RunRow } from '../../contract/run.ts';
 import type { AppendResult, Owner, TreeAppend } from '../../ports/store.ts';
+import type { RunTags } from './run-tags.ts';
 
 interface RunState {
   /** The run's key in the database; null if it is not stored yet. */
@@ -11,6 +12,8 @@ interface RunState {
   hasNoRow: boolean;
   /** The number of its last fact; 0 if it has none. */
   lastSeq: number;
+  /** The hash of the last fact in the unit; null if it has none of this run. */
+  lastHash: string | null;
   /** The row that the unit writes. */
   row: RunRow | null;
 }
@@ -26,16 +29,16 @@ export interface Appender {
   rememberCommitted(units: TreeAppend[], results: AppendResult[]): void;
 }
 
-export function createAppender(db: DatabaseSync): Appender {
+export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
   const selectOwner = db.prepare('SELECT fence FROM owners WHERE id = ?');
   const selectTree = db.prepare('SELECT n, owner FROM trees WHERE root = ?');
   const insertTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?)');
   const selectRun = db.prepare('SELECT n, tree, seq, row IS NULL AS hasNoRow FROM runs WHERE id = ?');
   const selectRunByKey = db.prepare("SELECT id FROM runs WHERE coalesce(parent, '') = ? AND key = ?");
-  const insertRun = db.prepare('INSERT INTO runs (id, tree, parent, live, key, seq, row) VALUES (?, ?, ?, ?, ?, ?, ?)');
-  const updateRun = db.prepare('UPDATE runs SET live = ?, seq = ?, row = ? WHERE n = ?');
+  const insertRun = db.prepare('INSERT INTO runs (id, tree, parent, live, key, seq, row, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const updateRun = db.prepare('UPDATE runs SET live = ?, seq = ?, row = ?, tag = coalesce(?, tag) WHERE n = ?');
   const updateParentAndKey = db.prepare('UPDATE runs SET parent = ?, key = ? WHERE n = ?');
-  const updateSeq = db.prepare('UPDATE runs SET seq = ? WHERE n = ?');
+  const updateSeq = db.prepare('UPDATE runs SET seq = ?, tag = coalesce(?, tag) WHERE n = ?');
   const prepareInsert = (count: number) =>
     db.prepare(
       `INSERT INTO facts (run, seq, tree, at, v, type, data, hash) VALUES ${Array(count).fill('(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
@@ -45,7 +48,6 @@ export function createAppender(db: DatabaseSync): Appender {
   const insertBlob = db.prepare('INSERT INTO blobs (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const insertPin = db.prepare('INSERT INTO pins (hash, tree) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const deleteOrder = db.prepare('DELETE FROM orders WHERE id = ? AND root = ?');
-  const insertConsumed = db.prepare('INSERT INTO consumed (tree, run, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   // Pairs of tree and blob that are certainly stored: a tree that is appended to has not ended, and only ended trees are erased.
   const knownBlobs = new Set<string>();
 
@@ -68,11 +70,12 @@ export function createAppender(db: DatabaseSync): Appender {
   function readStates(unit: TreeAppend, tree: number | null): Map<string, RunState> | 'fenced' | 'conflict' {
     const states = new Map<string, RunState>();
     const keys = new Map<string, string>();
-    for (const { runId, seq } of unit.facts) {
+    for (const { runId, seq, hash } of unit.facts) {
       const state = states.get(runId) ?? readState(runId, tree);
       if (state === null) return 'fenced';
       if (seq !== state.lastSeq + 1) return 'conflict';
       state.lastSeq = seq;
+      state.lastHash = hash;
       states.set(runId, state);
     }
     for (const row of unit.rows) {
@@ -88,8 +91,8 @@ export function createAppender(db: DatabaseSync): Appender {
   /** Null for a run of another tree. */
   function readState(runId: string, tree: number | null): RunState | null {
     const found = selectRun.get(runId) as { n: number; tree: number; seq: number; hasNoRow: number } | undefined;
-    if (found === undefined) return { n: null, hasNoRow: true, lastSeq: 0, row: null };
-    return found.tree === tree ? { n: found.n, hasNoRow: found.hasNoRow === 1, lastSeq: found.seq, row: null } : null;
+    if (found === undefined) return { n: null, hasNoRow: true, lastSeq: 0, lastHash: null, row: null };
+    return found.tree === tree ? { n: found.n, hasNoRow: found.hasNoRow === 1, lastSeq: found.seq, lastHash: null, row: null } : null;
   }
 
   function isKeyTaken(row: RunRow, key: string, inUnit: Map<string, string>): boolean {
@@ -102,16 +105,20 @@ export function createAppender(db: DatabaseSync): Appender {
   }
 
   function write(unit: TreeAppend, states: Map<string, RunState>, tree: number): void {
+    for (const id of unit.consumed) deleteOrder.run(id, unit.rootId);
+    // Also if somebody has removed an order meanwhile, to insert it again later.
+    if (unit.facts[0] !== undefined && unit.consumed.length > 0) tags.consume(tree, unit.facts[0].runId, unit.consumed);
     for (const [runId, state] of states) {
-      const { n, lastSeq, row } = state;
+      const { n, lastSeq, lastHash, row } = state;
       const parent = row?.parentId ?? null;
       const key = row?.idempotencyKey ?? null;
       const live = row !== null && isLive(row.status) ? 1 : 0;
       const text = row === null ? null : JSON.stringify(row);
-      if (n === null) state.n = Number(insertRun.run(runId, tree, parent, live, key, lastSeq, text).lastInsertRowid);
-      else if (text === null) updateSeq.run(lastSeq, n);
+      const tag = lastHash === null && n !== null ? null : tags.sign({ runId, seq: lastSeq, hash: lastHash ?? '' });
+      if (n === null) state.n = Number(insertRun.run(runId, tree, parent, live, key, lastSeq, text, tag).lastInsertRowid);
+      else if (text === null) updateSeq.run(lastSeq, tag, n);
       else {
-        updateRun.run(live, lastSeq, text, n);
+        updateRun.run(live, lastSeq, text, tag, n);
         if (state.hasNoRow) updateParentAndKey.run(parent, key, n);
       }
     }
@@ -128,12 +135,7 @@ export function createAppender(db: DatabaseSync): Appender {
       insertBlob.run(hash, content);
       insertPin.run(hash, tree);
     }
-    const first = states.values().next().value;
-    for (const id of unit.consumed) {
-      deleteOrder.run(id, unit.rootId);
-      // Also if somebody has removed the order meanwhile, to insert it again later.
-      insertConsumed.run(tree, first?.n ?? 0, id);
-    }
+    if (unit.facts.length === 0 && unit.consumed.length > 0) tags.consumeAtRoot(tree, unit.rootId, unit.consumed);
   }
 
   function rememberCommitted(units: TreeAppend[], results: AppendResult[]): void {

@@ -14,6 +14,7 @@ import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
 import { createOrders } from './orders.ts';
 import { createQueries } from './queries.ts';
 import { retryWhileBusy } from './retry.ts';
+import { createRunTags, signStoredRuns } from './run-tags.ts';
 import { createKysely, createStatements } from './tables.ts';
 import { openWakeSocket, sendWakeUp, type WakeSocket } from './wake-socket.ts';
 import { createChangeWatcher } from './watch.ts';
@@ -21,7 +22,7 @@ import { createWriter } from './writer.ts';
 
 /** Opens the store in a database file that several processes may share. Rejects with `store_io`, `store_corrupt` or `store_newer`. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { durability = 'normal', now = msSinceBoot, warn = () => {}, authenticator } = options;
+  const { durability = 'normal', now = msSinceBoot, warn = () => {}, authenticator, adopt = false } = options;
   const path = resolveDatabasePath(options.path);
   const { crash, made, logOpened } = options;
   const timing = { ...defaultTiming, ...options.timing, crash, made, logOpened };
@@ -29,10 +30,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const statements = createStatements(db);
   const kysely = createKysely(statements);
   const writer = createWriter(db, path, timing);
-  const appender = createAppender(db);
-  const leases = createLeases({ db, kysely, writer, now, timing });
-  const orders = createOrders({ db, kysely, writer, authenticator, warn });
-  const eraser = createEraser(db, writer, { path, isHeld: leases.isHeld, timing });
+  const tags = createRunTags(db, authenticator, { adopt });
+  if (adopt && authenticator !== undefined) await writer.write(() => signStoredRuns(db, authenticator, 'unfinished'));
+  const appender = createAppender(db, tags);
+  const leases = createLeases({ db, kysely, writer, tags, now, timing });
+  const orders = createOrders({ db, kysely, writer, tags, authenticator, warn });
+  const eraser = createEraser(db, writer, { path, tags, isHeld: leases.isHeld, timing });
   const queries = createQueries({ db: kysely, statements, path });
   const watcher = createChangeWatcher(db, timing.poll);
   const checkpointer = createCheckpointer(path, warn);
@@ -66,6 +69,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     facts: (query) => read(() => queries.facts(query)),
     trail: (runId) => read(() => queries.trail(runId)),
     run: (runId) => read(() => queries.run(runId)),
+    head: (runId) => read(async () => tags.readHead(runId)),
     runs: (query) => read(() => queries.runs(query)),
     runByKey: (parentId, key) => read(() => queries.runByKey(parentId, key)),
     blob: (hash) => read(() => queries.blob(hash)),
@@ -96,7 +100,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       await leases.release(owner);
       if (openOwners.delete(owner.id) && openOwners.size === 0) await closeWakeSocket();
     },
-    claim: (owner, rootId) => leases.claim(owner, rootId),
+    async claim(owner, rootId) {
+      const claim = await leases.claim(owner, rootId);
+      if (claim.ok) orders.rememberConsumed(rootId, tags.listConsumed(rootId));
+      return claim;
+    },
     holders: (rootIds) => read(() => leases.findHolders(rootIds)),
     watch(changed) {
       if (isClosed) throw createClosedError();

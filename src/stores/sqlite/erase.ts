@@ -7,6 +7,7 @@ import type { EraseResult } from '../../ports/store.ts';
 import { isBusy, isDiskFull } from './errors.ts';
 import type { Timing } from './options.ts';
 import { retryWhileBusy } from './retry.ts';
+import type { RunTags } from './run-tags.ts';
 import type { Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
 
@@ -44,7 +45,7 @@ export function createWeigher(db: DatabaseSync): (rootIds: string[]) => { facts:
 export function createEraser(
   db: DatabaseSync,
   writer: Writer,
-  options: { path: string; isHeld(owner: Tables['owners']): boolean; timing: Timing },
+  options: { path: string; tags: RunTags; isHeld(owner: Tables['owners']): boolean; timing: Timing },
 ): Eraser {
   const selectRuns = db.prepare(`SELECT n, live, row FROM runs WHERE tree IN (${selectedTrees})`);
   const weigh = createWeigher(db);
@@ -62,6 +63,7 @@ export function createEraser(
     if (runs.length === 0) return { ok: false, reason: 'unknown' };
     if (runs.some(({ live }) => live === 1)) return { ok: false, reason: 'live' };
     const weight = weigh([rootId]);
+    const wasAuthentic = options.tags.isAuthentic(rootId);
     db.exec('PRAGMA secure_delete = ON');
     clearFacts.run(roots);
     for (const { n, row } of runs) {
@@ -73,6 +75,7 @@ export function createEraser(
     deletePins.run(roots);
     deleteOrders.run(rootId);
     deleteConsumed.run(roots);
+    if (wasAuthentic) options.tags.signTree(rootId);
     return { ok: true, ...weight };
   }
 

@@ -3,8 +3,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { OrderAuthenticator, StoreFault } from '../../ports/store.ts';
 import { getSqliteCode } from './errors.ts';
-import { consumedOrdersVersion, getUserVersion, signedOrdersVersion } from './migrations.ts';
+import { consumedOrdersVersion, getUserVersion, signedOrdersVersion, taggedRunsVersion } from './migrations.ts';
 import { type OrderRow, readOrder } from './orders.ts';
+import { findChangedRuns } from './run-tags.ts';
 import { findSchemaFaults } from './schema.ts';
 
 /** How many faults of one kind are listed. */
@@ -51,11 +52,13 @@ const checks: { where: StoreFault['where']; sql: string }[] = [
   { where: 'trees', sql: createGapCheck('trees', 'n', 'trees') },
 ];
 
-export function findFaults(db: DatabaseSync, authenticator: OrderAuthenticator | undefined): StoreFault[] {
+/** `isOwn`: the user's own database, whose runs have tags made with the user's key. */
+export function findFaults(db: DatabaseSync, authenticator: OrderAuthenticator | undefined, { isOwn = true } = {}): StoreFault[] {
   const faults: StoreFault[] = findSchemaFaults(db).map(({ what }) => ({ where: 'schema', what }));
   faults.push(...runCheck(() => checkFile(db), 'file'));
   for (const { where, sql } of checks) faults.push(...runCheck(() => selectTexts(db, `${sql} LIMIT ${maxListed}`), where));
   if (getUserVersion(db) >= signedOrdersVersion) faults.push(...runCheck(() => checkOrders(db, authenticator), 'orders'));
+  if (isOwn && getUserVersion(db) >= taggedRunsVersion) faults.push(...runCheck(() => checkRuns(db, authenticator), 'rows'));
   return faults;
 }
 
@@ -85,6 +88,13 @@ function checkOrders(db: DatabaseSync, authenticator: OrderAuthenticator | undef
     .map((row) => readOrder({ ...row, isConsumed: row.isConsumed === 1 }, authenticator))
     .flatMap((read) => ('what' in read ? [read.what] : []));
   return faults.slice(0, maxListed);
+}
+
+function checkRuns(db: DatabaseSync, authenticator: OrderAuthenticator | undefined): string[] {
+  if (authenticator?.hasKey() !== true) return [];
+  return findChangedRuns(db, authenticator, maxListed).map(
+    (id) => `run ${id}: its tag does not match its events: another program changed it, or your key for orders was replaced`,
+  );
 }
 
 function selectTexts(db: DatabaseSync, sql: string): string[] {

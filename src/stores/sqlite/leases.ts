@@ -11,6 +11,7 @@ import { RetinueError } from '../../contract/error.ts';
 import type { Claim, Owner } from '../../ports/store.ts';
 import type { Timing } from './options.ts';
 import { getOwnIdentity, hasEnded, type ProcessIdentity } from './process-identity.ts';
+import type { RunTags } from './run-tags.ts';
 import type { Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
 
@@ -34,11 +35,12 @@ export interface LeaseDeps {
   db: DatabaseSync;
   kysely: Kysely<Tables>;
   writer: Writer;
+  tags: RunTags;
   now: () => number;
   timing: Timing;
 }
 
-export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Leases {
+export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDeps): Leases {
   const self: ProcessIdentity = getOwnIdentity();
   const heartbeatTimers = new Map<string, NodeJS.Timeout>();
   const unreleased = new Set<string>();
@@ -90,6 +92,7 @@ export function createLeases({ db, kysely, writer, now, timing }: LeaseDeps): Le
       if (holderId === owner.id) return { ok: true, previous: null };
       const holder = holderId ? (selectOwner.get(holderId) as OwnerRow | undefined) : undefined;
       if (holder !== undefined && isHeld(holder)) return { ok: false, owner: holder.id, pid: holder.pid };
+      tags.claimTree(rootId);
       if (holder !== undefined) fenceOwner.run(holder.id);
       takeTree.run(rootId, owner.id);
       return { ok: true, previous: holder?.id ?? null };

@@ -5,6 +5,7 @@ import { Order } from '../../contract/order.ts';
 import type { Crash } from '../../ports/crash.ts';
 import type { OrderAuthenticator } from '../../ports/store.ts';
 import { canonical } from '../../text/canonical.ts';
+import { signStoredRuns } from './run-tags.ts';
 
 /** Marks a file as a Retinue database in the header field that SQLite reserves for this: "Rtnu". */
 export const applicationId = 0x52746e75;
@@ -140,22 +141,26 @@ const subSessionsView = `
 export const consumedOrdersVersion = 5;
 
 /**
- * Ids of the orders that a tree has consumed, so that none is carried out twice. `run`: a run that got facts in the same transaction. Facts of
+ * Ids of the orders that a tree has consumed, so that none is carried out twice. `run`: one that got facts in the same transaction; the
+ * root if none did. Facts of
  * messages and answers have named their orders before.
  */
 const consumedTable = `
   CREATE TABLE consumed (
     n INTEGER PRIMARY KEY,
     tree INTEGER NOT NULL,
-    run INTEGER NOT NULL,
+    run TEXT NOT NULL,
     id TEXT NOT NULL
   );
   CREATE UNIQUE INDEX consumed_tree ON consumed (tree, id);
   INSERT OR IGNORE INTO consumed (tree, run, id)
-    SELECT tree, run, data ->> '$.order' FROM facts
+    SELECT facts.tree, runs.id, data ->> '$.order' FROM facts JOIN runs ON runs.n = facts.run
     WHERE type IN ('message.received', 'approval.answered') AND json_valid(data) AND data ->> '$.order' IS NOT NULL
     ORDER BY position;
 `;
+
+/** The version from which on runs carry tags. */
+export const taggedRunsVersion = 6;
 
 export const migrations: readonly Migration[] = [
   (db) => db.exec(baseTables),
@@ -163,6 +168,7 @@ export const migrations: readonly Migration[] = [
   signOrders,
   (db) => db.exec(subSessionsView),
   (db) => db.exec(consumedTable),
+  tagRuns,
 ];
 
 export interface MigrateOptions extends MigrationContext {
@@ -187,6 +193,12 @@ function signOrders(db: DatabaseSync, { authenticator, warn }: MigrationContext)
     warn?.(
       `${dropped === 1 ? '1 waiting order was' : `${dropped} waiting orders were`} dropped, because an earlier version of Retinue stored no proof of who gave orders. Give messages, answers and pauses again.`,
     );
+}
+
+/** Runs get a tag. Those of earlier versions are accepted as they are. */
+function tagRuns(db: DatabaseSync, { authenticator }: MigrationContext): void {
+  db.exec('ALTER TABLE runs ADD COLUMN tag TEXT');
+  if (authenticator !== undefined && db.prepare('SELECT 1 FROM runs').get() !== undefined) signStoredRuns(db, authenticator, 'all');
 }
 
 /** Null for an order that is no cancel, is damaged, or cannot be signed. */

@@ -33,6 +33,8 @@ export interface SqliteOptions {
   timing?: Partial<Timing>;
   /** Signs orders and checks them. Without one the store neither stores nor accepts orders. */
   authenticator?: OrderAuthenticator | undefined;
+  /** Accept runs that another program has changed: they are signed as they are. */
+  adopt?: boolean | undefined;
   /** Called with what the user should know: an order that was not accepted, or a write-ahead log that keeps growing. */
   warn?: ((message: string) => void) | undefined;
   /** Called with a new database before it gets its name; `draft` is the file. */

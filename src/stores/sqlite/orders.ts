@@ -7,6 +7,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { Order } from '../../contract/order.ts';
 import type { OrderAuthenticator, Owner } from '../../ports/store.ts';
 import { canonical } from '../../text/canonical.ts';
+import type { RunTags } from './run-tags.ts';
 import type { Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
 
@@ -15,7 +16,7 @@ export interface Orders {
   add(order: Order): Promise<string | null>;
   list(owner: Owner): Promise<Order[]>;
   drop(owner: Owner, ids: string[]): Promise<void>;
-  /** Must be called after these orders were consumed by a committed append. */
+  /** Must be called after these orders were consumed by a committed append, or by an earlier owner of the tree. */
   rememberConsumed(rootId: string, ids: string[]): void;
 }
 
@@ -23,6 +24,7 @@ export interface OrderDeps {
   db: DatabaseSync;
   kysely: Kysely<Tables>;
   writer: Writer;
+  tags: RunTags;
   /** Without one, orders are neither stored nor accepted. */
   authenticator: OrderAuthenticator | undefined;
   warn(message: string): void;
@@ -33,7 +35,7 @@ export interface OrderRow extends Pick<Tables['orders'], 'id' | 'root' | 'text' 
   isConsumed: boolean;
 }
 
-export function createOrders({ db, kysely, writer, authenticator, warn }: OrderDeps): Orders {
+export function createOrders({ db, kysely, writer, tags, authenticator, warn }: OrderDeps): Orders {
   const insertOrder = db.prepare(`
     INSERT INTO orders (id, root, text, tag) SELECT ?1, ?2, ?3, ?4
     WHERE NOT EXISTS (SELECT 1 FROM consumed JOIN trees ON trees.n = consumed.tree WHERE trees.root = ?2 AND consumed.id = ?1)
@@ -44,8 +46,6 @@ export function createOrders({ db, kysely, writer, authenticator, warn }: OrderD
     SELECT orders.n, orders.root, trees.n AS tree FROM orders JOIN trees ON trees.root = orders.root JOIN owners ON owners.id = trees.owner
     WHERE orders.id = ? AND owners.id = ? AND owners.fence = ?`);
   const deleteOrder = db.prepare('DELETE FROM orders WHERE n = ?');
-  const insertConsumed = db.prepare(`
-    INSERT INTO consumed (tree, run, id) SELECT ?1, coalesce((SELECT n FROM runs WHERE id = ?2), 0), ?3 WHERE true ON CONFLICT DO NOTHING`);
   /** Trees and ids of the orders that this store has consumed, whatever somebody removes from the table. */
   const consumed = new Set<string>();
   /** Orders that were reported but could not be dropped yet. */
@@ -54,7 +54,7 @@ export function createOrders({ db, kysely, writer, authenticator, warn }: OrderD
   async function drop(owner: Owner, ids: string[]): Promise<void> {
     const dropped = await writer.write(() => {
       const found = deleteOwned(owner, ids);
-      for (const { tree, root, id } of found) insertConsumed.run(tree, root, id);
+      for (const { tree, root, id } of found) tags.consumeAtRoot(tree, root, [id]);
       return found;
     });
     for (const { root, id } of dropped) rememberConsumed(root, [id]);

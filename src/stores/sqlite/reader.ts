@@ -17,6 +17,8 @@ import { createKysely, createStatements } from './tables.ts';
 export interface ReaderOptions extends Pick<SqliteOptions, 'path' | 'now' | 'timing'> {
   /** Checks orders for `findFaults`. */
   authenticator?: OrderAuthenticator | undefined;
+  /** The user's own database: `findFaults` also checks who wrote its runs. */
+  isOwn?: boolean;
 }
 
 interface Reading extends Pick<Store, 'holders' | 'findFaults'> {
@@ -45,7 +47,7 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
       connection,
       queries: createQueries({ db: kysely, statements, path }),
       holders: createHolderQuery(kysely, isHeld),
-      findFaults: async () => findFaults(connection.db, options.authenticator),
+      findFaults: async () => findFaults(connection.db, options.authenticator, { isOwn: options.isOwn ?? false }),
       weigh: (rootIds) => createWeigher(connection.db)(rootIds),
     };
   }
@@ -82,6 +84,11 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
     facts: (query) => read(({ queries }) => queries.facts(query)),
     trail: (runId) => read(({ queries }) => queries.trail(runId)),
     run: (runId) => read(({ queries }) => queries.run(runId)),
+    head: (runId) =>
+      read(async ({ queries }) => {
+        const last = (await queries.trail(runId)).at(-1);
+        return last === undefined ? null : { seq: last.seq, hash: last.hash };
+      }),
     runs: (query) => read(({ queries }) => queries.runs(query)),
     runByKey: (parentId, key) => read(({ queries }) => queries.runByKey(parentId, key)),
     blob: (hash) => read(({ queries }) => queries.blob(hash)),

@@ -14,6 +14,8 @@ export interface Tables {
     key: string | null;
     seq: number;
     row: string | null;
+    /** Proves who wrote the facts (run-tags.ts). */
+    tag: string | null;
   };
   facts: { position: number; run: number; seq: number; tree: number; at: string; v: number; type: string; data: string; hash: string };
   /** `text` holds text, or bytes as a BLOB value. */
@@ -22,7 +24,7 @@ export interface Tables {
   /** `tag` proves who gave the order (ports/store.ts, OrderAuthenticator). */
   orders: { n: number; id: string; root: string; text: string; tag: string };
   /** Orders that were carried out or dropped. */
-  consumed: { n: number; tree: number; run: number; id: string };
+  consumed: { n: number; tree: number; run: string; id: string };
   owners: {
     id: string;
     pid: number;

@@ -1,0 +1,185 @@
+// Tags of runs: proof that the last fact of a run, and with it the whole hash chain, was written by a process that has the user's key. The tag also
+// covers the ids of the orders that were consumed with the run's facts, so that removing them from the table is noticed.
+//
+// 1. A tag is signed only over a hash that this process has computed, or over a state whose current tag is authentic. `adopt` is the exception.
+// 2. Consumed orders are read from the table only when a tree is claimed. While this process owns it, its own memory counts.
+import { hash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import { RetinueError } from '../../contract/error.ts';
+import type { OrderAuthenticator } from '../../ports/store.ts';
+
+export interface RunTags {
+  /** The tag of a run whose last fact this process has made. Null without a usable key. */
+  sign(run: { runId: string; seq: number; hash: string }): string | null;
+  /** Records consumed orders under a run; its tag must be signed afterwards. Must be called inside a transaction. */
+  consume(tree: number, runId: string, ids: string[]): void;
+  /** Records orders that no fact consumes under the root run. Must be called inside a transaction. */
+  consumeAtRoot(tree: number, rootId: string, ids: string[]): void;
+  /** Throws `store_corrupt` if somebody else changed a run of the tree; with `adopt`, signs it instead. Must be called inside a transaction. */
+  claimTree(rootId: string): void;
+  /** The orders that a claimed tree had consumed by then. */
+  listConsumed(rootId: string): string[];
+  isAuthentic(rootId: string): boolean;
+  /** Signs all runs of a tree as they are stored. */
+  signTree(rootId: string): void;
+  /** The last fact of a run; null if it has none. Throws `store_corrupt` if somebody else changed it. */
+  readHead(runId: string): { seq: number; hash: string } | null;
+}
+
+interface StoredHead {
+  id: string;
+  root: string;
+  storedSeq: number;
+  seq: number;
+  hash: string;
+  tag: string | null;
+}
+
+interface ConsumedRow {
+  runId: string;
+  id: string;
+}
+
+/** Runs with their real last facts, whatever the rows say. */
+const selectHeads = `
+  SELECT runs.id, trees.root, runs.seq AS storedSeq, runs.tag, coalesce(last.seq, 0) AS seq, coalesce(last.hash, '') AS hash
+  FROM runs JOIN trees ON trees.n = runs.tree
+  LEFT JOIN facts AS last ON last.run = runs.n AND last.seq = (SELECT max(seq) FROM facts WHERE run = runs.n)`;
+const updateHeadSql = 'UPDATE runs SET seq = ?, tag = ? WHERE id = ?';
+const selectConsumed = 'SELECT consumed.run AS runId, consumed.id FROM consumed';
+
+/** Sets by run. The digest does not depend on the order, and adding an id again changes nothing. */
+type ConsumedIds = Map<string, Set<string>>;
+
+export function createRunTags(db: DatabaseSync, authenticator: OrderAuthenticator | undefined, { adopt = false } = {}): RunTags {
+  const selectTreeHeads = db.prepare(`${selectHeads} WHERE trees.root = ?`);
+  const selectRunHead = db.prepare(`${selectHeads} WHERE runs.id = ?`);
+  const selectTreeConsumed = db.prepare(`${selectConsumed} JOIN trees ON trees.n = consumed.tree WHERE trees.root = ?`);
+  const insertConsumed = db.prepare('INSERT INTO consumed (tree, run, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const updateTag = db.prepare('UPDATE runs SET tag = ? WHERE id = ?');
+  const updateHead = db.prepare(updateHeadSql);
+  /** Of the trees that this process owns. */
+  const known: ConsumedIds = new Map();
+  const claimed = new Map<string, string[]>();
+
+  function readConsumed(rootId: string): ConsumedIds {
+    return groupByRun(selectTreeConsumed.all(rootId) as unknown as ConsumedRow[]);
+  }
+
+  function readHeads(rootId: string): StoredHead[] {
+    return selectTreeHeads.all(rootId) as unknown as StoredHead[];
+  }
+
+  function areAuthentic(heads: StoredHead[], consumed: ConsumedIds): boolean {
+    return authenticator === undefined || heads.every((head) => isHeadAuthentic(head, consumed, authenticator));
+  }
+
+  function sign({ runId, seq, hash: last }: Parameters<RunTags['sign']>[0]): string | null {
+    return authenticator?.signRun({ runId, seq, hash: last, orders: digestIds(known.get(runId)) }) ?? null;
+  }
+
+  function consume(tree: number, runId: string, ids: string[]): void {
+    for (const id of ids) {
+      insertConsumed.run(tree, runId, id);
+      addId(known, { runId, id });
+    }
+  }
+
+  return {
+    sign,
+    consume,
+    consumeAtRoot(tree, rootId, ids) {
+      const head = selectRunHead.get(rootId) as unknown as StoredHead | undefined;
+      const wasAuthentic = head !== undefined && areAuthentic([head], known);
+      consume(tree, rootId, ids);
+      if (wasAuthentic) updateTag.run(sign({ runId: rootId, seq: head.seq, hash: head.hash }), rootId);
+    },
+    claimTree(rootId) {
+      const [heads, consumed] = [readHeads(rootId), readConsumed(rootId)];
+      if (!areAuthentic(heads, consumed)) {
+        if (!adopt) throw createChangedError(rootId);
+        signHeads(heads, consumed);
+      }
+      for (const { id } of heads) known.delete(id);
+      for (const [runId, ids] of consumed) known.set(runId, ids);
+      claimed.set(
+        rootId,
+        [...consumed.values()].flatMap((ids) => [...ids]),
+      );
+    },
+    listConsumed: (rootId) => claimed.get(rootId) ?? [],
+    isAuthentic: (rootId) => areAuthentic(readHeads(rootId), readConsumed(rootId)),
+    signTree: (rootId) => signHeads(readHeads(rootId), readConsumed(rootId)),
+    readHead(runId) {
+      const head = selectRunHead.get(runId) as unknown as StoredHead | undefined;
+      if (head === undefined || head.seq === 0) return null;
+      if (!adopt && !areAuthentic([head], readConsumed(head.root))) throw createChangedError(head.root);
+      return { seq: head.seq, hash: head.hash };
+    },
+  };
+
+  function signHeads(heads: StoredHead[], consumed: ConsumedIds): void {
+    if (authenticator === undefined) return;
+    for (const { id, seq, hash: last } of heads)
+      updateHead.run(seq, authenticator.signRun({ runId: id, seq, hash: last, orders: digestIds(consumed.get(id)) }), id);
+  }
+}
+
+/** Signs all runs of the database as they are stored, or only trees that have not ended. */
+export function signStoredRuns(db: DatabaseSync, authenticator: OrderAuthenticator, which: 'all' | 'unfinished'): void {
+  const consumed = groupByRun(db.prepare(selectConsumed).all() as unknown as ConsumedRow[]);
+  const updateHead = db.prepare(updateHeadSql);
+  const filter = which === 'all' ? '' : 'WHERE runs.tree IN (SELECT tree FROM runs WHERE live = 1)';
+  for (const head of db.prepare(`${selectHeads} ${filter}`).all() as unknown as StoredHead[]) {
+    if (isHeadAuthentic(head, consumed, authenticator)) continue;
+    const { id, seq, hash: last } = head;
+    updateHead.run(seq, authenticator.signRun({ runId: id, seq, hash: last, orders: digestIds(consumed.get(id)) }), id);
+  }
+}
+
+/** The runs whose tags do not match, at most `limit`. */
+export function findChangedRuns(db: DatabaseSync, authenticator: OrderAuthenticator, limit: number): string[] {
+  const consumed = groupByRun(db.prepare(selectConsumed).all() as unknown as ConsumedRow[]);
+  const changed: string[] = [];
+  for (const row of db.prepare(selectHeads).iterate()) {
+    const head = row as unknown as StoredHead;
+    if (!isHeadAuthentic(head, consumed, authenticator)) changed.push(head.id);
+    if (changed.length >= limit) break;
+  }
+  return changed;
+}
+
+function isHeadAuthentic(
+  { id, storedSeq, seq, hash: last, tag }: StoredHead,
+  consumed: ConsumedIds,
+  authenticator: OrderAuthenticator,
+): boolean {
+  if (storedSeq !== seq || tag === null) return false;
+  return authenticator.isRunAuthentic({ runId: id, seq, hash: last, orders: digestIds(consumed.get(id)) }, tag);
+}
+
+function groupByRun(rows: ConsumedRow[]): ConsumedIds {
+  const consumed: ConsumedIds = new Map();
+  for (const row of rows) addId(consumed, row);
+  return consumed;
+}
+
+function addId(consumed: ConsumedIds, { runId, id }: ConsumedRow): void {
+  const ids = consumed.get(runId);
+  if (ids === undefined) consumed.set(runId, new Set([id]));
+  else ids.add(id);
+}
+
+/** Empty if there are none, which is the rule. */
+function digestIds(ids: Set<string> | undefined): string {
+  return ids === undefined ? '' : hash('sha256', JSON.stringify([...ids].sort()));
+}
+
+function createChangedError(rootId: string): RetinueError {
+  return new RetinueError(
+    'store_corrupt',
+    `the runs of ${rootId} were changed by another program, or your key for orders was replaced. What was added could answer questions and ` +
+      `give instructions for you, so nothing was started. Inspect it with \`retinue show ${rootId}\` and \`retinue verify\`. Add --adopt (in a ` +
+      `program: \`adopt: true\`) to continue with what is stored`,
+  );
+}
