@@ -41,12 +41,12 @@ async function runInvocation(argv: string[], io: Io): Promise<number> {
       const { command } = invocation;
       const args = checkArgs(invocation.args, [...command.flags, helpFlag]);
       checkPositionals(command, args);
-      return await command.run(args, announceWorkspace(io));
+      return await command.run(args, command.group === 'watch' || command.group === 'control' ? io : announceWorkspace(io));
     }
   }
 }
 
-/** Says once which folder is the workspace, if it is neither the current one nor given. */
+/** Says once which folder is the workspace, if it is neither the current one nor given. Commands that only look at runs or control them say nothing. */
 function announceWorkspace(io: Io): Io {
   let announced: string | null = null;
   const settings: Io['settings'] = async (flags) => {
