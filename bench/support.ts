@@ -20,7 +20,7 @@ import { createMemoryStore } from '../src/stores/memory.ts';
 import { createMemoryNotes } from '../src/stores/notes-memory.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
 import { systemClock, systemIds } from '../src/system/clock.ts';
-import { workspaceReader, workspaceTools } from '../src/tools/index.ts';
+import { createWorkspaceReader, workspaceTools } from '../src/tools/index.ts';
 import { compileSchema } from '../src/tools/json-schema.ts';
 
 const parts: LanguageModelV4StreamPart[] = [
@@ -73,7 +73,7 @@ export async function withRuntime<T>(
     dialect: native,
     executorNamed: () => options.executor ?? inlineExecutor,
     host: options.executor?.name,
-    workspaces: workspaceReader,
+    workspaces: createWorkspaceReader({ sandbox: null }),
     memories: createMemoryNotes().memories,
     callModel: createModelCaller(systemClock),
     compileSchema,

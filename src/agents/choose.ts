@@ -2,6 +2,7 @@
 // can only add agents, and without anything that widens rights.
 import type { Agent } from '../contract/agent.ts';
 import { defaultLimits, type LimitName, type LimitsGiven } from '../contract/limits.ts';
+import { describeDefinition } from '../text/definition.ts';
 
 export interface AgentSources {
   builtIn: Agent[];
@@ -57,7 +58,7 @@ function narrowAgent(agent: Agent, limits: LimitsGiven): { narrowed: Agent; give
     if (typeof server === 'string') return true;
     for (const [name, definition] of Object.entries(server)) {
       const why = definition.url === undefined ? 'it runs a command' : 'it contains an address';
-      gives.push({ what: `mcpServers.${name} = ${describeServer(definition)}`, why: `${why}, so the agent does not get it` });
+      gives.push({ what: `mcpServers.${name} = ${describeDefinition(definition)}`, why: `${why}, so the agent does not get it` });
     }
     return false;
   });
@@ -67,11 +68,6 @@ function narrowAgent(agent: Agent, limits: LimitsGiven): { narrowed: Agent; give
     ...(Object.keys(kept).length === 0 ? {} : { limits: kept }),
   };
   return { narrowed, gives };
-}
-
-/** The whole definition, for the user who decides whether to trust it; passwords in addresses are hidden. */
-function describeServer(definition: object): string {
-  return JSON.stringify(definition).replace(/(?<=:\/\/)[^/@"\s]*@/g, '…@');
 }
 
 /** The servers of a trusted workspace's agent start in that workspace. */

@@ -62,7 +62,7 @@ export function parseAgent(file: AgentFile, deps: ParserDeps): ParsedAgent {
   for (const { key, message } of tools.problems) addProblem(fields.get(key)?.line ?? 1, message);
   field('tools', () => parseRules(tools.before, deps));
   field('disallowedTools', () => parseRules(tools.after, deps));
-  const childTools = field('childTools', (value) => parseChildTools(value, warnings));
+  const childTools = field('childTools', (value) => parseChildTools(value, isPlanOnly(field), warnings));
   if (!fields.has('name')) addProblem(1, '`name` is missing');
   if (!fields.has('description')) warnings.push('`description` is missing, so other agents cannot tell what this one is for');
   if (head.body === '') addProblem(1, 'there is no prompt; write it below the front matter');
@@ -94,13 +94,13 @@ export function parseAgent(file: AgentFile, deps: ParserDeps): ParsedAgent {
 }
 
 /** The list has the form of `tools`, without patterns: rules are for those. */
-function parseChildTools(value: Json, warnings: string[]): string[] {
+function parseChildTools(value: Json, planOnly: boolean, warnings: string[]): string[] {
   const {
-    tools = [],
+    tools = ['*'],
     before,
     problems,
     warnings: more,
-  } = parseTools({ tools: parseNames(value, 'childTools'), disallowedTools: [], planOnly: false });
+  } = parseTools({ tools: parseNames(value, 'childTools'), disallowedTools: [], planOnly });
   const problem = problems[0]?.message ?? (before.length > 0 ? '`tools`: patterns have no effect on children; use `rules`' : undefined);
   if (problem !== undefined) throw new RetinueError('invalid_config', problem.replaceAll('`tools`', '`childTools`'));
   warnings.push(...more.map((warning) => warning.replaceAll('`tools`', '`childTools`')));
@@ -110,5 +110,9 @@ function parseChildTools(value: Json, warnings: string[]): string[] {
 function parseToolFields(field: Field) {
   const tools = field('tools', (value) => parseNames(value, 'tools'));
   const disallowedTools = field('disallowedTools', (value) => parseNames(value, 'disallowedTools')) ?? [];
-  return parseTools({ tools, disallowedTools, planOnly: field('permissionMode', parsePermissionMode) ?? false });
+  return parseTools({ tools, disallowedTools, planOnly: isPlanOnly(field) });
+}
+
+function isPlanOnly(field: Field): boolean {
+  return field('permissionMode', parsePermissionMode) ?? false;
 }

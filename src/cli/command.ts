@@ -26,6 +26,11 @@ export interface Command {
    * that takes its time and can be interrupted. `either`: the command itself, or the outcome of a run that it starts.
    */
   exitCodes: 'outcome' | 'command' | 'watch' | 'either';
+  /**
+   * Whether it starts runs, gives orders, or changes records or settings: it acts for the user then, so it is refused in a process that a run
+   * has started.
+   */
+  changes: boolean | ((args: Args) => boolean);
   /** The exit code. Dependencies that are slow to load are imported inside: every command is loaded at every start. */
   run(args: Args, io: Io): Promise<number>;
 }

@@ -162,6 +162,8 @@ export interface Io {
   now(): number;
   /** Calls `run` every `ms` milliseconds until the returned function is called. */
   repeat(ms: number, run: () => void): () => void;
+  /** Rejects with `depth` if a run has started this process, which then must not act for the user. */
+  assertNotBelowRun(): Promise<void>;
   settings(flags: SettingsFlags): Promise<Settings>;
   /** The process that executes the tools of a run; null if none is found. */
   findToolProcess(runId: string): Promise<number | null>;
@@ -205,8 +207,11 @@ export interface Io {
   questionList: {
     /** Null if never. */
     shownAt(settings: Settings): Promise<string | null>;
-    /** Rejects with `usage` if it cannot be recorded. */
-    save(settings: Settings): Promise<void>;
+    /**
+     * `at`: a moment before the list was read. Rejects with `usage` if it cannot be recorded. Records nothing below a run: the user has not
+     * seen that list.
+     */
+    save(settings: Settings, at: string): Promise<void>;
   };
   /** A failed check is a result, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;

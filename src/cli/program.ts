@@ -41,9 +41,15 @@ async function runInvocation(argv: string[], io: Io): Promise<number> {
       const { command } = invocation;
       const args = checkArgs(invocation.args, [...command.flags, helpFlag]);
       checkPositionals(command, args);
+      if (changesAnything(command, args)) await io.assertNotBelowRun();
       return await command.run(args, command.group === 'watch' || command.group === 'control' ? io : announceWorkspace(io));
     }
   }
+}
+
+/** Accepting a foreign database is a change, whatever the command does with it. */
+function changesAnything({ changes }: Command, args: Args): boolean {
+  return args.has('adopt') || (typeof changes === 'boolean' ? changes : changes(args));
 }
 
 /** Says once which folder is the workspace, if it is neither the current one nor given. Commands that only look at runs or control them say nothing. */

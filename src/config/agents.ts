@@ -9,6 +9,7 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import { parseRule } from '../rules/policy.ts';
 import { type FoundFile, type FoundFiles, findAgentFiles } from './agent-files.ts';
+import { anchorAgent } from './anchor-rules.ts';
 import { parseDuration } from './duration.ts';
 import type { ConfiguredAgents, Settings } from './settings.ts';
 import type { TrustList } from './trust.ts';
@@ -44,7 +45,9 @@ export function loadConfiguredAgents({ workspace, env, limits, trustList }: Load
     untrusted: agents
       .filter((agent) => workspaceAgents.agents.some(({ source }) => source === agent.source) && trustOf(fileOf(agent)) !== 'trusted')
       .map(({ name }) => name),
-    list: agents.filter(({ name }) => !user.refused.some((other) => other.name === name)),
+    list: agents
+      .filter(({ name }) => !user.refused.some((other) => other.name === name))
+      .map((agent) => anchorAgent(agent, { workspace, env })),
     refused: [...user.refused, ...workspaceAgents.refused],
     warnings: [...user.warnings, ...workspaceAgents.warnings],
     trust: widenings.map(({ agent, gives }) => {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
-import { workspaceReader } from '../tools/index.ts';
+import { readWorkspaceFile } from '../tools/index.ts';
 import { findNamedPath, isInside, missingPathError, readBytes } from './files.ts';
 
 /** Beside `.retinue`, which is closed to tools. */
@@ -31,7 +31,7 @@ export async function prepareFile(workspace: string, cwd: string, written: strin
   const path = relative(workspace, file);
   if (lstatSync(real).isDirectory())
     throw new RetinueError('usage', `--file: ${written} is a directory; name its files, or let the agent look into it`);
-  const start = await workspaceReader.read(workspace, path, shownCharacters);
+  const start = await readWorkspaceFile(workspace, path, shownCharacters);
   if (!start.ok) throw new RetinueError('usage', `--file: ${start.reason}`);
   return { path, notice: start.truncated ? cutNotice(path, lstatSync(real).size) : null };
 }

@@ -24,8 +24,8 @@ export async function explainConfiguredCall(settings: Settings, question: Policy
 }
 
 async function createExplainDeps(settings: Settings, env: Env): Promise<ExplainCallDeps> {
-  const { workspace, db, sandbox } = settings;
-  const shell = await probeShellAccess(sandbox.value, { workspace, db: db.path, env });
+  const { workspace, readable, db, sandbox } = settings;
+  const shell = await probeShellAccess(sandbox.value, { workspace, readable, db: db.path, env });
   const toolObjects = builtInTools({ ...createMemoryNotes(), clock: systemClock, search: findSearchBackend(env), bash: { ...shell, env } });
   const delegationTools = dialectToolNames(native);
   return {
@@ -33,6 +33,6 @@ async function createExplainDeps(settings: Settings, env: Env): Promise<ExplainC
     shell,
     tools: toolObjects.map((tool) => tool.name),
     delegationTools,
-    rulesets: settingsRulesets(settings, delegationTools, shell),
+    rulesets: settingsRulesets(settings, { delegationTools, shell, env }),
   };
 }

@@ -5,6 +5,7 @@ import { RetinueError } from '../contract/error.ts';
 import { parseRule } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { loadConfiguredAgents } from './agents.ts';
+import { type AnchorOptions, findUnusedPath } from './anchor-rules.ts';
 import { dexVariableLayers } from './dex-variables.ts';
 import { findNamedPath, missingPathError, readBytes } from './files.ts';
 import { maxConfigBytes, parseJsonDocument } from './json-document.ts';
@@ -38,12 +39,13 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
   const merged = mergeLayers(layers);
   let agents: ConfiguredAgents | null = null;
   const ownModel = readFlag('--model', flags.model) ?? readVariable('RETINUE_MODEL', env);
+  const ownerRules = collectOwnerRules(layers, flags.rules);
   const settings = {
     workspace,
     workspaceFrom: found.from,
     model: ownModel === null ? findSetting(layers, 'model') : { ...ownModel, value: resolveScript(ownModel.value, context, workspace) },
     limits: { config: merged.limits ?? {}, command: flags.limits },
-    ownerRules: collectOwnerRules(layers, flags.rules),
+    ownerRules,
     narrowingRules,
     readable: resolveReadable(flags.addDirs ?? [], { cwd: context.cwd, workspace, env }),
     db: resolveDatabase(flags, context, workspace),
@@ -59,7 +61,13 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
       return agents;
     },
     trust,
-    notices: [...unusedFileNotices(found, context), ...trustList.notices, ...notices, ...unsetVariableNotices(merged.env ?? {}, env)],
+    notices: [
+      ...unusedFileNotices(found, context),
+      ...trustList.notices,
+      ...notices,
+      ...unsetVariableNotices(merged.env ?? {}, env),
+      ...unusedPathNotices([...ownerRules, ...narrowingRules], { workspace, env }),
+    ],
     files,
   };
   return { ...settings, sources: listSources(settings, layers) };
@@ -149,6 +157,12 @@ function unusedFileNotices({ path, from }: FoundWorkspace, { cwd }: ProcessConte
 }
 
 /** A granted variable that is unset would make a command fail without a hint. */
+function unusedPathNotices(lists: OwnedRules[], anchor: AnchorOptions): string[] {
+  return lists.flatMap(({ owner, rules }) =>
+    rules.flatMap((rule) => findUnusedPath(rule, anchor) ?? []).map((problem) => `a rule of ${owner} may protect nothing: ${problem}`),
+  );
+}
+
 function unsetVariableNotices(granted: Record<string, string[]>, env: Env): string[] {
   return Object.entries(granted).flatMap(([agent, names]) =>
     names.filter((name) => !env[name]).map((name) => `env.${agent}: the variable ${name} is not set`),

@@ -3,6 +3,7 @@
 import type { Json } from '../contract/json.ts';
 import { defaultLimits, type LimitName, type LimitsGiven } from '../contract/limits.ts';
 import { parseRule } from '../rules/policy.ts';
+import { describeDefinition } from '../text/definition.ts';
 import type { Config } from './schema.ts';
 
 const sandboxStrength = { off: 0, auto: 1, required: 2 };
@@ -85,15 +86,11 @@ function toolsOverlap(a: string, b: string): boolean {
   return left === right || (a.endsWith('*') && right.startsWith(left)) || (b.endsWith('*') && left.startsWith(right));
 }
 
-/** The complete value, because the user decides by it: one line per provider, price or server. Passwords in addresses are hidden. */
+/** One line per provider, price or server. */
 function settingLines(key: string, value: unknown): string[] {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return Object.entries(value).flatMap(([name, inner]) => `${key}.${name} = ${valueText(inner)}`);
-  return [`${key} = ${valueText(value)}`];
-}
-
-function valueText(value: unknown): string {
-  return JSON.stringify(value).replace(/(?<=:\/\/)[^/@"\s]*@/g, '…@');
+    return Object.entries(value).map(([name, inner]) => `${key}.${name} = ${describeDefinition(inner)}`);
+  return [`${key} = ${describeDefinition(value)}`];
 }
 
 function keepLowerLimits(limits: LimitsGiven, own: LimitsGiven, ignored: IgnoredSetting[]): LimitsGiven {

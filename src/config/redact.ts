@@ -1,6 +1,6 @@
 // Removes the secrets of this process from texts, by value and by shape (ports/secrets.ts).
 //
-// 1. A value is also found with JSON escapes (`\"`, `\u0041`, `\x41`).
+// 1. A value is also found with JSON escapes (`\"`, `\u0041`, `\x41`), also where JSON is inside JSON.
 // 2. In tool results, the rest of a value is removed where a tool has cut through it: its beginning before a cut mark (`…`), its end after one.
 import type { Redact } from '../ports/secrets.ts';
 import { redactSecretShapes } from './secret-shapes.ts';
@@ -27,7 +27,9 @@ export function createRedact(env: Env, known: Partial<KnownSecrets> = {}): Redac
 
 type Secret = SecretValue & { placeholder: string; escaped: RegExp | null };
 
-const shortEscapes: Record<string, string> = { '"': '"', '\\': '\\\\', '/': '/', '\n': 'n', '\r': 'r', '\t': 't', '\b': 'b', '\f': 'f' };
+const shortEscapes: Record<string, string> = { '"': '"', '/': '/', '\n': 'n', '\r': 'r', '\t': 't', '\b': 'b', '\f': 'f' };
+/** One backslash, or several if the text was escaped more than once. */
+const backslashes = '\\\\+';
 
 /** Matches the value with any of its UTF-16 units escaped as in JSON or JavaScript. Compiled once. */
 function escapedForm(secret: Secret): RegExp {
@@ -41,10 +43,10 @@ function escapedForm(secret: Secret): RegExp {
 function unitForm(unit: string): string {
   const code = unit.charCodeAt(0);
   const hex = code.toString(16).padStart(4, '0');
-  const forms = [escapeRegex(unit), `\\\\u${anyCase(hex)}`];
-  if (code < 256) forms.push(`\\\\x${anyCase(hex.slice(2))}`);
+  const forms = [unit === '\\' ? backslashes : escapeRegex(unit), `${backslashes}u${anyCase(hex)}`];
+  if (code < 256) forms.push(`${backslashes}x${anyCase(hex.slice(2))}`);
   const short = shortEscapes[unit];
-  if (short !== undefined) forms.unshift(`\\\\${short}`);
+  if (short !== undefined) forms.unshift(`${backslashes}${short}`);
   return `(?:${forms.join('|')})`;
 }
 

@@ -9,30 +9,39 @@ import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { systemClock } from '../system/clock.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { builtInTools } from '../tools/index.ts';
+import { type AnchorOptions, anchorRule } from './anchor-rules.ts';
 import type { OwnedRules, Settings } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
+import type { Env } from './user-folders.ts';
 
 export interface RulesetOptions {
   delegationTools: readonly string[];
   shell: ShellAccess;
   /** Tools that the embedding program brings; allowed unless a rule says otherwise. */
   programTools?: string[];
+  /** The workspace of the rules' paths, and the environment that says where `~` is. */
+  anchor: AnchorOptions;
   ownerRules: OwnedRules[];
   narrowingRules?: OwnedRules[];
 }
 
-export function buildRulesets({ delegationTools, shell, programTools = [], ownerRules, narrowingRules = [] }: RulesetOptions): Ruleset[] {
+export function buildRulesets(options: RulesetOptions): Ruleset[] {
+  const { delegationTools, shell, programTools = [], anchor, ownerRules, narrowingRules = [] } = options;
+  const toRules = (texts: string[]) => texts.flatMap((text) => anchorRule(parseRule(text), anchor));
   const builtIn = builtInRuleset(delegationTools, programTools, { sandboxed: shell.sandbox !== null });
-  const configured = ownerRules.flatMap(({ owner, rules }): Rule[] => rules.map((rule) => ({ ...parseRule(rule), from: owner })));
-  const narrowing = narrowingRules.map(({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: rules.map(parseRule) }));
+  const configured = ownerRules.flatMap(({ owner, rules }): Rule[] => toRules(rules).map((rule) => ({ ...rule, from: owner })));
+  const narrowing = narrowingRules.map(({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: toRules(rules) }));
   return [{ ...builtIn, rules: [...builtIn.rules, ...configured] }, ...narrowing, ...shell.narrowing];
 }
 
 /** The rulesets of the settings. Throws `invalid_rule` for a rule that names no known tool. */
-export function settingsRulesets(settings: Settings, delegationTools: readonly string[], shell: ShellAccess): Ruleset[] {
-  const { ownerRules, narrowingRules } = settings;
+export function settingsRulesets(
+  settings: Settings,
+  { delegationTools, shell, env }: Pick<RulesetOptions, 'delegationTools' | 'shell'> & { env: Env },
+): Ruleset[] {
+  const { workspace, ownerRules, narrowingRules } = settings;
   assertToolNames([...ownerRules, ...narrowingRules], delegationTools);
-  return buildRulesets({ delegationTools, shell, ownerRules, narrowingRules });
+  return buildRulesets({ delegationTools, shell, anchor: { workspace, env }, ownerRules, narrowingRules });
 }
 
 /** A misspelt tool in a deny rule would protect nothing, without any hint. */

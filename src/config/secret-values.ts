@@ -31,6 +31,7 @@ const webhook =
   /^https:\/\/(?:hooks\.slack\.com\/|discord(?:app)?\.com\/api\/webhooks\/|[\w.-]+\.webhook\.office\.com\/|outlook\.office\.com\/webhook\/|chat\.googleapis\.com\/v1\/spaces\/|hooks\.zapier\.com\/|maker\.ifttt\.com\/)\S+$/i;
 
 const minLength = 8;
+const minLineLength = 12;
 const commonValues = new Set(
   `administrator anonymous anything changeit changeme changethis database default-password defaultpassword development disabled dummykey example
   examplekey fake-key fakekey firebird foobarbaz guest-password insecure localhost localstack minioadmin mongodb mysecretpassword no-token none-set
@@ -48,9 +49,17 @@ export function findSecretValues(env: Env, { names = [], values = [] }: Partial<
     const parts = [passwordInAddress.exec(value)?.[1] ?? '', ...[...value.matchAll(passwordInList)].map(([, part = '']) => unquote(part))];
     return [...(isNamed(name, value) ? [value] : []), ...parts].map((part) => ({ name, value: part }));
   });
-  return [...found, ...values.map((value) => ({ name: 'of an MCP server', value }))]
+  const all = [...found, ...values.map((value) => ({ name: 'of an MCP server', value }))];
+  return all
+    .flatMap(splitLines)
     .filter(({ value }) => !isCommon(value))
     .sort((a, b) => b.value.length - a.value.length);
+}
+
+/** Tools put line numbers and file names before the lines of a value, so each line counts by itself as well. */
+function splitLines({ name, value }: SecretValue): SecretValue[] {
+  const lines = value.split(/\r?\n/).filter((line) => line.trim().length >= minLineLength);
+  return lines.length < 2 ? [{ name, value }] : [{ name, value }, ...lines.map((line) => ({ name, value: line.trim() }))];
 }
 
 function isCommon(value: string): boolean {

@@ -3,7 +3,7 @@ import type { Ruleset } from '../contract/grant.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
 import { parseRule } from '../rules/policy.ts';
 import { findSandbox } from '../sandboxes/find-sandbox.ts';
-import { ownFilesRulesets } from './own-files.ts';
+import { listOwnPaths, ownFilesRulesets } from './own-files.ts';
 import type { SandboxMode } from './settings.ts';
 import type { Env } from './user-folders.ts';
 
@@ -11,12 +11,14 @@ export interface ShellAccess {
   sandbox: Sandbox | null;
   /** Why no command may start at all. */
   closed: string | null;
-  /** Rules that follow from `closed`, and rules for Retinue's own files in the workspace. */
+  /** Rules that follow from `closed`, and rules for Retinue's own files. */
   narrowing: Ruleset[];
 }
 
 export interface SandboxProbe {
   workspace: string;
+  /** Folders outside the workspace that tools may read. */
+  readable: readonly string[];
   /** Database file to hide from commands, if any. */
   db: string | null;
   env: Env;
@@ -38,6 +40,6 @@ export async function probeShellAccess(mode: SandboxMode, probe: SandboxProbe): 
   };
 }
 
-export function sandboxOptions({ workspace, db, env }: SandboxProbe) {
-  return { env, workspace, secret: db === null ? [] : ['', '-wal', '-shm', '-journal'].map((suffix) => `${db}${suffix}`) };
+export function sandboxOptions({ workspace, db, env }: Omit<SandboxProbe, 'readable'>) {
+  return { env, workspace, secret: listOwnPaths({ db, env }) };
 }

@@ -42,6 +42,8 @@ export interface AdmissionRequest {
   parent: Run | null;
   /** The parent's tool call that delegates; null for roots and for calls of a client. */
   call: CallRef | null;
+  /** Given for the brief of a model or an MCP client (`ModelRequester`). */
+  rootModel?: string | null | undefined;
 }
 
 /** Admits a parsed brief. */
@@ -67,7 +69,9 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
   const name = brief.model ?? firstModel(agent) ?? parent?.work?.model.id ?? settings.model;
   if (name === null || name === undefined) throw noModelError();
   const requester = { runId, rootId, workspace: settings.workspace, agent: agent.name, label: brief.label ?? null, task: brief.task };
-  const model = await deps.models.resolve(name, requester);
+  const { rootModel } = request;
+  const isChosenByModel = brief.model !== undefined && rootModel !== undefined;
+  const model = await deps.models.resolve(name, isChosenByModel ? { ...requester, rootModel } : requester);
   const ownRulesets = rulesets.filter(({ scope }) => scope !== 'children');
   const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...ownRulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });

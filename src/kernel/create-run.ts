@@ -28,7 +28,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     return started;
   }
 
-  async function begin(brief: Brief, { parent = null, call = null, check, dialect: name }: StartOptions): Promise<Run> {
+  async function begin(brief: Brief, { parent = null, call = null, rootModel, check, dialect: name }: StartOptions): Promise<Run> {
     const known = await findByKey(brief, parent);
     if (known) return known;
     await checkContinuable(brief, store);
@@ -44,7 +44,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     try {
       const runId = ids.runId();
       const at = call && { index: call.index, turn: call.turn };
-      const admission = await admitBrief(brief, { runId, dialect, parent, call: at }, services).finally(() => {
+      const admission = await admitBrief(brief, { runId, dialect, parent, call: at, rootModel }, services).finally(() => {
         if (parent) parent.admittingCount--;
       });
       assertOpen(parent);

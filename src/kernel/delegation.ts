@@ -33,7 +33,12 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     if (continues !== undefined && !(view(continues) ?? (await recall(continues))))
       return { ok: false, error: unknownChildError(continues).info };
     try {
-      return { ok: true, runId: (await services.startRun(brief, { parent: run, call: call && { ...call, n } })).id };
+      const started = await services.startRun(brief, {
+        parent: run,
+        call: call && { ...call, n },
+        rootModel: findRootModel(run, services),
+      });
+      return { ok: true, runId: started.id };
     } catch (error) {
       if (isRetinueError(error)) return { ok: false, error: error.info };
       throw error;
@@ -115,6 +120,13 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     },
     agents: () => agentSummaries(run.dialect.catalog),
   };
+}
+
+/** The model that the user chose for the tree. */
+function findRootModel(run: Run, { settings }: Services): string | null {
+  let root = run;
+  while (root.parent) root = root.parent;
+  return root.work?.model.id ?? settings.model;
 }
 
 function notHereError(id: string, isDrivenElsewhere: boolean): RetinueError {

@@ -15,7 +15,10 @@ export const originalLostText =
 
 /** Removes secrets from a part of an answer. Signed reasoning would be refused if it were changed, so reasoning with a secret is dropped whole. */
 export function redactPart(part: ContentPart, redact: Redact): ContentPart[] {
-  if (part.type === 'tool-call') return [{ ...part, input: redactInput(part.input, redact) }];
+  if (part.type === 'tool-call') {
+    const { callId, tool, input } = part;
+    return [{ ...part, callId: redact(callId, false), tool: redact(tool, false), input: redactInput(input, redact) }];
+  }
   const text = redact(part.text, false);
   if (text === part.text) return [part];
   return part.type === 'reasoning' ? [] : [{ ...part, text }];

@@ -61,6 +61,8 @@ export interface StartOptions {
   parent?: Run | null;
   /** The parent's tool call, and the index of the brief among those of the call. */
   call?: (CallRef & { n: number }) | null;
+  /** Given for the brief of a model or an MCP client (`ModelRequester`). */
+  rootModel?: string | null;
   /** A further check of a submitted result, after its schema. */
   check?: ResultCheck | undefined;
   /** The dialect of a new tree; the default one if absent. Children have their parent's. */

@@ -3,6 +3,7 @@ import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
 import type { Api, Question } from '../api/api.ts';
+import { anchorAgent } from '../config/anchor-rules.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
 import { resolveDirectory } from '../config/files.ts';
 import { resolveReadable } from '../config/readable-folders.ts';
@@ -39,10 +40,14 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
   assertToolNames(options.tools ?? {});
   const { mcpServers = {} } = options;
   const notes = createMemoryNotes();
+  const anchor = { workspace, env };
   const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
   const api = assemble({
     store: options.store ?? createMemoryStore(),
-    catalog: createCatalog([...builtInAgents, ...(options.agents ?? []).map((agent) => ({ ...agent, source: 'library' }))]),
+    catalog: createCatalog([
+      ...builtInAgents,
+      ...(options.agents ?? []).map((agent) => ({ ...anchorAgent(agent, anchor), source: 'library' })),
+    ]),
     dialect,
     prepareRuntime,
   });
@@ -54,13 +59,13 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     );
     const toolNames = programTools.map((tool) => tool.name);
     const { models, model } = createLibraryModels(options.model, env);
-    const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, db: null, env });
+    const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, readable, db: null, env });
     return {
       readable,
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
       models: withPrices(models, options.prices ?? {}),
       limits: options.limits ?? {},
-      rulesets: (delegationTools) => buildRulesets({ delegationTools, shell, programTools: toolNames, ownerRules }),
+      rulesets: (delegationTools) => buildRulesets({ delegationTools, shell, programTools: toolNames, anchor, ownerRules }),
       secretNames: [],
       search: null,
       host: options.host,

@@ -12,7 +12,7 @@ import { createModelCaller } from '../models/call.ts';
 import type { ToolExecutor } from '../ports/tool-executor.ts';
 import { systemClock, systemIds } from '../system/clock.ts';
 import { createProcessGuard, type ProcessGuard } from '../system/process-guard.ts';
-import { builtInTools, workspaceReader } from '../tools/index.ts';
+import { builtInTools, createWorkspaceReader } from '../tools/index.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createMcp } from '../tools/mcp/index.ts';
 import type { AssemblyHooks } from './hooks.ts';
@@ -49,7 +49,7 @@ function assembleRuntime(
     callModel: createModelCaller(systemClock),
     executorNamed: createExecutors(guard, env, hooks),
     host: input.host,
-    workspaces: workspaceReader,
+    workspaces: createWorkspaceReader(shell),
     memories: notes.memories,
     questions: input.questions,
     settings: { workspace, readable: input.readable, model: input.model, limits: input.limits, rulesets: input.rulesets },

@@ -16,17 +16,18 @@ import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Notes } from '../stores/notes-memory.ts';
-import { findRunAbove } from '../system/run-above.ts';
 import { assembleApi } from './assemble.ts';
+import { assertNotBelowRun } from './below-run.ts';
 import { removeLog } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
 import { type DatabaseOptions, openDatabase, openDatabaseMemories, openDatabaseNotes } from './open-database.ts';
 
 export async function openApi(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): Promise<Api> {
   const { env } = process;
-  if (options.startsRuns) assertNotBelowRun(env);
+  const { drive, writes = drive } = options;
+  if (writes) assertNotBelowRun(env);
   const { workspace, db, mcpServers } = settings;
-  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, db: db.path, env });
+  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, readable: settings.readable, db: db.path, env });
   // A command that certainly starts a run probes the sandbox while the database opens.
   const earlyProbe = options.startsRuns ? probeShell() : null;
   const dialect = await loadDialect(options.dialect, settings, env);
@@ -39,7 +40,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
 
   async function prepareRuntime(): Promise<RuntimeInput> {
     const shell = await (earlyProbe ?? probeShell());
-    if (!options.startsRuns) assertNotBelowRun(env);
+    if (!writes) assertNotBelowRun(env);
     const { askMs } = options;
     return {
       ...{ env, workspace, mcpServers, shell, notes },
@@ -47,7 +48,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       models: withPrices(createNamedModels(env, settings.providers), settings.prices),
       model: settings.model?.value ?? null,
       limits: settings.limits.config,
-      rulesets: (delegationTools) => settingsRulesets(settings, delegationTools, shell),
+      rulesets: (delegationTools) => settingsRulesets(settings, { delegationTools, shell, env }),
       grantedVariables: (rights) => grantedVariables(rights, { ...settings, catalog: dialectCatalog }, env),
       secretNames: [
         ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
@@ -87,16 +88,9 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   };
 }
 
-/** Limits of depth, runs and money would start again in a process that a run has started. Commands that only read do not come here. */
-function assertNotBelowRun(env: NodeJS.ProcessEnv): void {
-  const why = findRunAbove(env);
-  if (why === null) return;
-  const advice = 'use the delegation tools of the run instead, or start it in a terminal of your own';
-  throw new RetinueError('depth', `a run started this process (${why}), so Retinue may not start runs here: ${advice}`);
-}
-
 /** The memories of the workspace's database, for `retinue memory`. */
-export function openMemories(settings: Settings, options: MemoryOptions): ReturnType<typeof openDatabaseMemories> {
+export async function openMemories(settings: Settings, options: MemoryOptions): ReturnType<typeof openDatabaseMemories> {
+  if (options.access !== 'read') assertNotBelowRun(process.env);
   return openDatabaseMemories({ ...toDatabaseOptions(settings, { drive: false, warn: options.warn }), access: options.access });
 }
 

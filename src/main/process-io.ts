@@ -31,6 +31,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   const installer = () => import('../config/mcp-install/install.ts');
   const explainer = () => import('../config/explain.ts');
   const demos = () => import('./demos.ts');
+  const belowRun = () => import('./below-run.ts');
   return {
     version,
     out: (text) => void stdout.write(text),
@@ -60,6 +61,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     now: Date.now,
     repeat,
     findToolProcess: async (runId) => (await import('../system/tool-process.ts')).findToolProcess(runId),
+    assertNotBelowRun: async () => (await belowRun()).assertNotBelowRun(env),
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
@@ -92,7 +94,9 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     },
     questionList: {
       shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
-      save: async ({ db }) => (await questionList()).saveQuestionsShown(env, db.path, new Date().toISOString()),
+      async save({ db }, at) {
+        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, db.path, at);
+      },
     },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),

@@ -29,6 +29,7 @@ export function createScriptModels(options: { clock: Clock; readFile?: (path: st
   };
 
   return async (rest, run) => {
+    assertChosenByUser(`script/${rest}`, run);
     const file = isAbsolute(rest) ? rest : join(run.workspace, rest);
     const key = JSON.stringify([file, run.rootId]);
     const loading = trees.get(key) ?? load(file);
@@ -52,6 +53,13 @@ export function createScriptModels(options: { clock: Clock; readFile?: (path: st
       },
     };
   };
+}
+
+/** A model that names a file would learn from the error what is in it, or run a child on a script that it wrote itself. */
+function assertChosenByUser(name: string, { rootModel }: ModelRequester): void {
+  if (rootModel === undefined || rootModel === name) return;
+  const advice = 'omit `model`, or name an agent whose definition has that model';
+  throw new RetinueError('unknown_model', `${JSON.stringify(name)}: only the user chooses a script as a model; ${advice}`);
 }
 
 interface LoadedScript {

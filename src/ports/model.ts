@@ -25,6 +25,11 @@ export interface ModelRequester {
   agent: string;
   label: string | null;
   task: string;
+  /**
+   * Given if a model or an MCP client chose the name, and not the user: the model of the root, or for a client the default one. A provider
+   * whose models are files accepts only this name then, and reads nothing for any other.
+   */
+  rootModel?: string | null;
 }
 
 /**

@@ -30,7 +30,7 @@ export interface TreeAppend {
   facts: WrittenFact[];
   rows: RunRow[];
   blobs: StoredBlob[];
-  /** Ids of the orders that caused these facts. */
+  /** Ids of the orders that caused these facts. The tree never gets an order with such an id again. */
   consumed: string[];
 }
 
@@ -127,14 +127,14 @@ export interface Store {
   /** Faults of the data as a whole: its schema, rows and trees that do not fit together, orders that nobody here has given. */
   findFaults(): Promise<StoreFault[]>;
 
-  /** Signs and stores an order, and wakes the owner of the tree. Durable when it resolves. */
+  /** Signs and stores an order, and wakes the owner of the tree. Durable when it resolves. An order that its tree has had before is not stored again. */
   order(order: Order): Promise<void>;
   /**
-   * Unconsumed orders for the trees of this owner, oldest first. Rejects with `fenced` if the owner lost its lease. An order that is not authentic
-   * is never returned: the store reports and drops it.
+   * Unconsumed orders for the trees of this owner, oldest first. Rejects with `fenced` if the owner lost its lease. An order that is not authentic,
+   * or that the tree has consumed or dropped before, is never returned: the store reports and drops it.
    */
   orders(owner: Owner): Promise<Order[]>;
-  /** Removes orders without a fact, because they have no effect any more. */
+  /** Removes orders without a fact, because they have no effect any more. Their trees never get them again. */
   dropOrders(owner: Owner, ids: string[]): Promise<void>;
 
   /** Registers this process and starts its heartbeat. */

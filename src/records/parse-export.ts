@@ -125,9 +125,16 @@ export function createExportParser(): ExportParser {
       }
       const rows = [...states.values()].map(stateToRow);
       const texts = [...blobs].map(([hash, content]) => ({ hash, content }));
-      return { header, unit: { rootId: header.rootId, facts, rows, blobs: texts, consumed: [] } };
+      return { header, unit: { rootId: header.rootId, facts, rows, blobs: texts, consumed: findOrderIds(facts) } };
     },
   };
+}
+
+/** So that none of them can be given to the imported tree once more. */
+function findOrderIds(facts: Fact[]): string[] {
+  return facts.flatMap((fact) =>
+    (fact.type === 'message.received' || fact.type === 'approval.answered') && fact.data.order !== undefined ? [fact.data.order] : [],
+  );
 }
 
 function parseHeader(value: unknown): ExportHeader {

@@ -20,7 +20,7 @@ import { askedFiles } from './asked-files.ts';
 import { deniesEveryEffect, findEffectRules, findOwnRule, matchesSubject } from './path-rules.ts';
 import { capabilities, formatRule, nameCovers, ruleMatches } from './rule.ts';
 
-export { capabilities, formatRule, nameCovers, parseRule, ruleMatches } from './rule.ts';
+export { capabilities, formatRule, isPathTool, nameCovers, parseRule, ruleMatches } from './rule.ts';
 
 const strictness = { allow: 0, ask: 1, deny: 2 };
 const denyAll: Rule = { action: 'deny', tool: '*', pattern: null };

@@ -1,6 +1,7 @@
 // One rule: its text, and whether it matches a call.
 import { RetinueError } from '../contract/error.ts';
 import { type Rule, RuleAction } from '../contract/grant.ts';
+import { normalizePathPattern } from '../text/path-pattern.ts';
 import { clipName, unknownNameMessage } from '../text/suggest.ts';
 import { matchesWildcard } from '../text/wildcard.ts';
 
@@ -23,7 +24,21 @@ export function parseRule(text: string): Rule {
   if (/[*?]./s.test(tool) || tool.endsWith('?')) throw invalidRule(text, 'a tool name may have a `*` only at its end');
   if (pattern === '') throw invalidRule(text, 'nothing follows the colon; remove the colon to match every call');
   if (pattern !== null && pattern.length > maxPattern) throw invalidRule(text, `its pattern is longer than ${maxPattern} characters`);
-  return { action, tool, pattern };
+  return { action, tool, pattern: pattern === null || !isPathTool(tool) ? pattern : readPathPattern(action, tool, pattern) };
+}
+
+/** Whether the patterns of a tool's rules are about paths. */
+export function isPathTool(tool: string): boolean {
+  return pathTools.includes(tool);
+}
+
+const pathTools = ['read', 'write', 'edit', 'list', 'glob', 'grep'];
+
+/** A folder covers what is in it, and the workspace itself is a folder; a rule that allows needs the `*` for that. */
+function readPathPattern(action: RuleAction, tool: string, pattern: string): string {
+  const plain = normalizePathPattern(pattern);
+  if (action === 'allow') return pattern.endsWith('/') && plain !== '/' ? (plain === '.' ? '*' : `${plain}/*`) : plain;
+  return plain === '.' && ['read', 'write', 'edit'].includes(tool) ? '*' : plain;
 }
 
 function invalidRule(text: string, why: string): RetinueError {

@@ -2,16 +2,18 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { SandboxRequest } from '../ports/sandbox.ts';
+import { findLinksOnPath } from '../system/links.ts';
 import { isPathUnder, type Mount } from './mounts.ts';
 
 export type WorkspaceRequest = Pick<SandboxRequest, 'workspace' | 'writable' | 'git' | 'protect' | 'hide' | 'readable'>;
 
 /**
- * Nothing is mounted on a path that does not exist, because that would create it on the real disk. A directory above a protected or hidden path is
- * mounted over itself: a mount point can be neither renamed nor removed, so the path cannot be moved away and created anew.
+ * Nothing is mounted on a path that does not exist, because that would create it on the real disk. A directory above a protected or hidden path, or above a
+ * link to one, is mounted over itself: a mount point can be neither renamed nor removed, so the path cannot be moved away and created anew.
  */
 export function workspaceMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[] {
-  const added = (wanted.readable ?? []).flatMap(({ path, hide }): Mount[] => [
+  const shown = (wanted.readable ?? []).filter(({ path }) => !secret.some((each) => isBelowReal(path, each)));
+  const added = shown.flatMap(({ path, hide }): Mount[] => [
     { kind: 'read', path },
     ...[...hide, ...secret].flatMap((each) => hiddenMount(each, path)),
   ]);
@@ -26,7 +28,9 @@ function ownMounts(wanted: WorkspaceRequest, secret: readonly string[]): Mount[]
   if (!writable) return [top, ...hidden];
   const kept = wanted.protect.filter((name) => !(git && name === '.git'));
   const found = kept.map((name) => resolveInside(workspace, name)).filter((path) => path !== null);
-  const above = new Set([...found, ...hidden.map(({ path }) => path)].flatMap((path) => foldersBetween(workspace, path)));
+  const links = [...kept, ...wanted.hide].flatMap((name) => findLinksOnPath(workspace, name)).map(({ path }) => path);
+  const closed = [...found, ...hidden.map(({ path }) => path), ...links.filter((path) => isPathUnder(path, workspace))];
+  const above = new Set(closed.flatMap((path) => foldersBetween(workspace, path)));
   return [
     top,
     ...[...above].sort().map((path): Mount => ({ kind: 'write', path })),
@@ -48,6 +52,15 @@ function resolveInside(workspace: string, name: string): string | null {
 function foldersBetween(workspace: string, path: string): string[] {
   const folder = dirname(path);
   return folder === workspace ? [] : [...foldersBetween(workspace, folder), folder];
+}
+
+/** Whether a path is a secret folder or below one. */
+function isBelowReal(path: string, secret: string): boolean {
+  try {
+    return isPathUnder(path, realpathSync(secret));
+  } catch (error) {
+    return ifMissing(error, false);
+  }
 }
 
 function hiddenMount(path: string, workspace: string): Mount[] {

@@ -104,7 +104,8 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
 
     async order(order) {
       assertOpen();
-      if (!memory.orders.has(order.id)) memory.orders.set(order.id, { ...order });
+      const isConsumed = memory.trees.get(order.rootId)?.consumed.has(order.id) ?? false;
+      if (!isConsumed && !memory.orders.has(order.id)) memory.orders.set(order.id, { ...order });
       for (const each of memory.stores) each.wake();
     },
     async orders(owner) {
@@ -117,7 +118,9 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       if (!isCurrentOwner(memory, owner)) return;
       for (const id of ids) {
         const order = memory.orders.get(id);
-        if (order !== undefined && isForOwner(owner, order)) memory.orders.delete(id);
+        if (order === undefined || !isForOwner(owner, order)) continue;
+        memory.orders.delete(id);
+        memory.trees.get(order.rootId)?.consumed.add(id);
       }
     },
 

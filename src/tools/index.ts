@@ -26,7 +26,7 @@ import { createWebfetch, type WebfetchOptions } from './webfetch.ts';
 import { createWebsearch, type SearchBackend } from './websearch.ts';
 import { write } from './write.ts';
 
-export { workspaceReader } from './files/workspace-reader.ts';
+export { createWorkspaceReader, readWorkspaceFile } from './files/workspace-reader.ts';
 export type { BashOptions, SearchBackend, WebfetchOptions };
 
 /** The tools that need only a workspace, in the order in which models see them. */

@@ -98,6 +98,16 @@ describe('tools', () => {
     expect(agent.rules).toBeUndefined();
   });
 
+  test.each([
+    ['tools: Task\nchildTools: Read, Edit, Bash', ['read', 'edit', 'bash']],
+    ['tools: Task\nchildTools: "*"', ['*']],
+    ['tools: Task\nchildTools: []', []],
+    ['tools: Read, Task\npermissionMode: plan\nchildTools: Read, Write, Edit', ['read']],
+    ['tools: Task', undefined],
+  ])('%j: what children may use', (written, childTools) => {
+    expect(agentOf(written).childTools).toEqual(childTools);
+  });
+
   const rules: [written: string, rules: string[] | undefined][] = [
     ['tools: Read, Bash(git log:*), Bash(npm run test)', ['deny bash', 'allow bash:git log *', 'allow bash:npm run test']],
     ['tools: Bash, Bash(git log:*)', undefined],

@@ -1,6 +1,7 @@
-// A run cannot escape its limits of depth and number by starting Retinue again: from its shell, with or without a sandbox, or from an MCP server.
+// A run cannot escape its limits of depth and number by starting Retinue again, nor act for the user: from its shell, with or without a sandbox, or
+// from an MCP server.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createPlace, type Place } from './support-process.ts';
@@ -48,6 +49,48 @@ describe.runIf(linux)('the shell of a run', () => {
     using place = withInner();
     const command = `(setsid sh -c 'sleep 0.2; ${start(`${node} run`)} >out.part 2>&1; mv out.part out' &) ; while ! test -e out; do sleep 0.1; done`;
     expect(await runInShell(place, command)).toContain('a run started this process (its environment says so)');
+  });
+
+  it('cannot act for the user: answer its own question, give orders, change records, trust or settings', async () => {
+    using place = withInner();
+    const id = '01890000-0000-7000-8000-000000000000';
+    const commands = [
+      ...[
+        'approve last',
+        'approve last --always',
+        'refuse last',
+        'message last x',
+        'pause last',
+        'resume last',
+        'cancel last',
+        'fork last',
+      ],
+      ...['trust --yes', 'trust --revoke', 'models use script/inner.json', 'init --model script/inner.json', 'init --project --yes'],
+      ...['memory add title text', 'memory rm title', 'import inner.json', `rm ${id}`, 'gc --older-than 1s', 'resume --adopt'],
+      ...['mcp install claude-code --yes', 'mcp install vscode --project --yes', 'demo'],
+    ];
+    const config = JSON.stringify({ rules: ['allow write'] });
+    writeFileSync(join(place.folder, 'retinue.config.json'), config);
+    writeFileSync(
+      join(place.folder, 'all.sh'),
+      commands.map((each) => `echo "> ${each}"; env -i PATH=/usr/bin:/bin HOME=$PWD ${node} ${each} 2>&1; echo "= $?"\n`).join(''),
+    );
+    const out = await runInShell(place, 'sh all.sh >out');
+    const answers = out.split(/^> /m).slice(1);
+    expect(answers.map((each) => each.split('\n')[0])).toEqual(commands);
+    for (const answer of answers)
+      expect(answer).toMatch(/^.*\nretinue: a run started this process .* give orders or change settings: .*\n= 1\n$/);
+    expect(readFileSync(join(place.folder, 'retinue.config.json'), 'utf8')).toBe(config);
+    expect((await place.run('trust', '--list', '--json')).out.trim()).toBe('[]');
+  });
+
+  it('lists questions without counting as the user who has seen them', async () => {
+    using place = withInner();
+    const out = await runInShell(place, `HOME=${place.folder} ${node} approve >out 2>&1`);
+    expect(out).toContain('no call waits for approval');
+    expect(existsSync(join(place.folder, '.config/retinue/questions.json'))).toBe(false);
+    await place.run('approve');
+    expect(existsSync(join(place.folder, '.config/retinue/questions.json'))).toBe(true);
   });
 
   it('can still read', async () => {

@@ -24,6 +24,15 @@ function insertOrder(place: Place, order: Order, tag: string): void {
   db.prepare('INSERT INTO orders (id, root, text, tag) VALUES (?, ?, ?, ?)').run(order.id, order.rootId, JSON.stringify(order), tag);
 }
 
+async function untilOrder(place: Place): Promise<{ text: string; tag: string }> {
+  for (;;) {
+    using db = openDatabase(place);
+    const found = db.prepare('SELECT text, tag FROM orders').get();
+    if (found !== undefined) return found as { text: string; tag: string };
+    await sleep(20);
+  }
+}
+
 function openDatabase(place: Place): DatabaseSync {
   return new DatabaseSync(join(place.folder, '.retinue', 'retinue.db'), { timeout: 5_000 });
 }
@@ -71,6 +80,28 @@ describe('an order that nobody gave', () => {
     expect(await place.run('resume')).toMatchObject({ code: 0, err: expect.stringContaining('order forged (approve') });
     expect(existsSync(join(place.folder, 'made.txt'))).toBe(false);
     expect(await place.run('verify')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('an order that was carried out', () => {
+  it('is not carried out again when somebody inserts a copy of it, now or after a resume', async () => {
+    const { place, run } = await startWaiting();
+    using _ = place;
+    run.process.kill('SIGSTOP');
+    const message = place.start('message', 'last', 'only once');
+    const { text, tag } = await untilOrder(place);
+    run.process.kill('SIGCONT');
+    expect(await message.finished).toMatchObject({ code: 0 });
+    insertOrder(place, JSON.parse(text), tag);
+    await untilNoOrder(place);
+    run.process.kill('SIGKILL');
+    expect((await run.finished).err).toMatch(/order \S+ \(message for run \S+\) was inserted again by another program/);
+    insertOrder(place, JSON.parse(text), tag);
+    expect(await place.run('verify')).toMatchObject({ code: 1, out: expect.stringContaining('was inserted again') });
+    await place.run('refuse', 'last', 'no');
+    expect(await place.run('resume')).toMatchObject({ code: 0, err: expect.stringContaining('was inserted again by another program') });
+    const facts = JSON.parse((await place.run('logs', 'last', '--json')).out) as { type: string }[];
+    expect(facts.filter(({ type }) => type === 'message.received')).toHaveLength(1);
   });
 });
 

@@ -154,7 +154,10 @@ describe('a database from another machine', () => {
   it('of an older version is read without being upgraded', async () => {
     using place = createPlace(endless);
     await place.run('run', 'go');
-    change(place, 'ALTER TABLE orders DROP COLUMN tag; DROP TABLE pins; DROP VIEW sub_sessions; PRAGMA user_version = 1');
+    change(
+      place,
+      'DROP TABLE consumed; ALTER TABLE orders DROP COLUMN tag; DROP TABLE pins; DROP VIEW sub_sessions; PRAGMA user_version = 1',
+    );
     cloned(place);
     const before = snapshot(place);
     expect((await place.run('logs', 'last')).out).toContain('run.ended');

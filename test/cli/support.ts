@@ -197,7 +197,7 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     },
     questionList: {
       shownAt: async ({ db }) => questionsShownAt(env, db.path),
-      save: async ({ db }) => saveQuestionsShown(env, db.path, new Date().toISOString()),
+      save: async ({ db }, at) => saveQuestionsShown(env, db.path, at),
     },
   };
 }
@@ -239,6 +239,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     files: { prepare: missing('files'), attach: missing('files'), claim: async () => {} },
     async *lines() {},
     output: missing('files'),
+    assertNotBelowRun: async () => {},
     settings: missing('settings'),
     open: missing('database'),
     dialect: missing('dialects'),

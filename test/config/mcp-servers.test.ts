@@ -65,7 +65,7 @@ describe('a workspace', () => {
     expect(before.notices).toContain(`not trusted: \`mcpServers\` in ${path} is ignored (only a trusted workspace may set it)`);
     const asked = before.trust[0]?.gives.map(({ what }) => what) ?? [];
     expect(asked[0]).toBe('mcpServers.demo = {"command":"demo","args":["-x"],"env":{"API_TOKEN":"canary-env-value"}}');
-    expect(asked[1]).toContain('https://…@far.example');
+    expect(asked[1]).toContain('"url":"https://me:…@far.example/mcp?key=canary-query"');
     trustAll(fixture);
     expect(fixture.settings().mcpServers).toEqual({ demo: { cwd: '.', ...demo }, far, mine: { cwd: '.', command: 'theirs' } });
   });

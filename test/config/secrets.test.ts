@@ -120,6 +120,7 @@ describe('secrets of the process', () => {
   it.each([
     ['JSON escapes', String.raw`{"a": "\u0071uote\"in\\side"}`, '{"a": "[secret A_KEY]"}'],
     ['escapes in capitals', String.raw`\x71uote\u0022in\u005Cside`, '[secret A_KEY]'],
+    ['JSON inside JSON', String.raw`"{\"a\": \"quote\\\"in\\\\side\"}"`, String.raw`"{\"a\": \"[secret A_KEY]\"}"`],
     ['a shell', String.raw`echo 'quote"in\side'`, "echo '[secret A_KEY]'"],
   ])('%s do not hide a value', (_, text, clean) => {
     expect(createRedact({ A_KEY: String.raw`quote"in\side` })(text, false)).toBe(clean);
@@ -143,6 +144,11 @@ describe('secrets of the process', () => {
     );
     expect(known('line abcdefghij … [line cut: 3000 bytes]', true)).toBe('line [secret A_KEY] … [line cut: 3000 bytes]');
     expect(known('an … ellipsis', true)).toBe('an … ellipsis');
+  });
+
+  it('the lines of a value are removed one by one, as tools show them', () => {
+    const known = createRedact({ TLS_KEY: 'first-line-of-it\nsecond-line-of-it\n' });
+    expect(known('     1\tfirst-line-of-it\n     2\tsecond-line-of-it', true)).toBe('     1\t[secret TLS_KEY]\n     2\t[secret TLS_KEY]');
   });
 
   it('values that every command sees are kept', () => {

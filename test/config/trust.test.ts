@@ -42,7 +42,7 @@ describe('a trusted workspace configuration', () => {
     const [item] = fixture.settings().trust;
     expect(item?.gives.map(({ what }) => what)).toEqual([
       'model = "x/https://evil.example"',
-      'providers.a = {"kind":"openai","baseURL":"https://…@host.example/v1"}',
+      'providers.a = {"kind":"openai","baseURL":"https://me:…@host.example/v1"}',
       'sandbox = "off"',
       'limits.maxCostUsd = 100',
       'rule allow bash:npm test *',

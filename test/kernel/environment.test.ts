@@ -1,6 +1,6 @@
 // What a run is told about where it is: the workspace, git, what it can do, and the rules of the folders it works in.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FactOf } from '../../src/contract/fact.ts';
@@ -34,32 +34,8 @@ describe('the system prompt', () => {
     expect(system).toContain('- Git: not a repository');
   });
 
-  it('says which branch is checked out and whether there are uncommitted changes', async () => {
-    const clean = (workspace: string) => {
-      git(workspace, 'init', '-q', '-b', 'feature/x');
-      git(workspace, 'commit', '-q', '--allow-empty', '-m', 'first');
-    };
-    const dirty = (workspace: string) => {
-      clean(workspace);
-      writeFileSync(join(workspace, 'new.txt'), '');
-    };
-    expect(await systemIn(clean)).toContain('- Git: branch feature/x, no uncommitted changes');
-    expect(await systemIn(dirty)).toContain('- Git: branch feature/x, with uncommitted changes');
-  });
-
-  it('starts no program that a hostile repository names', async () => {
-    let marker = '';
-    const system = await systemIn((workspace) => {
-      marker = join(workspace, 'started');
-      git(workspace, 'init', '-q', '-b', 'main');
-      writeFileSync(join(workspace, 'evil.sh'), `#!/bin/sh\ntouch ${marker}\n`);
-      chmodSync(join(workspace, 'evil.sh'), 0o755);
-      git(workspace, 'config', 'core.fsmonitor', join(workspace, 'evil.sh'));
-      git(workspace, 'config', 'filter.x.clean', join(workspace, 'evil.sh'));
-      writeFileSync(join(workspace, '.gitattributes'), '* filter=x\n');
-    });
-    expect(system).toContain('- Git: branch main\n');
-    expect(existsSync(marker)).toBe(false);
+  it('says which branch is checked out', async () => {
+    expect(await systemIn((workspace) => git(workspace, 'init', '-q', '-b', 'feature/x'))).toContain('- Git: branch feature/x\n');
   });
 
   it('says what the run can do', async () => {

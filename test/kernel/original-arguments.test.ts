@@ -109,6 +109,14 @@ describe('a call whose arguments hold a secret of the environment', () => {
     expect(() => readFileSync(join(first.workspace, 'compose.yml'))).toThrow();
   });
 
+  it('is recorded without the secret in its name and id, too', async () => {
+    const call = { tool: `tool-${secret}`, args: {}, id: `id-${secret}` };
+    await using world = await createWorld({ env, script: script(call) });
+    await (await world.runtime.start({ task: 'x' })).outcome;
+    expect(JSON.stringify(world.facts)).not.toContain(secret);
+    expect(facts(world, 'tool.asked')[0]?.data).toMatchObject({ rejected: 'unknown', tool: 'tool-[secret DB_PASSWORD]' });
+  });
+
   it('never expands a placeholder that the model wrote', async () => {
     await using world = await createWorld({ env, script: script(write('[secret DB_PASSWORD]')) });
     await (await world.runtime.start({ task: 'x' })).outcome;

@@ -105,6 +105,26 @@ describe('the rules of the workspace', () => {
   });
 });
 
+describe('the rules of the run itself', () => {
+  it('apply to rule files of nested folders, whatever links lead to', async () => {
+    const { mkdirSync, symlinkSync, writeFileSync } = await import('node:fs');
+    const { join } = await import('node:path');
+    const safe = { ...anyAgent, name: 'safe', rules: ['deny read:.env'] };
+    await using world = await createWorld({
+      agents: [safe],
+      files: { '.env': 'TOKEN=classified' },
+      script: { runs: [{ steps: [{ calls: [{ tool: 'read', args: { path: 'z/x' } }] }, { text: 'done' }] }] },
+    });
+    mkdirSync(join(world.workspace, 'z'));
+    writeFileSync(join(world.workspace, 'z/x'), '1');
+    symlinkSync('../.env', join(world.workspace, 'z/AGENTS.md'));
+    symlinkSync('.env', join(world.workspace, 'AGENTS.md'));
+    await (await world.runtime.start({ task: 'x', agent: 'safe' })).outcome;
+    expect(JSON.stringify(world.facts)).not.toContain('classified');
+    expect(String(await world.store.blob(started(world, 'x').data.system as string))).not.toContain('classified');
+  });
+});
+
 describe('memories', () => {
   const remembering = async (...texts: string[]) => {
     const { memories } = createMemoryNotes();

@@ -13,13 +13,11 @@ const priced = {
   runs: [
     {
       when: { task: 'lead' },
-      steps: [
-        { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'work', agent: 'any', model: 'script/unpriced' }] } }] },
-        { text: 'done' },
-      ],
+      steps: [{ calls: [{ tool: 'delegate', args: { tasks: [{ task: 'work', agent: 'cheap' }] } }] }, { text: 'done' }],
     },
   ],
 };
+const cheap = { ...anyAgent, name: 'cheap', model: 'script/unpriced' };
 const unpriced = { runs: [{ times: 'any', steps: [{ text: 'read' }] }] };
 const scripts: Record<string, unknown> = { main: priced, unpriced };
 
@@ -32,7 +30,7 @@ function models(prices = {}) {
 }
 
 async function run(prices: Record<string, { input: number; output: number }>, limits = {}) {
-  await using world = await createWorld({ agents: [anyAgent], options: { models: models(prices) }, limits });
+  await using world = await createWorld({ agents: [anyAgent, cheap], options: { models: models(prices) }, limits });
   const outcome = await (await world.runtime.start({ task: 'lead', agent: 'any' })).outcome;
   const finished = world.facts.find((fact) => fact.type === 'tool.finished') as FactOf<'tool.finished'>;
   const children = world.facts.filter((fact) => fact.type === 'child.created');

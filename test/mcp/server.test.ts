@@ -53,6 +53,15 @@ describe('a call', () => {
     expect(JSON.parse((await server.place.run('show', 'last', '--json')).out)).toMatchObject({ kind: 'agent', label: 'first' });
   });
 
+  it('cannot name a file as a model: the refusal does not tell what is in it, or whether it exists', async () => {
+    await using server = await startServer();
+    writeFileSync(join(server.place.folder, 'keys.json'), '{"db_password_hunter2":1}');
+    const refuse = async (model: string) => readTexts(await server.call('delegate', { tasks: [{ task: 'x', model }] })).join();
+    const [existing, missing] = [await refuse('script/keys.json'), await refuse('script/none.json')];
+    expect(existing).toContain('only the user chooses a script as a model');
+    expect(missing).toBe(existing.replace('keys.json', 'none.json'));
+  });
+
   it('removes control characters from the text of a child, and uses no fences', async () => {
     await using server = await startServer();
     const evil = 'a\u001b[31mred\u0007 \u202eback \u0000zero';

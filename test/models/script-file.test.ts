@@ -12,7 +12,10 @@ test.each([
   { script: 'root:x:0:0:secret', message: /^\/w\/s\.json is not valid JSON$/ },
   { script: {}, message: /^\/w\/s\.json: runs: / },
   { script: { runs: [] }, message: /^\/w\/s\.json: runs: / },
-  { script: { runs: [{ steps: [{}, { txet: 'x' }] }] }, message: /^\/w\/s\.json: runs\[0\]\.steps\[1\]: .*txet/ },
+  {
+    script: { runs: [{ steps: [{}, { txet: 'x' }] }] },
+    message: /^\/w\/s\.json: runs\[0\]\.steps\[1\]: has an unknown key; the keys here are expect, text, /,
+  },
   {
     script: steps({ calls: [{ tool: 'x', args: {}, raw: '' }] }),
     message: /: runs\[0\]\.steps\[0\]\.calls\[0\]: must have `args` or `raw`, not both$/,

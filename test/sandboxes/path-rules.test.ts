@@ -1,5 +1,5 @@
 // Rules about paths: what they close is closed to every tool, commands in a sandbox included.
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
@@ -12,6 +12,7 @@ interface Played {
   results: { status: string; output: string }[];
   artifacts: string;
   files(): Record<string, string>;
+  links: Record<string, string>;
 }
 
 /** Plays calls in a run whose owner has these rules; `others`: one narrowing ruleset each. */
@@ -50,7 +51,13 @@ async function play(
       .map((entry) => join(entry.parentPath, entry.name))
       .map((file) => [file.slice(world.workspace.length + 1), readFileSync(file, 'utf8')]),
   );
-  return { results, artifacts: JSON.stringify(outcome.artifacts), files: () => left };
+  const linksLeft = Object.fromEntries(
+    readdirSync(world.workspace, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isSymbolicLink())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((link) => [link.slice(world.workspace.length + 1), readlinkSync(link)]),
+  );
+  return { results, artifacts: JSON.stringify(outcome.artifacts), files: () => left, links: linksLeft };
 }
 
 const bash = (command: string) => ({ tool: 'bash', args: { command } });
@@ -253,4 +260,60 @@ test.runIf(onLinux)('rules that close too much file by file start no command', a
     output: expect.stringMatching(/not started: .* more than 2000 files .* close their folders/),
   });
   expect(existsSync('started')).toBe(false);
+});
+
+describe.runIf(onLinux)('links to files that rules close to writing', () => {
+  const files = { 'CLAUDE.md': 'rules', 'target.yml': 'a: 1', 'real/app.yml': 'b: 2', 'sub/end.yml': 'c: 3' };
+  const links = {
+    'AGENTS.md': 'CLAUDE.md',
+    'config.yml': 'target.yml',
+    conf: 'real',
+    'deep/more/link.yml': '../../first.yml',
+    'first.yml': 'second.yml',
+    'second.yml': 'sub/end.yml',
+    'out.yml': '/etc/hostname',
+  };
+  const rules = ['config.yml', 'conf/app.yml', 'deep/more/link.yml', 'out.yml'].map((path) => `deny write:${path}`);
+  const replace = (path: string) => `import os, pathlib; os.unlink('${path}'); pathlib.Path('${path}').write_text('evil')`;
+  const python = (code: string) => bash(`python3 -c "${code}"`);
+
+  test.each(['AGENTS.md', 'config.yml', 'first.yml', 'second.yml', 'out.yml', 'deep/more/link.yml'])(
+    '%s is put back if a command replaces it, and the model is told',
+    async (path) => {
+      const played = await play([python(replace(path))], { rules, files, links });
+      expect(played.results[0]?.output).toContain(
+        `${path} leads to a closed file and may not be changed by a command; the link was restored`,
+      );
+      expect(played.links).toEqual(links);
+      expect(played.files()).toMatchObject(files);
+      const renamed = Object.entries(played.files()).filter(([, text]) => text === 'evil');
+      expect(renamed.map(([name]) => name.replace(/-\w+$/, ''))).toEqual([`${path}.refused`]);
+    },
+  );
+
+  test('a link in place of a folder is put back, whatever replaces it', async () => {
+    const commands = [
+      "import os, pathlib; os.unlink('conf'); os.mkdir('conf'); pathlib.Path('conf/app.yml').write_text('evil')",
+      "import os; os.unlink('conf'); os.symlink('sub', 'conf')",
+      "import os; os.unlink('conf')",
+      "import os; os.rename('conf', 'moved')",
+    ];
+    for (const command of commands) {
+      const played = await play([python(command)], { rules, files, links });
+      expect(played.results[0]?.output, command).toContain('conf leads to a closed file');
+      expect(played.links, command).toMatchObject({ conf: 'real' });
+      expect(played.files(), command).toMatchObject(files);
+    }
+  });
+
+  test('a folder above such a link cannot be moved or removed', async () => {
+    const played = await play([bash(attempt("os.rename('deep', 'moved')", "os.rename('deep/more', 'moved')"))], { rules, files, links });
+    expect(played.results[0]?.output).toBe('refused\nrefused');
+  });
+
+  test('a command that leaves the links alone hears nothing of them', async () => {
+    const played = await play([bash('cat AGENTS.md config.yml conf/app.yml; echo new > new.txt')], { rules, files, links });
+    expect(played.results[0]?.output).not.toContain('link');
+    expect(played.links).toEqual(links);
+  });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Order } from '../../src/contract/order.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { Owner, Store } from '../../src/ports/store.ts';
 import { openNotes } from '../../src/stores/notes-sqlite.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { openSqliteReader } from '../../src/stores/sqlite/reader.ts';
@@ -91,9 +91,10 @@ it('a trigger that is added while a process has the database open does nothing, 
 });
 
 describe('orders', () => {
+  let owner: Owner;
   async function openOwned(): Promise<{ store: Store; list(): Promise<Order[]> }> {
     const store = await open();
-    const owner = await store.open();
+    owner = await store.open();
     await store.append(owner, [createUnit(root, root, 1)]);
     return { store, list: () => store.orders(owner) };
   }
@@ -129,6 +130,21 @@ describe('orders', () => {
     await store.close();
   });
 
+  it('that are inserted again are not returned, even if the record of their consumption was removed', async () => {
+    const { store, list } = await openOwned();
+    await store.order(order('o', 'refuse'));
+    const [given] = await list();
+    await store.append(owner, [{ ...createUnit(root, root, 2), consumed: ['o'] }]);
+    {
+      using db = new DatabaseSync(directory.db, { timeout: 5_000 });
+      db.exec('DELETE FROM consumed');
+    }
+    insert('o', JSON.stringify(given), tag);
+    expect(await list()).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining('order o (refuse for run')]);
+    await store.close();
+  });
+
   it('are neither stored nor accepted by a store without a key', async () => {
     const store = await openSqliteStore({ path: directory.db });
     const owner = await store.open();
@@ -140,7 +156,7 @@ describe('orders', () => {
   });
 
   it('of an earlier version are dropped with a notice when the database is upgraded; cancels are kept', async () => {
-    await createChanged('DROP VIEW sub_sessions; ALTER TABLE orders DROP COLUMN tag; PRAGMA user_version = 2');
+    await createChanged('DROP TABLE consumed; DROP VIEW sub_sessions; ALTER TABLE orders DROP COLUMN tag; PRAGMA user_version = 2');
     {
       using db = new DatabaseSync(directory.db);
       for (const kind of ['approve', 'cancel', 'message'] as const) {

@@ -28,7 +28,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { checkInvariants, type InvariantOptions } from '../../src/testing/invariants.ts';
-import { workspaceTools as builtInTools, workspaceReader } from '../../src/tools/index.ts';
+import { workspaceTools as builtInTools, createWorkspaceReader } from '../../src/tools/index.ts';
 import { compileSchema } from '../../src/tools/json-schema.ts';
 
 export interface WorldOptions {
@@ -103,7 +103,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     dialect: native,
     executorNamed: (name) => (name === given.executor?.name ? given.executor : name === 'inline' ? inlineExecutor : null),
     host: given.executor?.name,
-    workspaces: given.clock ? memoryFiles(given.files ?? {}) : workspaceReader,
+    workspaces: given.clock ? memoryFiles(given.files ?? {}) : createWorkspaceReader({ sandbox: null }),
     memories: given.memories ?? createMemoryNotes().memories,
     callModel: createModelCaller(clock),
     compileSchema,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AnyTool, ToolResult } from '../../src/ports/tool.ts';
 import { edit } from '../../src/tools/edit.ts';
-import { workspaceReader } from '../../src/tools/files/workspace-reader.ts';
+import { readWorkspaceFile } from '../../src/tools/files/workspace-reader.ts';
 import { glob } from '../../src/tools/glob.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';
@@ -76,6 +76,6 @@ async function tryIt(work: () => Promise<ToolResult>): Promise<ToolResult> {
 }
 
 async function inBrief(workspace: string, path: string): Promise<ToolResult> {
-  const file = await workspaceReader.read(workspace, path, 1000);
+  const file = await readWorkspaceFile(workspace, path, 1000);
   return file.ok ? { output: file.text } : { output: file.reason, isError: true };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ToolResult } from '../../src/ports/tool.ts';
 import { edit } from '../../src/tools/edit.ts';
-import { workspaceReader } from '../../src/tools/files/workspace-reader.ts';
+import { readWorkspaceFile } from '../../src/tools/files/workspace-reader.ts';
 import { glob } from '../../src/tools/glob.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { list } from '../../src/tools/list.ts';
@@ -39,7 +39,7 @@ test.runIf(process.platform === 'linux')('a swapping attacker: 10,000 tries, 0 e
   const works: Record<string, (round: number) => Promise<ToolResult>> = {
     read: (round) => call(read, workspace, { path: paths[round % 3] }),
     brief: async (round) => {
-      const file = await workspaceReader.read(workspace, paths[round % 3] as string, 1000);
+      const file = await readWorkspaceFile(workspace, paths[round % 3] as string, 1000);
       return file.ok ? { output: file.text } : { output: file.reason, isError: true };
     },
     list: (round) => call(list, workspace, { path: ['prey', 'deep/prey'][round % 2] }),

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { workspaceReader } from '../../src/tools/files/workspace-reader.ts';
+import { readWorkspaceFile } from '../../src/tools/files/workspace-reader.ts';
 import { makeWorkspace } from './support.ts';
 
 test.each([
@@ -17,7 +17,7 @@ test.each([
 ])('$maxChars characters of $content', async ({ content, maxChars, text, truncated }) => {
   const { workspace } = makeWorkspace();
   writeFileSync(join(workspace, 'f'), content);
-  expect(await workspaceReader.read(workspace, 'f', maxChars)).toEqual({ ok: true, text, truncated, subjects: ['f'] });
+  expect(await readWorkspaceFile(workspace, 'f', maxChars)).toEqual({ ok: true, text, truncated, subjects: ['f'] });
 });
 
 test('failures are returned, not thrown', async () => {
@@ -26,7 +26,7 @@ test('failures are returned, not thrown', async () => {
   writeFileSync(join(workspace, 'b'), 'a\0b');
   execFileSync('mkfifo', [join(workspace, 'pipe')]);
   for (const path of ['none', 'd', 'b', 'pipe', '../x', outside, '.retinue/x', 'x\0', '']) {
-    expect(await workspaceReader.read(workspace, path, 100), path).toMatchObject({ ok: false, reason: expect.any(String) });
+    expect(await readWorkspaceFile(workspace, path, 100), path).toMatchObject({ ok: false, reason: expect.any(String) });
   }
-  expect(await workspaceReader.read(join(workspace, 'gone'), 'x', 100)).toMatchObject({ ok: false });
+  expect(await readWorkspaceFile(join(workspace, 'gone'), 'x', 100)).toMatchObject({ ok: false });
 });

@@ -25,6 +25,7 @@ export const agentsCommand: Command = {
     ['retinue agents explain review', 'what it may do, and which setting says so'],
   ],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

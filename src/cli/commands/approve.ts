@@ -26,6 +26,7 @@ export const approveCommand: Command = {
     ['retinue approve 3f2a91c0', 'approve the one call that this run waits for'],
   ],
   exitCodes: 'command',
+  changes: ({ positionals }) => positionals.length > 0,
   run,
 };
 
@@ -38,8 +39,9 @@ async function run(args: Args, io: Io): Promise<number> {
 
 async function listQuestions(args: Args, io: Io): Promise<number> {
   const questions = await withApi(io, { flags: commonSettings(args), drive: false }, async (api, settings) => {
+    const before = new Date(io.now()).toISOString();
     const open = await api.questions();
-    await io.questionList.save(settings);
+    await io.questionList.save(settings, before);
     return open;
   });
   if (args.has('json')) printJson(io, questions);

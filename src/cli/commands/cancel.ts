@@ -18,6 +18,7 @@ export const cancelCommand: Command = {
   positionals: { min: 1, max: unlimited },
   examples: [['retinue cancel last --reason "wrong branch"', 'the newest run']],
   exitCodes: 'command',
+  changes: true,
   run,
 };
 

@@ -17,6 +17,7 @@ export const configCommand: Command = {
   positionals: { min: 0, max: 0 },
   examples: [['retinue config', 'every value with its file, variable or flag']],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

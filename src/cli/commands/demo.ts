@@ -29,6 +29,7 @@ export const demoCommand: Command = {
     ['retinue demo runaway', 'how limits stop 500 requested runs'],
   ],
   exitCodes: 'outcome',
+  changes: true,
   run,
 };
 

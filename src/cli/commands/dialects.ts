@@ -14,6 +14,7 @@ export const dialectsCommand: Command = {
   positionals: { min: 0, max: 0 },
   examples: [['retinue dialects', 'names for --dialect']],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

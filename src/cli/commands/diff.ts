@@ -23,6 +23,7 @@ export const diffCommand: Command = {
     ['retinue diff last --stat', 'which files it changed'],
   ],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

@@ -18,6 +18,7 @@ export const doctorCommand: Command = {
   positionals: { min: 0, max: 0 },
   examples: [['retinue doctor', 'when something does not work']],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

@@ -27,6 +27,7 @@ export const exportCommand: Command = {
     ['retinue export last | gzip > run.jsonl.gz', 'compressed'],
   ],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

@@ -29,6 +29,7 @@ export const forkCommand: Command = {
     ['retinue fork last --at 3 --model openai/gpt-5', 'what another model would have done'],
   ],
   exitCodes: 'outcome',
+  changes: true,
   run,
 };
 

@@ -27,6 +27,7 @@ export const gcCommand: Command = {
   positionals: { min: 0, max: 0 },
   examples: [['retinue gc --older-than 30d --dry-run', 'shows what would be erased']],
   exitCodes: 'command',
+  changes: (args) => !args.has('dry-run'),
   run,
 };
 

@@ -25,6 +25,7 @@ export const importCommand: Command = {
     ['ssh host retinue -C work export last | retinue import -', 'from another machine'],
   ],
   exitCodes: 'command',
+  changes: true,
   run,
 };
 

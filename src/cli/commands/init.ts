@@ -30,6 +30,7 @@ export const initCommand: Command = {
     ['retinue init --project', 'a configuration for everyone who works here'],
   ],
   exitCodes: 'command',
+  changes: true,
   run,
 };
 

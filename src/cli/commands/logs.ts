@@ -36,6 +36,7 @@ export const logsCommand: Command = {
     ['retinue logs last -f --json --events', 'SubSessionCreated, SubSessionProgress, … as they happen, one per line'],
   ],
   exitCodes: 'watch',
+  changes: false,
   run,
 };
 

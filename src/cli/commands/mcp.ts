@@ -50,6 +50,7 @@ export const mcpCommand: Command = {
     ['retinue mcp --dialect native --timeout 10m', 'what a client runs'],
   ],
   exitCodes: 'command',
+  changes: (args) => args.positionals[0] === 'install' && !args.has('print'),
   run,
 };
 

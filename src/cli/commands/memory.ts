@@ -25,6 +25,7 @@ export const memoryCommand: Command = {
     ['retinue memory rm "test database"', 'removes the note'],
   ],
   exitCodes: 'command',
+  changes: ({ positionals: [verb] }) => verb === 'add' || verb === 'rm',
   run,
 };
 

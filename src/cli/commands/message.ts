@@ -28,6 +28,7 @@ export const messageCommand: Command = {
     ['retinue message last --deny "bash:git push*" "do not push"', 'tells the run, and enforces it'],
   ],
   exitCodes: 'either',
+  changes: true,
   run,
 };
 

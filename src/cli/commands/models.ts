@@ -24,6 +24,7 @@ export const modelsCommand: Command = {
     ['retinue models use anthropic/claude-sonnet-5', 'checks the model and makes it your default'],
   ],
   exitCodes: 'command',
+  changes: ({ positionals }) => positionals.length > 0,
   run,
 };
 

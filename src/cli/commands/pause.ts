@@ -18,6 +18,7 @@ export const pauseCommand: Command = {
   positionals: { min: 1, max: unlimited },
   examples: [['retinue pause last', 'then look at it, and continue with `retinue resume last`']],
   exitCodes: 'command',
+  changes: true,
   run,
 };
 

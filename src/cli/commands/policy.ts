@@ -30,6 +30,7 @@ export const policyCommand: Command = {
     ['retinue policy test write:.git/hooks/x', 'a path'],
   ],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

@@ -22,6 +22,7 @@ export const psCommand: Command = {
     ['retinue ps --all --json | jq ".[0].status"', 'the status of the newest run'],
   ],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

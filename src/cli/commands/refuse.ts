@@ -13,6 +13,7 @@ export const refuseCommand: Command = {
   positionals: { min: 1, max: unlimited },
   examples: [['retinue refuse 3f2a91c0 "push to a branch instead"', 'the one call that this run waits for']],
   exitCodes: 'command',
+  changes: true,
   run,
 };
 

@@ -19,6 +19,7 @@ export const replayCommand: Command = {
   positionals: { min: 1, max: 1 },
   examples: [['retinue replay last', 'the newest run and its descendants']],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

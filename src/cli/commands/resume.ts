@@ -31,6 +31,7 @@ export const resumeCommand: Command = {
     ['retinue resume last', 'only the newest run'],
   ],
   exitCodes: 'watch',
+  changes: true,
   run,
 };
 

@@ -19,6 +19,7 @@ export const rmCommand: Command = {
   positionals: { min: 1, max: unlimited },
   examples: [['retinue rm 7f3a', 'shows what would be erased and asks first']],
   exitCodes: 'command',
+  changes: true,
   run,
 };
 

@@ -65,6 +65,7 @@ export const runCommand: Command = {
     ['retinue run "list the endpoints" --output-schema api.json --json | jq .data', 'a structured result'],
   ],
   exitCodes: 'outcome',
+  changes: true,
   run,
 };
 

@@ -34,6 +34,7 @@ export const showCommand: Command = {
   positionals: { min: 1, max: 1 },
   examples: [['retinue show last', 'the newest run']],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

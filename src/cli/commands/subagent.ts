@@ -36,6 +36,7 @@ export const subagentCommand: Command = {
     ['retinue subagent --envelope < request.json | jq .response', 'with rx envelopes'],
   ],
   exitCodes: 'outcome',
+  changes: true,
   run,
 };
 

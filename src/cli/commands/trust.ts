@@ -1,5 +1,6 @@
 import type { Settings, TrustItem } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
+import { markInvisibleLine } from '../../text/invisible.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -29,6 +30,7 @@ export const trustCommand: Command = {
     ['retinue trust --revoke', 'takes the trust back'],
   ],
   exitCodes: 'command',
+  changes: (args) => !args.has('list'),
   run,
 };
 
@@ -70,7 +72,8 @@ function describeRequests(items: TrustItem[], { workspace, colour }: { workspace
   const lines = [`These files of ${sanitizeLine(workspace)} ask for settings that need your trust:`];
   for (const { path, state, gives } of items) {
     lines.push('', paint(colour, 'bold', sanitizeLine(path) + (state === 'changed' ? ' (changed since you trusted it)' : '')));
-    for (const { what, why } of gives) lines.push(`  ${sanitizeLine(what)}  ${paint(colour, 'dim', `now: ${sanitizeLine(why)}`)}`);
+    // Marked and not removed: every character of a trusted setting takes effect.
+    for (const { what, why } of gives) lines.push(`  ${markInvisibleLine(what)}  ${paint(colour, 'dim', `now: ${sanitizeLine(why)}`)}`);
   }
   return `${lines.join('\n')}\n\n`;
 }

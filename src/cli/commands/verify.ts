@@ -18,6 +18,7 @@ export const verifyCommand: Command = {
   positionals: { min: 0, max: 1 },
   examples: [['retinue verify', 'everything in the database']],
   exitCodes: 'command',
+  changes: false,
   run,
 };
 

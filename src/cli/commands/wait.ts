@@ -30,6 +30,7 @@ export const waitCommand: Command = {
     ['retinue wait 7f3a 91bc --any --timeout 5m', 'the first of two runs to end'],
   ],
   exitCodes: 'outcome',
+  changes: false,
   run,
 };
 

@@ -7,42 +7,51 @@ import { maxMs } from '../../contract/limits.ts';
 const tokens = z.int().min(0);
 const usd = z.number().min(0);
 
-const Call = z
-  .strictObject({ tool: z.string().min(1), args: z.custom<Json>().optional(), raw: z.string().optional(), id: z.string().optional() })
-  .refine((call) => call.args === undefined || call.raw === undefined, 'must have `args` or `raw`, not both');
+/** Names the keys that exist instead of the unknown one: the file may be any file, and the error may reach a model. */
+function withKeys<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const message = `has an unknown key; the keys here are ${Object.keys(shape).join(', ')}`;
+  return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? message : undefined) });
+}
 
-const Step = z.strictObject({
-  expect: z.strictObject({ prompt: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
+const Call = withKeys({
+  tool: z.string().min(1),
+  args: z.custom<Json>().optional(),
+  raw: z.string().optional(),
+  id: z.string().optional(),
+}).refine((call) => call.args === undefined || call.raw === undefined, 'must have `args` or `raw`, not both');
+
+const Step = withKeys({
+  expect: withKeys({ prompt: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
   text: z.string().optional(),
   reasoning: z.string().optional(),
   calls: z.array(Call).optional(),
   finish: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'interrupted', 'other']).optional(),
-  usage: z.strictObject({ input: tokens, output: tokens, cached: tokens.optional(), reasoning: tokens.optional() }).nullable().optional(),
+  usage: withKeys({ input: tokens, output: tokens, cached: tokens.optional(), reasoning: tokens.optional() }).nullable().optional(),
   delayMs: z.int().min(0).max(maxMs).optional(),
   chunkSize: z.int().min(1).optional(),
-  error: z
-    .strictObject({ status: z.int().min(100).max(599).optional(), message: z.string(), retryAfterMs: z.int().min(0).max(maxMs).optional() })
-    .optional(),
+  error: withKeys({
+    status: z.int().min(100).max(599).optional(),
+    message: z.string(),
+    retryAfterMs: z.int().min(0).max(maxMs).optional(),
+  }).optional(),
   hang: z.enum(['start', 'middle']).optional(),
   repeat: z.int().min(1).max(100_000).optional(),
 });
 export type Step = z.infer<typeof Step>;
 
-const Entry = z.strictObject({
-  when: z.strictObject({ agent: z.string().optional(), label: z.string().optional(), task: z.string().optional() }).optional(),
+const Entry = withKeys({
+  when: withKeys({ agent: z.string().optional(), label: z.string().optional(), task: z.string().optional() }).optional(),
   times: z.union([z.int().min(1), z.literal('any')]).default(1),
   steps: z.array(Step),
 });
 export type Entry = z.infer<typeof Entry>;
 
-const Script = z.strictObject({
-  model: z
-    .strictObject({
-      contextWindow: z.int().min(1).optional(),
-      maxOutputTokens: z.int().min(1).optional(),
-      price: z.strictObject({ input: usd, output: usd, cached: usd.optional() }).optional(),
-    })
-    .optional(),
+const Script = withKeys({
+  model: withKeys({
+    contextWindow: z.int().min(1).optional(),
+    maxOutputTokens: z.int().min(1).optional(),
+    price: withKeys({ input: usd, output: usd, cached: usd.optional() }).optional(),
+  }).optional(),
   runs: z.array(Entry).min(1),
 });
 export type Script = z.infer<typeof Script>;

@@ -23,6 +23,8 @@ export interface TreeRecord {
   runs: RunRecord[];
   /** Hashes of the blobs that were appended with this tree. */
   pins: Set<string>;
+  /** Ids of orders that were carried out or dropped. */
+  consumed: Set<string>;
 }
 
 export interface MemoryData {
@@ -59,7 +61,7 @@ export function createMemoryData(): MemoryData {
 }
 
 export function createTreeRecord(owner: Owner): TreeRecord {
-  return { owner: owner.id, facts: [], runs: [], pins: new Set() };
+  return { owner: owner.id, facts: [], runs: [], pins: new Set(), consumed: new Set() };
 }
 
 export function isCurrentOwner(memory: MemoryData, owner: Owner): boolean {
@@ -92,7 +94,10 @@ export function appendUnit(memory: MemoryData, owner: Owner, unit: TreeAppend): 
     memory.blobs.set(hash, content);
     tree.pins.add(hash);
   }
-  for (const id of unit.consumed) if (memory.orders.get(id)?.rootId === unit.rootId) memory.orders.delete(id);
+  for (const id of unit.consumed) {
+    tree.consumed.add(id);
+    if (memory.orders.get(id)?.rootId === unit.rootId) memory.orders.delete(id);
+  }
   return { ok: true };
 }
 

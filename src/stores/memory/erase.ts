@@ -10,6 +10,7 @@ export function eraseTree(memory: MemoryData, rootId: string, at: string): Erase
   const weight = weighTrees(memory, [rootId]);
   for (const hash of listUnsharedBlobs(memory, [rootId])) memory.blobs.delete(hash);
   tree.pins.clear();
+  tree.consumed.clear();
   for (const fact of tree.facts) fact.text = '';
   for (const run of tree.runs) eraseRow(memory, run, at);
   for (const [id, order] of memory.orders) if (order.rootId === rootId) memory.orders.delete(id);

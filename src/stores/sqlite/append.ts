@@ -45,6 +45,7 @@ export function createAppender(db: DatabaseSync): Appender {
   const insertBlob = db.prepare('INSERT INTO blobs (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const insertPin = db.prepare('INSERT INTO pins (hash, tree) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const deleteOrder = db.prepare('DELETE FROM orders WHERE id = ? AND root = ?');
+  const insertConsumed = db.prepare('INSERT INTO consumed (tree, run, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   // Pairs of tree and blob that are certainly stored: a tree that is appended to has not ended, and only ended trees are erased.
   const knownBlobs = new Set<string>();
 
@@ -127,7 +128,12 @@ export function createAppender(db: DatabaseSync): Appender {
       insertBlob.run(hash, content);
       insertPin.run(hash, tree);
     }
-    for (const id of unit.consumed) deleteOrder.run(id, unit.rootId);
+    const first = states.values().next().value;
+    for (const id of unit.consumed) {
+      deleteOrder.run(id, unit.rootId);
+      // Also if somebody has removed the order meanwhile, to insert it again later.
+      insertConsumed.run(tree, first?.n ?? 0, id);
+    }
   }
 
   function rememberCommitted(units: TreeAppend[], results: AppendResult[]): void {

@@ -59,6 +59,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     async append(owner, units) {
       const results = await writer.write(() => appender.apply(owner, units));
       appender.rememberCommitted(units, results);
+      for (const [index, { rootId, consumed }] of units.entries()) if (results[index]?.ok) orders.rememberConsumed(rootId, consumed);
       checkpointer.recordCommit();
       return results;
     },

@@ -53,6 +53,7 @@ export function createEraser(
   const deleteBlobs = db.prepare(`DELETE FROM blobs WHERE ${isUnsharedBlob}`);
   const deletePins = db.prepare(`DELETE FROM pins WHERE tree IN (${selectedTrees})`);
   const deleteOrders = db.prepare('DELETE FROM orders WHERE root = ?');
+  const deleteConsumed = db.prepare(`DELETE FROM consumed WHERE tree IN (${selectedTrees})`);
   const selectOwners = db.prepare('SELECT * FROM owners');
 
   function eraseInTransaction(rootId: string, at: string): EraseResult {
@@ -71,6 +72,7 @@ export function createEraser(
     deleteBlobs.run(roots);
     deletePins.run(roots);
     deleteOrders.run(rootId);
+    deleteConsumed.run(roots);
     return { ok: true, ...weight };
   }
 

@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { OrderAuthenticator, StoreFault } from '../../ports/store.ts';
 import { getSqliteCode } from './errors.ts';
-import { getUserVersion, signedOrdersVersion } from './migrations.ts';
+import { consumedOrdersVersion, getUserVersion, signedOrdersVersion } from './migrations.ts';
 import { type OrderRow, readOrder } from './orders.ts';
 import { findSchemaFaults } from './schema.ts';
 
@@ -76,8 +76,14 @@ function checkFile(db: DatabaseSync): string[] {
 }
 
 function checkOrders(db: DatabaseSync, authenticator: OrderAuthenticator | undefined): string[] {
-  const rows = db.prepare('SELECT id, root, text, tag FROM orders ORDER BY n').all() as unknown as OrderRow[];
-  const faults = rows.map((row) => readOrder(row, authenticator)).flatMap((read) => ('what' in read ? [read.what] : []));
+  const isConsumed =
+    getUserVersion(db) < consumedOrdersVersion
+      ? '0'
+      : 'EXISTS (SELECT 1 FROM consumed JOIN trees ON trees.n = consumed.tree WHERE trees.root = orders.root AND consumed.id = orders.id)';
+  const rows = db.prepare(`SELECT id, root, text, tag, ${isConsumed} AS isConsumed FROM orders ORDER BY n`).all();
+  const faults = (rows as unknown as (Omit<OrderRow, 'isConsumed'> & { isConsumed: number })[])
+    .map((row) => readOrder({ ...row, isConsumed: row.isConsumed === 1 }, authenticator))
+    .flatMap((read) => ('what' in read ? [read.what] : []));
   return faults.slice(0, maxListed);
 }
 

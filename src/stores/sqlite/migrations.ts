@@ -136,11 +136,33 @@ const subSessionsView = `
     WHERE runs.parent IS NOT NULL;
 `;
 
+/** The version from which on consumed orders are remembered. */
+export const consumedOrdersVersion = 5;
+
+/**
+ * Ids of the orders that a tree has consumed, so that none is carried out twice. `run`: a run that got facts in the same transaction. Facts of
+ * messages and answers have named their orders before.
+ */
+const consumedTable = `
+  CREATE TABLE consumed (
+    n INTEGER PRIMARY KEY,
+    tree INTEGER NOT NULL,
+    run INTEGER NOT NULL,
+    id TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX consumed_tree ON consumed (tree, id);
+  INSERT OR IGNORE INTO consumed (tree, run, id)
+    SELECT tree, run, data ->> '$.order' FROM facts
+    WHERE type IN ('message.received', 'approval.answered') AND json_valid(data) AND data ->> '$.order' IS NOT NULL
+    ORDER BY position;
+`;
+
 export const migrations: readonly Migration[] = [
   (db) => db.exec(baseTables),
   (db) => db.exec(pinsTable),
   signOrders,
   (db) => db.exec(subSessionsView),
+  (db) => db.exec(consumedTable),
 ];
 
 export interface MigrateOptions extends MigrationContext {

@@ -1,5 +1,6 @@
 // Orders to the owners of trees: messages, cancels and answers that another process must carry out. Each is stored with a tag, so that somebody
-// who can write to the file but has not the key gives no orders.
+// who can write to the file but has not the key gives no orders. Ids of consumed and dropped orders are kept, so that somebody who has copied an
+// order cannot insert it again.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
@@ -14,6 +15,8 @@ export interface Orders {
   add(order: Order): Promise<string | null>;
   list(owner: Owner): Promise<Order[]>;
   drop(owner: Owner, ids: string[]): Promise<void>;
+  /** Must be called after these orders were consumed by a committed append. */
+  rememberConsumed(rootId: string, ids: string[]): void;
 }
 
 export interface OrderDeps {
@@ -25,24 +28,50 @@ export interface OrderDeps {
   warn(message: string): void;
 }
 
-export type OrderRow = Pick<Tables['orders'], 'id' | 'root' | 'text' | 'tag'>;
+export interface OrderRow extends Pick<Tables['orders'], 'id' | 'root' | 'text' | 'tag'> {
+  /** Its tree has consumed or dropped an order with this id. */
+  isConsumed: boolean;
+}
 
 export function createOrders({ db, kysely, writer, authenticator, warn }: OrderDeps): Orders {
-  const insertOrder = db.prepare('INSERT INTO orders (id, root, text, tag) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING');
+  const insertOrder = db.prepare(`
+    INSERT INTO orders (id, root, text, tag) SELECT ?1, ?2, ?3, ?4
+    WHERE NOT EXISTS (SELECT 1 FROM consumed JOIN trees ON trees.n = consumed.tree WHERE trees.root = ?2 AND consumed.id = ?1)
+    ON CONFLICT (id) DO NOTHING`);
   const selectSocket = db.prepare('SELECT socket FROM trees JOIN owners ON owners.id = trees.owner WHERE root = ?');
   const selectFence = db.prepare('SELECT fence FROM owners WHERE id = ?');
-  const deleteOrder = db.prepare(`
-    DELETE FROM orders WHERE id = ? AND EXISTS (
-      SELECT 1 FROM trees JOIN owners ON owners.id = trees.owner
-      WHERE trees.root = orders.root AND owners.id = ? AND owners.fence = ?
-    )`);
+  const selectOwned = db.prepare(`
+    SELECT orders.n, orders.root, trees.n AS tree FROM orders JOIN trees ON trees.root = orders.root JOIN owners ON owners.id = trees.owner
+    WHERE orders.id = ? AND owners.id = ? AND owners.fence = ?`);
+  const deleteOrder = db.prepare('DELETE FROM orders WHERE n = ?');
+  const insertConsumed = db.prepare(`
+    INSERT INTO consumed (tree, run, id) SELECT ?1, coalesce((SELECT n FROM runs WHERE id = ?2), 0), ?3 WHERE true ON CONFLICT DO NOTHING`);
+  /** Trees and ids of the orders that this store has consumed, whatever somebody removes from the table. */
+  const consumed = new Set<string>();
   /** Orders that were reported but could not be dropped yet. */
   const reported = new Set<string>();
 
   async function drop(owner: Owner, ids: string[]): Promise<void> {
-    await writer.write(() => {
-      for (const id of ids) deleteOrder.run(id, owner.id, owner.fence);
+    const dropped = await writer.write(() => {
+      const found = deleteOwned(owner, ids);
+      for (const { tree, root, id } of found) insertConsumed.run(tree, root, id);
+      return found;
     });
+    for (const { root, id } of dropped) rememberConsumed(root, [id]);
+  }
+
+  /** The deleted orders: those of the trees of this owner. Must be called inside a transaction. */
+  function deleteOwned(owner: Owner, ids: string[]): { id: string; root: string; tree: number }[] {
+    return ids.flatMap((id) => {
+      const found = selectOwned.get(id, owner.id, owner.fence) as { n: number; root: string; tree: number } | undefined;
+      if (found === undefined) return [];
+      deleteOrder.run(found.n);
+      return [{ id, root: found.root, tree: found.tree }];
+    });
+  }
+
+  function rememberConsumed(rootId: string, ids: string[]): void {
+    for (const id of ids) consumed.add(`${rootId} ${id}`);
   }
 
   /** The orders are dropped at the next look if this fails. */
@@ -52,10 +81,8 @@ export function createOrders({ db, kysely, writer, authenticator, warn }: OrderD
       reported.add(id);
     }
     try {
-      await drop(
-        owner,
-        forged.map(({ id }) => id),
-      );
+      const ids = forged.map(({ id }) => id);
+      await writer.write(() => deleteOwned(owner, ids));
       for (const { id } of forged) reported.delete(id);
     } catch {
       // See above.
@@ -79,24 +106,29 @@ export function createOrders({ db, kysely, writer, authenticator, warn }: OrderD
         .selectFrom('orders')
         .innerJoin('trees', 'trees.root', 'orders.root')
         .innerJoin('owners', 'owners.id', 'trees.owner')
-        .select(['orders.id', 'orders.root', 'orders.text', 'orders.tag'])
+        .leftJoin('consumed', (join) => join.onRef('consumed.tree', '=', 'trees.n').onRef('consumed.id', '=', 'orders.id'))
+        .select(['orders.id', 'orders.root', 'orders.text', 'orders.tag', 'consumed.n as consumed'])
         .where('owners.id', '=', owner.id)
         .where('owners.fence', '=', owner.fence)
         .orderBy('orders.n')
         .execute();
-      const read = found.map((row) => ({ id: row.id, ...readOrder(row, authenticator) }));
+      const read = found.map((row) => {
+        const isConsumed = row.consumed !== null || consumed.has(`${row.root} ${row.id}`);
+        return { id: row.id, ...readOrder({ ...row, isConsumed }, authenticator) };
+      });
       const forged = read.filter((each) => 'what' in each);
       if (forged.length > 0) await dropForged(owner, forged);
       return read.filter((each) => 'order' in each).map(({ order }) => order);
     },
 
     drop,
+    rememberConsumed,
   };
 }
 
 /** The order of a row, or what is wrong with it. */
 export function readOrder(
-  { id, root, text, tag }: OrderRow,
+  { id, root, text, tag, isConsumed }: OrderRow,
   authenticator: OrderAuthenticator | undefined,
 ): { order: Order } | { what: string } {
   const order = parseOrder(text);
@@ -105,6 +137,7 @@ export function readOrder(
   if (order.id !== id || order.rootId !== root) return { what: `order ${id} (${kind} for run ${runId}) does not match its row` };
   if (authenticator?.isAuthentic(order, tag) !== true)
     return { what: `order ${id} (${kind} for run ${runId}) was not given by you on this machine` };
+  if (isConsumed) return { what: `order ${id} (${kind} for run ${runId}) was inserted again by another program` };
   return { order };
 }
 

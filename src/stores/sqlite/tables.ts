@@ -21,6 +21,8 @@ export interface Tables {
   pins: { hash: string; tree: number };
   /** `tag` proves who gave the order (ports/store.ts, OrderAuthenticator). */
   orders: { n: number; id: string; root: string; text: string; tag: string };
+  /** Orders that were carried out or dropped. */
+  consumed: { n: number; tree: number; run: number; id: string };
   owners: {
     id: string;
     pid: number;

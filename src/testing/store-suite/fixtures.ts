@@ -13,6 +13,8 @@ export interface StoreHarness {
   silence(owner: Owner): Promise<void>;
   /** Writes an order into the data as somebody could who has not the key for orders. Null if nobody can. */
   forge: ((order: Order) => Promise<void>) | null;
+  /** Inserts an order that the store has signed before once more, as somebody could who has copied it. Null if nobody can. */
+  replay: ((order: Order) => Promise<void>) | null;
   /** What the stores reported. */
   warnings(): string[];
   /** Closes all stores and removes the data. */

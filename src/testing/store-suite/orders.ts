@@ -44,6 +44,37 @@ export function testOrders(getContext: GetContext): void {
       expect((await store.findFaults()).filter(({ where }) => where === 'orders')).toEqual([]);
     });
 
+    it('never returns an order again that its tree has consumed or dropped, whoever opens the data', async () => {
+      const { harness, store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      for (const n of [1, 2]) await store.order(createOrder(n, a));
+      await store.append(owner, [createUnit(a, { facts: createFacts(a, 2), consumed: ['order-1'] })]);
+      await store.dropOrders(owner, ['order-2']);
+      for (const n of [1, 2]) await store.order(createOrder(n, a));
+      expect(await store.orders(owner)).toEqual([]);
+      await harness.kill(owner);
+      const successor = await harness.open();
+      const next = await successor.open();
+      await successor.claim(next, a);
+      for (const n of [1, 2]) await successor.order(createOrder(n, a));
+      expect(await successor.orders(next)).toEqual([]);
+      expect(harness.warnings()).toEqual([]);
+    });
+
+    it('reports and drops an order that somebody inserts once more after it was consumed', async () => {
+      const { harness, store, owner } = getContext();
+      if (harness.replay === null) return;
+      await store.append(owner, [createRootUnit(a)]);
+      for (const n of [1, 2]) await store.order(createOrder(n, a));
+      await store.append(owner, [createUnit(a, { facts: createFacts(a, 2), consumed: ['order-1'] })]);
+      await store.dropOrders(owner, ['order-2']);
+      for (const n of [1, 2]) await harness.replay(createOrder(n, a));
+      expect((await store.findFaults()).filter(({ where }) => where === 'orders')).toHaveLength(2);
+      expect([await store.orders(owner), await store.orders(owner)]).toEqual([[], []]);
+      expect(harness.warnings()).toEqual([1, 2].map((n) => expect.stringMatching(`order-${n} .* was inserted again by another program`)));
+      expect((await store.findFaults()).filter(({ where }) => where === 'orders')).toEqual([]);
+    });
+
     it('keeps an order if the unit that consumes it is refused', async () => {
       const { store, owner } = getContext();
       await store.append(owner, [createRootUnit(a)]);

@@ -1,76 +1,64 @@
 // What a run is told about its workspace: platform, git branch, uncommitted changes.
 //
-// The repository may be hostile. The branch is read from files. Git itself is started only if the repository's configuration names no program, and
-// with everything switched off that could start one.
-import { execFile } from 'node:child_process';
+// The repository may be hostile: its configuration can make git start any program. The branch is read from files. Git itself is started only in a
+// sandbox, where it can change nothing and has no network. Without a sandbox, nothing is said about uncommitted changes.
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Sandbox } from '../../ports/sandbox.ts';
 import type { WorkspaceInfo } from '../../ports/workspace.ts';
-import { parseGitConfig } from './git-config.ts';
+import { createEnvironment, findShell, shellArguments } from '../shell/environment.ts';
+import { runProcess } from '../shell/execution/run-process.ts';
+import { closedAliases } from './paths.ts';
 
-const gitTimeoutMs = 300;
-/** Settings that only describe the repository. With any other setting, git is not started. */
-const harmlessSetting =
-  /^(?:core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol)|remote\.|branch\.|user\.|init\.|pull\.|push\.default|submodule\.active|extensions\.)/;
+const gitTimeoutMs = 500;
 const maxFileBytes = 65_536;
 
-export async function describeWorkspace(workspace: string): Promise<WorkspaceInfo> {
-  return { platform: process.platform, git: await describeGit(workspace).catch(() => null) };
+/** `sandbox`: null if there is none. */
+export async function describeWorkspace(workspace: string, sandbox: Sandbox | null): Promise<WorkspaceInfo> {
+  return { platform: process.platform, git: await describeGit(workspace, sandbox).catch(() => null) };
 }
 
-async function describeGit(workspace: string): Promise<WorkspaceInfo['git']> {
-  const found = await findGitFolder(await realpath(workspace));
-  if (found === null) return null;
-  const { gitFolder, commonFolder, top } = found;
+async function describeGit(workspace: string, sandbox: Sandbox | null): Promise<WorkspaceInfo['git']> {
+  const root = await realpath(workspace);
+  const gitFolder = await findGitFolder(root);
+  if (gitFolder === null) return null;
   const head = (await readSmall(join(gitFolder, 'HEAD'))).trim();
   const branch = /^ref: refs\/heads\/([^\s]{1,200})$/.exec(head)?.[1] ?? null;
-  return { branch, isDirty: (await isHarmless(commonFolder)) ? await readIsDirty(top) : null };
+  return { branch, isDirty: sandbox && (await readIsDirty(root, sandbox)) };
 }
 
-interface GitFolders {
-  gitFolder: string;
-  /** Differs from `gitFolder` in a linked worktree. */
-  commonFolder: string;
-  top: string;
-}
-
-async function findGitFolder(from: string): Promise<GitFolders | null> {
+async function findGitFolder(from: string): Promise<string | null> {
   for (let top = from; ; top = dirname(top)) {
     const path = join(top, '.git');
     const stats = await stat(path).catch(() => null);
-    if (stats?.isDirectory()) return { gitFolder: path, commonFolder: path, top };
+    if (stats?.isDirectory()) return path;
     if (stats?.isFile()) {
       const link = /^gitdir: (.+)$/m.exec(await readSmall(path))?.[1];
-      if (link === undefined) return null;
-      const gitFolder = isAbsolute(link) ? link : resolve(top, link);
-      const common = (await readSmall(join(gitFolder, 'commondir')).catch(() => '.')).trim();
-      return { gitFolder, commonFolder: resolve(gitFolder, common), top };
+      return link === undefined ? null : isAbsolute(link) ? link : resolve(top, link);
     }
     if (top === dirname(top)) return null;
   }
 }
 
-async function isHarmless(commonFolder: string): Promise<boolean> {
-  const settings = parseGitConfig(await readSmall(join(commonFolder, 'config')));
-  return settings.every(({ key }) => harmlessSetting.test(key) && key !== 'extensions.worktreeconfig');
-}
-
-function readIsDirty(top: string): Promise<boolean | null> {
-  const safe = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.untrackedCache=false', 'core.pager=cat'];
-  const args = [...safe.flatMap((setting) => ['-c', setting]), 'status', '--porcelain', '--ignore-submodules=all'];
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: process.env.HOME ?? '',
-    GIT_OPTIONAL_LOCKS: '0',
-    GIT_TERMINAL_PROMPT: '0',
-    LC_ALL: 'C',
-  };
-  return new Promise((settle) => {
-    execFile('git', args, { cwd: top, env, timeout: gitTimeoutMs, killSignal: 'SIGKILL', maxBuffer: maxFileBytes }, (error, stdout) => {
-      // More output than fits means changes, too.
-      settle(error === null || error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? stdout !== '' : null);
-    });
-  });
+/** Null if git fails, takes too long, or cannot see its repository in the sandbox. */
+async function readIsDirty(workspace: string, sandbox: Sandbox): Promise<boolean | null> {
+  const env: Record<string, string> = { ...createEnvironment(process.env, workspace), GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
+  const argv = shellArguments(
+    findShell(env.PATH ?? '', workspace),
+    'git -c core.fsmonitor=false status --porcelain --ignore-submodules=all',
+  );
+  const rights = { writable: false, network: false, git: false, protect: [], hide: closedAliases };
+  const made = await sandbox.confine({ argv, workspace, env, ...rights });
+  if (!made.ok) return null;
+  const { confined } = made;
+  try {
+    const signal = new AbortController().signal;
+    const request = { argv: confined.argv, cwd: workspace, env: confined.env, timeoutMs: gitTimeoutMs, signal, sandboxed: confined };
+    const result = await runProcess(request);
+    return result.ok && result.cause === 'exit' && result.code === 0 ? result.output.trim() !== '' : null;
+  } finally {
+    await confined.release();
+  }
 }
 
 async function readSmall(path: string): Promise<string> {

@@ -17,7 +17,7 @@ export interface TargetDeps {
 
 /**
  * Throws an Error whose message says what is missing. A server gets the environment that shell commands get, and the variables its definition names. It
- * starts in the user's home directory unless its definition says otherwise, because in an untrusted workspace `npx` and `python -m` would run files of
+ * starts in the user's home directory unless its definition says otherwise, and its PATH has no directory of the workspace, because in an untrusted workspace `npx` and `python -m` would run files of
  * the workspace.
  */
 export function resolveTarget(server: McpServer, { env, workspace }: TargetDeps): ServerTarget {
@@ -30,7 +30,7 @@ export function resolveTarget(server: McpServer, { env, workspace }: TargetDeps)
       command: server.command,
       args: (server.args ?? []).map(expand),
       cwd: requireDirectory(server.cwd === undefined ? homeDirectory(env) : resolve(workspace, server.cwd)),
-      env: { ...createEnvironment(env), ...passed, ...expandValues(server.env) },
+      env: { ...createEnvironment(env, workspace), ...passed, ...expandValues(server.env) },
     };
   }
   const url = URL.parse(expand(server.url ?? ''));

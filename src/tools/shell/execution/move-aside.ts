@@ -1,8 +1,8 @@
-// Renames files that a command has created. The command may have removed rights from the parent directories; they belong to the same user, so the
+// Renames files that a command has created, and restores links that it has replaced. The command may have removed rights from the parent directories; they belong to the same user, so the
 // rights can be restored.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, open, realpath, rename, stat } from 'node:fs/promises';
+import { chmod, open, realpath, rename, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { entryPath, type OpenDirectory, splitParent } from '../../files/confine.ts';
 import { pathInside, splitPath } from '../../files/paths.ts';
@@ -28,6 +28,14 @@ export async function moveAside(root: string, path: string): Promise<string[]> {
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
   }
+}
+
+/** Creates a link where nothing is. Rejects if that is not possible. */
+export async function restoreLink(root: string, path: string, target: string): Promise<void> {
+  const { parent, name } = splitParent(path);
+  const dir = await openRestored(root, parent);
+  await using _ = dir.handle;
+  await symlink(target, entryPath(dir, name as string));
 }
 
 /** Restores the owner's rights to the directories above `path`. */

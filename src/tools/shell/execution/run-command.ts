@@ -4,6 +4,7 @@
 //   run-command.ts      rights, sandbox and protected paths around one command
 //   run-process.ts      starts it, waits, stops it, collects its output; with process-monitor.ts, read-pipe.ts and bounded-output.ts
 //   closed-paths.ts     finds the files that rules close
+//   watch-links.ts      restores links to closed files that it has replaced
 //   watch-protected.ts  renames protected files that it has created; with move-aside.ts
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,6 +19,7 @@ import { type Refusal, refuse } from '../../refusal.ts';
 import { findClosedPaths } from './closed-paths.ts';
 import { moveAside } from './move-aside.ts';
 import { type ProcessRequest, type ProcessResult, runProcess } from './run-process.ts';
+import { watchLinks } from './watch-links.ts';
 import { watchProtectedPaths } from './watch-protected.ts';
 
 export interface CommandRequest extends Omit<ProcessRequest, 'sandboxed'> {
@@ -65,6 +67,7 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const watched = writable ? watchProtectedPaths(cwd, [...protect, ...closedAliases]) : null;
   if (watched?.ok === false) return watched;
   using watch = watched?.watch;
+  using links = writable ? watchLinks(cwd, [...unwritable.paths, ...unreadable.paths]) : undefined;
   const network = isAllowed('network');
   const made = await sandbox.confine({
     ...{ argv, workspace: cwd, writable, git, network, hide, env },
@@ -73,12 +76,23 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   });
   if (!made.ok) return refuse(made.reason);
   const { result, limitsReached } = await runInSandbox(made.confined, request);
+  const changed = (await links?.restoreChanged()) ?? { restored: [], moved: [], left: [] };
   const { moved, left } = (await watch?.renameCreated()) ?? { moved: [], left: [] };
   if (writable) await renameClosed(cwd, rights, { before: [...unwritable.paths, ...named], moved, left });
   if (!result.ok) return result;
+  moved.unshift(...changed.moved);
+  const restored = changed.restored.map(
+    (name) => `${name} leads to a closed file and may not be changed by a command; the link was restored`,
+  );
+  const broken = changed.left.map((name) => `${name} led to a closed file and could not be restored; remove what is there now`);
   const renamed = moved.map((name) => `${name} may not be created by a command; it was renamed`);
   const remaining = left.map((name) => `${name} may not be created by a command and could not be renamed; remove it`);
-  return { ok: true, result, notes: [...limitsReached, ...renamed, ...remaining], hasLeftProtected: remaining.length > 0 };
+  return {
+    ok: true,
+    result,
+    notes: [...limitsReached, ...restored, ...renamed, ...broken, ...remaining],
+    hasLeftProtected: broken.length + remaining.length > 0,
+  };
 }
 
 /** Whether the run has tools that write, so that commands in the sandbox may write too, where no rule closes a path. */
