@@ -38,6 +38,8 @@ export interface RunView {
   costUsd: number | null;
   startedAt: string | null;
   endedAt: string | null;
+  /** The first line of the task of a run without a label; null if its content was erased. Not printed as JSON. */
+  task: string | null;
   /** Whether a living process drives it. Not printed; `status` shows it. */
   driven: boolean;
 }

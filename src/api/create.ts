@@ -107,7 +107,19 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     const trees = new Map(
       await Promise.all([...live].map(async (rootId) => [rootId, await store.runs({ rootId, live: true })] as [string, RunRow[]])),
     );
-    return rows.map((row) => rowToView(row, trees.get(row.rootId) ?? [], holders.get(row.rootId)?.alive ?? false));
+    return Promise.all(
+      rows.map(async (row) => ({
+        ...rowToView(row, trees.get(row.rootId) ?? [], holders.get(row.rootId)?.alive ?? false),
+        task: row.erasedAt === undefined ? await findTask(row) : null,
+      })),
+    );
+  }
+
+  /** Only for runs without a label, which a list shows by their task. */
+  async function findTask({ runId, label, kind }: RunRow): Promise<string> {
+    if (label !== null || kind === 'client') return '';
+    const [created] = await store.facts({ runId, types: ['run.created'] });
+    return created?.type === 'run.created' ? (created.data.brief.task.split('\n', 1)[0] as string) : '';
   }
 
   async function show(id: string): Promise<RunDetail> {
@@ -243,7 +255,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
 }
 
 /** `tree`: the live rows of its tree. `isOwned`: a living process owns the tree. */
-function rowToView(row: RunRow, tree: RunRow[], isOwned: boolean): RunView {
+function rowToView(row: RunRow, tree: RunRow[], isOwned: boolean): Omit<RunView, 'task'> {
   const { runId, parentId, rootId, depth, kind, label, agent, turns, tokens, costUsd, startedAt, endedAt } = row;
   return {
     runId,

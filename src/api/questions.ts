@@ -46,5 +46,5 @@ export async function findQuestion(id: string, store: Store): Promise<Question> 
     const ids = matching.map((question) => question.id).join(', ');
     throw new RetinueError('usage', `run ${row.runId} has ${matching.length} open questions; name one of them: ${ids}`);
   }
-  throw new RetinueError('usage', `nothing waits for an answer under \`${id}\`; \`retinue approve\` lists open questions`);
+  throw new RetinueError('unknown_run', `nothing waits for an answer under \`${id}\`; \`retinue approve\` lists open questions`);
 }

@@ -42,7 +42,7 @@ async function runInvocation(argv: string[], io: Io): Promise<number> {
       const args = checkArgs(invocation.args, [...command.flags, helpFlag]);
       checkPositionals(command, args);
       if (changesAnything(command, args)) await io.assertNotBelowRun();
-      return await command.run(args, announceWorkspace(io));
+      return await command.run(args, command.group === 'watch' || command.group === 'control' ? io : announceWorkspace(io));
     }
   }
 }
@@ -52,7 +52,7 @@ function changesAnything({ changes }: Command, args: Args): boolean {
   return args.has('adopt') || (typeof changes === 'boolean' ? changes : changes(args));
 }
 
-/** Says once which folder is the workspace, if it is neither the current one nor given. */
+/** Says once which folder is the workspace, if it is neither the current one nor given. Commands that only look at runs or control them say nothing. */
 function announceWorkspace(io: Io): Io {
   let announced: string | null = null;
   const settings: Io['settings'] = async (flags) => {

@@ -29,6 +29,8 @@ export async function prepareFile(workspace: string, cwd: string, written: strin
   const real = realpathSync(file);
   if (!isInside(workspace, real)) return attachText(workspace, basename(file), readText(written, real));
   const path = relative(workspace, file);
+  if (lstatSync(real).isDirectory())
+    throw new RetinueError('usage', `--file: ${written} is a directory; name its files, or let the agent look into it`);
   const start = await readWorkspaceFile(workspace, path, shownCharacters);
   if (!start.ok) throw new RetinueError('usage', `--file: ${start.reason}`);
   return { path, notice: start.truncated ? cutNotice(path, lstatSync(real).size) : null };
@@ -77,7 +79,7 @@ function attachmentFolders(workspace: string, files: BriefFile[]): string[] {
 }
 
 function cutNotice(name: string, bytes: number): string {
-  return `${name} has ${bytes} bytes: the first message contains its first ${shownCharacters} characters, and the agent can read the rest`;
+  return `${name} has ${bytes} bytes: the first message contains its first ${shownCharacters} characters, and the agent can read the rest, up to 2000 characters of each line`;
 }
 
 function readText(written: string, file: string): string {

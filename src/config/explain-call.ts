@@ -59,7 +59,10 @@ export async function explainCall(settings: Settings, { call, agent }: PolicyQue
     ...(typeof subject === 'object' && subject.alias ? { alias: true as const } : {}),
     ...decideCall(grant.rulesets, { tool: name, subjects: [subject] }),
   }));
-  const notes = name === 'bash' ? await describeShell(grant, { subjects, text, workspace: settings.workspace, shell: deps.shell }) : [];
+  const notes =
+    name === 'bash' && decision.action !== 'deny' && grant.tools.includes(name)
+      ? await describeShell(grant, { subjects, text, workspace: settings.workspace, shell: deps.shell })
+      : [];
   return { ...head, ...decision, notes, parts };
 }
 

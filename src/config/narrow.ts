@@ -61,7 +61,9 @@ export function narrowConfig(file: Config, own: Config): NarrowedConfig {
   const needsTrust = ignored.flatMap(({ key, value, why }) => settingLines(key, value).map((what) => ({ what, why })));
   const rules = file.rules ?? [];
   if (file.rules !== undefined) config.rules = rules;
-  needsTrust.push(...rules.map((rule) => ({ what: `rule ${rule}`, why: 'it can only narrow what your own rules allow' })));
+  // `ask` and `deny` rules have their full effect without trust.
+  if (ignored.length > 0 || rules.some((rule) => parseRule(rule).action === 'allow'))
+    needsTrust.push(...rules.map((rule) => ({ what: `rule ${rule}`, why: 'it can only narrow what your own rules allow' })));
   return { config, ignored: [...ignored, ...findIneffectiveRules(rules)], needsTrust };
 }
 

@@ -74,7 +74,7 @@ async function waitForAnswer(run: Run, call: CallState, services: Services): Pro
   const { turn, index, approval } = call;
   const due = clock.monotonic() + isoToMs(approval?.expiresAt ?? '') - clock.now();
   const shown = { turn, index, hash: approval?.hash ?? '' };
-  const refusal = { allowed: false, by: 'nobody: there was no answer in time' };
+  const refusal = { allowed: false, by: 'Retinue', reason: 'there was no answer in time' };
   // A tree that is lost meanwhile cannot record the refusal; its run is stopped then.
   const endTimer = deadlines.at(due, () => void answerApproval(run, shown, refusal, services).catch(() => {}));
   run.slot.endBusyCall();

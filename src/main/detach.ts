@@ -162,7 +162,7 @@ function createLogFolder(workspace: string): string {
     for (const path of [state, folder]) {
       assertNoLink(path);
       if (existsSync(path)) continue;
-      mkdirSync(path);
+      mkdirSync(path, { mode: 0o700 });
       writeFileSync(join(path, '.gitignore'), '*\n');
     }
   } catch (error) {

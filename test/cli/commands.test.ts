@@ -1,5 +1,5 @@
 // Commands that look at runs and control them, on real runs.
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
@@ -69,6 +69,22 @@ describe('an agent that passes tools on', () => {
   });
 });
 
+it('the database and its folder are readable only by their owner', async () => {
+  using cli = createCli();
+  await cli.run(['run', 'x']);
+  const mode = (path: string) => statSync(join(cli.folder, path)).mode & 0o777;
+  expect([mode('.retinue'), mode('.retinue/retinue.db')]).toEqual([0o700, 0o600]);
+});
+
+it('a token limit that is too small for the first call says so, and a denial is printed once, with how to be asked', async () => {
+  const steps = [{ calls: [{ tool: 'write', args: { path: 'a', content: 'x' } }] }, { text: 'done' }];
+  using cli = createCli({ runs: [{ times: 'any', steps }], config: { rules: ['ask write'] } });
+  expect((await cli.run(['run', 'x', '--budget-tokens', '10'])).stderr).toContain('its first call alone would need more');
+  const { stderr } = await cli.run(['run', 'x']);
+  expect(stderr.match(/ tool write.*denied/g)).toHaveLength(1);
+  expect(stderr).toMatch(/requires approval, and this run cannot ask for it; to be asked, add --ask TIME/);
+});
+
 describe('ps', () => {
   it('lists live runs, and with --all ended ones, as JSON with keys in order', async () => {
     using cli = createCli({ runs: tree });
@@ -89,10 +105,18 @@ describe('ps', () => {
     const now = Date.parse((await cli.json<RunView[]>('ps'))[0]?.startedAt as string) + 65_000;
     const { stdout } = await cli.run(['ps'], { now: () => now });
     expect(stdout.split('\n')).toEqual([
-      'RUN       STATUS       AGENT    COST    STARTED  DURATION  LABEL',
+      'RUN       STATUS       AGENT    COST    STARTED  DURATION  LABEL OR TASK',
       `${cli.id.slice(0, 8)}  interrupted  general    $0  1m05s ago     1m05s  ab`,
       '',
     ]);
+  });
+
+  it('shows the task of a run without a label, and marks an erased run', async () => {
+    using cli = createCli({ runs: [{ times: 'any', steps: [{ text: 'done' }] }] });
+    await cli.run(['run', 'look around']);
+    expect((await cli.run(['ps', '--all'])).stdout).toMatch(/look around\n$/);
+    await cli.run(['rm', 'last', '--yes']);
+    expect((await cli.run(['ps', '--all'])).stdout).toMatch(/\(erased\)\n$/);
   });
 
   it('uses colours only if the terminal has them', async () => {

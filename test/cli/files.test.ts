@@ -33,7 +33,7 @@ describe('a long file of the workspace', () => {
     const { code, stderr } = await cli.run(['run', 'task', '--file', 'big.log']);
     expect(code).toBe(0);
     expect(stderr).toContain(
-      `retinue: big.log has ${long.length} bytes: the first message contains its first 10000 characters, and the agent can read the rest\n`,
+      `retinue: big.log has ${long.length} bytes: the first message contains its first 10000 characters, and the agent can read the rest, up to 2000 characters of each line\n`,
     );
     const message = firstMessage(await cli.facts());
     const next = Number(/read big\.log from line (\d+) on/.exec(message)?.[1]);
@@ -139,4 +139,13 @@ it('a task that is too long gets advice', async () => {
     ),
   ]);
   expect((await cli.run(['subagent', '--task', words])).stderr).toContain('give long material as a file or as context');
+});
+
+it('binary standard input is refused like a binary file', async () => {
+  using cli = createCli();
+  expect(await cli.run(['run', 'review', '-'], { readStdin: async () => 'a\0b' })).toMatchObject({
+    code: 2,
+    stderr: 'retinue: standard input is binary; only text can be given to an agent\n',
+  });
+  expect(await cli.facts()).toEqual([]);
 });

@@ -99,6 +99,17 @@ describe('mcp install', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('tested: the server does not start: no such file\n')]);
   });
 
+  it('warns if no model is configured', async () => {
+    using cli = createCli({ env: { RETINUE_MODEL: '' } });
+    const { io } = createInstaller('y');
+    const models = { ...cli.parts.models, advice: async () => 'set RETINUE_MODEL' };
+    const { code, stderr } = await cli.run(['mcp', 'install', 'cursor'], { ...io, models });
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('delegated runs will be refused unless they name a model: set RETINUE_MODEL\n'),
+    ]);
+  });
+
   it('rejects an unknown dialect and an unknown client before it writes', async () => {
     using cli = createCli();
     const { applied, io } = createInstaller('y');

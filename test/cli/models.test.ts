@@ -132,9 +132,15 @@ describe('init', () => {
     });
     const config = await cli.json<{ notices: string[]; values: Record<string, { value: unknown }> }>('config');
     expect([config.notices, config.values['limits.maxTurns']?.value]).toEqual([[], 30]);
+    const { trust } = await cli.parts.settings({ limits: {}, rules: [] });
+    expect(trust, 'doctor warns about these').toEqual([]);
+    expect((await cli.run(['trust'])).stderr).toContain('no file asks for trust');
     // A model without a price can be used with it.
     expect(await cli.run(['run', '--model', 'script/script.json', 'work'])).toMatchObject({ code: 0 });
-    expect(await cli.run(['init', '--project', '--yes'])).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
+    expect(await cli.run(['init', '--project', '--yes'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('already exists; edit it, or delete it first'),
+    });
   });
 
   it('a cost limit that cannot be kept is refused with its file and key, or with its flag', async () => {

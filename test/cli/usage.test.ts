@@ -41,7 +41,11 @@ describe('wrong arguments are exit code 2 and say what is right', () => {
     [['shwo', 'last'], /unknown command `shwo`; did you mean `show`\?\nTo give it to an agent as a task: retinue run "shwo last"/],
     [['pss'], /unknown command `pss`; did you mean `ps`\?/],
     [['cancle'], /did you mean `cancel`\?/],
-    [['top'], /unknown command `top`; `retinue --help` lists the commands/],
+    [['statsu'], /unknown command `statsu`; did you mean `status`\?/],
+    [['stauts'], /did you mean `status`\?/],
+    [['kil'], /did you mean `kill`\?/],
+    [['frobnicate'], /unknown command `frobnicate`; `retinue --help` lists the commands/],
+    [['--verison'], /unknown flag `--verison`; did you mean `--version`\?/],
     [['fix'], /unknown command `fix`; .*\nTo give it to an agent as a task: retinue run "fix"/],
     [['fix', 'the', 'tests'], /unknown command `fix`; .*\nTo give it to an agent as a task: retinue run "fix the tests"/],
     [['what', 'is', 'this?'], /unknown command `what`.*\nTo give it to an agent as a task: retinue run "what is this\?"/],
@@ -209,7 +213,7 @@ describe('help', () => {
   it('has the exit codes of a follow-up for `message`, and of an interruption for commands that wait', async () => {
     expect((await help('message', '--help')).stdout).toMatch(/0 sent, or the new run completed[\s\S]*3 out of turns[\s\S]*130 cancelled/);
     for (const name of ['resume', 'logs'])
-      expect((await help(name, '--help')).stdout).toContain('130 interrupted · 143 stopped by SIGTERM');
+      expect((await help(name, '--help')).stdout).toContain('130 interrupted · 143 paused by SIGTERM or a closed terminal');
   });
 
   it('goes to standard error if there are no arguments', async () => {
@@ -225,7 +229,7 @@ describe('help', () => {
     expect(io.stdout).toContain('\x1b[1m');
   });
 
-  it.each([['--version'], ['-V'], ['version']])('%s', async (word) => {
+  it.each([['--version'], ['-V'], ['-v'], ['version']])('%s', async (word) => {
     expect((await help(word)).stdout).toBe('9.9.9\n');
   });
 });

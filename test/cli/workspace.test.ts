@@ -20,6 +20,7 @@ it('run in a subfolder uses the repository, says so, and every command sees its 
   expect(stderr).toContain(`retinue: workspace: ${cli.folder} (the git repository around this folder; \`-C .\` uses only this folder)\n`);
   expect(existsSync(join(cli.folder, '.retinue/retinue.db'))).toBe(true);
   expect(existsSync(join(cli.folder, 'src/.retinue'))).toBe(false);
+  expect((await cli.run(['ps'])).stderr).not.toContain('workspace:');
   const fromRoot = await cli.json('ps', '--all', '-C', '..');
   expect(await cli.json('ps', '--all')).toEqual(fromRoot);
   expect(fromRoot).toHaveLength(1);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readTexts } from './support.ts';
 import {
   type DialectServer,
+  findClientRun,
   findTool,
   getFirstMessage,
   getToolNames,
@@ -104,7 +105,7 @@ describe('the tool', () => {
 
 /** The facts of the client's run. */
 async function readClientFacts(place: DialectServer['place']) {
-  const facts = JSON.parse((await place.run('logs', 'last', '--tree', '--json')).out) as LoggedFact[];
+  const facts = JSON.parse((await place.run('logs', await findClientRun(place), '--tree', '--json')).out) as LoggedFact[];
   const client = facts.find(({ type, data }) => type === 'run.created' && data.kind === 'client');
   return facts.filter(({ runId }) => runId === client?.runId);
 }

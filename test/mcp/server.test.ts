@@ -50,6 +50,7 @@ describe('a call', () => {
       ['agent', 'first', 'completed', 1],
       ['client', 'tester 1.2.3', 'running', 0],
     ]);
+    expect(JSON.parse((await server.place.run('show', 'last', '--json')).out)).toMatchObject({ kind: 'agent', label: 'first' });
   });
 
   it('cannot name a file as a model: the refusal does not tell what is in it, or whether it exists', async () => {

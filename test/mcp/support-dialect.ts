@@ -82,7 +82,7 @@ export async function startDialectServer(
   // After listing tools, the client validates structured content against their schemas.
   await server.client.listTools();
   const listRuns = async () => {
-    const { out } = await place.run('logs', 'last', '--tree', '--json');
+    const { out } = await place.run('logs', await findClientRun(place), '--tree', '--json');
     return factsToRuns(JSON.parse(out));
   };
   const findRun = async (word: string) => {
@@ -218,3 +218,9 @@ export function isAlive(pid: number): boolean {
 }
 
 export const hex16 = /^[0-9a-f]{16}$/;
+
+/** The id of the newest client: `last` is the newest run that it delegated. */
+export async function findClientRun(place: Pick<Place, 'run'>): Promise<string> {
+  const runs = JSON.parse((await place.run('ps', '--all', '--json')).out) as { runId: string; kind: string }[];
+  return runs.find(({ kind }) => kind === 'client')?.runId ?? 'last';
+}

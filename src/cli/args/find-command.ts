@@ -4,7 +4,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { clipName, nearestName } from '../../text/suggest.ts';
 import { type Command, helpFlag } from '../command.ts';
 import { commands } from '../commands.ts';
-import { type Argument, type Flag, parseArgv } from './parse-args.ts';
+import { type Argument, checkArgs, type Flag, parseArgv } from './parse-args.ts';
 
 export type Invocation =
   | { kind: 'overview'; isRequested: boolean }
@@ -16,7 +16,7 @@ export type Invocation =
 export function findCommand(argv: string[]): Invocation {
   const [first, ...rest] = argv;
   if (first === undefined) return { kind: 'overview', isRequested: false };
-  if (first === '--version' || first === '-V' || first === 'version') return { kind: 'version' };
+  if (first === '--version' || first === '-V' || first === '-v' || first === 'version') return { kind: 'version' };
   if (first === 'help') return findHelp(rest[0]);
   if (first === '--help' || first === '-h') return findHelp(rest.find((word) => !word.startsWith('-')));
   // Programs that start Retinue as a subagent use `--subagent` instead of the command.
@@ -42,14 +42,20 @@ function findHelp(name: string | undefined): Invocation {
 function splitCommand(args: Argument[]): { command: Command; args: Argument[] } {
   const positionals = args.filter(({ kind }) => kind === 'positional') as Extract<Argument, { kind: 'positional' }>[];
   const [first] = positionals;
-  if (first === undefined)
+  if (first === undefined) {
+    const known = allFlags();
+    checkArgs(args, [...known, versionFlag]);
     throw new RetinueError('usage', 'the command is missing; `retinue run "TASK"` starts an agent, `retinue --help` lists the commands');
+  }
   const command = first.isLiteral ? undefined : commandNamed(first.value);
   if (command) return { command, args: args.toSpliced(args.indexOf(first), 1) };
   const words = positionals.map(({ value }) => value).filter((value) => value !== '-');
   if (words.length === 1 && hasSeveralWords(words[0] as string)) return { command: commandNamed('run') as Command, args };
   throw new RetinueError('usage', `${unknownCommandMessage(first.value)}\n${howToRun(positionals.map(({ value }) => value))}`);
 }
+
+/** Only without a command. */
+const versionFlag: Flag = { name: 'version', short: 'V', help: 'print the version' };
 
 function hasSeveralWords(text: string): boolean {
   return /\S\s+\S/.test(text);
@@ -58,7 +64,7 @@ function hasSeveralWords(text: string): boolean {
 function unknownCommandMessage(name: string): string {
   const nearest = nearestName(
     name,
-    commands.map((command) => command.name),
+    commands.flatMap((command) => [command.name, ...(command.aliases ?? [])]),
   );
   return `unknown command \`${clipName(name)}\`${nearest === null ? '; `retinue --help` lists the commands' : `; did you mean \`${nearest}\`?`}`;
 }

@@ -4,7 +4,7 @@ import { sanitizeLine } from '../../text/terminal.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag, yesFlag } from '../command.ts';
-import type { Io } from '../io.ts';
+import type { Io, Output } from '../io.ts';
 import { printJson } from '../output/json.ts';
 import { confirm } from '../session/confirm.ts';
 import { formatModels, useModel } from './models.ts';
@@ -67,6 +67,16 @@ async function chooseModel(args: Args, io: Io, settings: Settings): Promise<stri
   }
 }
 
+async function createFile(io: Io, path: string): Promise<Output> {
+  try {
+    return await io.output(path);
+  } catch (error) {
+    const isThere = ((error as Error).cause as { code?: string } | undefined)?.code === 'EEXIST';
+    if (!isThere) throw error;
+    throw new RetinueError('usage', `${path} already exists; edit it, or delete it first`, { cause: error });
+  }
+}
+
 async function writeProjectConfig(args: Args, io: Io, { workspace }: Settings): Promise<number> {
   const text = `${JSON.stringify(projectConfig, null, 2)}\n`;
   const path = `${workspace}/retinue.config.json`;
@@ -75,8 +85,7 @@ async function writeProjectConfig(args: Args, io: Io, { workspace }: Settings): 
     io.err('retinue: nothing was changed\n');
     return 1;
   }
-  // Rejects with `usage` if the file exists.
-  const file = await io.output(path);
+  const file = await createFile(io, path);
   await file.write(text);
   await file.end();
   if (args.has('json')) printJson(io, { file: path });

@@ -130,6 +130,7 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   const loaded = await io.settings({ ...settings, limits: {}, rules: [] });
   await io.dialect(args.value('dialect'), loaded);
   const { names: variables, missing } = await io.mcpInstall.variables(loaded);
+  const advice = loaded.model === null ? await io.models.advice() : null;
   const ownFlags = [...installFlags.map(({ name }) => name), 'workspace'];
   const isSwitch = (name: string) => mcpCommand.flags.some((flag) => flag.name === name && flag.value === undefined);
   const flags = args.given
@@ -146,7 +147,7 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   }
   if (plan.same) {
     io.err(`retinue: ${file} already has this entry\n`);
-    return test(plan, missing, io);
+    return test(plan, { missing, advice }, io);
   }
   io.out(`${plan.exists ? 'Entry to add to' : 'New file'} ${file}:\n\n${plan.snippet}\n${removed}`);
   if (!args.has('yes') && !(await confirm(io, 'Write it?'))) {
@@ -156,11 +157,17 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   const backup = await io.mcpInstall.apply(plan);
   const backupText = backup === null ? '' : `; the previous version is ${sanitizeLine(backup)}`;
   io.err(`retinue: written${backupText}\n`);
-  return test(plan, missing, io);
+  return test(plan, { missing, advice }, io);
 }
 
-/** Starts the installed server once, so that a problem shows here and not in the client. `missing`: a key that the model needs and that is not set. */
-async function test(plan: McpInstallation, missing: string | null, io: Io): Promise<number> {
+/** `missing`: a key that the model needs and that is not set. `advice`: how to get a model, if none is configured. */
+interface ModelProblems {
+  missing: string | null;
+  advice: string | null;
+}
+
+/** Starts the installed server once, so that a problem shows here and not in the client. */
+async function test(plan: McpInstallation, { missing, advice }: ModelProblems, io: Io): Promise<number> {
   const tried = await io.mcpInstall.test(plan);
   if (!tried.ok) {
     io.err(`retinue: tested: the server does not start: ${sanitizeText(tried.reason)}\n`);
@@ -169,6 +176,7 @@ async function test(plan: McpInstallation, missing: string | null, io: Io): Prom
   const { length } = tried.tools;
   io.err(`retinue: tested: the server starts and offers ${length} ${length === 1 ? 'tool' : 'tools'}: ${tried.tools.join(', ')}\n`);
   if (missing !== null) io.err(`retinue: ${missing} is not set here; delegated runs need it, so set it where ${plan.client} starts\n`);
+  if (advice !== null) io.err(`retinue: delegated runs will be refused unless they name a model: ${sanitizeText(advice)}\n`);
   io.err(`retinue: restart ${plan.client} to use it\n`);
   return 0;
 }

@@ -135,6 +135,7 @@ const maxTaskBytes = 65_536;
 async function readTask(args: Args, io: Io): Promise<{ task: string; input: string | null }> {
   const words = args.positionals.filter((word) => word !== '-').join(' ');
   const input = args.positionals.includes('-') ? (await io.readStdin()).trimEnd() : '';
+  if (input.slice(0, 8192).includes('\0')) throw new RetinueError('usage', 'standard input is binary; only text can be given to an agent');
   if (words.trim() === '' && input.trim() === '')
     throw new RetinueError('usage', 'the task is missing; write `retinue run "what to do"`, with `-` to add standard input');
   if (Buffer.byteLength(words) > maxTaskBytes)

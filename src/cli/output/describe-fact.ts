@@ -97,6 +97,8 @@ function describeCounted(outcome: Outcome, counter: TreeCounter): string {
 /** The few facts that belong in the log of a build; null for the others. */
 export function createProgressDescriber(): (fact: Fact) => string | null {
   const describe = createFactDescriber();
+  /** Calls whose denial was printed with the request. */
+  const denied = new Set<string>();
   return (fact) => {
     const text = describe(fact);
     const id = shortId(fact.runId);
@@ -104,8 +106,10 @@ export function createProgressDescriber(): (fact: Fact) => string | null {
       case 'run.started':
         return `${id} started · ${text}`;
       case 'tool.asked':
+        if (fact.data.rejected === 'denied') denied.add(`${fact.runId} ${callKey(fact.data)}`);
         return `${id} tool ${text}`;
       case 'tool.finished':
+        if (denied.delete(`${fact.runId} ${callKey(fact.data)}`)) return null;
         return fact.data.status === 'ok' ? null : `${id} tool ${text}`;
       case 'child.created':
         return `${id} child ${text}`;
@@ -118,7 +122,7 @@ export function createProgressDescriber(): (fact: Fact) => string | null {
       case 'approval.asked':
         return `${id} approval ${text}`;
       case 'run.paused':
-        return `${id} paused · ${text}`;
+        return `${id} paused · ${text}${fact.data.resumeAt === null ? ` · continue with \`retinue resume ${id}\`` : ''}`;
       case 'run.ended':
         return `${id} ended · ${text}`;
       default:
@@ -138,9 +142,12 @@ export function describeOutcome(outcome: Outcome, count: TreeCount): string {
   return join(formatStatus(outcome.status), ...usage, describeError(outcome));
 }
 
-export function describeError({ status, error }: Outcome): string {
+export function describeError({ status, error, terminated, tokens }: Outcome): string {
   if (error === null) return '';
-  return error.code === status ? error.message : `${error.code}: ${error.message}`;
+  const message = error.message.replace(/\b1 turns\b/, '1 turn');
+  const wasTooSmall = terminated === 'max_tokens' && totalTokens(tokens) === 0;
+  const advice = wasTooSmall ? '; its first call alone would need more' : '';
+  return `${error.code === status ? '' : `${error.code}: `}${message}${advice}`;
 }
 
 /** An outcome with the id of its run, for lists of outcomes. */
@@ -171,8 +178,10 @@ const rejectionTexts: Record<Exclude<Rejection, 'denied'>, string> = {
   submit: '',
 };
 
-function describeRejection(rejected: Rejection, decision: { rule: string | null; owner: string }): string {
+function describeRejection(rejected: Rejection, decision: FactData['tool.asked']['decision']): string {
   if (rejected !== 'denied') return rejectionTexts[rejected];
+  if (decision.action === 'ask')
+    return `denied: \`${decision.rule}\` of ${decision.owner} requires approval, and this run cannot ask for it; to be asked, add --ask TIME`;
   return decision.rule === null ? `denied: no rule of ${decision.owner} allows it` : `denied by \`${decision.rule}\` of ${decision.owner}`;
 }
 

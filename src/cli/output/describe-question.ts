@@ -21,7 +21,7 @@ export function describeQuestion(question: Question, io: Pick<Io, 'colour'>): st
   return [
     paint(io.colour.err, 'bold', head),
     ...argumentLines(formatArguments(question.arguments)),
-    `  denied without an answer in ${formatDuration(Date.parse(expiresAt) - Date.parse(askedAt))}`,
+    `  without an answer it is denied after ${formatDuration(Date.parse(expiresAt) - Date.parse(askedAt))}`,
     ...subjectLines(question.subjects),
   ].join('\n');
 }

@@ -67,14 +67,17 @@ export function commandHelp(command: Command, options: { colour: boolean; column
 const exitCodeLines: Record<Command['exitCodes'], string[]> = {
   outcome: [
     '0 completed · 1 failed · 3 out of turns, tokens or budget · 4 timed out · 130 cancelled',
-    '2 wrong arguments or configuration · 143 stopped by SIGTERM',
+    '2 wrong arguments or configuration · 143 paused by SIGTERM or a closed terminal',
   ],
   command: ['0 success · 1 failed, or no such run · 2 wrong arguments or configuration'],
-  watch: ['0 success · 1 failed, or no such run · 2 wrong arguments or configuration', '130 interrupted · 143 stopped by SIGTERM'],
+  watch: [
+    '0 success · 1 failed, or no such run · 2 wrong arguments or configuration',
+    '130 interrupted · 143 paused by SIGTERM or a closed terminal',
+  ],
   either: [
     '0 sent, or the new run completed · 1 not sent, no such run, or the new run failed',
     '2 wrong arguments or configuration',
-    'Of a new run also: 3 out of turns, tokens or budget · 4 timed out · 130 cancelled · 143 stopped by SIGTERM',
+    'Of a new run also: 3 out of turns, tokens or budget · 4 timed out · 130 cancelled · 143 paused by SIGTERM or a closed terminal',
   ],
 };
 

@@ -24,7 +24,7 @@ export function factToJson(fact: Fact | ErasedFact, activity: Activity | null = 
   return { runId, seq, at, v, type, data, hash, ...(activity && { activity }) };
 }
 
-export function runToJson(run: RunView): Omit<RunView, 'driven'> {
+export function runToJson(run: RunView): Omit<RunView, 'driven' | 'task'> {
   const { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt } = run;
   return { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt };
 }

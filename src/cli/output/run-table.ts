@@ -17,7 +17,7 @@ export function formatRuns(runs: RunView[], io: Io): string {
       ? ''
       : formatDuration(Math.max(0, (run.endedAt === null ? io.now() : Date.parse(run.endedAt)) - Date.parse(run.startedAt))),
     run.parentId === null ? '' : shortId(run.parentId),
-    sanitizeLine(run.label ?? ''),
+    sanitizeLine(run.task === null ? `${run.label ?? ''} (erased)`.trim() : (run.label ?? run.task)),
   ]);
   const columns = [
     { title: 'RUN' },
@@ -29,7 +29,7 @@ export function formatRuns(runs: RunView[], io: Io): string {
     { title: 'STARTED', side: 'right' as const },
     { title: 'DURATION', side: 'right' as const },
     { title: 'PARENT' },
-    { title: 'LABEL', flexible: true },
+    { title: 'LABEL OR TASK', flexible: true },
   ];
   const style = (row: number, column: number) => (column === 1 ? statusStyle[(runs[row] as RunView).status] : null);
   return `${formatTable(columns, rows, { columns: io.outTTY ? io.columns() : 1000, colour: io.colour.out, style }).join('\n')}\n`;

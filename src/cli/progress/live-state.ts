@@ -31,6 +31,8 @@ export interface LiveRun {
   taint: Set<string>;
   /** Null while unknown. */
   costUsd: number | null;
+  /** Of a paused run: its pause ends at a known time. */
+  resumesItself: boolean;
 }
 
 export interface LiveState {
@@ -83,6 +85,7 @@ function addRun(state: LiveState, { runId, data }: FactOf<'run.created'>): boole
     problems: { failed: 0, denied: 0 },
     taint: new Set(),
     costUsd: null,
+    resumesItself: false,
   });
   return true;
 }
@@ -123,7 +126,7 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       run.activity = 'cancelling';
       return true;
     case 'run.paused':
-      Object.assign(run, { status: 'paused', activity: sanitizeLine(fact.data.reason) });
+      Object.assign(run, { status: 'paused', activity: sanitizeLine(fact.data.reason), resumesItself: fact.data.resumeAt !== null });
       return true;
     case 'run.resumed':
       Object.assign(run, { status: 'running', activity: '' });

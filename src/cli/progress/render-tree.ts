@@ -1,6 +1,16 @@
 // The lines of the live display, one per run. Pure: the same state, size and time give the same lines.
 import { isLive } from '../../contract/run.ts';
-import { formatCost, formatCount, formatDuration, formatStatus, paint, type Style, statusGlyph, statusStyle } from '../output/format.ts';
+import {
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatStatus,
+  paint,
+  type Style,
+  shortId,
+  statusGlyph,
+  statusStyle,
+} from '../output/format.ts';
 import { describeProblems, describeTurns, type TreeCount } from '../output/tree-counter.ts';
 import { cutToWidth, padToWidth, textWidth } from '../output/width.ts';
 import type { LiveRun, LiveState } from './live-state.ts';
@@ -86,6 +96,8 @@ function describeActivity(run: LiveRun, state: LiveState): string {
     return run.activity === '' ? status : `${status}: ${run.activity}`;
   }
   if (run.activity === 'cancelling') return run.activity;
+  if (run.status === 'paused') return describePause(run);
+  if (isHeldByChildren(run, state)) return `its children are paused; continue with retinue resume ${shortId(run.id)}`;
   const [first] = run.tools.values();
   if (first !== undefined) {
     const open = countOpenChildren(run, state);
@@ -94,6 +106,17 @@ function describeActivity(run: LiveRun, state: LiveState): string {
   }
   if (run.activity !== '') return run.activity;
   return run.status === 'running' ? 'thinking' : run.status;
+}
+
+function describePause({ id, activity, resumesItself }: LiveRun): string {
+  const reason = activity === '' ? 'paused' : `paused: ${activity}`;
+  return resumesItself ? reason : `${reason}; continue with retinue resume ${shortId(id)}`;
+}
+
+/** It waits for children, and every open one is paused. */
+function isHeldByChildren(run: LiveRun, state: LiveState): boolean {
+  const open = run.children.map((id) => state.runs.get(id) as LiveRun).filter(({ status }) => isLive(status));
+  return run.status === 'running' && run.tools.size > 0 && open.length > 0 && open.every(({ status }) => status === 'paused');
 }
 
 function hasProblems({ problems: { failed, denied } }: LiveRun): boolean {
@@ -112,6 +135,7 @@ function countTree(run: LiveRun, state: LiveState): TreeCount {
 }
 
 function displayStatus(run: LiveRun, state: LiveState): LiveRun['status'] {
+  if (isHeldByChildren(run, state)) return 'paused';
   return run.status === 'running' && run.tools.size > 0 && countOpenChildren(run, state) > 0 ? 'waiting' : run.status;
 }
 

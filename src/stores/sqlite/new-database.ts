@@ -17,6 +17,8 @@ export function createDatabase(path: string, { made, ...options }: MigrateOption
   assertNoLeftover(path);
   const draft = join(directory, `.${basename(path)}.${randomBytes(4).toString('hex')}`);
   try {
+    // Its log and index get the same mode. It contains conversations.
+    closeSync(openSync(draft, 'wx', 0o600));
     const db = new DatabaseSync(draft);
     try {
       // Incremental vacuum can be enabled only before the first page is written. It lets `reclaim` return free space in small steps.
@@ -104,7 +106,7 @@ function createDirectories(directory: string): boolean {
   const parent = dirname(directory);
   if (parent !== directory) createDirectories(parent);
   try {
-    mkdirSync(directory);
+    mkdirSync(directory, basename(directory) === '.retinue' ? { mode: 0o700 } : {});
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
