@@ -41,7 +41,9 @@ async function listQuestions(args: Args, io: Io): Promise<number> {
   const questions = await withApi(io, { flags: commonSettings(args), drive: false }, async (api, settings) => {
     const before = new Date(io.now()).toISOString();
     const open = await api.questions();
-    await io.questionList.save(settings, before);
+    // Questions that were asked while the list was read count if they are in it.
+    const shownUntil = open.map(({ askedAt }) => askedAt).reduce((latest, at) => (at > latest ? at : latest), before);
+    await io.questionList.save(settings, shownUntil);
     return open;
   });
   if (args.has('json')) printJson(io, questions);
