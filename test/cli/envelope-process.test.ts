@@ -51,8 +51,7 @@ describe('an envelope', () => {
     expect(envelope).toMatchObject({ version: 1, correlation_id: 'call-7', task_hash: taskHash('look') });
     expect(envelope.response).toEqual({ success: true, summary: 'seen', artifacts: [], duration_ms: envelope.duration_ms });
     expect(Date.parse(envelope.started_at ?? '')).toBeGreaterThan(0);
-    const root = JSON.parse((await place.run('show', 'last', '--json')).out);
-    const shown = JSON.parse((await place.run('show', root.children[0].runId, '--json')).out);
+    const shown = JSON.parse((await place.run('show', 'last', '--json')).out);
     expect(shown).toMatchObject({ depth: 1, brief: { tags: ['rx.correlation=call-7', `rx.task=${taskHash('look')}`] } });
     expect(shown.grant.limits).toMatchObject({ maxTurns: { value: 8 }, timeoutMs: { value: 120_000 } });
   });
