@@ -1,7 +1,19 @@
 // `order`, `orders`, `dropOrders` and `watch`: orders reach the owner of their tree.
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../../contract/order.ts';
-import { a, b, c, conflict, createFacts, createHash, createOrder, createRootUnit, createUnit, type GetContext } from './fixtures.ts';
+import {
+  a,
+  b,
+  c,
+  conflict,
+  createFacts,
+  createHash,
+  createOrder,
+  createRootUnit,
+  createRow,
+  createUnit,
+  type GetContext,
+} from './fixtures.ts';
 
 export function testOrders(getContext: GetContext): void {
   describe('orders', () => {
@@ -59,6 +71,18 @@ export function testOrders(getContext: GetContext): void {
       for (const n of [1, 2]) await successor.order(createOrder(n, a));
       expect(await successor.orders(next)).toEqual([]);
       expect(harness.warnings()).toEqual([]);
+    });
+
+    it('lets a successor claim a tree in which two runs have heeded the same order', async () => {
+      const { harness, store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      await store.append(owner, [createUnit(a, { facts: createFacts(b, 1), rows: [createRow(b, { parentId: a, rootId: a, depth: 1 })] })]);
+      await store.order(createOrder(1, a));
+      await store.append(owner, [createUnit(a, { facts: createFacts(a, 2), consumed: ['order-1'] })]);
+      await store.append(owner, [createUnit(a, { facts: createFacts(b, 2), consumed: ['order-1'] })]);
+      await harness.kill(owner);
+      const successor = await harness.open();
+      expect(await successor.claim(await successor.open(), a)).toMatchObject({ ok: true });
     });
 
     it('reports and drops an order that somebody inserts once more after it was consumed', async () => {
