@@ -84,8 +84,7 @@ describe('the deadline', () => {
       error: { code: 'rate_limited', message: expect.stringContaining('past the deadline') },
     });
     expect(server.requests).toHaveLength(1);
-    // Far less than the deadline, also on a busy machine.
-    expect(outcome.durationMs).toBeLessThan(30_000);
+    expect(outcome.durationMs).toBeLessThan(2000);
   });
 
   test('retries end with it', async () => {
