@@ -80,7 +80,7 @@ export function createRunTags(db: DatabaseSync, authenticator: OrderAuthenticato
 
   function consume(tree: number, runId: string, ids: string[]): void {
     for (const id of ids) {
-      // An order that several runs of the tree heed, such as a pause, is recorded under the first of them.
+      // An order that several runs of the tree carry out, such as a pause, is recorded under the first of them.
       if (insertConsumed.run(tree, runId, id).changes > 0) addId(known, { runId, id });
     }
   }

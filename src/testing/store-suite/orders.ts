@@ -73,7 +73,7 @@ export function testOrders(getContext: GetContext): void {
       expect(harness.warnings()).toEqual([]);
     });
 
-    it('lets a successor claim a tree in which two runs have heeded the same order', async () => {
+    it('lets a successor claim a tree in which two runs have carried out the same order', async () => {
       const { harness, store, owner } = getContext();
       await store.append(owner, [createRootUnit(a)]);
       await store.append(owner, [createUnit(a, { facts: createFacts(b, 1), rows: [createRow(b, { parentId: a, rootId: a, depth: 1 })] })]);

@@ -43,7 +43,7 @@ function resolveOrKeep(path: string): string {
   }
 }
 
-function isExecutable(file: string): boolean {
+export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;

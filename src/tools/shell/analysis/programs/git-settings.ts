@@ -1,8 +1,9 @@
 // Programs that the configuration of a repository makes git start: filters, text conversions, hooks. A repository may come from anywhere, and outside a
 // sandbox such a program runs as the user. The user's own and the system's configuration are trusted.
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type GitSetting, parseGitConfig } from '../../../files/git-config.ts';
+import { isExecutable } from '../../environment.ts';
 import type { PathScope } from '../command-paths.ts';
 import { gitCommands, isChangingCommand } from './git-commands.ts';
 
@@ -77,15 +78,6 @@ function findHooks(folder: string): string[] {
     return readdirSync(folder).filter((name) => !name.includes('.') && isExecutable(join(folder, name)));
   } catch {
     return [];
-  }
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }
 
