@@ -24,6 +24,8 @@ const ranks: Record<string, number> = {
   config: 5,
   api: 5,
   doctor: 5.5,
+  views: 5.5,
+  client: 5.5,
   library: 6,
   cli: 6,
   tui: 6,
@@ -39,7 +41,7 @@ const adapters = new Set(['models', 'tools', 'agents', 'stores', 'hosts', 'sandb
 const root = resolve(import.meta.dirname, '..');
 const source = join(root, 'src');
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'))
+  .filter((name) => /\.tsx?$/.test(name))
   .sort();
 const text = new Map(files.map((name) => [name, readFileSync(join(source, name), 'utf8')]));
 

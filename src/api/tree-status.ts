@@ -1,5 +1,6 @@
 // The status of runs as people see it, which depends on the rest of their tree.
-import { isLive, type RunRow } from '../contract/run.ts';
+import type { RunRow } from '../contract/run.ts';
+import { isLive } from '../contract/run-status.ts';
 import type { RunView } from './api.ts';
 
 /** Whether nothing of a live run happens until somebody continues it: it is paused, or it only waits for children of this kind. */

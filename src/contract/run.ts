@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { Instant, RunId } from './ids.ts';
 import { OutcomeStatus, Tokens } from './outcome.ts';
-
-export const LiveStatus = z.enum(['queued', 'running', 'waiting', 'paused']);
-export const RunStatus = z.enum([...LiveStatus.options, ...OutcomeStatus.options]);
-export type RunStatus = z.infer<typeof RunStatus>;
-
-export function isLive(status: RunStatus): boolean {
-  return (LiveStatus.options as string[]).includes(status);
-}
+import { liveStatuses } from './run-status.ts';
 
 /** The row of a run: computed from its facts and stored in the same transaction. `ps` and `show` print it. */
 export const RunRow = z.strictObject({
@@ -20,7 +13,7 @@ export const RunRow = z.strictObject({
   label: z.string().nullable(),
   agent: z.string().nullable(),
   model: z.string().nullable(),
-  status: RunStatus,
+  status: z.enum([...liveStatuses, ...OutcomeStatus.options]),
   /** The tool that is being executed, `model`, or null. */
   activity: z.string().nullable(),
   turns: z.int(),

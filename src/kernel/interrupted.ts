@@ -1,7 +1,8 @@
 // Runs that no process drives any more: ends them, and reads those that an earlier client of the same store delegated. The process that ends such a run
 // claims its tree and writes the last facts.
 import type { Draft } from '../contract/fact.ts';
-import { isLive, type RunRow } from '../contract/run.ts';
+import type { RunRow } from '../contract/run.ts';
+import { isLive } from '../contract/run-status.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChildView } from '../ports/delegation.ts';

@@ -3,7 +3,7 @@
 import { isRetinueError, type RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
-import { isLive } from '../contract/run.ts';
+import { isLive } from '../contract/run-status.ts';
 import type { Store } from '../ports/store.ts';
 import { answerApproval } from './approval.ts';
 import { requestPause, resumeRun } from './pause.ts';

@@ -2,7 +2,8 @@
 import type { ErrorCode } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 import { type Outcome, type OutcomeStatus, Terminated } from '../contract/outcome.ts';
-import type { RunRow, RunStatus } from '../contract/run.ts';
+import type { RunRow } from '../contract/run.ts';
+import type { RunStatus } from '../contract/run-status.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs } from '../text/instant.ts';

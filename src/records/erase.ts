@@ -1,7 +1,8 @@
 // Erases the content of ended trees. Hashes stay, so that the rest of the store can still be verified.
 import { RetinueError } from '../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../contract/fact.ts';
-import { isLive, type RunRow } from '../contract/run.ts';
+import type { RunRow } from '../contract/run.ts';
+import { isLive } from '../contract/run-status.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from './descendants.ts';
 import { findRun } from './find-run.ts';

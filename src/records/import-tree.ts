@@ -1,5 +1,6 @@
 // Imports an exported tree, all or nothing. Nothing is written before every line was checked (`parse-export.ts`).
-import { isLive, type RunRow } from '../contract/run.ts';
+import type { RunRow } from '../contract/run.ts';
+import { isLive } from '../contract/run-status.ts';
 import type { Store, TreeAppend } from '../ports/store.ts';
 import { createExportParser, importError } from './parse-export.ts';
 

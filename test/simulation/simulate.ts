@@ -2,7 +2,7 @@
 // the real one. At the end the invariants are checked, and what happened outside is compared with the facts.
 import { createCatalog } from '../../src/agents/catalog.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
-import { isLive } from '../../src/contract/run.ts';
+import { isLive } from '../../src/contract/run-status.ts';
 import { native } from '../../src/dialects/native.ts';
 import { createRuntime, type Runtime } from '../../src/kernel/runtime.ts';
 import type { Ids } from '../../src/ports/ids.ts';

@@ -1,13 +1,13 @@
 import type { Agent } from '../../contract/agent.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { formatTable } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
 import { describeAgent } from '../output/describe-agent.ts';
-import { formatTable } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { agentNotices } from '../session/agent-notices.ts';
 import { loadSettings } from '../session/open-api.ts';
 

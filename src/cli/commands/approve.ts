@@ -3,13 +3,13 @@ import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { markInvisibleLine } from '../../text/invisible.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { describeQuestion } from '../../views/describe-question.ts';
+import { shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
-import { describeQuestion } from '../output/describe-question.ts';
-import { shortId } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
 
 export const approveCommand: Command = {
@@ -51,7 +51,7 @@ async function listQuestions(args: Args, io: Io): Promise<number> {
   else
     for (const question of questions) {
       const id = `${shortId(question.runId)}.${question.turn}.${question.index}`;
-      const text = describeQuestion(question, { colour: { ...io.colour, err: io.colour.out } });
+      const text = describeQuestion(question, io.colour.out);
       io.out(`${text}\n  retinue approve ${id} · retinue refuse ${id}\n`);
     }
   return 0;
@@ -61,7 +61,7 @@ async function listQuestions(args: Args, io: Io): Promise<number> {
 async function assertShown(question: Question, settings: Settings, io: Io): Promise<void> {
   const shownAt = await io.questionList.shownAt(settings);
   if (shownAt === null || question.askedAt <= shownAt) return;
-  io.err(`${describeQuestion(question, io)}\n`);
+  io.err(`${describeQuestion(question, io.colour.err)}\n`);
   const id = `${shortId(question.runId)}.${question.turn}.${question.index}`;
   throw new RetinueError(
     'usage',
@@ -89,7 +89,7 @@ export async function sendAnswer(
   else {
     const later = result === 'kept' ? '; the run has no process, so the answer takes effect with `retinue resume`' : '';
     const denied = denial === undefined ? '' : `, but the call was not made: ${sanitizeLine(denial)}`;
-    if (!id.includes('.')) io.err(`${describeQuestion(question, io)}\n`);
+    if (!id.includes('.')) io.err(`${describeQuestion(question, io.colour.err)}\n`);
     io.out(`${run} ${markInvisibleLine(tool)} ${answer.allowed ? 'approved' : 'refused'}${later}${denied}\n`);
   }
   return result === 'late' ? 1 : 0;

@@ -1,10 +1,10 @@
 import type { Cancelled } from '../../api/api.ts';
+import { shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
-import { shortId } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
 
 export const cancelCommand: Command = {

@@ -1,11 +1,11 @@
 import type { Settings } from '../../config/settings.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { formatTable, paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { formatTable, paint } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 
 export const configCommand: Command = {
   name: 'config',

@@ -2,10 +2,10 @@
 import type { Api } from '../../api/api.ts';
 import type { Fact, FactOf } from '../../contract/fact.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { describeCall } from '../../views/describe-call.ts';
+import { formatCount, quoteForShell, shortId } from '../../views/format.ts';
 import type { Io } from '../io.ts';
-import { describeCall } from '../output/describe-call.ts';
-import { formatCount, quoteForShell, shortId } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
 
 /** One call of a child and its result. */

@@ -1,9 +1,9 @@
+import { quoteForShell } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { outputMode } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, plainFlag } from '../command.ts';
 import type { Demo, Io } from '../io.ts';
-import { quoteForShell } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 import { runRightsDemo } from './demo-rights.ts';

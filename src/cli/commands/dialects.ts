@@ -1,8 +1,8 @@
+import { formatTable } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { type Command, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { formatTable } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 
 export const dialectsCommand: Command = {
   name: 'dialects',

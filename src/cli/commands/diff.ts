@@ -1,12 +1,13 @@
 import type { Fact } from '../../contract/fact.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { formatPlural, shortId } from '../../views/format.ts';
+import { paint, type Style } from '../../views/style.ts';
+import { padToWidth, textWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { formatPlural, paint, type Style, shortId } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
-import { padToWidth, textWidth } from '../output/width.ts';
+import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
 
 export const diffCommand: Command = {

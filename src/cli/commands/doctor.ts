@@ -1,11 +1,11 @@
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { paint, type Style } from '../../views/style.ts';
+import { padToWidth, textWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Check, Io } from '../io.ts';
-import { paint, type Style } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
-import { padToWidth, textWidth } from '../output/width.ts';
+import { printJson } from '../output/print-json.ts';
 
 export const doctorCommand: Command = {
   name: 'doctor',

@@ -1,11 +1,11 @@
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine, stringifySafely } from '../../text/terminal.ts';
+import { formatPlural } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { formatPlural } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
 
 export const exportCommand: Command = {

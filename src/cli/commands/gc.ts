@@ -1,12 +1,12 @@
 import { RetinueError } from '../../contract/error.ts';
 import type { EraseSize } from '../../records/erase.ts';
+import { describeFreedBytes, formatBytes, formatPlural } from '../../views/format.ts';
 import { parseAgeFlag } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, writingFlags, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { describeFreedBytes, formatBytes, formatPlural } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { confirm } from '../session/confirm.ts';
 import { withApi } from '../session/open-api.ts';
 

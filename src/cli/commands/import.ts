@@ -1,10 +1,10 @@
 import type { ImportResult } from '../../records/import-tree.ts';
+import { formatPlural, shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
-import { formatPlural, shortId } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
 
 export const importCommand: Command = {

@@ -5,7 +5,7 @@ import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag, yesFlag } from '../command.ts';
 import type { Io, Output } from '../io.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { confirm } from '../session/confirm.ts';
 import { formatModels, useModel } from './models.ts';
 

@@ -1,13 +1,13 @@
 import { RetinueError } from '../../contract/error.ts';
 import type { Memories, Memory } from '../../ports/notes.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
 import { DatabaseOpenError } from '../errors.ts';
 import type { Io } from '../io.ts';
-import { paint } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { loadSettings, warnAboutDatabase } from '../session/open-api.ts';
 
 export const memoryCommand: Command = {

@@ -1,10 +1,10 @@
 import { RetinueError } from '../../contract/error.ts';
+import { shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, outputMode, questionTimeout } from '../args/settings-flags.ts';
 import { askFlag, type Command, jsonFlag, plainFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
-import { shortId } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { findDialect, withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 

@@ -2,12 +2,13 @@ import type { ListedModel } from '../../config/model-choice.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { formatCost, formatCount, formatDuration } from '../../views/format.ts';
+import { formatTable } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { formatCost, formatCount, formatDuration, formatTable } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { loadSettings } from '../session/open-api.ts';
 
 export const modelsCommand: Command = {

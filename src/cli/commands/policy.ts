@@ -1,12 +1,12 @@
 import type { PolicyVerdict } from '../../config/explanation.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { paint, type Style } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
-import { paint, type Style } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { loadSettings } from '../session/open-api.ts';
 
 export const policyCommand: Command = {

@@ -1,9 +1,10 @@
 import type { Api, RunView } from '../../api/api.ts';
+import { runToJson } from '../../views/json.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
-import { printJson, runToJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { formatRuns } from '../output/run-table.ts';
 import { withApi } from '../session/open-api.ts';
 

@@ -1,10 +1,10 @@
 import type { ErasedTree, EraseSize } from '../../records/erase.ts';
+import { describeFreedBytes, formatBytes, formatPlural } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, unlimited, writingFlags, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { describeFreedBytes, formatBytes, formatPlural } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { confirm } from '../session/confirm.ts';
 import { withApi } from '../session/open-api.ts';
 

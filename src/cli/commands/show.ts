@@ -4,24 +4,17 @@ import type { Artifact } from '../../contract/artifact.ts';
 import type { Grant, Ruleset } from '../../contract/grant.ts';
 import { formatRule } from '../../rules/policy.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { describeError, describeLimits } from '../../views/describe-fact.ts';
+import { describeDeadline, formatCost, formatCount, formatDuration, formatStatus, totalTokens } from '../../views/format.ts';
+import { runDetailToJson } from '../../views/json.ts';
+import { paint, statusStyle } from '../../views/style.ts';
+import { cutToWidth, padToWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { describeError, describeLimits } from '../output/describe-fact.ts';
-import {
-  describeDeadline,
-  formatCost,
-  formatCount,
-  formatDuration,
-  formatStatus,
-  paint,
-  statusStyle,
-  totalTokens,
-} from '../output/format.ts';
-import { printJson, runDetailToJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { formatRuns } from '../output/run-table.ts';
-import { cutToWidth, padToWidth } from '../output/width.ts';
 import { withApi } from '../session/open-api.ts';
 
 export const showCommand: Command = {

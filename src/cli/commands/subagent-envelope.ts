@@ -17,7 +17,7 @@ import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
 import { exitCodes } from '../errors.ts';
 import type { Io, Stop } from '../io.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { createProgress } from '../progress/progress.ts';
 import { withApi } from '../session/open-api.ts';
 

@@ -2,12 +2,12 @@ import type { Settings, TrustItem } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { markInvisibleLine } from '../../text/invisible.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { formatTable, paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, workspaceFlag, yesFlag } from '../command.ts';
 import type { Io } from '../io.ts';
-import { formatTable, paint } from '../output/format.ts';
-import { printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import { confirm } from '../session/confirm.ts';
 
 export const trustCommand: Command = {

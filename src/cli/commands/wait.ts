@@ -1,10 +1,10 @@
+import { shortId } from '../../views/format.ts';
 import { parseDurationFlag } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag, plainFlag, unlimited } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import type { Io } from '../io.ts';
-import { shortId } from '../output/format.ts';
 import { createProgress } from '../progress/progress.ts';
 import { withApi } from '../session/open-api.ts';
 import { orphanMessage } from '../session/orphan-watch.ts';

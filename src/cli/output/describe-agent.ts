@@ -2,9 +2,9 @@
 
 import type { Explanation, ToolVerdict } from '../../config/explanation.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { paint, type Style } from '../../views/style.ts';
+import { padToWidth, textWidth } from '../../views/width.ts';
 import type { Io } from '../io.ts';
-import { paint, type Style } from './format.ts';
-import { padToWidth, textWidth } from './width.ts';
 
 const actionStyle: Record<ToolVerdict['action'], Style> = { allow: 'green', ask: 'yellow', deny: 'red' };
 

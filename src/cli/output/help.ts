@@ -1,8 +1,9 @@
 // The texts of `retinue --help` and `retinue COMMAND --help`.
+
+import { paint } from '../../views/style.ts';
+import { padToWidth } from '../../views/width.ts';
 import { type Command, groups, helpFlag } from '../command.ts';
 import { commands } from '../commands.ts';
-import { paint } from './format.ts';
-import { padToWidth } from './width.ts';
 
 const titles: Record<Command['group'], string> = {
   run: 'Run',

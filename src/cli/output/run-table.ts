@@ -1,8 +1,9 @@
 // Runs as a table, for `ps` and `show`.
 import type { RunView } from '../../api/api.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { formatCost, formatCount, formatDuration, formatStatus, shortId, totalTokens } from '../../views/format.ts';
+import { formatTable, statusStyle } from '../../views/style.ts';
 import type { Io } from '../io.ts';
-import { formatCost, formatCount, formatDuration, formatStatus, formatTable, shortId, statusStyle, totalTokens } from './format.ts';
 
 export function formatRuns(runs: RunView[], io: Io): string {
   const rows = runs.map((run) => [

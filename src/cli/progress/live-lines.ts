@@ -1,6 +1,7 @@
 // Lines at the bottom of a terminal that change in place.
+
+import { textWidth } from '../../views/width.ts';
 import type { Io } from '../io.ts';
-import { textWidth } from '../output/width.ts';
 
 /**
  * Only lines that differ are written again. The cursor rests at the beginning of the line below the last one. Lines must be sanitized and

@@ -2,9 +2,9 @@
 import type { LiveEvent } from '../../api/api.ts';
 import { createSubSessionMapper, type SubSessionProgress } from '../../dialects/openfork/events.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { paint, type Style } from '../../views/style.ts';
+import { cutToWidth, padToWidth, textWidth } from '../../views/width.ts';
 import type { Io } from '../io.ts';
-import { paint, type Style } from '../output/format.ts';
-import { cutToWidth, padToWidth, textWidth } from '../output/width.ts';
 
 const maxContent = 100;
 const styles: Record<SubSessionProgress['partType'], Style | null> = { text: null, tool: 'cyan', error: 'red' };

@@ -1,19 +1,10 @@
 // The lines of the live display, one per run. Pure: the same state, size and time give the same lines.
-import { isLive } from '../../contract/run.ts';
-import {
-  formatCost,
-  formatCount,
-  formatDuration,
-  formatStatus,
-  paint,
-  type Style,
-  shortId,
-  statusGlyph,
-  statusStyle,
-} from '../output/format.ts';
-import { describeProblems, describeTurns, type TreeCount } from '../output/tree-counter.ts';
-import { cutToWidth, padToWidth, textWidth } from '../output/width.ts';
-import type { LiveRun, LiveState } from './live-state.ts';
+import { isLive } from '../../contract/run-status.ts';
+import { formatCost, formatCount, formatDuration, formatStatus, shortId, statusGlyph } from '../../views/format.ts';
+import type { LiveRun, LiveState } from '../../views/live-state.ts';
+import { paint, type Style, statusStyle } from '../../views/style.ts';
+import { describeProblems, describeTurns, type TreeCount } from '../../views/tree-counter.ts';
+import { cutToWidth, padToWidth, textWidth } from '../../views/width.ts';
 
 export interface TreeViewport {
   columns: number;

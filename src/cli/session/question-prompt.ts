@@ -2,9 +2,9 @@
 import { forwardQuestions } from '../../api/answer-by.ts';
 import type { Api, Question } from '../../api/api.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { describeQuestion } from '../../views/describe-question.ts';
+import { shortId } from '../../views/format.ts';
 import type { Io } from '../io.ts';
-import { describeQuestion } from '../output/describe-question.ts';
-import { shortId } from '../output/format.ts';
 import type { Progress } from '../progress/progress.ts';
 
 export interface QuestionPrompt {
@@ -45,7 +45,7 @@ export function createQuestionPrompt(io: Io, api: Pick<Api, 'answer' | 'watch'>,
   async function ask(question: Question, signal: AbortSignal): Promise<void> {
     if (isOver || signal.aborted) return;
     const release = progress.suspend();
-    const typed = await io.ask(`${describeQuestion(question, io)}\n${choices}`, { signal }).finally(release);
+    const typed = await io.ask(`${describeQuestion(question, io.colour.err)}\n${choices}`, { signal }).finally(release);
     if (typed !== null && !isOver) return sendAnswer(question, parseAnswer(typed));
     // Ctrl-C or a closed terminal: the person wants to stop, not to answer the next question.
     if (!signal.aborted) isOver = true;
@@ -81,5 +81,5 @@ export function createQuestionPrompt(io: Io, api: Pick<Api, 'answer' | 'watch'>,
 
 function howToAnswer(question: Question, io: Io): string {
   const id = `${shortId(question.runId)}.${question.turn}.${question.index}`;
-  return `${describeQuestion(question, io)}\nretinue: answer with \`retinue approve ${id}\` or \`retinue refuse ${id}\`\n`;
+  return `${describeQuestion(question, io.colour.err)}\nretinue: answer with \`retinue approve ${id}\` or \`retinue refuse ${id}\`\n`;
 }

@@ -2,9 +2,10 @@
 import type { Api } from '../../api/api.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { formatOutcomeLine } from '../../views/describe-fact.ts';
+import { outcomeToJson } from '../../views/json.ts';
 import type { Io } from '../io.ts';
-import { formatOutcomeLine } from '../output/describe-fact.ts';
-import { outcomeToJson, printJson } from '../output/json.ts';
+import { printJson } from '../output/print-json.ts';
 import type { Progress } from '../progress/progress.ts';
 import { watchForOrphans } from './orphan-watch.ts';
 import { outcomeToText } from './run-to-end.ts';

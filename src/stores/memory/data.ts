@@ -1,7 +1,8 @@
 // The data of memory stores, and appending to it. Facts are kept as text and rows are copied, so that callers cannot change stored data.
 
 import type { Order } from '../../contract/order.ts';
-import { isLive, type RunRow } from '../../contract/run.ts';
+import type { RunRow } from '../../contract/run.ts';
+import { isLive } from '../../contract/run-status.ts';
 import type { AppendResult, BlobContent, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
 
 /** An empty `text` means that the data was erased. */

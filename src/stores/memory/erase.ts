@@ -1,5 +1,5 @@
 // Erasing trees of a memory store.
-import { isLive } from '../../contract/run.ts';
+import { isLive } from '../../contract/run-status.ts';
 import type { EraseResult } from '../../ports/store.ts';
 import type { MemoryData, RunRecord } from './data.ts';
 

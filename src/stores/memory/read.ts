@@ -2,7 +2,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
-import { isLive, type RunRow } from '../../contract/run.ts';
+import type { RunRow } from '../../contract/run.ts';
+import { isLive } from '../../contract/run-status.ts';
 import type { FactQuery, RunQuery } from '../../ports/store.ts';
 import { copyRow, type FactRecord, type MemoryData, type RunRecord } from './data.ts';
 

@@ -1,7 +1,8 @@
 // Appends units with prepared statements. Every reason to refuse a unit is found before its first write, so a refused unit has nothing to undo
 // and needs no savepoint (which would copy every page that the unit touches).
 import type { DatabaseSync } from 'node:sqlite';
-import { isLive, type RunRow } from '../../contract/run.ts';
+import type { RunRow } from '../../contract/run.ts';
+import { isLive } from '../../contract/run-status.ts';
 import type { AppendResult, Owner, TreeAppend } from '../../ports/store.ts';
 import type { RunTags } from './run-tags.ts';
 

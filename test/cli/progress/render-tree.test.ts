@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveEvent } from '../../../src/api/api.ts';
-import { cutToWidth, textWidth } from '../../../src/cli/output/width.ts';
-import { applyEvent, createLiveState } from '../../../src/cli/progress/live-state.ts';
 import { renderTree } from '../../../src/cli/progress/render-tree.ts';
+import { applyEvent, createLiveState } from '../../../src/views/live-state.ts';
+import { cutToWidth, textWidth } from '../../../src/views/width.ts';
 import { at, childId, created, fact, outcome, rootId } from '../samples.ts';
 
 const usage = { input: 1000, output: 234, cached: 0, reasoning: 0, estimated: false };

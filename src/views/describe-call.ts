@@ -1,6 +1,6 @@
-import type { Json } from '../../contract/json.ts';
-import { submitTool } from '../../conversation/request.ts';
-import { sanitizeLine } from '../../text/terminal.ts';
+import type { Json } from '../contract/json.ts';
+import { submitTool } from '../conversation/request.ts';
+import { sanitizeLine } from '../text/terminal.ts';
 
 /** Identifies a call within its run. */
 export function callKey(call: { turn: number; index: number }): string {

@@ -1,11 +1,12 @@
 // Facts as one line of text each, for `logs` and for progress without a terminal.
-import type { Fact, FactData } from '../../contract/fact.ts';
-import type { Grant } from '../../contract/grant.ts';
-import type { LimitName } from '../../contract/limits.ts';
-import type { Outcome } from '../../contract/outcome.ts';
-import { sanitizeLine } from '../../text/terminal.ts';
+import type { Fact, FactData } from '../contract/fact.ts';
+import type { Grant } from '../contract/grant.ts';
+import type { LimitName } from '../contract/limits.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import { sanitizeLine } from '../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
-import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, paint, shortId, statusStyle, totalTokens } from './format.ts';
+import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, shortId, totalTokens } from './format.ts';
+import { paint, statusStyle } from './style.ts';
 import { createTreeCounter, describeProblems, describeTurns, type TreeCount, type TreeCounter } from './tree-counter.ts';
 
 /** Call it with the facts in order: a call is remembered from its request to its result, and turns are counted. */

@@ -1,5 +1,5 @@
 // Counts what the runs of a tree did, from their facts: turns and runs of a whole subtree, and calls that did not work.
-import type { Fact } from '../../contract/fact.ts';
+import type { Fact } from '../contract/fact.ts';
 import { formatPlural } from './format.ts';
 
 export interface TreeCount {

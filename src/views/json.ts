@@ -1,16 +1,10 @@
-// The JSON values that `--json` prints, with keys in a fixed order and hidden characters escaped.
-import type { RunDetail, RunView } from '../../api/api.ts';
-import { serverToPublicJson } from '../../config/hide-credentials.ts';
-import type { ErasedFact, Fact } from '../../contract/fact.ts';
-import type { Outcome } from '../../contract/outcome.ts';
-import type { Activity } from '../../ports/dialect.ts';
-import { stringifySafely } from '../../text/terminal.ts';
-import type { Io } from '../io.ts';
-
-/** Indented on a terminal, one line elsewhere. */
-export function printJson(io: Io, value: unknown): void {
-  io.out(`${stringifySafely(value, io.outTTY ? 2 : undefined)}\n`);
-}
+// The JSON values of the command line and of the HTTP API, with keys in a fixed order and hidden characters escaped.
+import type { RunDetail, RunView } from '../api/api.ts';
+import { serverToPublicJson } from '../config/hide-credentials.ts';
+import type { ErasedFact, Fact } from '../contract/fact.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { Activity } from '../ports/dialect.ts';
+import { stringifySafely } from '../text/terminal.ts';
 
 export function factToJsonLine(fact: Fact | ErasedFact, activity: Activity | null = null): string {
   return `${stringifySafely(factToJson(fact, activity))}\n`;

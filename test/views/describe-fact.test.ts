@@ -1,9 +1,9 @@
 // Facts as lines of text: `logs`, and progress without a terminal.
 import { describe, expect, it } from 'vitest';
-import { describeCall } from '../../../src/cli/output/describe-call.ts';
-import { createFactDescriber } from '../../../src/cli/output/describe-fact.ts';
-import type { Json } from '../../../src/contract/json.ts';
-import { fact } from '../samples.ts';
+import type { Json } from '../../src/contract/json.ts';
+import { describeCall } from '../../src/views/describe-call.ts';
+import { createFactDescriber } from '../../src/views/describe-fact.ts';
+import { fact } from '../cli/samples.ts';
 
 describe('a call in a few words', () => {
   const table: [tool: string, input: Json, text: string][] = [

@@ -1,9 +1,9 @@
 // An approval question as a person reads it before answering. It shows exactly what would be executed: nothing is removed or cut, invisible
 // characters appear as marks, and no argument can imitate the lines around it.
-import type { Question } from '../../api/api.ts';
-import { formatArguments, markInvisibleLine } from '../../text/invisible.ts';
-import type { Io } from '../io.ts';
-import { formatDuration, paint, shortId } from './format.ts';
+import type { Question } from '../api/api.ts';
+import { formatArguments, markInvisibleLine } from '../text/invisible.ts';
+import { formatDuration, shortId } from './format.ts';
+import { paint } from './style.ts';
 
 /** Above this size the arguments may not fit on a screen, so their size is shown first. */
 const screen = { lines: 20, chars: 1500 };
@@ -13,13 +13,13 @@ const maxSubjects = 50;
 const maxSubjectChars = 200;
 
 /** The affected paths or commands come last, because only the last screen of a long question is visible. */
-export function describeQuestion(question: Question, io: Pick<Io, 'colour'>): string {
+export function describeQuestion(question: Question, colour: boolean): string {
   const { tool, decision, runId, agent, label, askedAt, expiresAt } = question;
   const requester = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(markInvisibleLine).join(' ');
   const subject = decision.about === undefined ? '' : ` for \`${subjectText(decision.about)}\``;
   const head = `${requester} (${shortId(runId)}) wants to use ${markInvisibleLine(tool)}; rule \`${markInvisibleLine(decision.rule ?? '')}\` of ${markInvisibleLine(decision.owner)} requires approval${subject}`;
   return [
-    paint(io.colour.err, 'bold', head),
+    paint(colour, 'bold', head),
     ...argumentLines(formatArguments(question.arguments)),
     `  without an answer it is denied after ${formatDuration(Date.parse(expiresAt) - Date.parse(askedAt))}`,
     ...subjectLines(question.subjects),

@@ -1,11 +1,11 @@
 // What a person sees of a call is exactly what would be executed.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../../src/api/api.ts';
-import { describeQuestion } from '../../../src/cli/output/describe-question.ts';
-import { question } from '../samples.ts';
+import type { Question } from '../../src/api/api.ts';
+import { describeQuestion } from '../../src/views/describe-question.ts';
+import { question } from '../cli/samples.ts';
 
-const shown = (more: Partial<Question>) => describeQuestion(question(more), { colour: { out: false, err: false } });
+const shown = (more: Partial<Question>) => describeQuestion(question(more), false);
 const command = (text: string) => shown({ arguments: { command: text } });
 
 describe('the arguments of a question', () => {

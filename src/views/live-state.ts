@@ -1,11 +1,11 @@
 // What each run of a tree is doing, folded from events for the live display. Knows neither clock nor terminal.
-import type { LiveEvent } from '../../api/api.ts';
-import type { Fact, FactOf } from '../../contract/fact.ts';
-import type { Outcome } from '../../contract/outcome.ts';
-import type { RunStatus } from '../../contract/run.ts';
-import { sanitizeLine } from '../../text/terminal.ts';
-import { callKey, describeCall } from '../output/describe-call.ts';
-import type { CallProblems } from '../output/tree-counter.ts';
+import type { LiveEvent } from '../api/api.ts';
+import type { Fact, FactOf } from '../contract/fact.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { RunStatus } from '../contract/run-status.ts';
+import { sanitizeLine } from '../text/terminal.ts';
+import { callKey, describeCall } from './describe-call.ts';
+import type { CallProblems } from './tree-counter.ts';
 
 export interface LiveRun {
   id: string;
