@@ -21,10 +21,10 @@ const ranks: Record<string, number> = {
   sandboxes: 4,
   dialects: 4,
   testing: 4.5,
+  views: 4.5,
   config: 5,
   api: 5,
   doctor: 5.5,
-  views: 5.5,
   client: 5.5,
   library: 6,
   cli: 6,
@@ -116,6 +116,7 @@ describe('layers', () => {
       'records',
       'dialects',
       'api',
+      'views',
       'cli',
     ]);
     const forbidden = /\b(Date\.now|Math\.random|performance\.now|randomUUID|randomBytes|setTimeout|setInterval|setImmediate)\s*\(/;

@@ -1,14 +1,10 @@
 // The interface that all front-ends (command line, library, MCP) use. Its implementation is composed in `create.ts`.
 import type { Agent } from '../contract/agent.ts';
-import type { Brief } from '../contract/brief.ts';
 import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
-import type { Decision, Grant } from '../contract/grant.ts';
-import type { Json } from '../contract/json.ts';
-import type { McpServer } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
-import type { RunStatus } from '../contract/run-status.ts';
+import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeSnapshot } from '../contract/view.ts';
 import type { BriefOptions, Client, ClientOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { EraseReport, EraseSize } from '../records/erase.ts';
@@ -19,80 +15,30 @@ import type { ReplayResult } from '../records/replay.ts';
 import type { VerifyResult } from '../records/verify.ts';
 import type { EventOptions } from './events.ts';
 
+export type { Question, RunDetail, RunView } from '../contract/view.ts';
 export type { RunHandle } from '../kernel/runtime.ts';
 
 /** Live events of this process: facts once they are durable, and deltas. */
 export type LiveEvent = Fact | Delta;
 
-/** One row of `ps`, with keys in print order. `interrupted`: the process that drove it no longer exists. */
-export interface RunView {
-  runId: string;
-  parentId: string | null;
-  rootId: string;
-  depth: number;
-  kind: RunRow['kind'];
-  label: string | null;
-  agent: string | null;
-  status: RunStatus | 'interrupted';
-  turns: number;
-  tokens: RunRow['tokens'];
-  costUsd: number | null;
-  startedAt: string | null;
-  endedAt: string | null;
-  /** The first line of the task of a run without a label; null if its content was erased. Not printed as JSON. */
-  task: string | null;
-  /** Whether a living process drives it. Not printed; `status` shows it. */
-  driven: boolean;
-}
+/**
+ * An event of any process. `reset`: the reader's cursor is of no use, because it is unknown or too old. The reader reloads what it shows and
+ * gets the facts after `position` next.
+ */
+export type StreamEvent = StoredFact | Delta | { type: 'reset'; position: string };
 
-/** `brief`, `grant` and `outcome` are null for an erased run; `outcome` also while the run is live. */
-export interface RunDetail extends RunView {
-  brief: Brief | null;
-  grant: Grant | null;
-  /** MCP servers defined by the agent of an unfinished run, as pinned. */
-  servers: Record<string, McpServer>;
-  outcome: Outcome | null;
-  /** The living process that drives its tree; null if there is none, or if the run has ended. */
-  pid: number | null;
-  /** Where its tools execute; null if the run was erased. */
-  host: string | null;
-  /** The model it runs on; null before it has started. */
-  model: string | null;
-  /** When its time limit ends, however long it is paused; null without one, or before it has started. */
-  deadline: string | null;
-  /** Rules that it got with messages; they narrow it. */
-  addedRules: string[];
-  /** What the user should know about how it was set up. */
-  notices: string[];
-  /** Untrusted sources of what its tools and children reported. */
-  taint: string[];
-  /** When its content was erased. */
-  erasedAt?: string;
-  children: RunView[];
+export interface StreamOptions {
+  /** A run; only the events of its tree. */
+  tree?: string;
+  /** Only facts after this position. Default: the tree from its first fact; without a tree, facts from now on. */
+  after?: string;
+  signal: AbortSignal;
 }
 
 /** `asked`: its process has recorded the request. `ended`: no process drove it, so it was ended here. `already`: it had ended before. */
 export interface Cancelled {
   runId: string;
   result: 'asked' | 'ended' | 'already';
-}
-
-/** A call that waits for approval. `hash` identifies what was shown and will be executed. */
-export interface Question {
-  id: string;
-  runId: string;
-  rootId: string;
-  agent: string | null;
-  label: string | null;
-  turn: number;
-  index: number;
-  tool: string;
-  arguments: Json;
-  subjects: string[];
-  decision: Decision;
-  hash: string;
-  askedAt: string;
-  expiresAt: string;
 }
 
 /** A tree that no living process drives. */
@@ -115,12 +61,26 @@ export interface Api {
   advise(brief: { model?: string | undefined; agent?: string | undefined }): Promise<string | null>;
   /** Resolves an id, a unique prefix of one, or `last`. */
   find(id: string): Promise<string>;
-  ps(options: { all: boolean }): Promise<RunView[]>;
+  /** Newest first. `roots`: only runs without a parent. `before`: only runs created before this one. */
+  ps(options: { all: boolean; roots?: boolean; limit?: number; before?: string }): Promise<RunView[]>;
+  /** All runs of the tree that a run belongs to, as they are now. Rejects with `erased` for an erased tree. */
+  tree(id: string): Promise<TreeSnapshot>;
   show(id: string): Promise<RunDetail>;
   /** `tree`: with all descendants. `after`: only facts after this position. For an erased run: what remains. */
   logs(id: string, options?: { tree?: boolean; after?: string }): Promise<(StoredFact | ErasedFact)[]>;
   /** Facts from the first on, as they are recorded by any process; ends with the run. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
+  /**
+   * Facts as any process records them, in order and without gaps, and deltas while they stream; does not end with a run. Deltas are dropped if the
+   * reader is slow. Ends when the signal fires.
+   */
+  stream(options: StreamOptions): AsyncIterable<StreamEvent>;
+  /** The position of the newest fact of all trees. */
+  position(): Promise<string>;
+  /** Facts that contain the text, newest first. */
+  search(text: string, options: { limit: number; signal?: AbortSignal }): Promise<SearchHit[]>;
+  /** What all runs used, by day, agent and model. */
+  costs(): Promise<CostRow[]>;
   /** Resolves when all (or any) of the runs have ended, or when the signal fires; unended runs are null. Rejects with `erased` for an erased run. */
   wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
   /** Oldest first. */
@@ -177,7 +137,7 @@ export interface Api {
   /** Roots of trees that ended before this moment and were not erased yet, oldest first. */
   endedBefore(at: string): Promise<string[]>;
   agents(): Agent[];
-  /** Facts and deltas of a run; deltas only for runs of this process. Ends with the run. */
+  /** Facts and deltas of a run. Ends with the run. */
   events(id: string, options?: EventOptions): AsyncIterable<StoredFact | Delta>;
   /** The default dialect, for front-ends that offer its tools. */
   dialect: Dialect;

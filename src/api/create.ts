@@ -25,7 +25,9 @@ import { msToIso } from '../text/instant.ts';
 import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
+import { createOverview } from './overview.ts';
 import { createSteer } from './steer.ts';
+import { createStreams } from './stream.ts';
 import { shownStatus } from './tree-status.ts';
 
 /** The taint of a run, from the facts that carry it. */
@@ -74,6 +76,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     running ??= runtime().then(
       (created) => {
         created.listen((event) => {
+          if (event.type === 'delta') store.publish(event);
           for (const listener of listeners) notify(listener, event);
         });
         return created;
@@ -223,7 +226,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       yield* runEvents(await findRun(id, store), options, { store, listeners });
     },
     find: async (id) => (await findRun(id, store)).runId,
-    ps: async ({ all }) => rowsToViews(await store.runs({ order: 'newest', ...(all ? {} : { live: true }) })),
+    ps: async ({ all, ...query }) => rowsToViews(await store.runs({ order: 'newest', ...(all ? {} : { live: true }), ...query })),
+    ...createOverview(store),
+    stream: createStreams({ store, listeners }),
     show,
     async logs(id, options = {}) {
       const row = await findRun(id, store);

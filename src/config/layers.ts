@@ -1,7 +1,7 @@
 // Configuration layers: each file or variable is one layer, and later layers win.
 import type { Json } from '../contract/json.ts';
 import { defaultLimits, type LimitName } from '../contract/limits.ts';
-import { hideUrlCredentials, serverToPublicJson } from './hide-credentials.ts';
+import { hideUrlCredentials, serverToPublicJson } from '../text/hide-credentials.ts';
 import type { Config } from './schema.ts';
 import type { Settings, Sourced } from './settings.ts';
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { submitTool } from '../contract/tool-names.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DialectSetup, FirstMessage } from '../ports/dialect.ts';
 import type { Memories, Memory } from '../ports/notes.ts';
@@ -13,7 +14,7 @@ import { canonical, sha256 } from '../text/canonical.ts';
 import { cutBytes } from '../text/cut.ts';
 import { markInvisible } from '../text/invisible.ts';
 import { renderEnvironment } from './environment.ts';
-import { submitTool, type ToolDefinition } from './request.ts';
+import type { ToolDefinition } from './request.ts';
 
 const maxFileChars = 10_000;
 const maxRulesChars = 20_000;

@@ -66,9 +66,6 @@ export function entriesForNextCall(
   return entries;
 }
 
-/** The tool that submits a structured result. */
-export const submitTool = 'submit_result';
-
 /** A tool definition as pinned at the start of the run and sent with each request. */
 export interface ToolDefinition {
   name: string;

@@ -7,9 +7,10 @@ import { isRetinueError } from '../contract/error.ts';
 import type { Draft, FactData } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
+import { submitTool } from '../contract/tool-names.ts';
 import { namedProblems } from '../conversation/argument-problems.ts';
 import { parseArguments } from '../conversation/arguments.ts';
-import { type CallState, submitTool } from '../conversation/request.ts';
+import type { CallState } from '../conversation/request.ts';
 import {
   type AlwaysAllowed,
   type CallRef,

@@ -1,3 +1,4 @@
+import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, FactType, StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import type { RunRow } from '../contract/run.ts';
@@ -95,9 +96,16 @@ export interface RunQuery {
   prefix?: string;
   /** Only runs without a parent. */
   roots?: boolean;
+  /** Only runs created before this one. */
+  before?: string;
   /** By creation; newest first if absent. */
   order?: 'newest' | 'oldest';
   limit?: number;
+}
+
+export interface SearchOptions {
+  limit: number;
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -117,6 +125,10 @@ export interface Store {
 
   /** Facts in the order of the store, without erased ones. */
   facts(query: FactQuery): Promise<StoredFact[]>;
+  /** The position of the newest fact, and how many facts at most come after `after`: null if `after` is not a position of this store. */
+  cursor(after?: string): Promise<{ newest: string; behind: number | null }>;
+  /** Facts whose data contains the text, newest first. ASCII letters match in either case. */
+  search(text: string, options: SearchOptions): Promise<StoredFact[]>;
   /** All facts of a run in order, including what remains of erased ones. */
   trail(runId: string): Promise<(StoredFact | ErasedFact)[]>;
   run(runId: string): Promise<RunRow | null>;
@@ -172,6 +184,11 @@ export interface Store {
    * 250 ms backs up the wake-up. Returns a function that ends the watch. `changed` must not throw.
    */
   watch(changed: () => void): () => void;
+
+  /** Sends a live piece of a stream to the processes that subscribe. It may be dropped. */
+  publish(delta: Delta): void;
+  /** Gets the live pieces that other processes publish, as far as they arrive. Returns a function that ends the subscription. `listener` must not throw. */
+  subscribe(listener: (delta: Delta) => void): () => void;
 
   /** Closes everything that the store has open. Later calls reject. */
   close(): Promise<void>;

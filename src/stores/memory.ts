@@ -1,12 +1,13 @@
 // The store port in memory. This folder holds the implementations of ports/store.ts and ports/notes.ts: in memory and in SQLite. Stores check and
 // keep facts; numbering, hashing and interpreting them belongs to the kernel.
+import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import { appendUnit, createMemoryData, createTreeRecord, isCurrentOwner, type MemoryData } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
-import { getRow, readFacts, readRuns, readTrail } from './memory/read.ts';
+import { getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
 
 export interface MemoryStoreOptions {
   /** Schedules the calls of watchers. Default: a microtask. */
@@ -19,7 +20,8 @@ export interface MemoryStoreOptions {
 export function createMemoryStore({ clock, memory = createMemoryData() }: MemoryStoreOptions = {}): Store {
   const opened = new Set<string>();
   const watchers = new Set<() => void>();
-  const self = { wake };
+  const subscribers = new Set<(delta: Delta) => void>();
+  const self = { wake, receive };
   let isWaking = false;
   let isClosed = false;
   memory.stores.add(self);
@@ -37,6 +39,10 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     };
     if (clock) clock.defer(callWatchers);
     else queueMicrotask(callWatchers);
+  }
+
+  function receive(delta: Delta): void {
+    for (const listener of subscribers) listener(delta);
   }
 
   function wakeOthers(): void {
@@ -57,6 +63,22 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     async facts(query) {
       assertOpen();
       return readFacts(memory, query);
+    },
+    async cursor(after) {
+      assertOpen();
+      return readCursor(memory, after);
+    },
+    async search(text, options) {
+      assertOpen();
+      return searchFacts(memory, text, options);
+    },
+    publish(delta) {
+      for (const other of memory.stores) if (other !== self) other.receive(delta);
+    },
+    subscribe(listener) {
+      assertOpen();
+      subscribers.add(listener);
+      return () => void subscribers.delete(listener);
     },
     async trail(runId) {
       assertOpen();

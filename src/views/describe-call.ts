@@ -1,5 +1,5 @@
 import type { Json } from '../contract/json.ts';
-import { submitTool } from '../conversation/request.ts';
+import { submitTool } from '../contract/tool-names.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 
 /** Identifies a call within its run. */

@@ -1,6 +1,6 @@
 // An approval question as a person reads it before answering. It shows exactly what would be executed: nothing is removed or cut, invisible
 // characters appear as marks, and no argument can imitate the lines around it.
-import type { Question } from '../api/api.ts';
+import type { Question } from '../contract/view.ts';
 import { formatArguments, markInvisibleLine } from '../text/invisible.ts';
 import { formatDuration, shortId } from './format.ts';
 import { paint } from './style.ts';

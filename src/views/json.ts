@@ -1,9 +1,10 @@
 // The JSON values of the command line and of the HTTP API, with keys in a fixed order and hidden characters escaped.
-import type { RunDetail, RunView } from '../api/api.ts';
-import { serverToPublicJson } from '../config/hide-credentials.ts';
+
 import type { ErasedFact, Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import type { RunDetail, RunView } from '../contract/view.ts';
 import type { Activity } from '../ports/dialect.ts';
+import { serverToPublicJson } from '../text/hide-credentials.ts';
 import { stringifySafely } from '../text/terminal.ts';
 
 export function factToJsonLine(fact: Fact | ErasedFact, activity: Activity | null = null): string {

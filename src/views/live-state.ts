@@ -1,39 +1,10 @@
 // What each run of a tree is doing, folded from events for the live display. Knows neither clock nor terminal.
-import type { LiveEvent } from '../api/api.ts';
+import type { Delta } from '../contract/delta.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { RunStatus } from '../contract/run-status.ts';
+import type { LiveRun, TreeSnapshot } from '../contract/view.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
-import type { CallProblems } from './tree-counter.ts';
-
-export interface LiveRun {
-  id: string;
-  parentId: string | null;
-  depth: number;
-  /** Label, or agent without one. */
-  name: string;
-  status: RunStatus;
-  turn: number;
-  /** What it does besides tool calls: `thinking`, `writing`, a retry. After the end: the error. */
-  activity: string;
-  /** Open tool calls, by `callKey`. */
-  tools: Map<string, string>;
-  children: string[];
-  /** Milliseconds since the epoch. */
-  startedAt: number | null;
-  endedAt: number | null;
-  /** Of the run and all its descendants, as in an outcome. */
-  tokens: number;
-  /** Calls that did not work, of the run itself. */
-  problems: CallProblems;
-  /** Sources outside this machine that it has read: `web`, `mcp`. */
-  taint: Set<string>;
-  /** Null while unknown. */
-  costUsd: number | null;
-  /** Of a paused run: its pause ends at a known time. */
-  resumesItself: boolean;
-}
 
 export interface LiveState {
   runs: Map<string, LiveRun>;
@@ -44,8 +15,25 @@ export function createLiveState(): LiveState {
   return { runs: new Map(), roots: [] };
 }
 
+/** The state after a snapshot; the events after its position bring it up to date. The runs of the snapshot become part of the state. */
+export function snapshotToState({ runs }: Pick<TreeSnapshot, 'runs'>): LiveState {
+  return { runs: new Map(runs.map((run) => [run.id, run])), roots: runs.filter((run) => run.parentId === null).map((run) => run.id) };
+}
+
+/** Parents before their children, children in the order of their creation. */
+export function listDepthFirst(state: LiveState): LiveRun[] {
+  const runs: LiveRun[] = [];
+  const open = state.roots.toReversed();
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    const run = state.runs.get(id) as LiveRun;
+    runs.push(run);
+    for (let i = run.children.length - 1; i >= 0; i--) open.push(run.children[i] as string);
+  }
+  return runs;
+}
+
 /** Whether a line may look different now. Changes the state in place: trees can have thousands of runs. */
-export function applyEvent(state: LiveState, event: LiveEvent): boolean {
+export function applyEvent(state: LiveState, event: Fact | Delta): boolean {
   if (event.type === 'run.created') return addRun(state, event);
   const run = state.runs.get(event.runId);
   if (!run || run.endedAt !== null) return false;
@@ -64,7 +52,7 @@ export function applyOutcome(state: LiveState, outcome: Outcome): void {
   if (run) endRun(run, outcome);
 }
 
-function addRun(state: LiveState, { runId, data }: FactOf<'run.created'>): boolean {
+function addRun(state: LiveState, { runId, at, data }: FactOf<'run.created'>): boolean {
   if (state.runs.has(runId)) return false;
   const parent = data.parentId === null ? undefined : state.runs.get(data.parentId);
   if (parent) parent.children.push(runId);
@@ -73,18 +61,26 @@ function addRun(state: LiveState, { runId, data }: FactOf<'run.created'>): boole
     id: runId,
     parentId: parent?.id ?? null,
     depth: parent ? parent.depth + 1 : 0,
+    kind: data.kind,
     name: sanitizeLine(data.brief.label ?? data.agent ?? data.kind),
+    agent: data.agent,
+    model: data.model,
+    task: sanitizeLine(data.brief.task.slice(0, 1000).split('\n', 1)[0] as string),
     status: 'queued',
     turn: 0,
+    maxTurns: data.grant.limits.maxTurns?.value ?? null,
     activity: '',
-    tools: new Map(),
+    tools: [],
+    questions: 0,
     children: [],
+    createdAt: Date.parse(at),
     startedAt: null,
     endedAt: null,
+    deadline: null,
     tokens: 0,
-    problems: { failed: 0, denied: 0 },
-    taint: new Set(),
     costUsd: null,
+    problems: { failed: 0, denied: 0 },
+    taint: [],
     resumesItself: false,
   });
   return true;
@@ -93,7 +89,12 @@ function addRun(state: LiveState, { runId, data }: FactOf<'run.created'>): boole
 function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'run.created'>>): boolean {
   switch (fact.type) {
     case 'run.started':
-      Object.assign(run, { status: 'running', startedAt: Date.parse(fact.at) });
+      Object.assign(run, {
+        status: 'running',
+        startedAt: Date.parse(fact.at),
+        model: fact.data.model ?? run.model,
+        deadline: fact.data.deadline === null ? null : Date.parse(fact.data.deadline),
+      });
       return true;
     case 'model.asked':
       Object.assign(run, { status: 'running', turn: fact.data.turn, activity: fact.data.purpose === 'turn' ? 'thinking' : 'wrapping up' });
@@ -108,19 +109,21 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       return true;
     case 'tool.asked':
       if (fact.data.rejected !== null) return false;
-      run.tools.set(callKey(fact.data), describeCall(fact.data.tool, fact.data.arguments));
+      run.tools.push({ call: callKey(fact.data), text: describeCall(fact.data.tool, fact.data.arguments) });
       return true;
     case 'tool.finished':
       if (fact.data.status === 'denied') run.problems.denied++;
       else if (fact.data.status !== 'ok' && fact.data.status !== 'cancelled') run.problems.failed++;
-      for (const each of fact.data.taint) if (each === 'web' || each === 'mcp') run.taint.add(each);
-      run.tools.delete(callKey(fact.data));
+      for (const each of fact.data.taint) if ((each === 'web' || each === 'mcp') && !run.taint.includes(each)) run.taint.push(each);
+      run.tools = run.tools.filter(({ call }) => call !== callKey(fact.data));
       return true;
     case 'approval.asked':
+      run.questions++;
       Object.assign(run, { status: 'waiting', activity: `waiting for approval of ${sanitizeLine(fact.data.tool)}` });
       return true;
     case 'approval.answered':
-      Object.assign(run, { status: 'running', activity: '' });
+      run.questions = Math.max(0, run.questions - 1);
+      if (run.questions === 0) Object.assign(run, { status: 'running', activity: '' });
       return true;
     case 'cancel.asked':
       run.activity = 'cancelling';
@@ -142,7 +145,8 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
 function endRun(run: LiveRun, outcome: Outcome): void {
   run.status = outcome.status;
   run.activity = outcome.error && outcome.status !== 'completed' ? sanitizeLine(outcome.error.message) : '';
-  run.tools.clear();
+  run.tools = [];
+  run.questions = 0;
   run.turn = outcome.turns;
   run.startedAt ??= outcome.startedAt === null ? null : Date.parse(outcome.startedAt);
   run.endedAt = Date.parse(outcome.endedAt);

@@ -1,5 +1,7 @@
 import type { Fact } from '../../contract/fact.ts';
+import type { FileChange } from '../../contract/http.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { countCommands, factsToChanges } from '../../views/changes.ts';
 import { formatPlural, shortId } from '../../views/format.ts';
 import { paint, type Style } from '../../views/style.ts';
 import { padToWidth, textWidth } from '../../views/width.ts';
@@ -28,14 +30,6 @@ export const diffCommand: Command = {
   run,
 };
 
-interface Change {
-  runId: string;
-  path: string;
-  added: number;
-  removed: number;
-  diff: string;
-}
-
 async function run(args: Args, io: Io): Promise<number> {
   const [given] = args.positionals as [string];
   const { id, facts } = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
@@ -43,8 +37,8 @@ async function run(args: Args, io: Io): Promise<number> {
     const logged = await api.logs(runId, { tree: true });
     return { id: runId, facts: logged.filter((fact): fact is Extract<typeof fact, Fact> => !('erased' in fact)) };
   });
-  const changes = facts.flatMap(factToChange);
-  const commands = facts.filter((fact) => fact.type === 'tool.asked' && fact.data.tool === 'bash' && fact.data.rejected === null).length;
+  const changes = factsToChanges(facts);
+  const commands = countCommands(facts);
   if (args.has('json')) printJson(io, changes);
   else if (changes.length === 0) io.err(`retinue: ${shortId(id)} has changed no file with its file tools\n`);
   else io.out(args.has('stat') ? formatStat(changes, io) : formatChanges(changes, io));
@@ -52,15 +46,7 @@ async function run(args: Args, io: Io): Promise<number> {
   return 0;
 }
 
-function factToChange(fact: Fact): Change[] {
-  if (fact.type !== 'artifact.recorded' || fact.data.artifact.kind !== 'diff') return [];
-  const { title = '', value } = fact.data.artifact;
-  const lines = value.split('\n');
-  const count = (sign: string) => lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
-  return [{ runId: fact.runId, path: title, added: count('+'), removed: count('-'), diff: value }];
-}
-
-function formatChanges(changes: Change[], io: Io): string {
+function formatChanges(changes: FileChange[], io: Io): string {
   return changes.map(({ diff }) => formatDiff(sanitizeText(diff), io.colour.out)).join('');
 }
 
@@ -77,11 +63,11 @@ function formatDiff(diff: string, colour: boolean): string {
 }
 
 /** One line per file, with the sums of all its edits. */
-function formatStat(changes: Change[], io: Io): string {
+function formatStat(changes: FileChange[], io: Io): string {
   const files = Map.groupBy(changes, ({ path }) => path);
   const width = Math.max(...[...files.keys()].map((path) => textWidth(sanitizeLine(path))));
-  const sum = (list: Change[], key: 'added' | 'removed') => list.reduce((total, change) => total + change[key], 0);
-  const line = (name: string, list: Change[]) =>
+  const sum = (list: FileChange[], key: 'added' | 'removed') => list.reduce((total, change) => total + change[key], 0);
+  const line = (name: string, list: FileChange[]) =>
     `${padToWidth(name, width)}  ${paint(io.colour.out, 'green', `+${sum(list, 'added')}`)} ${paint(io.colour.out, 'red', `-${sum(list, 'removed')}`)}`;
   const rows = [...files].map(([path, list]) => `${line(sanitizeLine(path), list)}${list.length > 1 ? `  ${list.length} edits` : ''}`);
   return `${[...rows, `${formatPlural(files.size, 'file')} changed, +${sum(changes, 'added')} -${sum(changes, 'removed')}`].join('\n')}\n`;

@@ -1,8 +1,8 @@
 import type { RunDetail } from '../../api/api.ts';
-import { serverToPublicJson } from '../../config/hide-credentials.ts';
 import type { Artifact } from '../../contract/artifact.ts';
 import type { Grant, Ruleset } from '../../contract/grant.ts';
 import { formatRule } from '../../rules/policy.ts';
+import { serverToPublicJson } from '../../text/hide-credentials.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { describeError, describeLimits } from '../../views/describe-fact.ts';
 import { describeDeadline, formatCost, formatCount, formatDuration, formatStatus, totalTokens } from '../../views/format.ts';

@@ -1,7 +1,8 @@
 // The lines of the live display, one per run. Pure: the same state, size and time give the same lines.
 import { isLive } from '../../contract/run-status.ts';
+import type { LiveRun } from '../../contract/view.ts';
 import { formatCost, formatCount, formatDuration, formatStatus, shortId, statusGlyph } from '../../views/format.ts';
-import type { LiveRun, LiveState } from '../../views/live-state.ts';
+import { type LiveState, listDepthFirst } from '../../views/live-state.ts';
 import { paint, type Style, statusStyle } from '../../views/style.ts';
 import { describeProblems, describeTurns, type TreeCount } from '../../views/tree-counter.ts';
 import { cutToWidth, padToWidth, textWidth } from '../../views/width.ts';
@@ -25,18 +26,6 @@ export function renderTree(state: LiveState, view: TreeViewport): string[] {
   return lines;
 }
 
-/** Parents before their children, children in the order of their creation. */
-function listDepthFirst(state: LiveState): LiveRun[] {
-  const runs: LiveRun[] = [];
-  const open = state.roots.toReversed();
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    const run = state.runs.get(id) as LiveRun;
-    runs.push(run);
-    for (let i = run.children.length - 1; i >= 0; i--) open.push(run.children[i] as string);
-  }
-  return runs;
-}
-
 /** If not all fit: roots first, then running runs, then queued ones, then ended ones. */
 function selectRuns(all: LiveRun[], rows: number): LiveRun[] {
   const rank = (run: LiveRun) => (run.depth === 0 ? 0 : !isLive(run.status) ? 3 : run.status === 'queued' ? 2 : 1);
@@ -51,7 +40,7 @@ function renderRun(run: LiveRun, state: LiveState, view: TreeViewport & { left: 
     elapsedTime(run, view.now),
     run.tokens > 0 ? `${formatCount(run.tokens)} tokens` : '',
     formatCost(run.costUsd),
-    [...run.taint].sort().join(', '),
+    run.taint.toSorted().join(', '),
   ].filter((part) => part !== '');
   const head = padToWidth(cutToWidth(name, view.left), view.left);
   const tail = figures.join(' · ');
@@ -89,10 +78,10 @@ function describeActivity(run: LiveRun, state: LiveState): string {
   if (run.activity === 'cancelling') return run.activity;
   if (run.status === 'paused') return describePause(run);
   if (isHeldByChildren(run, state)) return `its children are paused; continue with retinue resume ${shortId(run.id)}`;
-  const [first] = run.tools.values();
+  const first = run.tools[0]?.text;
   if (first !== undefined) {
     const open = countOpenChildren(run, state);
-    const more = run.tools.size > 1 ? ` (+${run.tools.size - 1})` : '';
+    const more = run.tools.length > 1 ? ` (+${run.tools.length - 1})` : '';
     return open > 0 ? `${first}${more}, ${open === 1 ? '1 child' : `${open} children`} open` : first + more;
   }
   if (run.activity !== '') return run.activity;
@@ -107,7 +96,7 @@ function describePause({ id, activity, resumesItself }: LiveRun): string {
 /** It waits for children, and every open one is paused. */
 function isHeldByChildren(run: LiveRun, state: LiveState): boolean {
   const open = run.children.map((id) => state.runs.get(id) as LiveRun).filter(({ status }) => isLive(status));
-  return run.status === 'running' && run.tools.size > 0 && open.length > 0 && open.every(({ status }) => status === 'paused');
+  return run.status === 'running' && run.tools.length > 0 && open.length > 0 && open.every(({ status }) => status === 'paused');
 }
 
 function hasProblems({ problems: { failed, denied } }: LiveRun): boolean {
@@ -127,7 +116,7 @@ function countTree(run: LiveRun, state: LiveState): TreeCount {
 
 function displayStatus(run: LiveRun, state: LiveState): LiveRun['status'] {
   if (isHeldByChildren(run, state)) return 'paused';
-  return run.status === 'running' && run.tools.size > 0 && countOpenChildren(run, state) > 0 ? 'waiting' : run.status;
+  return run.status === 'running' && run.tools.length > 0 && countOpenChildren(run, state) > 0 ? 'waiting' : run.status;
 }
 
 function countOpenChildren(run: LiveRun, state: LiveState): number {

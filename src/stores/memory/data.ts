@@ -1,5 +1,6 @@
 // The data of memory stores, and appending to it. Facts are kept as text and rows are copied, so that callers cannot change stored data.
 
+import type { Delta } from '../../contract/delta.ts';
 import type { Order } from '../../contract/order.ts';
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
@@ -42,7 +43,7 @@ export interface MemoryData {
   owners: Map<string, { fence: number; isDead: boolean }>;
   ownerCount: number;
   /** The open stores that share this data. */
-  stores: Set<{ wake(): void }>;
+  stores: Set<{ wake(): void; receive(delta: Delta): void }>;
 }
 
 export function createMemoryData(): MemoryData {

@@ -4,7 +4,7 @@ import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
-import type { FactQuery, RunQuery } from '../../ports/store.ts';
+import type { FactQuery, RunQuery, SearchOptions } from '../../ports/store.ts';
 import { copyRow, type FactRecord, type MemoryData, type RunRecord } from './data.ts';
 
 /** This much is read in a few milliseconds. Counted, not timed, so that simulations do not depend on the speed of the machine. */
@@ -33,6 +33,29 @@ export async function readFacts(memory: MemoryData, { runId, rootId, types, afte
   return found;
 }
 
+export function readCursor(memory: MemoryData, after: string | undefined): { newest: string; behind: number | null } {
+  const newest = memory.facts.length;
+  const position = after === undefined ? Number.NaN : Number(after);
+  const isPosition = after !== '' && Number.isSafeInteger(position) && position >= 0 && position <= newest;
+  return { newest: String(newest), behind: isPosition ? newest - position : null };
+}
+
+/** Yields to the event loop after every slice. */
+export async function searchFacts(memory: MemoryData, text: string, { limit, signal }: SearchOptions): Promise<StoredFact[]> {
+  const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
+  const found: StoredFact[] = [];
+  let charactersLeft = sliceCharacters;
+  for (let index = memory.facts.length - 1; index >= 0 && found.length < limit && !signal?.aborted; index--) {
+    const fact = memory.facts[index] as FactRecord;
+    if (fact.text.toLowerCase().includes(wanted)) found.push(toFact(fact) as StoredFact);
+    charactersLeft -= fact.text.length;
+    if (charactersLeft > 0) continue;
+    await yieldToEventLoop();
+    charactersLeft = sliceCharacters;
+  }
+  return found;
+}
+
 export function readTrail(memory: MemoryData, runId: string): (StoredFact | ErasedFact)[] {
   return (memory.runs.get(runId)?.facts ?? []).map(toFact);
 }
@@ -48,9 +71,10 @@ export function readRuns(memory: MemoryData, query: RunQuery): RunRow[] {
   const sign = query.order === 'oldest' ? 1 : -1;
   const candidates = [...chooseCandidates(memory, query)].sort((a, b) => sign * (a.n - b.n));
   const found: RunRow[] = [];
-  for (const { row } of candidates) {
+  const end = query.before === undefined ? Number.POSITIVE_INFINITY : (memory.runs.get(query.before)?.n ?? 0);
+  for (const { row, n } of candidates) {
     if (found.length >= limit) break;
-    if (row !== null && matches(row, query)) found.push(copyRow(row));
+    if (n < end && row !== null && matches(row, query)) found.push(copyRow(row));
   }
   return found;
 }

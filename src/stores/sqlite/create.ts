@@ -10,6 +10,8 @@ import { createClosedError, toStoreError } from './errors.ts';
 import { findFaults } from './faults.ts';
 import { measureFiles } from './file-size.ts';
 import { createLeases } from './leases.ts';
+import { createPublisher } from './live-relay.ts';
+import { createLiveSubscriber } from './live-subscriber.ts';
 import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
 import { createOrders } from './orders.ts';
 import { createQueries } from './queries.ts';
@@ -38,9 +40,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const eraser = createEraser(db, writer, { path, tags, isHeld: leases.isHeld, timing });
   const queries = createQueries({ db: kysely, statements, path });
   const watcher = createChangeWatcher(db, timing.poll);
+  const publisher = createPublisher();
+  const subscriber = createLiveSubscriber({ statements, watcher, ownSocket: () => ownSocketName });
   const checkpointer = createCheckpointer(path, warn);
   const openOwners = new Set<string>();
   let wakeSocket: Promise<WakeSocket | null> | null = null;
+  let ownSocketName: string | null = null;
   let isClosed = false;
 
   async function read<T>(query: () => Promise<T>): Promise<T> {
@@ -64,9 +69,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       appender.rememberCommitted(units, results);
       for (const [index, { rootId, consumed }] of units.entries()) if (results[index]?.ok) orders.rememberConsumed(rootId, consumed);
       checkpointer.recordCommit();
+      publisher.announce();
       return results;
     },
     facts: (query) => read(() => queries.facts(query)),
+    cursor: (after) => read(() => queries.cursor(after)),
+    search: (text, options) => read(() => queries.search(text, options)),
     trail: (runId) => read(() => queries.trail(runId)),
     run: (runId) => read(() => queries.run(runId)),
     head: (runId) => read(async () => tags.readHead(runId)),
@@ -91,8 +99,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 
     async open() {
       if (isClosed) throw createClosedError();
-      wakeSocket ??= openWakeSocket(watcher.notify);
-      const owner = await leases.open((await wakeSocket)?.name ?? null);
+      wakeSocket ??= openWakeSocket(watcher.notify, publisher.add);
+      ownSocketName = (await wakeSocket)?.name ?? null;
+      const owner = await leases.open(ownSocketName);
       openOwners.add(owner.id);
       return owner;
     },
@@ -110,11 +119,18 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       if (isClosed) throw createClosedError();
       return watcher.add(changed);
     },
+    publish: publisher.publish,
+    subscribe(listener) {
+      if (isClosed) throw createClosedError();
+      return subscriber.add(listener);
+    },
 
     async close() {
       if (isClosed) return;
       isClosed = true;
       watcher.close();
+      subscriber.close();
+      publisher.close();
       writer.close();
       leases.close();
       await closeWakeSocket();

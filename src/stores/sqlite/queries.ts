@@ -4,12 +4,15 @@ import { type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'k
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
-import type { BlobContent, FactQuery, RunQuery } from '../../ports/store.ts';
+import type { BlobContent, FactQuery, RunQuery, SearchOptions, Store } from '../../ports/store.ts';
+import { searchRows } from './search.ts';
 import { readInSlices } from './slices.ts';
 import type { Tables } from './tables.ts';
 
 export interface Queries {
   facts(query: FactQuery): Promise<StoredFact[]>;
+  cursor: Store['cursor'];
+  search(text: string, options: SearchOptions): Promise<StoredFact[]>;
   trail(runId: string): Promise<(StoredFact | ErasedFact)[]>;
   runs(query: RunQuery): Promise<RunRow[]>;
   run(runId: string): Promise<RunRow | null>;
@@ -63,7 +66,19 @@ export function createQueries({ db, statements, path }: QueryDeps): Queries {
   };
   const runs = db.selectFrom('runs').select(['id', 'row']);
 
+  const readNewest = () => (statements('SELECT max(position) AS newest FROM facts').get()?.newest ?? 0) as number;
+
   return {
+    async cursor(after) {
+      const newest = readNewest();
+      const position = after === undefined ? Number.NaN : Number(after);
+      const isPosition = after !== '' && Number.isSafeInteger(position) && position >= 0 && position <= newest;
+      return { newest: String(newest), behind: isPosition ? newest - position : null };
+    },
+    async search(text, options) {
+      const rows = await searchRows(statements, text, { ...options, newest: readNewest() });
+      return rows.map((row) => rowToFact(row as FactRow));
+    },
     facts(query) {
       const select = createFactsQuery(db, query);
       const start = query.after === undefined ? 0 : parsePosition(query.after);
@@ -111,12 +126,13 @@ export function createFactsQuery(db: Kysely<Tables>, { runId, rootId, types, era
   };
 }
 
-export function createRunsQuery(db: Kysely<Tables>, { rootId, parentId, live, prefix, roots, order }: RunQuery) {
+export function createRunsQuery(db: Kysely<Tables>, { rootId, parentId, live, prefix, roots, before, order }: RunQuery) {
   const isDescending = order !== 'oldest';
   return (cursor: number | null, limit: number): CompiledQuery => {
     let query = db.selectFrom('runs').select(['n', 'id', 'row']).where('row', 'is not', null).limit(limit);
     if (rootId !== undefined) query = query.where('tree', '=', (eb) => eb.selectFrom('trees').select('trees.n').where('root', '=', rootId));
     if (parentId !== undefined) query = query.where('parent', '=', parentId);
+    if (before !== undefined) query = query.where('n', '<', (eb) => eb.selectFrom('runs').select('n').where('id', '=', before));
     if (roots === true) query = query.where('parent', 'is', null);
     if (live !== undefined) query = query.where('live', '=', sql.lit(live ? 1 : 0));
     // U+10FFFF sorts after every other character.

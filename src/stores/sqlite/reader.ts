@@ -8,11 +8,13 @@ import { createClosedError, isCorruption, toStoreError } from './errors.ts';
 import { findFaults } from './faults.ts';
 import { getLogBytes, measureFiles } from './file-size.ts';
 import { createHolderQuery, createLeaseCheck } from './leases.ts';
+import { createLiveSubscriber } from './live-subscriber.ts';
 import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { openReadConnection, type ReadConnection } from './read-connection.ts';
 import { retryWhileBusy } from './retry.ts';
 import { createKysely, createStatements } from './tables.ts';
+import { createPoller } from './watch.ts';
 
 export interface ReaderOptions extends Pick<SqliteOptions, 'path' | 'now' | 'timing'> {
   /** Checks orders for `findFaults`. */
@@ -33,11 +35,13 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
   const path = resolveDatabasePath(options.path);
   const timing = { ...defaultTiming, ...options.timing };
   const isHeld = createLeaseCheck(options.now ?? msSinceBoot, timing);
-  const watches = new Set<NodeJS.Timeout>();
   let reading: Reading | null = await retryWhileBusy(openReading, timing.giveUp).catch((error: unknown) => {
     throw toOpenError(error, path);
   });
   let isClosed = false;
+
+  const watcher = createPoller(() => describeState(path, reading), timing.poll);
+  const subscriber = createLiveSubscriber({ statements: (sql) => getReading().connection.db.prepare(sql), watcher, ownSocket: () => null });
 
   function openReading(): Reading {
     const connection = openReadConnection(path);
@@ -82,6 +86,8 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
 
   return {
     facts: (query) => read(({ queries }) => queries.facts(query)),
+    cursor: (after) => read(({ queries }) => queries.cursor(after)),
+    search: (text, options) => read(({ queries }) => queries.search(text, options)),
     trail: (runId) => read(({ queries }) => queries.trail(runId)),
     run: (runId) => read(({ queries }) => queries.run(runId)),
     head: (runId) =>
@@ -100,21 +106,17 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
     ...{ open: refuse, release: refuse, claim: refuse },
     watch(changed) {
       if (isClosed) throw createClosedError();
-      let last = '';
-      const timer = setInterval(() => {
-        const state = describeState(path, reading);
-        if (state !== last) changed();
-        last = state;
-      }, timing.poll).unref();
-      watches.add(timer);
-      return () => {
-        clearInterval(timer);
-        watches.delete(timer);
-      };
+      return watcher.add(changed);
+    },
+    publish() {},
+    subscribe(listener) {
+      if (isClosed) throw createClosedError();
+      return subscriber.add(listener);
     },
     async close() {
       isClosed = true;
-      for (const timer of watches) clearInterval(timer);
+      subscriber.close();
+      watcher.close();
       closeReading();
     },
   };

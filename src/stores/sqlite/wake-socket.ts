@@ -1,16 +1,18 @@
 // Wakes the owner of a tree when another process gives it an order. Each store with a lease listens on a Unix socket; the process that
-// writes the order sends one byte to it. Any of this may fail: polling (see watch.ts) finds the order within 250 ms.
+// writes the order sends `!` to it. Any of this may fail: polling (see watch.ts) finds the order within 250 ms. A process that watches runs sends
+// `s` instead and stays connected (live-relay.ts).
 //
 // The database may come from an untrusted source, so it holds only the socket's name. The directory is always our own.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Socket addresses hold 104 bytes on macOS and 108 on Linux, including a zero at the end. */
 const maxPathBytes = 103;
 const sendTimeoutMs = 100;
+const subscribe = 's'.charCodeAt(0);
 const namePattern = /^(\d{1,10})-[0-9a-f]{8}\.sock$/;
 
 export interface WakeSocket {
@@ -19,7 +21,7 @@ export interface WakeSocket {
 }
 
 /** Null if no socket can be opened. */
-export async function openWakeSocket(onWakeUp: () => void): Promise<WakeSocket | null> {
+export async function openWakeSocket(onWakeUp: () => void, onSubscriber: (socket: Socket) => void): Promise<WakeSocket | null> {
   const directory = getSocketDirectory();
   if (directory === null) return null;
   removeStaleSockets(directory);
@@ -28,8 +30,16 @@ export async function openWakeSocket(onWakeUp: () => void): Promise<WakeSocket |
   if (Buffer.byteLength(path) > maxPathBytes) return null;
   const server = createServer((connection) => {
     connection.on('error', () => {});
-    connection.destroy();
-    onWakeUp();
+    connection.setTimeout(sendTimeoutMs * 10, () => connection.destroy());
+    connection.once('data', (first) => {
+      if (first[0] === subscribe) {
+        connection.setTimeout(0);
+        onSubscriber(connection.unref());
+        return;
+      }
+      connection.destroy();
+      onWakeUp();
+    });
   });
   if (!(await listen(server, path))) return null;
   server.unref();
@@ -52,6 +62,12 @@ export function sendWakeUp(name: string): Promise<void> {
     connection.on('error', done);
     connection.on('connect', () => connection.end('!', done));
   });
+}
+
+/** The paths of sockets by their names; empty if there can be none. */
+export function getSocketPaths(names: string[]): string[] {
+  const directory = getSocketDirectory();
+  return directory === null ? [] : names.filter((name) => namePattern.test(name)).map((name) => join(directory, name));
 }
 
 /** False if the server cannot listen there. */

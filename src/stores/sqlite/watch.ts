@@ -12,19 +12,23 @@ export interface ChangeWatcher {
 
 export function createChangeWatcher(db: DatabaseSync, pollMs: number): ChangeWatcher {
   const selectVersion = db.prepare('PRAGMA data_version');
-  const watchers = new Set<() => void>();
-  let lastVersion: unknown;
-  let timer: NodeJS.Timeout | null = null;
-  let notifying: NodeJS.Immediate | null = null;
-
   /** Undefined while the database is locked. That differs from every version, so a change is reported at a later poll. */
-  function readVersion(): unknown {
+  const readVersion = (): unknown => {
     try {
       return selectVersion.get()?.data_version;
     } catch {
       return undefined;
     }
-  }
+  };
+  return createPoller(readVersion, pollMs);
+}
+
+/** Calls watchers when the version differs from the last one. */
+export function createPoller(readVersion: () => unknown, pollMs: number): ChangeWatcher {
+  const watchers = new Set<() => void>();
+  let lastVersion: unknown;
+  let timer: NodeJS.Timeout | null = null;
+  let notifying: NodeJS.Immediate | null = null;
 
   function poll(): void {
     const version = readVersion();

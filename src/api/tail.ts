@@ -1,0 +1,128 @@
+// Reads new facts of the store once for all streams of this process, and keeps the recent ones. It reads only while there are streams.
+import type { Delta } from '../contract/delta.ts';
+import type { Fact, StoredFact } from '../contract/fact.ts';
+import { isLive } from '../contract/run-status.ts';
+import type { ChangeSource } from './follow.ts';
+
+const pageSize = 500;
+const maxKept = 2_000;
+
+export interface TailReader {
+  /** There are new facts. */
+  wake(): void;
+  takeDelta(delta: Delta, rootId: string): void;
+}
+
+export interface Tail {
+  /** Resolves to a function that leaves. */
+  join(reader: TailReader): Promise<() => void>;
+  /** The number after the newest kept fact. */
+  end(): number;
+  /** Kept facts from this number on, of one tree if it is given; null if some of them are no longer kept. */
+  read(from: number, rootId?: string): StoredFact[] | null;
+}
+
+export function createTail({ store, listeners }: ChangeSource): Tail {
+  const readers = new Set<TailReader>();
+  const roots = new Map<string, string>();
+  let kept: { fact: StoredFact; rootId: string }[] = [];
+  let first = 0;
+  let position = '0';
+  let isReading = false;
+  let isChanged = false;
+  let stop: (() => void) | null = null;
+  let started: Promise<void> | null = null;
+
+  function start(): Promise<void> {
+    const onEvent = (event: Fact | Delta) => {
+      if (event.type === 'delta') passDelta(event);
+      else readOn();
+    };
+    listeners.add(onEvent);
+    const endWatch = store.watch(readOn);
+    const endSubscription = store.subscribe(passDelta);
+    stop = () => {
+      listeners.delete(onEvent);
+      endWatch();
+      endSubscription();
+    };
+    return store.cursor().then(({ newest }) => {
+      // What was kept before has gaps after it.
+      first += kept.length + 1;
+      kept = [];
+      position = newest;
+    });
+  }
+
+  function passDelta(delta: Delta): void {
+    const rootId = roots.get(delta.runId);
+    if (rootId !== undefined) for (const reader of readers) reader.takeDelta(delta, rootId);
+    // The first delta of a run that began earlier finds the run's tree for the next ones.
+    else void findRoot(delta.runId).catch(() => {});
+  }
+
+  async function findRoot(runId: string): Promise<string> {
+    const known = roots.get(runId);
+    if (known !== undefined) return known;
+    const row = await store.run(runId);
+    if (row !== null && isLive(row.status)) roots.set(runId, row.rootId);
+    return row?.rootId ?? runId;
+  }
+
+  /** Reads until nothing is new. A change during a read causes another one. */
+  function readOn(): void {
+    isChanged = true;
+    if (isReading) return;
+    isReading = true;
+    void readAll().finally(() => {
+      isReading = false;
+    });
+  }
+
+  async function readAll(): Promise<void> {
+    await started;
+    while (isChanged && readers.size > 0) {
+      isChanged = false;
+      // The next change tries again. A store that keeps failing fails every other call, too.
+      while (await readPage().catch(() => false));
+    }
+  }
+
+  /** Whether there may be more. */
+  async function readPage(): Promise<boolean> {
+    const facts = await store.facts({ after: position, limit: pageSize });
+    for (const fact of facts) {
+      if (fact.type === 'run.created') roots.set(fact.runId, fact.data.rootId);
+      kept.push({ fact, rootId: await findRoot(fact.runId) });
+      if (fact.type === 'run.ended') roots.delete(fact.runId);
+      position = fact.position;
+    }
+    if (kept.length > maxKept) {
+      first += kept.length - maxKept;
+      kept = kept.slice(-maxKept);
+    }
+    if (facts.length > 0) for (const reader of readers) reader.wake();
+    return facts.length === pageSize;
+  }
+
+  return {
+    async join(reader) {
+      readers.add(reader);
+      started ??= start();
+      await started;
+      return () => {
+        readers.delete(reader);
+        if (readers.size > 0) return;
+        stop?.();
+        started = null;
+        roots.clear();
+      };
+    },
+    end: () => first + kept.length,
+    read(from, rootId) {
+      if (from < first) return null;
+      const recent = kept.slice(from - first);
+      return (rootId === undefined ? recent : recent.filter((each) => each.rootId === rootId)).map(({ fact }) => fact);
+    },
+  };
+}

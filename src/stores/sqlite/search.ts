@@ -1,0 +1,38 @@
+// Finds facts by the text of their data, newest first. Reads the table backwards in windows, so that a search through a large database does not
+// block the event loop.
+import type { StatementSync } from 'node:sqlite';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { SearchOptions } from '../../ports/store.ts';
+
+const windowMs = 6;
+const smallestWindow = 50;
+const largestWindow = 20_000;
+
+const query = `SELECT f.position, f.seq, f.at, f.v, f.type, f.data, f.hash, (SELECT id FROM runs WHERE runs.n = f.run) AS runId
+  FROM facts f WHERE f.position > ? AND f.position <= ? AND f.data LIKE ? ESCAPE '\\' ORDER BY f.position DESC`;
+
+/** `text` as it appears inside the JSON of a fact. */
+export function textToPattern(text: string): string {
+  return `%${JSON.stringify(text)
+    .slice(1, -1)
+    .replace(/[\\%_]/g, '\\$&')}%`;
+}
+
+export async function searchRows(
+  statements: (sql: string) => StatementSync,
+  text: string,
+  { limit, signal, newest }: SearchOptions & { newest: number },
+): Promise<unknown[]> {
+  const pattern = textToPattern(text);
+  const found: unknown[] = [];
+  let size = 500;
+  let end = newest;
+  while (end > 0 && found.length < limit && !signal?.aborted) {
+    const startedAt = performance.now();
+    found.push(...statements(query).all(end - size, end, pattern));
+    end -= size;
+    size = performance.now() - startedAt > windowMs ? Math.max(smallestWindow, size >> 1) : Math.min(largestWindow, size * 2);
+    await yieldToEventLoop();
+  }
+  return found.slice(0, limit);
+}

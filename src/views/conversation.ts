@@ -1,0 +1,218 @@
+// The conversation of one run as a reader sees it, folded from its facts: what it was asked, what it answered, its calls with their results.
+import type { Delta } from '../contract/delta.ts';
+import type { Fact, FactData } from '../contract/fact.ts';
+import type { Decision } from '../contract/grant.ts';
+import type { Json } from '../contract/json.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import { callKey } from './describe-call.ts';
+
+/** A tool call from its request to its result. */
+export interface CallItem {
+  kind: 'call';
+  seq: number;
+  at: string;
+  /** `turn.index`. */
+  call: string;
+  tool: string;
+  arguments: Json;
+  decision: Decision;
+  rejected: FactData['tool.asked']['rejected'];
+  /** `waiting`: for approval. `open`: it has no result yet. */
+  status: 'open' | 'waiting' | FactData['tool.finished']['status'];
+  output: string;
+  truncated: FactData['tool.finished']['truncated'];
+  taint: string[];
+  /** Diffs and other artifacts that it recorded. */
+  artifacts: FactData['artifact.recorded']['artifact'][];
+  /** Runs that it delegated. */
+  children: { id: string; label: string | null; agent: string | null; outcome: Outcome | null }[];
+  endedAt: string | null;
+}
+
+export interface AnswerItem {
+  kind: 'answer';
+  seq: number;
+  at: string;
+  turn: number;
+  text: string;
+  reasoning: string;
+  usage: FactData['model.answered']['usage'];
+  costUsd: number | null;
+  /** From the request to the answer. */
+  ms: number;
+}
+
+/** Anything else that happened, as one line or text. */
+export interface NoteItem {
+  kind: 'prompt' | 'message' | 'nudge' | 'failure' | 'pause' | 'resume' | 'cancel' | 'child' | 'context';
+  seq: number;
+  at: string;
+  /** Who or what it comes from; empty if that is clear. */
+  from: string;
+  text: string;
+}
+
+export interface EndItem {
+  kind: 'end';
+  seq: number;
+  at: string;
+  outcome: Outcome;
+}
+
+export type ConversationItem = CallItem | AnswerItem | NoteItem | EndItem;
+
+export interface Conversation {
+  items: ConversationItem[];
+  /** The answer that is being streamed; null if none is. */
+  streaming: { turn: number; text: string; reasoning: string } | null;
+  /** When the open model request was made; null if none is open. */
+  askedAt: string | null;
+  turn: number;
+  calls: Map<string, CallItem>;
+}
+
+export function createConversation(): Conversation {
+  return { items: [], streaming: null, askedAt: null, turn: 0, calls: new Map() };
+}
+
+/** A streamed answer is kept up to this length; the recorded one replaces it. */
+const maxStreamed = 200_000;
+
+/** Events of other runs than the one shown must not be passed. Changes the conversation in place. */
+export function applyToConversation(conversation: Conversation, event: Fact | Delta): void {
+  if (event.type === 'delta') addDelta(conversation, event);
+  else addFact(conversation, event);
+}
+
+function addDelta(conversation: Conversation, { turn, kind, text }: Delta): void {
+  if (kind === 'tool' || conversation.askedAt === null || turn < conversation.turn) return;
+  conversation.streaming ??= { turn, text: '', reasoning: '' };
+  const field = kind === 'text' ? 'text' : 'reasoning';
+  if (conversation.streaming[field].length < maxStreamed) conversation.streaming[field] += text;
+}
+
+function addFact(conversation: Conversation, fact: Fact): void {
+  const { seq, at } = fact;
+  const note = (kind: NoteItem['kind'], text: string, from = '') => conversation.items.push({ kind, seq, at, from, text });
+  switch (fact.type) {
+    case 'run.started':
+      if (fact.data.first !== null) note('prompt', fact.data.first);
+      return;
+    case 'model.asked':
+      Object.assign(conversation, { askedAt: at, turn: fact.data.turn, streaming: null });
+      return;
+    case 'model.answered':
+      addAnswer(conversation, fact);
+      return;
+    case 'model.failed':
+      Object.assign(conversation, { askedAt: null, streaming: null });
+      note('failure', `${fact.data.error.code}: ${fact.data.error.message}${fact.data.again ? ' (retrying)' : ''}`);
+      return;
+    case 'model.nudged':
+      note('nudge', fact.data.text, fact.data.reason);
+      return;
+    case 'tool.asked':
+      addCall(conversation, fact);
+      return;
+    case 'tool.finished':
+      updateCall(conversation, fact.data, {
+        status: fact.data.status,
+        output: fact.data.output,
+        truncated: fact.data.truncated,
+        taint: fact.data.taint,
+        endedAt: at,
+      });
+      return;
+    case 'approval.asked':
+      updateCall(conversation, fact.data, { status: 'waiting' });
+      return;
+    case 'approval.answered':
+      updateCall(conversation, fact.data, { status: 'open' });
+      return;
+    case 'artifact.recorded':
+      conversation.calls.get(callKey(fact.data))?.artifacts.push(fact.data.artifact);
+      return;
+    case 'child.created':
+      addChild(conversation, fact.data, (text) => note('child', text));
+      return;
+    case 'child.ended':
+      for (const call of conversation.calls.values())
+        for (const child of call.children) if (child.id === fact.data.childId) child.outcome = fact.data.outcome;
+      return;
+    case 'message.received':
+      note('message', fact.data.text, fact.data.from);
+      return;
+    case 'context.pruned':
+      note('context', `${fact.data.calls.length} old tool results are no longer sent to the model`);
+      return;
+    case 'context.compacted':
+      note('context', fact.data.summary, 'summary of the conversation so far');
+      return;
+    case 'cancel.asked':
+      note('cancel', fact.data.reason, fact.data.by);
+      return;
+    case 'run.paused':
+      note('pause', fact.data.reason);
+      return;
+    case 'run.resumed':
+      note('resume', '', fact.data.by);
+      return;
+    case 'run.ended':
+      conversation.items.push({ kind: 'end', seq, at, outcome: fact.data.outcome });
+      Object.assign(conversation, { askedAt: null, streaming: null });
+      return;
+    case 'run.created':
+      return;
+  }
+}
+
+function addAnswer(conversation: Conversation, { seq, at, data }: Extract<Fact, { type: 'model.answered' }>): void {
+  const { askedAt } = conversation;
+  const join = (type: 'text' | 'reasoning') => data.content.flatMap((part) => (part.type === type ? [part.text] : [])).join('\n\n');
+  conversation.items.push({
+    kind: 'answer',
+    seq,
+    at,
+    turn: data.turn,
+    text: join('text'),
+    reasoning: join('reasoning'),
+    usage: data.usage,
+    costUsd: data.costUsd,
+    ms: askedAt === null ? 0 : Date.parse(at) - Date.parse(askedAt),
+  });
+  Object.assign(conversation, { askedAt: null, streaming: null });
+}
+
+function addCall(conversation: Conversation, { seq, at, data }: Extract<Fact, { type: 'tool.asked' }>): void {
+  const { tool, arguments: input, decision, rejected } = data;
+  const call = callKey(data);
+  const item: CallItem = {
+    kind: 'call',
+    ...{ seq, at, call, tool, arguments: input, decision, rejected },
+    status: 'open',
+    output: '',
+    truncated: null,
+    taint: [],
+    artifacts: [],
+    children: [],
+    endedAt: null,
+  };
+  conversation.calls.set(call, item);
+  conversation.items.push(item);
+}
+
+function updateCall(conversation: Conversation, data: { turn: number; index: number }, change: Partial<CallItem>): void {
+  const item = conversation.calls.get(callKey(data));
+  if (item) Object.assign(item, change);
+}
+
+/** A child of a client has no call. */
+function addChild(
+  conversation: Conversation,
+  { call, childId, label, agent }: FactData['child.created'],
+  note: (text: string) => void,
+): void {
+  const item = call === null ? undefined : conversation.calls.get(callKey(call));
+  if (item) item.children.push({ id: childId, label, agent, outcome: null });
+  else note([childId.slice(0, 8), agent ?? '', label ?? ''].filter((part) => part !== '').join(' · '));
+}
