@@ -10,6 +10,7 @@ import { settingsRulesets } from '../config/rulesets.ts';
 import { grantedVariables } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
+import { registerDatabase } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
 import { catalogForDialect } from '../kernel/dialect-tools.ts';
 import { describeModelOptions } from '../models/advice.ts';
@@ -34,6 +35,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const database = toDatabaseOptions(settings, options, hooks);
   const opened = await openDatabase(database);
   const store = hooks ? hooks.wrapStore(opened) : opened;
+  const registering = writes ? registerDatabase(env, settings, new Date()) : null;
   const catalog = createAgentCatalog(settings);
   const dialectCatalog = catalogForDialect(dialect, catalog);
   const notes = openNotesLazily(() => openDatabaseNotes(database));
@@ -84,6 +86,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
     async close() {
       await api.close();
       await notes.close();
+      await registering;
     },
   };
 }
