@@ -214,6 +214,8 @@ export interface Io {
      */
     save(settings: Settings, at: string): Promise<void>;
   };
+  /** Sends a test notification as configured. One result for each receiver; empty if there is none. `failure`: null if it was sent. */
+  testNotification(settings: Settings): Promise<{ to: 'command' | 'webhook'; failure: string | null }[]>;
   /** The databases of all workspaces of this user. */
   workspaces: {
     /** The last used first. */
