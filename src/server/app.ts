@@ -1,13 +1,15 @@
 // The HTTP application: checks every request, then finds its route. It knows no socket; `listen.ts` puts it on one.
 
 import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { setCookie } from 'hono/cookie';
 import { authenticate, createAuthenticate, refuse, type ServerEnv } from './authenticate.ts';
 import { checkOrigin } from './check-origin.ts';
 import { answerError, HttpFailure } from './errors.ts';
 import { createEventHub, type EventHub, type EventHubOptions } from './events.ts';
-import { addHeaders } from './headers.ts';
+import { addHeaders, securityHeaders } from './headers.ts';
 import { createMetrics } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { createRateLimit } from './rate-limit.ts';
@@ -83,6 +85,16 @@ export function createServerApp(options: AppOptions): ServerApp {
   app.all('/api/*', ({ req }) => {
     throw new HttpFailure('not_found', `there is no ${req.method} ${req.path}; /openapi.json lists all routes`);
   });
+
+  for (const mount of options.mounts ?? []) {
+    const handle = async (context: Context<ServerEnv>) => {
+      const { incoming, outgoing } = context.env as unknown as HttpBindings;
+      for (const [name, value] of Object.entries(securityHeaders)) outgoing.setHeader(name, value);
+      await mount.handle(incoming, outgoing, context.get('principal'));
+      return RESPONSE_ALREADY_SENT;
+    };
+    for (const path of [mount.path, `${mount.path}/*`]) app.all(path, createAuthenticate(authentication), handle);
+  }
 
   app.get('/', async (context, next) => {
     const token = context.req.query('token');

@@ -1,4 +1,5 @@
 // Headers of every answer: no foreign content in pages, no framing, no sniffing, no caching of data.
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { MiddlewareHandler } from 'hono';
 
 const policy = [
@@ -23,9 +24,10 @@ export const securityHeaders: Record<string, string> = {
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** Answers that set no caching of their own are not stored. */
+/** Answers that set no caching of their own are not stored. Streams write their headers themselves, with these. */
 export const addHeaders: MiddlewareHandler = async (context, next) => {
   await next();
+  if (context.res === RESPONSE_ALREADY_SENT) return;
   const { headers } = context.res;
   for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value);
   if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');

@@ -53,6 +53,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
       leave();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       events.close();
+      await Promise.all((options.mounts ?? []).map((mount) => mount.close()));
       server.closeIdleConnections();
       const timer = setTimeout(() => server.closeAllConnections(), closeMs);
       await closed;

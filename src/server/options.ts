@@ -1,9 +1,10 @@
 // What the HTTP server needs from outside.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Api } from '../api/api.ts';
 import type { Workspace } from '../contract/http.ts';
 import type { Memory } from '../ports/notes.ts';
 import type { OwnAddresses } from './check-origin.ts';
-import type { TokenBook } from './tokens.ts';
+import type { Principal, TokenBook } from './tokens.ts';
 
 /** The workspaces of this user. */
 export interface Workspaces {
@@ -20,6 +21,18 @@ export interface WorkspaceSetup {
   policy(question: { call: string; agent: string }): Promise<object>;
 }
 
+/**
+ * A protocol of its own on the same server, such as MCP. The server has checked host, origin and token; the handler answers, checks the
+ * principal's role and bounds the body.
+ */
+export interface Mount {
+  /** Without a trailing slash; paths below it belong to the mount too. */
+  path: string;
+  handle(incoming: IncomingMessage, outgoing: ServerResponse, principal: Principal): Promise<void>;
+  /** Ends what is open when the server stops. */
+  close(): Promise<void>;
+}
+
 export interface ServerOptions {
   version: string;
   /** The API of the workspace that the server was started for. */
@@ -33,6 +46,7 @@ export interface ServerOptions {
   findToolProcess(runId: string): Promise<number | null>;
   tokens: TokenBook;
   own: OwnAddresses;
+  mounts?: Mount[];
   /** Folder of the built dashboard. */
   web: string;
   /** Answers /metrics without a token. */
