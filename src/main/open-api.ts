@@ -16,6 +16,7 @@ import { catalogForDialect } from '../kernel/dialect-tools.ts';
 import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import type { Memory } from '../ports/notes.ts';
 import type { Store } from '../ports/store.ts';
 import type { Notes } from '../stores/notes-memory.ts';
 import { assembleApi } from './assemble.ts';
@@ -105,6 +106,16 @@ async function loadNotifications(settings: Settings, store: Store, warn: OpenOpt
 export async function openMemories(settings: Settings, options: MemoryOptions): ReturnType<typeof openDatabaseMemories> {
   if (options.access !== 'read') assertNotBelowRun(process.env);
   return openDatabaseMemories({ ...toDatabaseOptions(settings, { drive: false, warn: options.warn }), access: options.access });
+}
+
+/** For a server, which reads them now and then. */
+export async function listMemories(settings: Settings): Promise<Memory[]> {
+  const memories = await openMemories(settings, { access: 'read' });
+  try {
+    return await memories.list(settings.workspace);
+  } finally {
+    await memories.close();
+  }
 }
 
 function toDatabaseOptions(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): DatabaseOptions {
