@@ -64,8 +64,10 @@ it('a subscriber that never reads costs the owner a bounded amount of memory', a
   socket.on('data', (chunk) => {
     arrived += chunk.length;
   });
+  const closed = once(socket, 'close');
+  socket.resume();
   await store.close();
-  await once(socket, 'close');
+  await closed;
   expect(arrived).toBeGreaterThan(10_000);
   expect(arrived).toBeLessThan(5_000_000);
 });
