@@ -105,6 +105,7 @@ export function createRemoteApi(client: Client, { agents, onConnection }: Remote
     },
     export: refuse('exporting a run'),
     import: refuse('importing a run'),
+    countEnded: refuse('counting runs'),
     weigh: refuse('erasing runs'),
     erase: refuse('erasing runs'),
     endedBefore: refuse('erasing runs'),
