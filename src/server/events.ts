@@ -25,6 +25,11 @@ export interface EventHub {
   close(): void;
 }
 
+/** With more readers than this, their events are sent in groups: one packet for each event and reader would take most of the time. */
+const maxPromptReaders = 20;
+const groupMs = 25;
+const maxGroupBytes = 32_768;
+
 const heartbeat = Buffer.from(': heartbeat\n\n');
 
 export function createEventHub({
@@ -66,16 +71,16 @@ export function createEventHub({
   }
 
   async function sendAll(response: ServerResponse, events: AsyncIterable<StreamEvent>, signal: AbortSignal): Promise<void> {
-    const batch = createBatch(response);
+    const group = createGroup(response, () => (readers.size > maxPromptReaders ? groupMs : 0));
     for await (const event of events) {
       if (signal.aborted) return;
       const frame = toFrame(event);
-      batch.write(frame);
+      group.add(frame);
       if (response.writableLength - frame.length > maxBufferedBytes) return cut(response);
       if (!response.writableNeedDrain) continue;
-      batch.flush();
-      if (response.writableNeedDrain && !(await waitForDrain(response, signal))) return cut(response);
+      if (!(await waitForDrain(response, signal))) return cut(response);
     }
+    group.flush();
   }
 
   function cut(response: ServerResponse): void {
@@ -121,25 +126,47 @@ export function createEventHub({
   };
 }
 
-/** Joins what is written in one turn of the event loop into one packet. */
-function createBatch(response: ServerResponse): { write(frame: Buffer): void; flush(): void } {
-  let isCorked = false;
+/** Writes frames together: those of `delayMs`, or with 0 those of one turn of the event loop. */
+function createGroup(response: ServerResponse, delayMs: () => number): { add(frame: Buffer): void; flush(): void } {
+  let frames: Buffer[] = [];
+  let bytes = 0;
+  let timer: NodeJS.Immediate | NodeJS.Timeout | null = null;
   const flush = () => {
-    if (!isCorked) return;
-    isCorked = false;
-    response.uncork();
+    if (timer !== null) clearEither(timer);
+    timer = null;
+    if (frames.length > 0 && !response.destroyed) response.write(joinFrames(frames));
+    frames = [];
+    bytes = 0;
   };
   return {
-    write(frame) {
-      if (!isCorked) {
-        isCorked = true;
-        response.cork();
-        setImmediate(flush);
-      }
-      response.write(frame);
+    add(frame) {
+      frames.push(frame);
+      bytes += frame.length;
+      if (bytes >= maxGroupBytes) return flush();
+      if (timer !== null) return;
+      const ms = delayMs();
+      timer = ms === 0 ? setImmediate(flush) : setTimeout(flush, ms);
     },
     flush,
   };
+}
+
+function clearEither(timer: NodeJS.Immediate | NodeJS.Timeout): void {
+  if ('refresh' in timer) clearTimeout(timer);
+  else clearImmediate(timer);
+}
+
+/** Readers of the same stream get the same frames, so they share the joined buffer. By its last frame. */
+const joined = new WeakMap<Buffer, { frames: Buffer[]; buffer: Buffer }>();
+
+function joinFrames(frames: Buffer[]): Buffer {
+  const last = frames.at(-1) as Buffer;
+  if (frames.length === 1) return last;
+  const known = joined.get(last);
+  if (known && known.frames.length === frames.length && known.frames.every((frame, i) => frame === frames[i])) return known.buffer;
+  const buffer = Buffer.concat(frames);
+  joined.set(last, { frames, buffer });
+  return buffer;
 }
 
 /** Deltas have no id: they cannot be read again. */
