@@ -2,7 +2,7 @@ import type { Api, RunView } from '../../api/api.ts';
 import { runToJson } from '../../views/json.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { formatRuns } from '../output/run-table.ts';
@@ -16,7 +16,7 @@ export const psCommand: Command = {
   summary: 'list the runs of all processes that have not ended',
   about:
     'The status `interrupted` means that the process of the run has died; continue it with `retinue resume`. With an ID: that run and its children, ended or not; `retinue show ID` has the details.',
-  flags: [{ name: 'all', short: 'a', help: 'include ended runs, newest first' }, jsonFlag, ...commonFlags],
+  flags: [{ name: 'all', short: 'a', help: 'include ended runs, newest first' }, jsonFlag, ...commonFlags, ...serverFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue ps', 'runs that have not ended'],
