@@ -68,6 +68,10 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     position: () => client.position(),
     search: (text, options) => client.search(text, options),
     costs: () => client.costs(),
+    async countEnded() {
+      const ended = (await client.runs({ all: true })).filter(({ endedAt }) => endedAt !== null);
+      return Object.fromEntries([...Map.groupBy(ended, ({ status }) => status)].map(([status, views]) => [status, views.length]));
+    },
     interrupted: findInterrupted,
     async resume(rootId) {
       const { position } = await client.tree(rootId);

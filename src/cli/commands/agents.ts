@@ -1,6 +1,7 @@
 import type { Agent } from '../../contract/agent.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { agentToJson } from '../../views/json.ts';
 import { formatTable } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -58,12 +59,6 @@ async function listServerAgents(args: Args, io: Io, server: ServerChoice): Promi
   if (args.has('json')) printJson(io, agents);
   else io.out(formatAgents(agents, io));
   return 0;
-}
-
-/** Servers appear by name only: their definitions may contain secrets. */
-function agentToJson(agent: Agent): object {
-  if (agent.mcpServers === undefined) return agent;
-  return { ...agent, mcpServers: agent.mcpServers.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server))) };
 }
 
 function checkVerb(verb: string, name: string | undefined): void {

@@ -1,5 +1,6 @@
 import { RetinueError } from '../../contract/error.ts';
 import type { Memories, Memory } from '../../ports/notes.ts';
+import { createWordFilter } from '../../stores/notes-memory.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
@@ -64,18 +65,10 @@ async function serverMemories(io: Io, server: ServerChoice, verb: string | undef
   const client = await io.connect(server);
   const refuse = async () => Promise.reject(new RetinueError('usage', 'the notes of a server can only be read'));
   return {
-    list: async (_, words) => (await client.memories()).filter((memory) => hasWords(memory, words ?? '')),
+    list: async (_, words) => (await client.memories()).filter(createWordFilter(words)),
     put: refuse,
     remove: refuse,
   };
-}
-
-function hasWords({ title, text }: Memory, words: string): boolean {
-  const searched = `${title}\n${text}`.toLowerCase();
-  return words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => searched.includes(word));
 }
 
 /** Checks the arguments before anything is opened. */
