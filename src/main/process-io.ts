@@ -66,6 +66,8 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     assertNotBelowRun: async () => (await belowRun()).assertNotBelowRun(env),
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
+    serverUrl: env.RETINUE_SERVER || null,
+    connect: async (server) => (await import('./connect.ts')).connectToServer(server, context),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
     serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
     async serve(request, api, settings) {
@@ -106,9 +108,9 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
     },
     questionList: {
-      shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
-      async save({ db }, at) {
-        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, db.path, at);
+      shownAt: async (source) => (await questionList()).questionsShownAt(env, source),
+      async save(source, at) {
+        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, source, at);
       },
     },
     testNotification: async (settings) => (await import('./notify.ts')).sendTestNotification(settings),
