@@ -4,6 +4,7 @@ import { defaultLimits, type LimitName } from '../contract/limits.ts';
 import { hideUrlCredentials, serverToPublicJson } from '../text/hide-credentials.ts';
 import type { Config } from './schema.ts';
 import type { Settings, Sourced } from './settings.ts';
+import type { Telemetry } from './telemetry.ts';
 
 /** One source of configuration, after untrusted settings were removed. */
 export interface Layer {
@@ -22,6 +23,8 @@ export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
     all.prices = { ...all.prices, ...config.prices };
     all.mcpServers = { ...all.mcpServers, ...config.mcpServers };
     all.env = { ...all.env, ...config.env };
+    // As a whole: headers of one file must not go to the endpoint of another.
+    if (config.telemetry !== undefined) all.telemetry = config.telemetry;
     const dialects = { ...all.dialects } as Record<string, object>;
     for (const [name, section] of Object.entries(config.dialects ?? {})) dialects[name] = { ...dialects[name], ...section };
     all.dialects = dialects as NonNullable<Config['dialects']>;
@@ -29,7 +32,10 @@ export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
   return all;
 }
 
-export function findSetting<K extends 'model' | 'sandbox' | 'durability'>(layers: Layer[], key: K): Sourced<NonNullable<Config[K]>> | null {
+export function findSetting<K extends 'model' | 'sandbox' | 'durability' | 'telemetry'>(
+  layers: Layer[],
+  key: K,
+): Sourced<NonNullable<Config[K]>> | null {
   const layer = layers.findLast(({ config }) => config[key] !== undefined);
   return layer ? { value: layer.config[key] as NonNullable<Config[K]>, from: layer.from } : null;
 }
@@ -68,6 +74,7 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
       value: serverToPublicJson(server),
       from: sourceOf((c) => c.mcpServers?.[name]),
     })),
+    ...listTelemetry(settings.telemetry),
     ...Object.entries(settings.dialects).flatMap(([dialect, section]) =>
       Object.entries(section).map(([key, value]) => ({
         key: `dialects.${dialect}.${key}`,
@@ -76,6 +83,14 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
       })),
     ),
   ];
+}
+
+/** Only if traces are exported. Headers appear by name. */
+function listTelemetry(telemetry: Telemetry): Settings['sources'] {
+  if (telemetry.state !== 'on') return [];
+  const { shownUrl, headers, protocol, content } = telemetry.export;
+  const value = { endpoint: shownUrl, headers: Object.keys(headers), protocol, content };
+  return [{ key: 'telemetry', value, from: telemetry.from }];
 }
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {

@@ -14,6 +14,7 @@ import { narrowConfig } from './narrow.ts';
 import { resolveReadable } from './readable-folders.ts';
 import type { Config } from './schema.ts';
 import { type ConfiguredAgents, type OwnedRules, type Settings, type SettingsFlags, type Sourced, sandboxModes } from './settings.ts';
+import { resolveTelemetry } from './telemetry.ts';
 import { hashFile, readTrust, type TrustList } from './trust.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
 import { validateConfig } from './validate.ts';
@@ -55,6 +56,7 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
     providers: merged.providers ?? {},
     prices: merged.prices ?? {},
     mcpServers: merged.mcpServers ?? {},
+    telemetry: resolveTelemetry(merged.telemetry, findSetting(layers, 'telemetry')?.from ?? 'built-in', env),
     dialects: (merged.dialects ?? {}) as Settings['dialects'],
     agents() {
       agents ??= loadConfiguredAgents({ workspace, env, limits: merged.limits ?? {}, trustList });

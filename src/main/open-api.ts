@@ -53,6 +53,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       secretNames: [
         ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
         ...Object.values(settings.env).flat(),
+        ...(settings.telemetry.state === 'on' ? settings.telemetry.secretNames : []),
       ],
       search: findSearchBackend(env),
       programTools: [],
@@ -66,6 +67,8 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       ...{ store, catalog, dialect, prepareRuntime },
       dialectNamed: (name) => findDialect(name, settings, env),
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
+      telemetry: settings.telemetry,
+      warn: options.warn ?? (() => {}),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
         for (const runId of runIds) removeLog(workspace, runId);
