@@ -26,7 +26,7 @@ import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createOverview } from './overview.ts';
-import { createSteer } from './steer.ts';
+import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
 import { shownStatus } from './tree-status.ts';
 
@@ -61,6 +61,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   let running: Promise<Runtime> | null = null;
   let replacing: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
+  const openStream = createStreams({ store, listeners });
 
   /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
   async function drive(): Promise<Runtime> {
@@ -223,12 +224,12 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     endedBefore: (at) => findTreesEndedBefore(at, store),
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
-      yield* runEvents(await findRun(id, store), options, { store, listeners });
+      yield* runEvents(await findRun(id, store), options, { store, openStream });
     },
     find: async (id) => (await findRun(id, store)).runId,
     ps: async ({ all, ...query }) => rowsToViews(await store.runs({ order: 'newest', ...(all ? {} : { live: true }), ...query })),
     ...createOverview(store),
-    stream: createStreams({ store, listeners }),
+    stream: openStream,
     show,
     async logs(id, options = {}) {
       const row = await findRun(id, store);
@@ -244,7 +245,10 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     interrupted,
     resume,
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
-    fork: async (id, fork) => (await drive()).start(await forkBrief((await findRun(id, store)).runId, fork, store)),
+    async fork(id, fork) {
+      const { runId } = await findRun(id, store);
+      return (await drive()).start(await forkBrief(runId, fork, store), { dialect: await dialectOf(runId, store) });
+    },
     agents: (): Agent[] => catalog.list(),
     watch(listener) {
       listeners.add(listener);

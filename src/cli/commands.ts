@@ -18,6 +18,7 @@ import { mcpCommand } from './commands/mcp.ts';
 import { memoryCommand } from './commands/memory.ts';
 import { messageCommand } from './commands/message.ts';
 import { modelsCommand } from './commands/models.ts';
+import { notifyCommand } from './commands/notify.ts';
 import { pauseCommand } from './commands/pause.ts';
 import { policyCommand } from './commands/policy.ts';
 import { psCommand } from './commands/ps.ts';
@@ -26,6 +27,7 @@ import { replayCommand } from './commands/replay.ts';
 import { resumeCommand } from './commands/resume.ts';
 import { rmCommand } from './commands/rm.ts';
 import { runCommand } from './commands/run.ts';
+import { serveCommand } from './commands/serve.ts';
 import { showCommand } from './commands/show.ts';
 import { subagentCommand } from './commands/subagent.ts';
 import { trustCommand } from './commands/trust.ts';
@@ -40,6 +42,7 @@ export const commands: Command[] = [
   logsCommand,
   diffCommand,
   waitCommand,
+  serveCommand,
   resumeCommand,
   pauseCommand,
   cancelCommand,
@@ -55,6 +58,7 @@ export const commands: Command[] = [
   configCommand,
   memoryCommand,
   trustCommand,
+  notifyCommand,
   doctorCommand,
   replayCommand,
   verifyCommand,

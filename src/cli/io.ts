@@ -7,6 +7,7 @@ import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/i
 import type { ServerVariables } from '../config/mcp-install/variables.ts';
 import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
+import type { RegisteredDatabase } from '../config/workspace-registry.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Check } from '../doctor/check.ts';
@@ -122,6 +123,33 @@ export interface McpService {
   leaving(): void;
 }
 
+/** Where the HTTP server listens, and how it is protected. Paths are relative to the current folder. */
+export interface ServeRequest {
+  host: string;
+  /** 0: a free one. */
+  port: number;
+  /** Without one, the server makes a token. */
+  tokenFile: string | undefined;
+  tlsCert: string | undefined;
+  tlsKey: string | undefined;
+  /** A proxy in front of the server does TLS. */
+  behindProxy: boolean;
+  /** The address that browsers use. */
+  publicUrl: string | undefined;
+  publicMetrics: boolean;
+}
+
+export interface RunningServer {
+  /** Origin without a trailing slash. */
+  url: string;
+  /** The token that the server made; null with a token file. */
+  token: string | null;
+  /** Opens the dashboard in a browser; null with a token file. */
+  link: string | null;
+  /** Ends streams and requests. */
+  close(): Promise<void>;
+}
+
 /** Where many lines go: a file or standard output. `write` waits until the text is taken. */
 export interface Output {
   write(text: string): Promise<void>;
@@ -175,6 +203,8 @@ export interface Io {
   dialect(name: string | undefined, settings: Settings): Promise<Dialect>;
   /** Resolves when the client has disconnected and everything is closed. */
   serveMcp(service: McpService): Promise<void>;
+  /** Starts the HTTP server over an open API. Rejects with `usage` if the address, the tokens or the certificate cannot be used. */
+  serve(request: ServeRequest, api: Api, settings: Settings): Promise<RunningServer>;
   mcpInstall: {
     /** Rejects with `invalid_config` if the file cannot be parsed and so cannot be changed safely. */
     plan(request: McpInstallRequest): Promise<McpInstallation>;
@@ -215,6 +245,15 @@ export interface Io {
      * seen that list.
      */
     save(settings: Settings, at: string): Promise<void>;
+  };
+  /** Sends a test notification as configured. One result for each receiver; empty if there is none. `failure`: null if it was sent. */
+  testNotification(settings: Settings): Promise<{ to: 'command' | 'webhook'; failure: string | null }[]>;
+  /** The databases of all workspaces of this user. */
+  workspaces: {
+    /** The last used first. */
+    list(): Promise<RegisteredDatabase[]>;
+    /** Opens the database only for reading, and closes it afterwards. Rejects with `usage` if it is not the user's own, and with `store_*`. */
+    read<T>(database: RegisteredDatabase, work: (api: Api) => Promise<T>): Promise<T>;
   };
   /** A failed check is a result, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;

@@ -2,6 +2,7 @@
 import type { Json } from '../contract/json.ts';
 import { defaultLimits, type LimitName } from '../contract/limits.ts';
 import { hideUrlCredentials, serverToPublicJson } from '../text/hide-credentials.ts';
+import { describeWebhook } from './notify-settings.ts';
 import type { Config } from './schema.ts';
 import type { Settings, Sourced } from './settings.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -32,7 +33,7 @@ export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
   return all;
 }
 
-export function findSetting<K extends 'model' | 'sandbox' | 'durability' | 'telemetry'>(
+export function findSetting<K extends 'model' | 'sandbox' | 'durability' | 'notify' | 'telemetry'>(
   layers: Layer[],
   key: K,
 ): Sourced<NonNullable<Config[K]>> | null {
@@ -74,6 +75,7 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
       value: serverToPublicJson(server),
       from: sourceOf((c) => c.mcpServers?.[name]),
     })),
+    ...listNotifySources(settings.notify),
     ...listTelemetry(settings.telemetry),
     ...Object.entries(settings.dialects).flatMap(([dialect, section]) =>
       Object.entries(section).map(([key, value]) => ({
@@ -83,6 +85,13 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
       })),
     ),
   ];
+}
+
+function listNotifySources(notify: Settings['notify']): Settings['sources'] {
+  if (notify === null) return [];
+  const { webhook, ...others } = notify.value;
+  const shown = withoutUndefined({ ...others, webhook: webhook === undefined ? undefined : describeWebhook(webhook) });
+  return Object.entries(shown).map(([key, value]) => ({ key: `notify.${key}`, value: value as Json, from: notify.from }));
 }
 
 /** Only if traces are exported. Headers appear by name. */

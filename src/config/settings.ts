@@ -8,6 +8,7 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Price } from '../models/prices.ts';
 import type { ProviderSettings } from '../models/providers.ts';
+import type { NotifySettings } from './notify-settings.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { FoundWorkspace } from './workspace.ts';
 
@@ -96,6 +97,9 @@ export interface Settings {
   providers: Record<string, ProviderSettings>;
   prices: Record<string, Price>;
   mcpServers: Record<string, McpServer>;
+  /** Only from the user's own configuration, or from a file given with `--config`. */
+  notify: Sourced<NotifySettings> | null;
+  /** From the OTEL_* variables, the user's own configuration, or a file given with `--config`. */
   telemetry: Telemetry;
   /** Options by dialect, with the dialect's original key names. */
   dialects: Record<string, Record<string, Json>>;
