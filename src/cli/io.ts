@@ -10,6 +10,7 @@ import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { RegisteredDatabase } from '../config/workspace-registry.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Check } from '../doctor/check.ts';
 import type { MachineSummary } from '../doctor/machine.ts';
 import type { Dialect } from '../ports/dialect.ts';
@@ -183,6 +184,8 @@ export interface Io {
   rows(): number;
   /** Rejects with `usage` if there is more than a brief can contain. */
   readStdin(): Promise<string>;
+  /** The trace that this process belongs to, from the variables TRACEPARENT and TRACESTATE. */
+  trace: TraceHeaders;
   /** Text of a file named on the command line. Rejects with `usage`, with the nearest existing name. */
   readFile(path: string): Promise<string>;
   /** Lines of a file named on the command line, or of standard input for `-`, bounded in length. Rejects with `usage`. */

@@ -45,6 +45,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     columns: () => (stdout.isTTY ? stdout.columns : stderr.columns) || 80,
     rows: () => (stderr.isTTY ? stderr.rows : stdout.rows) || 24,
     readStdin,
+    trace: { traceparent: env.TRACEPARENT, tracestate: env.TRACESTATE },
     readFile: async (path) => (await files()).readNamedFile(context.cwd, path, maxFileBytes),
     async *lines(path) {
       yield* (await import('./line-files.ts')).readLines(context.cwd, path);
