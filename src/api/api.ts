@@ -53,10 +53,18 @@ export interface Interrupted {
   open: number;
 }
 
+/** The server behind an API. */
+export interface RemoteServer {
+  /** Its address. */
+  url: string;
+  /** Calls the listener when events stop coming because the connection was lost, and when they come again. Returns a function that removes it. */
+  watchConnection(listener: (change: { isConnected: boolean; reason: string }) => void): () => void;
+}
+
 /** Bad input rejects with a RetinueError that says what to do. */
 export interface Api {
-  /** The address of the server whose runs these are; absent if they are runs of this machine. */
-  server?: string;
+  /** The server whose runs these are; absent if they are runs of this machine. */
+  server?: RemoteServer;
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Advice for a brief that has no model to run it; null if it has one. */

@@ -45,6 +45,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     columns: () => (stdout.isTTY ? stdout.columns : stderr.columns) || 80,
     rows: () => (stderr.isTTY ? stderr.rows : stdout.rows) || 24,
     readStdin,
+    trace: { traceparent: env.TRACEPARENT, tracestate: env.TRACESTATE },
     readFile: async (path) => (await files()).readNamedFile(context.cwd, path, maxFileBytes),
     async *lines(path) {
       yield* (await import('./line-files.ts')).readLines(context.cwd, path);
@@ -67,6 +68,8 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     assertNotBelowRun: async () => (await belowRun()).assertNotBelowRun(env),
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
+    serverUrl: env.RETINUE_SERVER || null,
+    connect: async (server) => (await import('./connect.ts')).connectToServer(server, context),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
     serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
     async serve(request, api, settings) {
@@ -107,9 +110,9 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
     },
     questionList: {
-      shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
-      async save({ db }, at) {
-        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, db.path, at);
+      shownAt: async (source) => (await questionList()).questionsShownAt(env, source),
+      async save(source, at) {
+        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, source, at);
       },
     },
     testNotification: async (settings) => (await import('./notify.ts')).sendTestNotification(settings),

@@ -17,7 +17,7 @@ import { cleanText } from '../text/cut.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { canElicit, createElicitAnswerer } from './elicit.ts';
 import { createLineTransport } from './line-transport.ts';
-import { createSession, type SessionOptions } from './session.ts';
+import { createSession, type SessionOptions, type ToolCall } from './session.ts';
 import { createInstructions } from './tools.ts';
 
 export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label' | 'name' | 'answerer'> {
@@ -111,11 +111,12 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
     if (!names.includes(name)) throw new McpError(ErrorCode.InvalidParams, unknownNameMessage('tool', name, names));
     const token = extra._meta?.progressToken;
     const notifier = token === undefined ? null : { token, notify: extra.sendNotification };
-    return callTool({ name, arguments: args, signal: extra.signal }, notifier);
+    const { traceparent, tracestate } = extra._meta ?? {};
+    return callTool({ name, arguments: args, signal: extra.signal, trace: { traceparent, tracestate } }, notifier);
   };
 
   /** A call that the client cancels stops its runs. A timeout or a disconnect leaves them running. */
-  async function callTool(call: { name: string; arguments: unknown; signal: AbortSignal }, notifier: Notifier | null): Promise<Result> {
+  async function callTool(call: Omit<ToolCall, 'progress'>, notifier: Notifier | null): Promise<Result> {
     const stop = new AbortController();
     const onAbort = () => stop.abort(disconnected.signal.aborted || isTimeout(call.signal.reason) ? detach : 'cancelled');
     call.signal.addEventListener('abort', onAbort, { once: true });

@@ -10,6 +10,7 @@ import type { Api } from '../api/api.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 import { defaultLimits } from '../contract/limits.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
 import { answerToolRequest } from '../kernel/dialect-tools.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
@@ -34,6 +35,8 @@ export interface ToolCall {
   signal: AbortSignal;
   /** Null if the client did not ask for progress. */
   progress: ProgressDeps['send'] | null;
+  /** The trace of the client (`_meta.traceparent`), for the runs that the call starts. */
+  trace?: TraceHeaders;
 }
 
 export interface Session {
@@ -103,7 +106,10 @@ export function createSession(options: SessionOptions): Session {
     waitingCalls.add(waiting);
     try {
       const limited = { ...context, maxOutputBytes: delegation.maxOutputBytes };
-      const { result, told } = await answerToolRequest({ tool, request, context: limited, signal }, observeStarts(delegation, onStart));
+      const { result, told } = await answerToolRequest(
+        { tool, request, context: limited, signal },
+        observeStarts(delegation, call.trace ?? {}, onStart),
+      );
       if (await clientRuns.dropIfEnded(current)) {
         const cut = started.filter((id) => !delegation.view(id)?.outcome);
         const message = `these runs of the call were interrupted: ${cut.join(', ')}`;

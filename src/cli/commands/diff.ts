@@ -7,7 +7,7 @@ import { paint, type Style } from '../../views/style.ts';
 import { padToWidth, textWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
@@ -19,7 +19,12 @@ export const diffCommand: Command = {
   summary: 'show what a run and its children changed in files',
   about:
     'Prints the recorded change of each edit as a unified diff, file by file. Also works while the run is live. It shows what the file tools changed at that time, not how the files look now. Files that shell commands changed are named without a diff; a notice says if there were any commands.',
-  flags: [{ name: 'stat', help: 'print only the changed files, with the number of added and removed lines' }, jsonFlag, ...commonFlags],
+  flags: [
+    { name: 'stat', help: 'print only the changed files, with the number of added and removed lines' },
+    jsonFlag,
+    ...commonFlags,
+    ...serverFlags,
+  ],
   positionals: { min: 1, max: 1 },
   examples: [
     ['retinue diff last', 'every change of the newest run'],

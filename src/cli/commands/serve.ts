@@ -6,7 +6,7 @@ import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, runSettings } from '../args/settings-flags.ts';
 import { addDirFlag, askFlag, type Command, jsonFlag, sandboxFlag, writingFlags } from '../command.ts';
 import type { Io, RunningServer, ServeRequest } from '../io.ts';
-import { withApi } from '../session/open-api.ts';
+import { withLocalApi } from '../session/open-api.ts';
 import { keepResuming } from '../session/resume-interrupted.ts';
 import { stopReasons } from '../session/stop-signals.ts';
 import { waitForStop } from '../session/wait-for-stop.ts';
@@ -58,7 +58,7 @@ async function run(args: Args, io: Io): Promise<number> {
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
   const request = { ...parseRequest(args), askMs };
   const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
-  return withApi(io, session, (api, settings) =>
+  return withLocalApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request }, (server) => {
       if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
       else io.out(describeServer(server, settings));
