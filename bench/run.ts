@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { measureNetwork } from './network.ts';
 import { measureProcessStarts, measureReplay } from './process.ts';
 import { measureResume } from './resume.ts';
+import { measureServe } from './serve.ts';
 import { withRuntime } from './support.ts';
 
 setFlagsFromString('--expose-gc');
@@ -77,6 +78,24 @@ function printLine(what: string, value: string, goal: string, ok: boolean): void
   process.stdout.write(`${ok ? '✓' : '✗'} ${what.padEnd(60)} ${value.padStart(16)}   goal ${goal}\n`);
 }
 
+/** `npm run bench -- serve` measures only this, for longer. */
+async function printServe(options: { rounds: number; idleSeconds: number }): Promise<void> {
+  const { idle, delay, runMs, watched } = await measureServe(options);
+  const cpu = `${((idle.cpuMs / (idle.seconds * 1000)) * 100).toFixed(1)} %`;
+  printLine('`retinue serve` without requests: memory', `${idle.mb.toFixed(0)} MB`, '≤ 110 MB', idle.mb <= 110);
+  printLine(`the same: processor time within ${idle.seconds} s`, cpu, '≤ 0.5 %', idle.cpuMs <= idle.seconds * 5);
+  printLine('100 running children: from a fact to a reader of events', `${delay.median} ms`, '≤ 100 ms', delay.median <= 100);
+  printLine('the same, 99 of 100 facts', `${delay.p99} ms`, '—', true);
+  const slower = runMs.watched / runMs.alone - 1;
+  printLine('500 readers: how much longer the same tree takes', `${(slower * 100).toFixed(0)} %`, '≤ 10 %', slower <= 0.1);
+  printLine('500 readers: from a fact to a reader', `${watched.delay} ms`, '≤ 100 ms', watched.delay <= 100);
+  printLine('500 readers: disconnected because they were slow', String(watched.cut), '0', watched.cut === 0);
+}
+
+if (process.argv[2] === 'serve') {
+  await printServe({ rounds: 3, idleSeconds: 30 });
+  process.exit(0);
+}
 await measureChildren('memory');
 await measureChildren('sqlite');
 const memory: number[] = [];
@@ -114,3 +133,4 @@ printLine(
   true,
 );
 printLine('the same without the start of a command on its database', `${resumed.toFixed(0)} ms`, '≤ 200 ms', resumed <= 200);
+await printServe({ rounds: 1, idleSeconds: 5 });

@@ -1,10 +1,11 @@
 // The event stream (Server-Sent Events). A reader that is slow or gone costs nothing: it is written to only while its socket takes data, and cut
 // when the socket stays blocked. Each event is serialized once for all readers.
 import type { ServerResponse } from 'node:http';
-import type { StreamEvent } from '../api/api.ts';
+import type { Api, StreamEvent } from '../api/api.ts';
 import { stringifySafely } from '../text/terminal.ts';
 import { factToJson } from '../views/json.ts';
 import { securityHeaders } from './headers.ts';
+import { createSharedStream, type SharedStream } from './shared-stream.ts';
 
 export interface EventHubOptions {
   /** Comments that keep proxies from closing a quiet stream. */
@@ -15,9 +16,17 @@ export interface EventHubOptions {
   maxBufferedBytes?: number;
 }
 
+/** Events of one tree or of all trees. */
+export interface EventSource {
+  api: Pick<Api, 'stream'>;
+  tree?: string | undefined;
+  /** The position of the reader's last fact. */
+  after?: string | undefined;
+}
+
 export interface EventHub {
   /** Sends events until the reader leaves, is cut, or the hub closes. */
-  send(response: ServerResponse, open: (signal: AbortSignal) => AsyncIterable<StreamEvent>): Promise<void>;
+  send(response: ServerResponse, source: EventSource): Promise<void>;
   readers(): number;
   /** How many readers were cut because they were slow. */
   cuts(): number;
@@ -25,10 +34,20 @@ export interface EventHub {
   close(): void;
 }
 
-/** With more readers than this, their events are sent in groups: one packet for each event and reader would take most of the time. */
-const maxPromptReaders = 20;
+/** With more readers of the same events than this, one stream serves them all, and events are sent in groups. */
+const maxSeparateReaders = 20;
 const groupMs = 25;
-const maxGroupBytes = 32_768;
+const maxBatchBytes = 32_768;
+
+interface Reader {
+  response: ServerResponse;
+  stop: AbortController;
+}
+
+interface SharedSource {
+  readers: number;
+  stream: SharedStream;
+}
 
 const heartbeat = Buffer.from(': heartbeat\n\n');
 
@@ -37,8 +56,9 @@ export function createEventHub({
   maxBlockedMs = 30_000,
   maxBufferedBytes = 1_048_576,
 }: EventHubOptions = {}): EventHub {
-  const readers = new Set<{ response: ServerResponse; stop: AbortController }>();
+  const readers = new Set<Reader>();
   const frames = new WeakMap<object, Buffer>();
+  const shared = new WeakMap<object, Map<string, SharedSource>>();
   let timer: NodeJS.Timeout | null = null;
   let cutCount = 0;
 
@@ -70,17 +90,70 @@ export function createEventHub({
     });
   }
 
-  async function sendAll(response: ServerResponse, events: AsyncIterable<StreamEvent>, signal: AbortSignal): Promise<void> {
-    const group = createGroup(response, () => (readers.size > maxPromptReaders ? groupMs : 0));
-    for await (const event of events) {
-      if (signal.aborted) return;
-      const frame = toFrame(event);
-      group.add(frame);
-      if (response.writableLength - frame.length > maxBufferedBytes) return cut(response);
-      if (!response.writableNeedDrain) continue;
-      if (!(await waitForDrain(response, signal))) return cut(response);
+  /** What readers of the same events share. Counts the reader until `leave` is called. */
+  function enterSource({ api, tree }: EventSource): SharedSource & { leave(): void } {
+    const sources = shared.get(api) ?? new Map<string, SharedSource>();
+    shared.set(api, sources);
+    const key = tree ?? '';
+    const open = (after: string, signal: AbortSignal) => api.stream({ ...(tree === undefined ? {} : { tree }), after, signal });
+    const source = sources.get(key) ?? { readers: 0, stream: createSharedStream({ open, toFrame, groupMs }) };
+    sources.set(key, source);
+    source.readers++;
+    return {
+      stream: source.stream,
+      get readers() {
+        return source.readers;
+      },
+      leave: () => void (--source.readers === 0 && sources.delete(key)),
+    };
+  }
+
+  async function sendAll(reader: Reader, source: EventSource, common: SharedSource): Promise<void> {
+    const { response, stop } = reader;
+    for (let after = source.after; ; ) {
+      const live = common.stream.position();
+      const hasAll = live !== null && (after === live || (after === undefined && source.tree === undefined));
+      const left = hasAll ? await common.stream.join(response, stop.signal) : await sendSeparately(reader, { ...source, after }, common);
+      if (left === null) return;
+      if (response.writableNeedDrain && !(await waitForDrain(response, stop.signal))) return cut(response);
+      after = left;
     }
-    group.flush();
+  }
+
+  /** Sends from the reader's own stream until it can use the shared one, and from that until it has to leave it. Null: the end. */
+  async function sendSeparately(
+    { response, stop }: Reader,
+    { api, ...options }: EventSource,
+    common: SharedSource,
+  ): Promise<string | null> {
+    const own = new AbortController();
+    const signal = AbortSignal.any([own.signal, stop.signal]);
+    const batch = createBatch(response);
+    let joined: Promise<string | null> | null = null;
+    for await (const event of api.stream({ ...withoutUndefined(options), signal })) {
+      if (signal.aborted) return null;
+      const frame = toFrame(event);
+      batch.add(frame);
+      if (event.type !== 'delta' && common.readers > maxSeparateReaders) {
+        if (common.stream.position() === null) common.stream.start(event.position);
+        if (common.stream.position() === event.position) {
+          batch.flush();
+          joined = common.stream.join(response, stop.signal);
+          break;
+        }
+      }
+      if (response.writableLength - frame.length > maxBufferedBytes) {
+        cut(response);
+        return null;
+      }
+      if (response.writableNeedDrain && !(await waitForDrain(response, signal))) {
+        cut(response);
+        return null;
+      }
+    }
+    own.abort();
+    batch.flush();
+    return joined;
   }
 
   function cut(response: ServerResponse): void {
@@ -89,9 +162,10 @@ export function createEventHub({
   }
 
   return {
-    async send(response, open) {
+    async send(response, source) {
       const stop = new AbortController();
       const reader = { response, stop };
+      const common = enterSource(source);
       readers.add(reader);
       timer ??= setInterval(beat, heartbeatMs);
       response.once('close', () => stop.abort());
@@ -104,13 +178,14 @@ export function createEventHub({
       });
       response.write('retry: 1000\n\n');
       try {
-        await sendAll(response, open(stop.signal), stop.signal);
+        await sendAll(reader, source, common);
         response.end();
       } catch {
         // The reader comes back with its last position.
         response.destroy();
       } finally {
         stop.abort();
+        common.leave();
         readers.delete(reader);
         if (readers.size === 0 && timer !== null) {
           clearInterval(timer);
@@ -126,47 +201,29 @@ export function createEventHub({
   };
 }
 
-/** Writes frames together: those of `delayMs`, or with 0 those of one turn of the event loop. */
-function createGroup(response: ServerResponse, delayMs: () => number): { add(frame: Buffer): void; flush(): void } {
+/** Joins what is added in one turn of the event loop into one write. */
+function createBatch(response: ServerResponse): { add(frame: Buffer): void; flush(): void } {
   let frames: Buffer[] = [];
   let bytes = 0;
-  let timer: NodeJS.Immediate | NodeJS.Timeout | null = null;
   const flush = () => {
-    if (timer !== null) clearEither(timer);
-    timer = null;
-    if (frames.length > 0 && !response.destroyed) response.write(joinFrames(frames));
+    const [first] = frames;
+    if (first !== undefined && !response.destroyed) response.write(frames.length === 1 ? first : Buffer.concat(frames));
     frames = [];
     bytes = 0;
   };
   return {
     add(frame) {
+      if (frames.length === 0) setImmediate(flush);
       frames.push(frame);
       bytes += frame.length;
-      if (bytes >= maxGroupBytes) return flush();
-      if (timer !== null) return;
-      const ms = delayMs();
-      timer = ms === 0 ? setImmediate(flush) : setTimeout(flush, ms);
+      if (bytes >= maxBatchBytes) flush();
     },
     flush,
   };
 }
 
-function clearEither(timer: NodeJS.Immediate | NodeJS.Timeout): void {
-  if ('refresh' in timer) clearTimeout(timer);
-  else clearImmediate(timer);
-}
-
-/** Readers of the same stream get the same frames, so they share the joined buffer. By its last frame. */
-const joined = new WeakMap<Buffer, { frames: Buffer[]; buffer: Buffer }>();
-
-function joinFrames(frames: Buffer[]): Buffer {
-  const last = frames.at(-1) as Buffer;
-  if (frames.length === 1) return last;
-  const known = joined.get(last);
-  if (known && known.frames.length === frames.length && known.frames.every((frame, i) => frame === frames[i])) return known.buffer;
-  const buffer = Buffer.concat(frames);
-  joined.set(last, { frames, buffer });
-  return buffer;
+function withoutUndefined(options: Omit<EventSource, 'api'>): { tree?: string; after?: string } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** Deltas have no id: they cannot be read again. */

@@ -38,8 +38,7 @@ export function addEventRoute(app: App, findApi: FindApi, events: EventHub): voi
       const { api } = await findApi(workspace);
       const rootId = tree === undefined ? undefined : await findTree(api, tree);
       const position = context.req.header('last-event-id') ?? after;
-      const options = { ...(rootId === undefined ? {} : { tree: rootId }), ...(position === undefined ? {} : { after: position }) };
-      void events.send(context.env.outgoing, (signal) => api.stream({ ...options, signal }));
+      void events.send(context.env.outgoing, { api, tree: rootId, after: position });
       return RESPONSE_ALREADY_SENT;
     }) as never,
   );
