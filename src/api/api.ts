@@ -81,6 +81,8 @@ export interface Api {
   search(text: string, options: { limit: number; signal?: AbortSignal }): Promise<SearchHit[]>;
   /** What all runs used, by day, agent and model. */
   costs(): Promise<CostRow[]>;
+  /** How many runs ended with each status. */
+  countEnded(): Promise<Record<string, number>>;
   /** Resolves when all (or any) of the runs have ended, or when the signal fires; unended runs are null. Rejects with `erased` for an erased run. */
   wait(ids: string[], options: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]>;
   /** Oldest first. */
@@ -101,8 +103,8 @@ export interface Api {
   message(
     id: string,
     text: string,
-    /** `rules` narrow the run and its descendants from now on. */
-    options?: { rules?: string[] },
+    /** `rules` narrow the run and its descendants from now on. `followUp: false`: rejects with `parent_ended` if the run has ended. */
+    options?: { rules?: string[]; followUp?: boolean },
   ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: RunHandle }>;
   /** Calls of live runs, of any process, that wait for approval; oldest first. */
   questions(): Promise<Question[]>;

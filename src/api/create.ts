@@ -26,7 +26,7 @@ import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createOverview } from './overview.ts';
-import { createSteer } from './steer.ts';
+import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
 import { shownStatus } from './tree-status.ts';
 
@@ -244,7 +244,10 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     interrupted,
     resume,
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
-    fork: async (id, fork) => (await drive()).start(await forkBrief((await findRun(id, store)).runId, fork, store)),
+    async fork(id, fork) {
+      const { runId } = await findRun(id, store);
+      return (await drive()).start(await forkBrief(runId, fork, store), { dialect: await dialectOf(runId, store) });
+    },
     agents: (): Agent[] => catalog.list(),
     watch(listener) {
       listeners.add(listener);

@@ -15,7 +15,7 @@ const pageSize = 500;
 /** Trees whose state is kept, so that showing one again reads only its new facts. */
 const maxTrees = 8;
 
-export function createOverview(store: Store): Pick<Api, 'tree' | 'position' | 'search' | 'costs'> {
+export function createOverview(store: Store): Pick<Api, 'tree' | 'position' | 'search' | 'costs' | 'countEnded'> {
   const trees = new Map<string, { state: LiveState; position: string; reading: Promise<void> }>();
 
   async function loadTree(rootId: string): Promise<{ state: LiveState; position: string }> {
@@ -53,6 +53,10 @@ export function createOverview(store: Store): Pick<Api, 'tree' | 'position' | 's
       return facts.flatMap((fact) => factToHit(fact, text, rows.get(fact.runId) ?? null) ?? []);
     },
     costs: async () => rowsToCosts(await store.runs({ order: 'oldest' })),
+    async countEnded() {
+      const ended = (await store.runs({})).filter(({ endedAt }) => endedAt !== null);
+      return Object.fromEntries([...Map.groupBy(ended, ({ status }) => status)].map(([status, rows]) => [status, rows.length]));
+    },
   };
 }
 

@@ -192,6 +192,11 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 
+  async function startFollowUp(row: RunRow, text: string, rules: string[]): Promise<RunHandle> {
+    const dialect = await dialectOf(row.runId, store);
+    return (await drive()).start(await createFollowUp(row, text, rules), { dialect });
+  }
+
   async function answerOne(question: Question, answer: Parameters<Api['answer']>[1]): ReturnType<Api['answer']> {
     const { runId, turn, index, hash } = question;
     const { allowed, always = false, reason = '', by = 'the user' } = answer;
@@ -241,10 +246,13 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     pause: (runs, reason) => Promise.all(runs.map((id) => pauseTree(id, reason))),
     cancel: (runs, reason) => Promise.all(runs.map((id) => cancelOne(id, reason))),
     release: releaseTree,
-    async message(id, text, { rules = [] } = {}) {
+    async message(id, text, { rules = [], followUp = true } = {}) {
       const row = await findRun(id, store);
       refuseClient(row, 'send messages to');
-      if (!isLive(row.status)) return { kind: 'continued', handle: await (await drive()).start(await createFollowUp(row, text, rules)) };
+      if (!isLive(row.status)) {
+        if (!followUp) throw new RetinueError('parent_ended', `run ${row.runId} has ended; a follow-up would start a new run`);
+        return { kind: 'continued', handle: await startFollowUp(row, text, rules) };
+      }
       // A run that waits for paused children would not read the message. They are released after it was sent: they could end at once, and the
       // run with them.
       const releaseChildren = async () => {
@@ -273,6 +281,11 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     question: (id) => findQuestion(id, store),
     answer: async (id, answer) => answerOne(await findQuestion(id, store), answer),
   };
+}
+
+/** The dialect of a run's tree: what continues it needs the same. */
+export async function dialectOf(runId: string, store: Store): Promise<string> {
+  return (await loadState(runId, store)).created.data.dialect;
 }
 
 function refuseClient(row: RunRow, what: string): void {

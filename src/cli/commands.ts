@@ -26,6 +26,7 @@ import { replayCommand } from './commands/replay.ts';
 import { resumeCommand } from './commands/resume.ts';
 import { rmCommand } from './commands/rm.ts';
 import { runCommand } from './commands/run.ts';
+import { serveCommand } from './commands/serve.ts';
 import { showCommand } from './commands/show.ts';
 import { subagentCommand } from './commands/subagent.ts';
 import { trustCommand } from './commands/trust.ts';
@@ -40,6 +41,7 @@ export const commands: Command[] = [
   logsCommand,
   diffCommand,
   waitCommand,
+  serveCommand,
   resumeCommand,
   pauseCommand,
   cancelCommand,

@@ -121,6 +121,33 @@ export interface McpService {
   leaving(): void;
 }
 
+/** Where the HTTP server listens, and how it is protected. Paths are relative to the current folder. */
+export interface ServeRequest {
+  host: string;
+  /** 0: a free one. */
+  port: number;
+  /** Without one, the server makes a token. */
+  tokenFile: string | undefined;
+  tlsCert: string | undefined;
+  tlsKey: string | undefined;
+  /** A proxy in front of the server does TLS. */
+  behindProxy: boolean;
+  /** The address that browsers use. */
+  publicUrl: string | undefined;
+  publicMetrics: boolean;
+}
+
+export interface RunningServer {
+  /** Origin without a trailing slash. */
+  url: string;
+  /** The token that the server made; null with a token file. */
+  token: string | null;
+  /** Opens the dashboard in a browser; null with a token file. */
+  link: string | null;
+  /** Ends streams and requests. */
+  close(): Promise<void>;
+}
+
 /** Where many lines go: a file or standard output. `write` waits until the text is taken. */
 export interface Output {
   write(text: string): Promise<void>;
@@ -172,6 +199,8 @@ export interface Io {
   dialect(name: string | undefined, settings: Settings): Promise<Dialect>;
   /** Resolves when the client has disconnected and everything is closed. */
   serveMcp(service: McpService): Promise<void>;
+  /** Starts the HTTP server over an open API. Rejects with `usage` if the address, the tokens or the certificate cannot be used. */
+  serve(request: ServeRequest, api: Api, settings: Settings): Promise<RunningServer>;
   mcpInstall: {
     /** Rejects with `invalid_config` if the file cannot be parsed and so cannot be changed safely. */
     plan(request: McpInstallRequest): Promise<McpInstallation>;

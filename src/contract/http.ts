@@ -1,7 +1,8 @@
 // What travels over HTTP besides the views of runs (view.ts): requests, answers and errors of the server, and roles of its tokens.
 import { z } from 'zod';
 import { Brief } from './brief.ts';
-import { RunId } from './ids.ts';
+import { Hash, Instant, RunId } from './ids.ts';
+import { RunDetail } from './view.ts';
 
 /** What a token allows. Each includes those before it. `read`: see everything. `steer`: give orders to existing runs. `start`: start runs. */
 export const Role = z.enum(['read', 'steer', 'start']);
@@ -13,6 +14,27 @@ export type HttpError = z.infer<typeof HttpError>;
 /** `GET /api/server`. `workspace`: the id of the workspace that the server was started for. */
 export const ServerInfo = z.object({ version: z.string(), role: Role, workspace: z.string() });
 export type ServerInfo = z.infer<typeof ServerInfo>;
+
+/** `GET /api/position`: the position of the newest fact. A screen loads it, then its data, then streams the events after it. */
+export const PositionResponse = z.object({ position: z.string() });
+
+/** `GET /api/runs/ID`. `pid`: only while a process drives the run; its own process if it has one. `servers`: without credentials. */
+export const RunDetailJson = RunDetail.extend({ pid: z.int().optional(), servers: z.record(z.string(), z.json()) });
+export type RunDetailJson = z.infer<typeof RunDetailJson>;
+
+/** A line of `logs --json` with its position, which `?after=` takes. `data` is missing and `erased` is true if its content was erased. */
+export const FactJson = z.object({
+  runId: RunId,
+  seq: z.int(),
+  at: Instant,
+  v: z.int(),
+  type: z.string(),
+  data: z.json().optional(),
+  erased: z.literal(true).optional(),
+  hash: Hash,
+  position: z.string(),
+});
+export type FactJson = z.infer<typeof FactJson>;
 
 /** A workspace that the server can show. Requests name it with `?workspace=ID`. `live`: runs that have not ended; null if its database cannot be read. */
 export const Workspace = z.object({
@@ -41,7 +63,12 @@ export const PauseRequest = z.strictObject({ reason: z.string().max(2_000).optio
 export const PauseResponse = z.object({ runId: RunId, result: z.enum(['paused', 'already']) });
 /** `released`: a pause was ended. `resumed`: the server drives the interrupted tree from now on. `already`: there was nothing to resume. */
 export const ResumeResponse = z.object({ runId: RunId, result: z.enum(['released', 'resumed', 'already']) });
-export const ForkRequest = z.strictObject({ turn: z.int().min(1), task: z.string().trim().min(1), model: z.string().optional() });
+/** `task`: default as for `retinue fork`. */
+export const ForkRequest = z.strictObject({
+  turn: z.int().min(1),
+  task: z.string().trim().min(1).optional(),
+  model: z.string().optional(),
+});
 export const AnswerRequest = z.strictObject({
   allowed: z.boolean(),
   always: z.boolean().optional(),
@@ -49,6 +76,7 @@ export const AnswerRequest = z.strictObject({
   /** The hash of the call that was shown. An answer for another call is refused with 409. */
   hash: z.string().optional(),
 });
+export type AnswerRequest = z.infer<typeof AnswerRequest>;
 export const AnswerResponse = z.object({ id: z.string(), result: z.enum(['answered', 'kept', 'late']), denial: z.string().optional() });
 /** `call`: `tool:argument`, as for `retinue policy test`. */
 export const PolicyRequest = z.strictObject({ call: z.string(), agent: z.string().optional() });
@@ -56,3 +84,23 @@ export const PolicyRequest = z.strictObject({ call: z.string(), agent: z.string(
 /** One recorded change of a file, as the runtime saw it. */
 export const FileChange = z.object({ runId: RunId, path: z.string(), added: z.int(), removed: z.int(), diff: z.string() });
 export type FileChange = z.infer<typeof FileChange>;
+
+export const MemoryJson = z.object({ title: z.string(), text: z.string(), at: Instant });
+export const ReplayResponse = z.array(
+  z.object({
+    runId: RunId,
+    facts: z.int(),
+    /** Requests with the same hash as recorded. */
+    requests: z.int(),
+    difference: z.object({ seq: z.int(), type: z.string(), what: z.string(), recorded: z.json(), rebuilt: z.json() }).nullable(),
+  }),
+);
+/** `broken`: the first fault of each run. `faults`: of the database as a whole. */
+export const VerifyResponse = z.object({
+  trees: z.int(),
+  runs: z.int(),
+  facts: z.int(),
+  erased: z.int(),
+  broken: z.array(z.looseObject({ runId: z.string() })),
+  faults: z.array(z.object({ where: z.string(), what: z.string() })),
+});

@@ -15,6 +15,7 @@ import { catalogForDialect } from '../kernel/dialect-tools.ts';
 import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import type { Memory } from '../ports/notes.ts';
 import type { Notes } from '../stores/notes-memory.ts';
 import { assembleApi } from './assemble.ts';
 import { assertNotBelowRun } from './below-run.ts';
@@ -92,6 +93,16 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
 export async function openMemories(settings: Settings, options: MemoryOptions): ReturnType<typeof openDatabaseMemories> {
   if (options.access !== 'read') assertNotBelowRun(process.env);
   return openDatabaseMemories({ ...toDatabaseOptions(settings, { drive: false, warn: options.warn }), access: options.access });
+}
+
+/** For a server, which reads them now and then. */
+export async function listMemories(settings: Settings): Promise<Memory[]> {
+  const memories = await openMemories(settings, { access: 'read' });
+  try {
+    return await memories.list(settings.workspace);
+  } finally {
+    await memories.close();
+  }
 }
 
 function toDatabaseOptions(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): DatabaseOptions {

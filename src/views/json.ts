@@ -1,5 +1,5 @@
 // The JSON values of the command line and of the HTTP API, with keys in a fixed order and hidden characters escaped.
-
+import type { Agent } from '../contract/agent.ts';
 import type { ErasedFact, Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunDetail, RunView } from '../contract/view.ts';
@@ -53,4 +53,10 @@ export function outcomeToJson(outcome: Outcome): Outcome {
     ...{ artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs },
     ...(notices === undefined ? {} : { notices }),
   };
+}
+
+/** Servers appear by name only: their definitions may contain secrets. */
+export function agentToJson(agent: Agent): object {
+  if (agent.mcpServers === undefined) return agent;
+  return { ...agent, mcpServers: agent.mcpServers.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server))) };
 }

@@ -244,6 +244,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     open: missing('database'),
     dialect: missing('dialects'),
     serveMcp: missing('MCP client'),
+    serve: missing('network'),
     mcpInstall: {
       plan: missing('MCP client'),
       apply: missing('MCP client'),

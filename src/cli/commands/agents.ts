@@ -1,6 +1,7 @@
 import type { Agent } from '../../contract/agent.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import { agentToJson } from '../../views/json.ts';
 import { formatTable } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -46,12 +47,6 @@ async function run(args: Args, io: Io): Promise<number> {
   if (args.has('json')) printJson(io, found.list.map(agentToJson));
   else io.out(formatAgents(found.list, io));
   return found.refused.length === 0 ? 0 : 2;
-}
-
-/** Servers appear by name only: their definitions may contain secrets. */
-function agentToJson(agent: Agent): object {
-  if (agent.mcpServers === undefined) return agent;
-  return { ...agent, mcpServers: agent.mcpServers.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server))) };
 }
 
 function checkVerb(verb: string, name: string | undefined): void {

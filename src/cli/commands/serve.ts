@@ -1,0 +1,109 @@
+import type { Api } from '../../api/api.ts';
+import type { Settings } from '../../config/settings.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
+import { parseDurationFlag, parseIntegerFlag } from '../args/flag-values.ts';
+import type { Args, Flag } from '../args/parse-args.ts';
+import { defaultQuestionMs, runSettings } from '../args/settings-flags.ts';
+import { addDirFlag, askFlag, type Command, jsonFlag, sandboxFlag, writingFlags } from '../command.ts';
+import type { Io, RunningServer, ServeRequest } from '../io.ts';
+import { withApi } from '../session/open-api.ts';
+import { keepResuming } from '../session/resume-interrupted.ts';
+import { waitForStop } from '../session/wait-for-stop.ts';
+
+const serverFlags: Flag[] = [
+  { name: 'port', value: 'N', help: 'the port (default: 0, a free one)' },
+  { name: 'host', value: 'ADDRESS', help: 'the interface (default: 127.0.0.1); another one than loopback needs --token-file and TLS' },
+  { name: 'token-file', value: 'FILE', help: 'tokens, one per line: `TOKEN [read|steer|start [NAME]]` (default: one random token)' },
+  { name: 'tls-cert', value: 'FILE', help: 'serve https with this certificate (PEM)' },
+  { name: 'tls-key', value: 'FILE', help: 'the private key of the certificate (PEM)' },
+  { name: 'behind-proxy', help: 'a proxy in front of the server does TLS; needs --public-url' },
+  { name: 'public-url', value: 'URL', help: 'the https address that browsers use' },
+  { name: 'public-metrics', help: 'answer /metrics without a token' },
+];
+
+export const serveCommand: Command = {
+  name: 'serve',
+  group: 'watch',
+  usage: '[--port N] [--token-file FILE] [flags]',
+  summary: 'serve the dashboard and the HTTP API of this workspace',
+  about:
+    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer.\n\n' +
+    'Only programs on this machine that know the token can use the server. Tokens of a file have a role: `read` sees everything, `steer` also cancels, pauses, messages and approves, `start` (the default) also starts runs. Ctrl-C pauses what runs here, and the next `retinue serve` continues it.',
+  flags: [
+    ...serverFlags,
+    { name: 'model', value: 'NAME', help: 'the default model of runs started here, as `provider/model`' },
+    { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls of runs started here, as `tool` or `tool:pattern`' },
+    { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
+    { ...askFlag, help: 'how long a call that needs approval waits for an answer (default: 10m)' },
+    sandboxFlag,
+    addDirFlag,
+    { ...jsonFlag, help: 'print `{"url", "token", "link"}` as the first line on standard output' },
+    ...writingFlags,
+  ],
+  positionals: { min: 0, max: 0 },
+  examples: [
+    ['retinue serve', 'prints a link to the dashboard'],
+    ['retinue serve --port 7717 --token-file ~/.retinue-tokens', 'a fixed address with your own tokens'],
+    ['retinue serve --host 0.0.0.0 --token-file tokens --tls-cert cert.pem --tls-key key.pem', 'for other machines, with TLS'],
+  ],
+  exitCodes: 'watch',
+  changes: true,
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const request = parseRequest(args);
+  const ask = args.value('ask');
+  const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
+  const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
+  return withApi(io, session, (api, settings) =>
+    serveUntilStopped(io, { api, settings, request }, (server) => {
+      if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
+      else io.out(describeServer(server, settings));
+    }),
+  );
+}
+
+function parseRequest(args: Args): ServeRequest {
+  return {
+    host: args.value('host') ?? '127.0.0.1',
+    port: parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 }),
+    tokenFile: args.value('token-file'),
+    tlsCert: args.value('tls-cert'),
+    tlsKey: args.value('tls-key'),
+    behindProxy: args.has('behind-proxy'),
+    publicUrl: args.value('public-url'),
+    publicMetrics: args.has('public-metrics'),
+  };
+}
+
+export const localRequest: ServeRequest = {
+  ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
+  ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
+};
+
+export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'>, { workspace }: Pick<Settings, 'workspace'>): string {
+  const open = link === null ? `  ${url}   (with a token of your token file)` : `  ${link}`;
+  return `Open in a browser:\n${open}\nRuns of ${sanitizeLine(workspace)}. Ctrl-C stops the server; what runs is continued by the next one.\n`;
+}
+
+/**
+ * Serves until a signal arrives, then stops accepting requests and leaves what runs for a later process. `onReady` is called when requests are
+ * answered.
+ */
+export async function serveUntilStopped(
+  io: Io,
+  { api, settings, request }: { api: Api; settings: Settings; request: ServeRequest },
+  onReady: (server: RunningServer) => void,
+): Promise<number> {
+  const server = await io.serve(request, api, settings);
+  const resuming = keepResuming(io, api);
+  const stop = waitForStop(io, 'stopping; press Ctrl-C again to exit at once');
+  onReady(server);
+  await stop.requested;
+  resuming.end();
+  await server.close();
+  await api.drain('the server was stopped');
+  await stop.end();
+  return 0;
+}

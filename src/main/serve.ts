@@ -1,0 +1,109 @@
+// The HTTP server of a command: tokens, TLS and addresses as the user gave them.
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Api } from '../api/api.ts';
+import type { RunningServer, ServeRequest } from '../cli/io.ts';
+import type { Settings } from '../config/settings.ts';
+import { RetinueError } from '../contract/error.ts';
+import { isLoopback, listen } from '../server/listen.ts';
+import type { ServerOptions, WorkspaceSetup, Workspaces } from '../server/options.ts';
+import { readTokenFile } from '../server/token-file.ts';
+import { createTokenBook } from '../server/tokens.ts';
+
+export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log'> {
+  api: Api;
+  settings: Settings;
+  /** Folder of this package. */
+  root: string;
+  cwd: string;
+  setup: WorkspaceSetup;
+}
+
+/** Rejects with `usage`. */
+export async function startServer(request: ServeRequest, deps: ServeDeps): Promise<RunningServer> {
+  const { host, port, publicMetrics, behindProxy } = request;
+  const publicUrl = parsePublicUrl(request);
+  assertProtected(request, publicUrl);
+  const { settings, root, cwd, api, setup } = deps;
+  const tls = await loadTls(request, cwd);
+  const token = request.tokenFile === undefined ? randomBytes(32).toString('base64url') : null;
+  const tokens =
+    token === null
+      ? await readTokenFile(resolve(cwd, request.tokenFile as string))
+      : [{ value: token, role: 'start' as const, name: 'the user' }];
+  const workspace = workspaceId(settings.db.path);
+  const server = await listen({
+    ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, workspace },
+    version: deps.version,
+    workspaces: ownWorkspaceOnly(workspace, deps),
+    setup: async (id) => (id === workspace ? setup : rejectWorkspace(id)),
+    findToolProcess: deps.findToolProcess,
+    tokens: createTokenBook(tokens),
+    web: join(root, 'dist', 'web'),
+    now: Date.now,
+    log: deps.log,
+  });
+  return { url: server.url, token, link: token === null ? null : `${server.url}/?token=${token}`, close: server.close };
+}
+
+/** Identifies a workspace by its database. */
+function workspaceId(db: string): string {
+  return createHash('sha256').update(db).digest('hex').slice(0, 12);
+}
+
+function ownWorkspaceOnly(id: string, { api, settings }: Pick<ServeDeps, 'api' | 'settings'>): Workspaces {
+  return {
+    async list() {
+      const { length: live } = await api.ps({ all: false });
+      const { length: questions } = await api.questions();
+      return [{ id, path: settings.workspace, db: settings.db.path, live, questions, usedAt: null }];
+    },
+    open: async (other) => (other === id ? api : rejectWorkspace(other)),
+  };
+}
+
+function rejectWorkspace(id: string): never {
+  throw new RetinueError('usage', `this server knows no workspace \`${id}\`; GET /api/workspaces lists them`);
+}
+
+function parsePublicUrl({ publicUrl, behindProxy }: ServeRequest): URL | null {
+  if (publicUrl === undefined) {
+    if (behindProxy) throw new RetinueError('usage', '--behind-proxy needs --public-url, the address that browsers use');
+    return null;
+  }
+  const url = URL.canParse(publicUrl) ? new URL(publicUrl) : null;
+  if (url === null || url.protocol !== 'https:' || url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '')
+    throw new RetinueError(
+      'usage',
+      `--public-url must be an https address without a path, such as https://retinue.example.org; got \`${publicUrl}\``,
+    );
+  return url;
+}
+
+/** Another interface than loopback needs tokens that the user has made, and TLS. */
+function assertProtected({ host, tokenFile, tlsCert, tlsKey, behindProxy }: ServeRequest, publicUrl: URL | null): void {
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new RetinueError('usage', '--tls-cert and --tls-key belong together');
+  if (isLoopback(host)) return;
+  const missing = [
+    ...(tokenFile === undefined ? ['--token-file FILE'] : []),
+    ...(tlsCert === undefined && !(behindProxy && publicUrl)
+      ? ['--tls-cert FILE --tls-key FILE (or --behind-proxy --public-url https://…)']
+      : []),
+  ];
+  if (missing.length > 0)
+    throw new RetinueError('usage', `--host ${host} can be reached from other machines, so it also needs ${missing.join(' and ')}`);
+}
+
+async function loadTls({ tlsCert, tlsKey }: ServeRequest, cwd: string): Promise<{ cert: string; key: string } | null> {
+  if (tlsCert === undefined || tlsKey === undefined) return null;
+  const load = (flag: string, path: string) => {
+    const full = resolve(cwd, path);
+    if (!existsSync(full)) throw new RetinueError('usage', `${flag}: ${path} does not exist`);
+    return readFile(full, 'utf8').catch((error: Error) => {
+      throw new RetinueError('usage', `${flag}: ${path} cannot be read: ${error.message}`);
+    });
+  };
+  return { cert: await load('--tls-cert', tlsCert), key: await load('--tls-key', tlsKey) };
+}

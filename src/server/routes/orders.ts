@@ -1,0 +1,134 @@
+// Routes that start and steer runs, and check records.
+import { z } from 'zod';
+import type { Api } from '../../api/api.ts';
+import { RetinueError } from '../../contract/error.ts';
+import {
+  AnswerRequest,
+  AnswerResponse,
+  CancelRequest,
+  CancelResponse,
+  ForkRequest,
+  MessageRequest,
+  MessageResponse,
+  PauseRequest,
+  PauseResponse,
+  ReplayResponse,
+  ResumeResponse,
+  StartRequest,
+  StartResponse,
+  VerifyResponse,
+} from '../../contract/http.ts';
+import { Question } from '../../contract/view.ts';
+import { HttpFailure } from '../errors.ts';
+import { type App, addRoute, type FindApi } from '../route.ts';
+
+const defaultForkTask = 'Continue with the task from here.';
+
+export function addOrderRoutes(app: App, findApi: FindApi): void {
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs', role: 'start', status: 201 },
+    summary: 'Start a run from a brief',
+    // Admission validates the brief, with messages that say what to do.
+    ...{ body: z.unknown(), described: StartRequest, response: StartResponse },
+    run: async ({ api, body }) => ({ runId: (await start(api, body)).id }),
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs/{id}/fork', role: 'start', status: 201 },
+    summary: 'Start a new run from a recorded turn of another one',
+    ...{ body: ForkRequest, response: StartResponse },
+    run: async ({ api, id, body: { turn, task = defaultForkTask, model } }) => ({
+      runId: ignoreOutcome(await api.fork(id, { turn, task, ...(model === undefined ? {} : { model }) })).id,
+    }),
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs/{id}/cancel', role: 'steer' },
+    summary: 'Cancel a run and its descendants',
+    ...{ body: CancelRequest, response: CancelResponse },
+    run: async ({ api, id, body, principal }) => (await api.cancel([id], body.reason ?? `cancelled by ${principal.name}`))[0],
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs/{id}/message', role: 'steer' },
+    summary: 'Send a message to a live run; an ended run gets a follow-up in a new run, which needs the role `start`',
+    ...{ body: MessageRequest, response: MessageResponse },
+    run: async ({ api, id, body: { text, rules }, principal }) => {
+      const runId = await api.find(id);
+      const followUp = principal.role === 'start';
+      const result = await api.message(runId, text, { followUp, ...(rules === undefined ? {} : { rules }) });
+      return result.kind === 'sent' ? { kind: 'sent', runId } : { kind: 'continued', runId: ignoreOutcome(result.handle).id };
+    },
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs/{id}/pause', role: 'steer' },
+    summary: 'Pause a run and its descendants; answers when nothing of them runs',
+    ...{ body: PauseRequest, response: PauseResponse },
+    run: async ({ api, id, body, principal }) => (await api.pause([id], body.reason ?? `paused by ${principal.name}`))[0],
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs/{id}/resume', role: 'steer' },
+    summary: 'Continue a paused run, or an interrupted tree in the process of the server',
+    response: ResumeResponse,
+    run: async ({ api, id }) => {
+      const { runId, rootId, endedAt, driven, kind } = await api.show(id);
+      if (endedAt !== null) return { runId, result: 'already' };
+      if (driven) return { runId, result: kind === 'agent' && (await api.release(runId)) ? 'released' : 'already' };
+      for (const handle of await api.resume(rootId)) ignoreOutcome(handle);
+      return { runId, result: 'resumed' };
+    },
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'get', path: '/api/questions', role: 'read' },
+    summary: 'Calls that wait for approval, oldest first',
+    response: z.array(Question),
+    run: ({ api }) => api.questions(),
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/questions/{id}', role: 'steer' },
+    summary: 'Approve or refuse a call that waits for approval',
+    ...{ body: AnswerRequest, response: AnswerResponse },
+    run: async ({ api, id, body, principal }) => answerQuestion(api, id, { ...body, by: principal.name }),
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs/{id}/replay', role: 'read' },
+    summary: 'Replay a run and its descendants from their logs, and compare',
+    response: ReplayResponse,
+    run: ({ api, id }) => api.replay(id),
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs/{id}/verify', role: 'read' },
+    summary: 'Check that the log of a tree is complete and unchanged',
+    response: VerifyResponse,
+    run: ({ api, id }) => api.verify(id),
+  });
+}
+
+async function start(api: Api, brief: unknown): Promise<{ id: string }> {
+  if (typeof brief !== 'object' || brief === null || Array.isArray(brief))
+    throw new RetinueError('invalid_brief', 'the body must be a brief: a JSON object with `task`');
+  return ignoreOutcome(await api.start(brief));
+}
+
+/** Nothing here waits for the run; its outcome is in the log. */
+function ignoreOutcome<T extends { outcome: Promise<unknown> }>(handle: T): T {
+  handle.outcome.catch(() => {});
+  return handle;
+}
+
+/** An approval must be for the call that was shown: by the id of the question, or by its hash. */
+async function answerQuestion(
+  api: Api,
+  id: string,
+  { hash, ...answer }: AnswerRequest & { by: string },
+): Promise<z.input<typeof AnswerResponse>> {
+  const question = await api.question(id);
+  if (hash !== undefined && hash !== question.hash)
+    throw new HttpFailure('conflict', 'the run asks about another call now; load the questions again');
+  if (hash === undefined && answer.allowed && !id.includes('.'))
+    throw new HttpFailure('bad_request', `name the question, not its run: /api/questions/${question.id}`);
+  const { allowed, always, reason, by } = answer;
+  const { result, denial } = await api.answer(question.id, {
+    ...{ allowed, by },
+    ...(always === undefined ? {} : { always }),
+    ...(reason === undefined ? {} : { reason }),
+  });
+  return { id: question.id, result, ...(denial === undefined ? {} : { denial }) };
+}

@@ -1,0 +1,50 @@
+// The token file: one token per line, with its role and a name.
+import { open } from 'node:fs/promises';
+import { RetinueError } from '../contract/error.ts';
+import { Role } from '../contract/http.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
+import type { Token } from './tokens.ts';
+
+const minLength = 32;
+const maxFileBytes = 1_048_576;
+
+/** Rejects with `usage` if the file cannot be used, or if other users can read it. */
+export async function readTokenFile(path: string): Promise<Token[]> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? 'it does not exist' : error.message;
+    throw new RetinueError('usage', `the token file ${path} cannot be read: ${reason}`);
+  });
+  try {
+    const { mode, size } = await file.stat();
+    if ((mode & 0o077) !== 0)
+      throw new RetinueError('usage', `other users can read or change the token file ${path}; run \`chmod 600 ${path}\` first`);
+    if (size > maxFileBytes) throw new RetinueError('usage', `the token file ${path} is larger than ${maxFileBytes} bytes`);
+    return parseTokens(await file.readFile('utf8'), path);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Lines are `TOKEN [read|steer|start [NAME]]`; `#` begins a comment. Without a role a token may do everything. */
+export function parseTokens(text: string, path: string): Token[] {
+  const tokens = text.split(/\r?\n/).flatMap((line, i): Token[] => {
+    const [value, role = 'start', ...name] = line
+      .replace(/(^|\s)#.*$/, '')
+      .trim()
+      .split(/\s+/);
+    if (!value) return [];
+    const where = `${path}, line ${i + 1}`;
+    if (value.length < minLength)
+      throw new RetinueError('usage', `${where}: a token has at least ${minLength} characters; make one with \`openssl rand -hex 32\``);
+    if (!Role.safeParse(role).success) throw new RetinueError('usage', `${where}: ${unknownNameMessage('role', role, Role.options)}`);
+    return [{ value, role: role as Role, name: name.join(' ') || `token ${i + 1}` }];
+  });
+  if (tokens.length === 0)
+    throw new RetinueError('usage', `the token file ${path} has no token; a line is \`TOKEN [read|steer|start [NAME]]\``);
+  const seen = new Set<string>();
+  for (const { value, name } of tokens) {
+    if (seen.has(value)) throw new RetinueError('usage', `${path}: the token of \`${name}\` is there twice`);
+    seen.add(value);
+  }
+  return tokens;
+}
