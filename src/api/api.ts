@@ -51,6 +51,8 @@ export interface Interrupted {
   dialect: string;
   /** Runs of it that have not ended. */
   open: number;
+  /** Its process left it paused. False if the process died. */
+  paused: boolean;
 }
 
 /** Bad input rejects with a RetinueError that says what to do. */

@@ -185,8 +185,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
         .filter((rootId) => !holders.get(rootId)?.alive)
         .map(async (rootId): Promise<Interrupted> => {
           const { brief, kind, agent, dialect: name } = (await loadCreated(rootId)).data;
-          const open = rows.filter((row) => row.rootId === rootId).length;
-          return { rootId, kind, label: brief.label ?? null, agent, dialect: name, open };
+          const tree = rows.filter((row) => row.rootId === rootId);
+          const paused = tree.find((row) => row.runId === rootId)?.status === 'paused';
+          return { rootId, kind, label: brief.label ?? null, agent, dialect: name, open: tree.length, paused };
         }),
     );
   }

@@ -135,6 +135,17 @@ export interface ServeRequest {
   /** The address that browsers use. */
   publicUrl: string | undefined;
   publicMetrics: boolean;
+  /** MCP at `/mcp` and `/mcp/DIALECT`. */
+  mcp: {
+    /** The dialect at `/mcp`. Default: native. */
+    dialect: string | undefined;
+    /** Lets clients see the runs of all clients. */
+    share: boolean;
+    /** Limits for what one session delegates. */
+    limits: LimitsGiven;
+    /** How long a call that needs approval waits for an answer. */
+    askMs: number;
+  };
 }
 
 export interface RunningServer {

@@ -12,7 +12,7 @@ import type { ServerOptions, WorkspaceSetup, Workspaces } from '../server/option
 import { readTokenFile } from '../server/token-file.ts';
 import { createTokenBook } from '../server/tokens.ts';
 
-export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log'> {
+export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log' | 'mounts'> {
   api: Api;
   settings: Settings;
   /** Folder of this package. */
@@ -44,6 +44,7 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
     web: join(root, 'dist', 'web'),
     now: Date.now,
     log: deps.log,
+    mounts: deps.mounts ?? [],
   });
   return { url: server.url, token, link: token === null ? null : `${server.url}/?token=${token}`, close: server.close };
 }

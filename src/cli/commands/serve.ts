@@ -10,7 +10,7 @@ import { withApi } from '../session/open-api.ts';
 import { keepResuming } from '../session/resume-interrupted.ts';
 import { waitForStop } from '../session/wait-for-stop.ts';
 
-const serverFlags: Flag[] = [
+export const serverFlags: Flag[] = [
   { name: 'port', value: 'N', help: 'the port (default: 0, a free one)' },
   { name: 'host', value: 'ADDRESS', help: 'the interface (default: 127.0.0.1); another one than loopback needs --token-file and TLS' },
   { name: 'token-file', value: 'FILE', help: 'tokens, one per line: `TOKEN [read|steer|start [NAME]]` (default: one random token)' },
@@ -21,13 +21,19 @@ const serverFlags: Flag[] = [
   { name: 'public-metrics', help: 'answer /metrics without a token' },
 ];
 
+/** Flags of MCP over HTTP. */
+const mcpFlags: Flag[] = [
+  { name: 'dialect', value: 'NAME', help: 'the delegation tools that MCP clients get at /mcp (default: native); others are at /mcp/NAME' },
+  { name: 'share', help: 'let MCP clients see the runs of all clients (default: those of their own token)' },
+];
+
 export const serveCommand: Command = {
   name: 'serve',
   group: 'watch',
   usage: '[--port N] [--token-file FILE] [flags]',
-  summary: 'serve the dashboard and the HTTP API of this workspace',
+  summary: 'serve the dashboard, the HTTP API and MCP for this workspace',
   about:
-    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer.\n\n' +
+    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. MCP clients connect to /mcp with the token. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer.\n\n' +
     'Only programs on this machine that know the token can use the server. Tokens of a file have a role: `read` sees everything, `steer` also cancels, pauses, messages and approves, `start` (the default) also starts runs. Ctrl-C pauses what runs here, and the next `retinue serve` continues it.',
   flags: [
     ...serverFlags,
@@ -37,6 +43,7 @@ export const serveCommand: Command = {
     { ...askFlag, help: 'how long a call that needs approval waits for an answer (default: 10m)' },
     sandboxFlag,
     addDirFlag,
+    ...mcpFlags,
     { ...jsonFlag, help: 'print `{"url", "token", "link"}` as the first line on standard output' },
     ...writingFlags,
   ],
@@ -52,19 +59,19 @@ export const serveCommand: Command = {
 };
 
 async function run(args: Args, io: Io): Promise<number> {
-  const request = parseRequest(args);
   const ask = args.value('ask');
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
   const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
+  const mcp = { dialect: args.value('dialect'), share: args.has('share'), limits: session.flags.limits, askMs };
   return withApi(io, session, (api, settings) =>
-    serveUntilStopped(io, { api, settings, request }, (server) => {
+    serveUntilStopped(io, { api, settings, request: { ...parseRequest(args), mcp } }, (server) => {
       if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
       else io.out(describeServer(server, settings));
     }),
   );
 }
 
-function parseRequest(args: Args): ServeRequest {
+function parseRequest(args: Args): Omit<ServeRequest, 'mcp'> {
   return {
     host: args.value('host') ?? '127.0.0.1',
     port: parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 }),
@@ -80,11 +87,12 @@ function parseRequest(args: Args): ServeRequest {
 export const localRequest: ServeRequest = {
   ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
   ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
+  mcp: { dialect: undefined, share: false, limits: {}, askMs: defaultQuestionMs },
 };
 
 export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'>, { workspace }: Pick<Settings, 'workspace'>): string {
   const open = link === null ? `  ${url}   (with a token of your token file)` : `  ${link}`;
-  return `Open in a browser:\n${open}\nRuns of ${sanitizeLine(workspace)}. Ctrl-C stops the server; what runs is continued by the next one.\n`;
+  return `Open in a browser:\n${open}\nMCP clients connect to ${url}/mcp\nRuns of ${sanitizeLine(workspace)}. Ctrl-C stops the server; what runs is continued by the next one.\n`;
 }
 
 /**

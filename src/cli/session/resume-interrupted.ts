@@ -1,4 +1,5 @@
-// Continues interrupted trees in the background while a server runs: at its start, and when the process of a tree dies later.
+// Continues interrupted trees in the background while a server runs: at its start all of them, later those whose process died. A tree that another
+// process left paused meanwhile, such as that of an MCP client that disconnected, waits for the user.
 import type { Api } from '../../api/api.ts';
 import { isRetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
@@ -11,6 +12,7 @@ const checkMs = 10_000;
 export function keepResuming(io: Pick<Io, 'err' | 'repeat'>, api: Api): { end(): void } {
   /** Trees that could not be resumed are tried once. */
   const failed = new Set<string>();
+  let isFirst = true;
   let isChecking = false;
   let isEnded = false;
 
@@ -20,7 +22,8 @@ export function keepResuming(io: Pick<Io, 'err' | 'repeat'>, api: Api): { end():
     if (isChecking || isEnded) return;
     isChecking = true;
     try {
-      const trees = (await api.interrupted()).filter(({ rootId }) => !failed.has(rootId));
+      const trees = (await api.interrupted()).filter(({ rootId, paused }) => !failed.has(rootId) && (isFirst || !paused));
+      isFirst = false;
       await Promise.all(trees.map(({ rootId }) => resumeTree(rootId)));
     } catch (error) {
       report(`could not look for interrupted runs: ${describe(error)}`);
