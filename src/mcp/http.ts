@@ -153,9 +153,12 @@ function safeDecode(text: string): string {
 
 function createUnknownDialectResponse(name: string, names: readonly string[]): Response {
   const message = `${unknownNameMessage('dialect', name, [...names])}; paths: ${names.map((each) => `/mcp/${each}`).join(', ')}`;
-  return Response.json({ error: { code: 'unknown_dialect', message } }, { status: 404 });
+  return Response.json({ error: { code: 'unknown_dialect', message } }, { status: 404, headers: { 'cache-control': 'no-store' } });
 }
 
 function createRpcError(status: number, code: number, message: string, headers: Record<string, string> = {}): Response {
-  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status, headers });
+  return Response.json(
+    { jsonrpc: '2.0', error: { code, message }, id: null },
+    { status, headers: { 'cache-control': 'no-store', ...headers } },
+  );
 }
