@@ -8,6 +8,7 @@ import { addDirFlag, askFlag, type Command, jsonFlag, sandboxFlag, writingFlags 
 import type { Io, RunningServer, ServeRequest } from '../io.ts';
 import { withApi } from '../session/open-api.ts';
 import { keepResuming } from '../session/resume-interrupted.ts';
+import { stopReasons } from '../session/stop-signals.ts';
 import { waitForStop } from '../session/wait-for-stop.ts';
 
 export const serverFlags: Flag[] = [
@@ -109,9 +110,9 @@ export async function serveUntilStopped(
   const stop = waitForStop(io, 'stopping; press Ctrl-C again to exit at once');
   onReady(server);
   await stop.requested;
-  resuming.end();
+  await resuming.end();
   await server.close();
-  await api.drain('the server was stopped');
-  await stop.end();
+  await api.drain(stopReasons.terminate);
+  stop.end();
   return 0;
 }
