@@ -33,6 +33,7 @@ const ranks: Record<string, number> = {
   acp: 6,
   server: 6,
   telemetry: 6,
+  notify: 6,
   main: 7,
 };
 /** Adapters see contracts, ports, and what they share of the machine and of text. */

@@ -55,6 +55,8 @@ export interface Interrupted {
 
 /** Bad input rejects with a RetinueError that says what to do. */
 export interface Api {
+  /** The address of the server whose runs these are; absent if they are runs of this machine. */
+  server?: string;
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Advice for a brief that has no model to run it; null if it has one. */

@@ -61,6 +61,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   let running: Promise<Runtime> | null = null;
   let replacing: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
+  const openStream = createStreams({ store, listeners });
 
   /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
   async function drive(): Promise<Runtime> {
@@ -223,12 +224,12 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     endedBefore: (at) => findTreesEndedBefore(at, store),
     client: async (options) => (await drive()).client(options),
     async *events(id, options = {}) {
-      yield* runEvents(await findRun(id, store), options, { store, listeners });
+      yield* runEvents(await findRun(id, store), options, { store, openStream });
     },
     find: async (id) => (await findRun(id, store)).runId,
     ps: async ({ all, ...query }) => rowsToViews(await store.runs({ order: 'newest', ...(all ? {} : { live: true }), ...query })),
     ...createOverview(store),
-    stream: createStreams({ store, listeners }),
+    stream: openStream,
     show,
     async logs(id, options = {}) {
       const row = await findRun(id, store);

@@ -1,8 +1,10 @@
-// The events of a run: facts from the store, and deltas as they stream in this process.
+// The events of one run, and with `tree` of its descendants: a part of the stream of its tree that ends with the run.
 import type { Delta } from '../contract/delta.ts';
-import type { Fact, StoredFact } from '../contract/fact.ts';
+import type { StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
-import { type ChangeSource, followFacts } from './follow.ts';
+import type { Store } from '../ports/store.ts';
+import { subtreeRows } from '../records/descendants.ts';
+import type { OpenStream } from './stream.ts';
 
 export interface EventOptions {
   /** Only events after the fact at this position. */
@@ -12,54 +14,30 @@ export interface EventOptions {
   signal?: AbortSignal;
 }
 
-/** If the reader is too slow, deltas are dropped; facts never are. */
-const maxBuffered = 1000;
-
 /** Ends with the run's `run.ended`, or when the signal fires. */
 export async function* runEvents(
-  row: Pick<RunRow, 'runId' | 'rootId'>,
-  options: EventOptions,
-  source: ChangeSource,
+  { runId, rootId, endedAt, erasedAt }: RunRow,
+  { after = '0', tree = false, signal }: EventOptions,
+  { store, openStream }: { store: Store; openStream: OpenStream },
 ): AsyncGenerator<StoredFact | Delta> {
-  const { tree = false, after } = options;
+  if (erasedAt !== undefined) return;
+  const ids = tree ? new Set(subtreeRows(await store.runs({ rootId }), runId).map((row) => row.runId)) : new Set([runId]);
+  if (endedAt !== null) {
+    const facts = await store.facts({ rootId, after });
+    yield* facts.filter((fact) => ids.has(fact.runId) && !signal?.aborted);
+    return;
+  }
   const stop = new AbortController();
-  const end = () => stop.abort();
-  options.signal?.addEventListener('abort', end, { once: true });
-  if (options.signal?.aborted) end();
-  let buffered: Delta[] = [];
-  let arrival = Promise.withResolvers<void>();
-  const onEvent = (event: Fact | Delta) => {
-    if (event.type !== 'delta' || buffered.length >= maxBuffered) return;
-    if (event.runId !== row.runId && !tree) return;
-    buffered.push(event);
-    arrival.resolve();
-  };
-  // A delta must come after the `model.asked` of its turn. A reader that starts at a cursor may have seen that fact before.
-  const asked = new Set<string>();
-  const isDue = (delta: Delta) => after !== undefined || asked.has(`${delta.runId} ${delta.turn}`);
-  const takeDue = () => {
-    const due = buffered.filter(isDue);
-    if (due.length > 0) buffered = buffered.filter((delta) => !isDue(delta));
-    return due;
-  };
-  source.listeners.add(onEvent);
-  const facts = followFacts(row, { tree, ...(after === undefined ? {} : { after }), signal: stop.signal }, source);
+  const signals = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   try {
-    for (let nextFact = facts.next(); ; ) {
-      const next = await Promise.race([nextFact, arrival.promise.then(() => null)]);
-      arrival = Promise.withResolvers();
-      yield* takeDue();
-      if (next === null) continue;
-      if (next.done) return;
-      const fact = next.value;
-      yield fact;
-      if (fact.type === 'model.asked') asked.add(`${fact.runId} ${fact.data.turn}`);
-      yield* takeDue();
-      nextFact = facts.next();
+    for await (const event of openStream({ tree: runId, after, signal: signals })) {
+      if (event.type === 'reset') continue;
+      if (tree && event.type === 'run.created' && event.data.parentId !== null && ids.has(event.data.parentId)) ids.add(event.runId);
+      if (!ids.has(event.runId)) continue;
+      yield event;
+      if (event.type === 'run.ended' && event.runId === runId) return;
     }
   } finally {
-    source.listeners.delete(onEvent);
-    options.signal?.removeEventListener('abort', end);
     stop.abort();
   }
 }

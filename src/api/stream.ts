@@ -3,7 +3,7 @@
 //
 // 1. Each reader gets every fact after its cursor exactly once, in the order of the store.
 // 2. A slow reader holds up nothing, and nothing grows without a bound: a reader that falls out of the buffer reads the store again.
-// 3. No delta comes after the answer that it is a part of.
+// 3. A delta comes between the request and the answer that it belongs to, as far as the reader gets these facts.
 import type { Delta } from '../contract/delta.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import { assertNotErased } from '../kernel/history.ts';
@@ -16,7 +16,7 @@ import { createTail, type Tail } from './tail.ts';
 const maxBehind = 50_000;
 const pageSize = 500;
 const maxBufferedDeltas = 1_000;
-const maxAnswers = 5_000;
+const maxRuns = 5_000;
 
 export type OpenStream = (options: StreamOptions) => AsyncGenerator<StreamEvent>;
 
@@ -48,23 +48,28 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
       cursor = newest;
       yield { type: 'reset', position: newest };
     }
-    const answers = createAnswerFilter();
+    const turns = createTurnTracker();
     /** The next fact in the tail's buffer; null while the reader is behind it. */
     let next: number | null = null;
     /** Facts that were read from the store and may also be in the buffer. */
     let known = new Set<string>();
 
+    /** Removes what may come now, of one run or of all, and what comes too late. */
+    function takeDue(runId?: string): Delta[] {
+      if (deltas.length === 0) return [];
+      const due = deltas.filter((delta) => (runId === undefined || delta.runId === runId) && turns.isOpen(delta));
+      deltas = deltas.filter((delta) => !due.includes(delta) && !turns.isOver(delta));
+      return due;
+    }
+
     while (!signal.aborted) {
-      const due = deltas.filter(answers.isOpen);
-      deltas = [];
-      yield* due;
       const facts: StoredFact[] | null = next === null ? null : tail.read(next, rootId);
       if (facts === null) {
         const end = tail.end();
         const page: StoredFact[] = await store.facts({ after: cursor, limit: pageSize, ...(rootId === undefined ? {} : { rootId }) });
         for (const fact of page) {
           cursor = fact.position;
-          answers.add(fact);
+          turns.add(fact);
           yield fact;
         }
         if (page.length < pageSize) {
@@ -77,10 +82,12 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
       for (const fact of facts) {
         cursor = fact.position;
         if (known.has(fact.position)) continue;
-        answers.add(fact);
+        yield* takeDue(fact.runId);
+        turns.add(fact);
         yield fact;
       }
-      if (deltas.length > 0 || tail.end() > next || signal.aborted) continue;
+      yield* takeDue();
+      if (tail.end() > next || signal.aborted) continue;
       await wakeUp.promise;
       wakeUp = Promise.withResolvers();
     }
@@ -90,17 +97,27 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
   }
 }
 
-/** Tells which deltas still belong to an open answer. */
-function createAnswerFilter() {
-  const turns = new Map<string, number>();
+/** Tells which deltas belong to an answer that is being streamed. */
+function createTurnTracker() {
+  const runs = new Map<string, { asked: number; answered: number }>();
   return {
     add(fact: StoredFact): void {
-      const turn = fact.type === 'run.ended' ? Number.POSITIVE_INFINITY : fact.type === 'model.answered' ? fact.data.turn : null;
-      if (turn === null) return;
-      turns.delete(fact.runId);
-      turns.set(fact.runId, turn);
-      if (turns.size > maxAnswers) turns.delete(turns.keys().next().value as string);
+      const { asked, answered } = runs.get(fact.runId) ?? { asked: 0, answered: 0 };
+      // A run whose first fact the reader did not get may be in any turn.
+      const begins = fact.type === 'run.created' || runs.has(fact.runId);
+      runs.delete(fact.runId);
+      if (fact.type === 'run.ended') runs.set(fact.runId, { asked, answered: Number.POSITIVE_INFINITY });
+      else if (fact.type === 'model.asked')
+        runs.set(fact.runId, { asked: fact.data.turn, answered: Math.min(answered, fact.data.turn - 1) });
+      else if (fact.type === 'model.answered') runs.set(fact.runId, { asked, answered: fact.data.turn });
+      else if (begins) runs.set(fact.runId, { asked, answered });
+      if (runs.size > maxRuns) runs.delete(runs.keys().next().value as string);
     },
-    isOpen: (delta: Delta) => delta.turn > (turns.get(delta.runId) ?? 0),
+    /** Also true for a run of which the reader has seen no request yet. */
+    isOpen({ runId, turn }: Delta): boolean {
+      const run = runs.get(runId);
+      return run === undefined || (turn <= run.asked && turn > run.answered);
+    },
+    isOver: ({ runId, turn }: Delta) => turn <= (runs.get(runId)?.answered ?? 0),
   };
 }

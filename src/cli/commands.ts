@@ -18,6 +18,7 @@ import { mcpCommand } from './commands/mcp.ts';
 import { memoryCommand } from './commands/memory.ts';
 import { messageCommand } from './commands/message.ts';
 import { modelsCommand } from './commands/models.ts';
+import { notifyCommand } from './commands/notify.ts';
 import { pauseCommand } from './commands/pause.ts';
 import { policyCommand } from './commands/policy.ts';
 import { psCommand } from './commands/ps.ts';
@@ -57,6 +58,7 @@ export const commands: Command[] = [
   configCommand,
   memoryCommand,
   trustCommand,
+  notifyCommand,
   doctorCommand,
   replayCommand,
   verifyCommand,

@@ -7,6 +7,7 @@ import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/i
 import type { ServerVariables } from '../config/mcp-install/variables.ts';
 import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
+import type { RegisteredDatabase } from '../config/workspace-registry.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Check } from '../doctor/check.ts';
 import type { MachineSummary } from '../doctor/machine.ts';
@@ -252,6 +253,15 @@ export interface Io {
      * seen that list.
      */
     save(settings: Settings, at: string): Promise<void>;
+  };
+  /** Sends a test notification as configured. One result for each receiver; empty if there is none. `failure`: null if it was sent. */
+  testNotification(settings: Settings): Promise<{ to: 'command' | 'webhook'; failure: string | null }[]>;
+  /** The databases of all workspaces of this user. */
+  workspaces: {
+    /** The last used first. */
+    list(): Promise<RegisteredDatabase[]>;
+    /** Opens the database only for reading, and closes it afterwards. Rejects with `usage` if it is not the user's own, and with `store_*`. */
+    read<T>(database: RegisteredDatabase, work: (api: Api) => Promise<T>): Promise<T>;
   };
   /** A failed check is a result, not an error. */
   doctor(flags: SettingsFlags): Promise<Check[]>;

@@ -2,6 +2,7 @@
 import type { Json } from '../contract/json.ts';
 import { defaultLimits, type LimitName } from '../contract/limits.ts';
 import { hideUrlCredentials, serverToPublicJson } from '../text/hide-credentials.ts';
+import { describeWebhook } from './notify-settings.ts';
 import type { Config } from './schema.ts';
 import type { Settings, Sourced } from './settings.ts';
 
@@ -29,7 +30,10 @@ export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
   return all;
 }
 
-export function findSetting<K extends 'model' | 'sandbox' | 'durability'>(layers: Layer[], key: K): Sourced<NonNullable<Config[K]>> | null {
+export function findSetting<K extends 'model' | 'sandbox' | 'durability' | 'notify'>(
+  layers: Layer[],
+  key: K,
+): Sourced<NonNullable<Config[K]>> | null {
   const layer = layers.findLast(({ config }) => config[key] !== undefined);
   return layer ? { value: layer.config[key] as NonNullable<Config[K]>, from: layer.from } : null;
 }
@@ -68,6 +72,7 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
       value: serverToPublicJson(server),
       from: sourceOf((c) => c.mcpServers?.[name]),
     })),
+    ...listNotifySources(settings.notify),
     ...Object.entries(settings.dialects).flatMap(([dialect, section]) =>
       Object.entries(section).map(([key, value]) => ({
         key: `dialects.${dialect}.${key}`,
@@ -76,6 +81,13 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
       })),
     ),
   ];
+}
+
+function listNotifySources(notify: Settings['notify']): Settings['sources'] {
+  if (notify === null) return [];
+  const { webhook, ...others } = notify.value;
+  const shown = withoutUndefined({ ...others, webhook: webhook === undefined ? undefined : describeWebhook(webhook) });
+  return Object.entries(shown).map(([key, value]) => ({ key: `notify.${key}`, value: value as Json, from: notify.from }));
 }
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {

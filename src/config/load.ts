@@ -11,6 +11,7 @@ import { findNamedPath, missingPathError, readBytes } from './files.ts';
 import { maxConfigBytes, parseJsonDocument } from './json-document.ts';
 import { findSetting, type Layer, listSources, mergeLayers } from './layers.ts';
 import { narrowConfig } from './narrow.ts';
+import type { NotifySettings } from './notify-settings.ts';
 import { resolveReadable } from './readable-folders.ts';
 import type { Config } from './schema.ts';
 import { type ConfiguredAgents, type OwnedRules, type Settings, type SettingsFlags, type Sourced, sandboxModes } from './settings.ts';
@@ -40,6 +41,7 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
   let agents: ConfiguredAgents | null = null;
   const ownModel = readFlag('--model', flags.model) ?? readVariable('RETINUE_MODEL', env);
   const ownerRules = collectOwnerRules(layers, flags.rules);
+  const notify = findSetting(layers, 'notify');
   const settings = {
     workspace,
     workspaceFrom: found.from,
@@ -55,6 +57,7 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
     providers: merged.providers ?? {},
     prices: merged.prices ?? {},
     mcpServers: merged.mcpServers ?? {},
+    notify,
     dialects: (merged.dialects ?? {}) as Settings['dialects'],
     agents() {
       agents ??= loadConfiguredAgents({ workspace, env, limits: merged.limits ?? {}, trustList });
@@ -66,6 +69,7 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
       ...trustList.notices,
       ...notices,
       ...unsetVariableNotices(merged.env ?? {}, env),
+      ...notifyNotices(notify?.value ?? {}, env),
       ...unusedPathNotices([...ownerRules, ...narrowingRules], { workspace, env }),
     ],
     files,
@@ -104,7 +108,11 @@ function readConfigFiles(
 }
 
 /** A trusted file is one more owner's layer. Without trust, widening settings are ignored and its rules can only narrow. */
-function addWorkspaceFile(result: ReadResult, { path, config, bytes }: LoadedFile & { path: string }, trustList: TrustList): void {
+function addWorkspaceFile(result: ReadResult, file: LoadedFile & { path: string }, trustList: TrustList): void {
+  const { path, bytes } = file;
+  // Not even a trusted one: it would get the results of this workspace's runs.
+  const { notify, ...config } = file.config;
+  if (notify !== undefined) result.notices.push(`\`notify\` in ${path} is ignored: only your own configuration decides who is notified`);
   const hash = hashFile(path, bytes);
   const state = trustList.state(path, hash);
   const narrowed = narrowConfig(config, mergeLayers(result.layers));
@@ -167,6 +175,13 @@ function unsetVariableNotices(granted: Record<string, string[]>, env: Env): stri
   return Object.entries(granted).flatMap(([agent, names]) =>
     names.filter((name) => !env[name]).map((name) => `env.${agent}: the variable ${name} is not set`),
   );
+}
+
+function notifyNotices({ webhook, webhookSecretEnv }: NotifySettings, env: Env): string[] {
+  if (webhookSecretEnv !== undefined && webhook === undefined) return ['notify.webhookSecretEnv has no effect without notify.webhook'];
+  if (webhookSecretEnv !== undefined && !env[webhookSecretEnv])
+    return [`notify.webhookSecretEnv: the variable ${webhookSecretEnv} is not set, so the webhook is not called`];
+  return [];
 }
 
 function readSandboxMode(flags: SettingsFlags, env: Env): Settings['sandbox'] | null {

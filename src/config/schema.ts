@@ -3,13 +3,11 @@ import { z } from 'zod';
 import { Limits } from '../contract/limits.ts';
 import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import { DialectsConfig } from '../dialects/settings.ts';
+import { NotifySettings } from './notify-settings.ts';
+import { variableName } from './variable-name.ts';
 
 const amount = z.number('must be a number of US dollars per million tokens').min(0).max(1_000_000);
 const strings = z.array(z.string('must be a string').min(1), 'must be a list of strings');
-
-/** The pattern rejects a pasted secret, and the message does not repeat it. */
-const variableName = (example: string) =>
-  z.string().regex(/^[A-Z_][A-Z0-9_]{0,99}$/, `must be the name of a variable, such as ${example}; never its value`);
 
 const Provider = z.strictObject({
   kind: z.enum(['anthropic', 'openai', 'google', 'ollama', 'openai-compatible']),
@@ -32,6 +30,8 @@ export const Config = z
     ),
     dialects: DialectsConfig,
     mcpServers: z.record(McpServerName, McpServer),
+    /** Only in the user's own configuration. */
+    notify: NotifySettings,
   })
   .partial();
 export type Config = z.infer<typeof Config>;

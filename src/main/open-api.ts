@@ -10,17 +10,20 @@ import { settingsRulesets } from '../config/rulesets.ts';
 import { grantedVariables } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
+import { registerDatabase } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
 import { catalogForDialect } from '../kernel/dialect-tools.ts';
 import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Memory } from '../ports/notes.ts';
+import type { Store } from '../ports/store.ts';
 import type { Notes } from '../stores/notes-memory.ts';
 import { assembleApi } from './assemble.ts';
 import { assertNotBelowRun } from './below-run.ts';
 import { removeLog } from './detach.ts';
 import type { AssemblyHooks } from './hooks.ts';
+import type { Notifications } from './notify.ts';
 import { type DatabaseOptions, openDatabase, openDatabaseMemories, openDatabaseNotes } from './open-database.ts';
 
 export async function openApi(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): Promise<Api> {
@@ -34,7 +37,10 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const dialect = await loadDialect(options.dialect, settings, env);
   const database = toDatabaseOptions(settings, options, hooks);
   const opened = await openDatabase(database);
-  const store = hooks ? hooks.wrapStore(opened) : opened;
+  const wrapped = hooks ? hooks.wrapStore(opened) : opened;
+  const notifications = drive && settings.notify ? await loadNotifications(settings, wrapped, options.warn) : null;
+  const store = notifications?.store ?? wrapped;
+  const registering = writes ? registerDatabase(env, settings, new Date()) : null;
   const catalog = createAgentCatalog(settings);
   const dialectCatalog = catalogForDialect(dialect, catalog);
   const notes = openNotesLazily(() => openDatabaseNotes(database));
@@ -54,6 +60,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       secretNames: [
         ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
         ...Object.values(settings.env).flat(),
+        ...(settings.notify?.value.webhookSecretEnv ? [settings.notify.value.webhookSecretEnv] : []),
       ],
       search: findSearchBackend(env),
       programTools: [],
@@ -75,6 +82,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
     },
     hooks,
   );
+  notifications?.watch(api);
   return {
     ...api,
     async start(brief, startOptions) {
@@ -85,8 +93,13 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
     async close() {
       await api.close();
       await notes.close();
+      await Promise.all([registering, notifications?.close()]);
     },
   };
+}
+
+async function loadNotifications(settings: Settings, store: Store, warn: OpenOptions['warn']): Promise<Notifications | null> {
+  return (await import('./notify.ts')).createNotifications(settings, store, warn ?? (() => {}));
 }
 
 /** The memories of the workspace's database, for `retinue memory`. */

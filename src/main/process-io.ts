@@ -114,6 +114,11 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
         if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, db.path, at);
       },
     },
+    testNotification: async (settings) => (await import('./notify.ts')).sendTestNotification(settings),
+    workspaces: {
+      list: async () => (await import('../config/workspace-registry.ts')).listDatabases(env),
+      read: async (database, work) => (await import('./workspaces.ts')).useReader(env, database, work),
+    },
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),
     ask: createAsk(),

@@ -7,6 +7,7 @@ import type { StoreContext, StoreHarness } from './store-suite/fixtures.ts';
 import { testLeases } from './store-suite/leases.ts';
 import { testOrders } from './store-suite/orders.ts';
 import { testReading } from './store-suite/reading.ts';
+import { testWatching } from './store-suite/watching.ts';
 
 export type { StoreHarness } from './store-suite/fixtures.ts';
 
@@ -20,6 +21,6 @@ export function runStoreSuite(name: string, createHarness: () => Promise<StoreHa
     });
     afterEach(() => context.harness.dispose());
 
-    for (const test of [testAppending, testReading, testOrders, testLeases, testErasing, testClosing]) test(() => context);
+    for (const test of [testAppending, testReading, testOrders, testLeases, testErasing, testWatching, testClosing]) test(() => context);
   });
 }

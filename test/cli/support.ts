@@ -261,6 +261,8 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     models: { list: async () => [], advice: missing('models'), check: missing('models'), save: missing('models') },
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },
+    testNotification: async () => [],
+    workspaces: { list: async () => [], read: missing('database') },
     doctor: async () => [],
     detach: missing('background processes'),
     ...parts,

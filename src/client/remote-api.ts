@@ -1,0 +1,127 @@
+// The part of `Api` that watches and steers, over HTTP. Commands and screens work with it as with the API of this process; what only the machine
+// of the runs can do is refused.
+import type { Api, Interrupted, Question } from '../api/api.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { RunView } from '../contract/view.ts';
+import type { Client } from './client.ts';
+import { isRemoteError, RemoteError } from './error.ts';
+import type { ConnectionState } from './events.ts';
+import { createRemoteEvents } from './remote-events.ts';
+import { createRemoteRuns } from './remote-runs.ts';
+
+export interface RemoteApiOptions {
+  /** The server's agents: `Api.agents` answers at once. */
+  agents: Agent[];
+  /** Called for every stream of events. */
+  onConnection?: ((state: ConnectionState) => void) | undefined;
+}
+
+export function createRemoteApi(client: Client, { agents, onConnection }: RemoteApiOptions): Api {
+  const closed = new AbortController();
+  const runs = createRemoteRuns({ client, onConnection });
+  /** Hashes of the calls that were shown, by the id of their question: an answer is for exactly that call. */
+  const shown = new Map<string, Question>();
+  const remember = (question: Question) => {
+    shown.set(question.id, question);
+    return question;
+  };
+
+  async function findQuestion(id: string): Promise<Question> {
+    const [run = '', ...rest] = id.split('.');
+    const { runId } = await client.run(run);
+    const open = (await client.questions()).filter((question) => question.runId === runId);
+    const matching = rest.length === 0 ? open : open.filter(({ turn, index }) => `${turn}.${index}` === rest.join('.'));
+    if (matching.length === 1) return remember(matching[0] as Question);
+    if (matching.length > 1) {
+      const ids = matching.map((question) => question.id).join(', ');
+      throw new RemoteError('usage', `run ${runId} has ${matching.length} open questions; name one of them: ${ids}`);
+    }
+    throw new RemoteError('unknown_run', `nothing waits for an answer under \`${id}\`; \`retinue approve\` lists open questions`);
+  }
+
+  async function findInterrupted(): Promise<Interrupted[]> {
+    const live = await client.runs();
+    const undriven = Map.groupBy(
+      live.filter(({ driven }) => !driven),
+      ({ rootId }) => rootId,
+    );
+    return Promise.all([...undriven].reverse().map(([rootId, open]) => describeInterrupted(rootId, open)));
+  }
+
+  async function describeInterrupted(rootId: string, open: RunView[]): Promise<Interrupted> {
+    const [created] = await client.facts(rootId, { limit: 1 });
+    const { kind, label, agent } = open.find(({ runId }) => runId === rootId) ?? (await client.run(rootId));
+    const dialect = created?.type === 'run.created' && 'data' in created ? created.data.dialect : 'native';
+    return { rootId, kind, label, agent, dialect, open: open.length };
+  }
+
+  return {
+    server: client.url,
+    start: async (brief) => runs.follow((await client.start(brief as Parameters<Client['start']>[0])).runId),
+    advise: async () => null,
+    find: async (id) => (await client.run(id)).runId,
+    ps: (options) => client.runs(options),
+    tree: (id) => client.tree(id),
+    show: (id) => client.run(id),
+    logs: (id, options) => client.facts(id, options),
+    ...createRemoteEvents({ client, closed: closed.signal, onConnection }),
+    position: () => client.position(),
+    search: (text, options) => client.search(text, options),
+    costs: () => client.costs(),
+    interrupted: findInterrupted,
+    async resume(rootId) {
+      const { position } = await client.tree(rootId);
+      await client.resume(rootId);
+      return [runs.follow(rootId, position)];
+    },
+    pause: (ids, reason) => Promise.all(ids.map((id) => client.pause(id, { reason }))),
+    release: async (id) => (await client.resume(id)).result === 'released',
+    drain: async () => runs.leave(),
+    cancel: (ids, reason) => Promise.all(ids.map((id) => client.cancel(id, { reason }))),
+    async message(id, text, { rules = [] } = {}) {
+      const { kind, runId } = await client.message(id, { text, ...(rules.length === 0 ? {} : { rules }) });
+      return kind === 'sent' ? { kind } : { kind, handle: runs.follow(runId) };
+    },
+    questions: async () => (await client.questions()).map(remember),
+    question: findQuestion,
+    async answer(id, { allowed, always, reason }) {
+      const question = shown.get(id) ?? (await findQuestion(id));
+      const request = { allowed, hash: question.hash, ...(always ? { always } : {}), ...(reason ? { reason } : {}) };
+      const { result, denial } = await client.answer(question.id, request).catch((error: unknown) => {
+        if (isRemoteError(error) && error.code === 'unknown_run') return { result: 'late' as const, denial: undefined };
+        throw error;
+      });
+      return { question, result, ...(denial === undefined ? {} : { denial }) };
+    },
+    fork: async (id, { turn, task, model }) =>
+      runs.follow((await client.fork(id, { turn, task, ...(model === undefined ? {} : { model }) })).runId),
+    replay: (id) => client.replay(id),
+    verify: (id) => client.verify(id),
+    agents: () => agents,
+    watch: runs.watch,
+    async close() {
+      runs.leave();
+      closed.abort();
+    },
+    export: refuse('exporting a run'),
+    import: refuse('importing a run'),
+    countEnded: refuse('counting runs'),
+    weigh: refuse('erasing runs'),
+    erase: refuse('erasing runs'),
+    endedBefore: refuse('erasing runs'),
+    client: refuse('delegating as a client'),
+    get dialect(): never {
+      throw localOnlyError('offering delegation tools');
+    },
+  };
+}
+
+function refuse(what: string): () => Promise<never> {
+  return async () => {
+    throw localOnlyError(what);
+  };
+}
+
+function localOnlyError(what: string): RemoteError {
+  return new RemoteError('usage', `${what} works only on the machine of the runs; use it there, without --server`);
+}
