@@ -146,6 +146,8 @@ export interface ServeRequest {
     limits: LimitsGiven;
     /** How long a call that needs approval waits for an answer. */
     askMs: number;
+    /** Where runs execute. Default: depends on the dialect. */
+    host: HostName | undefined;
   };
 }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Api } from '../api/api.ts';
 import type { Io, ServeRequest } from '../cli/io.ts';
+import { stopReasons } from '../cli/session/stop-signals.ts';
 import { loadDialect } from '../config/dialect.ts';
 import type { Settings } from '../config/settings.ts';
 import { dialectNames } from '../dialects/index.ts';
@@ -18,7 +19,10 @@ export interface McpMountDeps extends Pick<Io, 'version' | 'repeat' | 'now' | 'o
 }
 
 /** Rejects with `unknown_dialect` or `invalid_config`, so that a wrong setting shows when the server starts. */
-export async function createMcpMount({ dialect: named, share, limits, askMs }: ServeRequest['mcp'], deps: McpMountDeps): Promise<Mount> {
+export async function createMcpMount(
+  { dialect: named, share, limits, askMs, host }: ServeRequest['mcp'],
+  deps: McpMountDeps,
+): Promise<Mount> {
   const { api, settings, env, log, version, now } = deps;
   const dialect = (name: string) => loadDialect(name, settings, env);
   if (named !== undefined) await dialect(named);
@@ -27,13 +31,13 @@ export async function createMcpMount({ dialect: named, share, limits, askMs }: S
     dialects: dialectNames,
     defaultDialect: named ?? native.name,
     every: deps.repeat,
-    open: (name) => deps.open(settings, { drive: true, startsRuns: true, dialect: name, askMs, warn: log }),
+    open: (name) => deps.open(settings, { drive: true, startsRuns: true, dialect: name, askMs, host, warn: log }),
   });
   return {
     path: '/mcp',
     async handle(incoming: IncomingMessage, outgoing: ServerResponse, principal) {
       await getRequestListener((request) => handler.handle(request, principal), { overrideGlobalObjects: false })(incoming, outgoing);
     },
-    close: handler.close,
+    close: () => handler.close(stopReasons.terminate),
   };
 }

@@ -47,8 +47,8 @@ export interface HttpSession {
   idleSince(): number | null;
   hasStarted(): boolean;
   hasDelegated(): boolean;
-  /** Ends or pauses what it delegated, as its dialect says. */
-  close(): Promise<void>;
+  /** Ends or pauses what it delegated, as its dialect says. `stopReason`: why the server stops; absent if the client has disconnected. */
+  close(stopReason?: string): Promise<void>;
 }
 
 export async function createHttpSession(options: HttpSessionOptions, deps: HttpSessionDeps): Promise<HttpSession> {
@@ -115,11 +115,11 @@ export async function createHttpSession(options: HttpSessionOptions, deps: HttpS
     idleSince: () => (openRequests > 0 ? null : lastSeen),
     hasStarted: () => transport.sessionId !== undefined,
     hasDelegated: connection.hasDelegated,
-    close() {
+    close(stopReason) {
       if (!closing) {
         options.onEnd(transport.sessionId ?? null);
         connection.leave();
-        closing = connection.close();
+        closing = connection.close(stopReason);
       }
       return closing;
     },

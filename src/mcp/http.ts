@@ -17,8 +17,8 @@ export interface Principal {
 export interface McpHandler {
   /** `/mcp` or `/mcp/DIALECT`, at the end of the path. */
   handle(request: Request, principal: Principal): Promise<Response>;
-  /** Ends all sessions. Native runs are paused; those of other dialects end. */
-  close(): Promise<void>;
+  /** Ends all sessions. Native runs are paused, for `reason`; those of other dialects end. */
+  close(reason: string): Promise<void>;
 }
 
 export interface McpHandlerDeps extends HttpSessionDeps {
@@ -55,9 +55,9 @@ export function createMcpHandler(deps: McpHandlerDeps): McpHandler {
   let isClosed = false;
   const stopSweep = deps.every(sweepMs, endIdleSessions);
 
-  function endSession(session: HttpSession): void {
+  function endSession(session: HttpSession, stopReason?: string): void {
     const end = session
-      .close()
+      .close(stopReason)
       .catch((error: unknown) => deps.log(`cannot end an MCP session: ${(error as Error)?.message ?? error}`))
       .finally(() => ending.delete(end));
     ending.add(end);
@@ -129,10 +129,10 @@ export function createMcpHandler(deps: McpHandlerDeps): McpHandler {
         return createRpcError(404, rpcCodes.unknownSession, 'there is no such session; start a new one with `initialize`');
       return session.handle(request, principal.role);
     },
-    async close() {
+    async close(reason) {
       isClosed = true;
       stopSweep();
-      for (const session of sessions.values()) endSession(session);
+      for (const session of sessions.values()) endSession(session, reason);
       await Promise.all(ending);
     },
   };

@@ -37,7 +37,8 @@ export interface Connection {
   hasDelegated(): boolean;
   /** The client has disconnected: stops asking it anything. */
   leave(): void;
-  close(): Promise<void>;
+  /** `stopReason`: why the server stops; absent if the client has disconnected. */
+  close(stopReason?: string): Promise<void>;
 }
 
 /** More tolerant than the protocol's schema: one root with an invalid URI does not invalidate the others. */
@@ -160,10 +161,10 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
   return {
     hasDelegated: () => session.hasDelegated(),
     leave: () => disconnected.abort(),
-    async close() {
+    async close(stopReason) {
       disconnected.abort();
       await server.close();
-      await session.close();
+      await session.close(stopReason);
     },
   };
 }

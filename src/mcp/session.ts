@@ -49,8 +49,11 @@ export interface Session {
   call(call: ToolCall): Promise<CallToolResult>;
   /** The client's roots have changed. The workspace follows them until something was delegated. */
   rootsChanged(): void;
-  /** The client has disconnected: ends or pauses what it delegated, as the dialect says, and closes everything. */
-  close(): Promise<void>;
+  /**
+   * Ends or pauses what the client delegated, as the dialect says, and closes everything. Without `stopReason` the client has disconnected; with it
+   * the server stops, and a later process may continue paused runs without being asked.
+   */
+  close(stopReason?: string): Promise<void>;
 }
 
 export function createSession(options: SessionOptions): Session {
@@ -200,10 +203,11 @@ export function createSession(options: SessionOptions): Session {
       if (hasDelegated) log('the roots of the client have changed; runs stay in the workspace of the first delegation');
       else workspace.reset();
     },
-    async close() {
+    async close(stopReason) {
       isClosed = true;
       const api = await workspace.current();
       const current = await clientRuns.current();
+      if (stopReason !== undefined && api && !api.dialect.setup?.endsWithClient) await api.drain(stopReason);
       let openRuns = 0;
       try {
         // Counted first: a closed client has no delegation to ask.

@@ -53,7 +53,7 @@ describe('sessions', () => {
 
   it('a server that stops opens none', async () => {
     await using world = await createHttpWorld();
-    await world.handler.close();
+    await world.handler.close('its process was asked to stop');
     expect((await world.handler.handle(post(initialize), owner)).status).toBe(503);
   });
 });

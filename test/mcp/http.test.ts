@@ -197,7 +197,7 @@ describe('the end of a session', () => {
         while (world.open.size > 0) await settle();
       },
     ],
-    ['the end of the server', (world) => world.handler.close()],
+    ['the end of the server', (world) => world.handler.close('its process was asked to stop')],
   ];
 
   it.each(ends)('%s pauses native runs and gives up their tree, so that another process can resume them', async (_, end) => {

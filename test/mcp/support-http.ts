@@ -110,7 +110,7 @@ export async function createHttpWorld(options: WorldOptions & Partial<Pick<McpHa
       return { client, transport, call, text: async (tool, args) => readText(await call(tool, args)) };
     },
     async [Symbol.asyncDispose]() {
-      await handler.close();
+      await handler.close('the test is over');
       await api.close();
       files[Symbol.dispose]();
     },

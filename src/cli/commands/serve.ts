@@ -11,10 +11,17 @@ import { keepResuming } from '../session/resume-interrupted.ts';
 import { stopReasons } from '../session/stop-signals.ts';
 import { waitForStop } from '../session/wait-for-stop.ts';
 
-export const serverFlags: Flag[] = [
-  { name: 'port', value: 'N', help: 'the port (default: 0, a free one)' },
+export const portFlag: Flag = { name: 'port', value: 'N', help: 'the port (default: 0, a free one)' };
+export const tokenFileFlag: Flag = {
+  name: 'token-file',
+  value: 'FILE',
+  help: 'tokens, one per line: `TOKEN [read|steer|start [NAME]]` (default: one random token)',
+};
+
+const serverFlags: Flag[] = [
+  portFlag,
   { name: 'host', value: 'ADDRESS', help: 'the interface (default: 127.0.0.1); another one than loopback needs --token-file and TLS' },
-  { name: 'token-file', value: 'FILE', help: 'tokens, one per line: `TOKEN [read|steer|start [NAME]]` (default: one random token)' },
+  tokenFileFlag,
   { name: 'tls-cert', value: 'FILE', help: 'serve https with this certificate (PEM)' },
   { name: 'tls-key', value: 'FILE', help: 'the private key of the certificate (PEM)' },
   { name: 'behind-proxy', help: 'a proxy in front of the server does TLS; needs --public-url' },
@@ -63,7 +70,7 @@ async function run(args: Args, io: Io): Promise<number> {
   const ask = args.value('ask');
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
   const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
-  const mcp = { dialect: args.value('dialect'), share: args.has('share'), limits: session.flags.limits, askMs };
+  const mcp = { dialect: args.value('dialect'), share: args.has('share'), limits: session.flags.limits, askMs, host: undefined };
   return withApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request: { ...parseRequest(args), mcp } }, (server) => {
       if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
@@ -72,10 +79,14 @@ async function run(args: Args, io: Io): Promise<number> {
   );
 }
 
+export function parsePort(args: Args): number {
+  return parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 });
+}
+
 function parseRequest(args: Args): Omit<ServeRequest, 'mcp'> {
   return {
     host: args.value('host') ?? '127.0.0.1',
-    port: parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 }),
+    port: parsePort(args),
     tokenFile: args.value('token-file'),
     tlsCert: args.value('tls-cert'),
     tlsKey: args.value('tls-key'),
@@ -88,7 +99,7 @@ function parseRequest(args: Args): Omit<ServeRequest, 'mcp'> {
 export const localRequest: ServeRequest = {
   ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
   ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
-  mcp: { dialect: undefined, share: false, limits: {}, askMs: defaultQuestionMs },
+  mcp: { dialect: undefined, share: false, limits: {}, askMs: defaultQuestionMs, host: undefined },
 };
 
 export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'>, { workspace }: Pick<Settings, 'workspace'>): string {
