@@ -16,7 +16,7 @@ let runId: string;
 beforeAll(async () => {
   server = await createTestServer({ script: { runs: [{ steps: [{ delayMs: 600_000, text: 'late' }] }] } });
   runId = (await server.api.start({ task: 'wait' })).id;
-  await expect.poll(() => server.world.types()).toContain('model.asked');
+  for await (const fact of server.api.follow(runId, { signal: new AbortController().signal })) if (fact.type === 'model.asked') break;
   const { paths } = (await server.ask('/openapi.json')).json() as { paths: Record<string, Record<string, { 'x-role': Role }>> };
   routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, route]) => ({

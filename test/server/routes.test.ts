@@ -8,18 +8,17 @@ import { createTestServer, tokenOf } from './support.ts';
 
 const writes = {
   runs: [
-    {
-      steps: [
-        { tools: [{ name: 'write', arguments: { path: 'notes.txt', content: 'hello\n' } }] },
-        { text: 'written' },
-        { text: 'follow-up done' },
-      ],
-    },
+    { steps: [{ calls: [{ tool: 'write', args: { path: 'notes.txt', content: 'hello\n' } }] }, { text: 'written' }] },
+    { times: 'any', steps: [{ text: 'follow-up done' }] },
   ],
 };
 const waits = { runs: [{ steps: [{ delayMs: 600_000, text: 'late' }] }] };
 const asks = {
-  runs: [{ steps: [{ tools: [{ name: 'write', arguments: { path: 'AGENTS.md', content: 'be nice\n' } }] }, { text: 'asked' }] }],
+  runs: [{ steps: [{ calls: [{ tool: 'write', args: { path: 'AGENTS.md', content: 'be nice\n' } }] }, { text: 'asked' }] }],
+};
+/** Takes ten seconds, in short turns. */
+const works = {
+  runs: [{ steps: Array.from({ length: 200 }, (_, i) => ({ delayMs: 50, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] })) }],
 };
 
 it('starts a run and shows it in all forms of the command line', async () => {
@@ -28,7 +27,7 @@ it('starts a run and shows it in all forms of the command line', async () => {
   expect(status).toBe(201);
   const { runId } = JSON.parse(text);
   await server.api.wait([runId], { any: false, signal: new AbortController().signal });
-  const get = async (path: string) => (await server.ask(path)).json() as never;
+  const get = async (path: string) => (await server.ask(path)).json() as never[];
 
   const [view] = await server.api.ps({ all: true });
   expect(await get('/api/runs')).toEqual([]);
@@ -44,9 +43,12 @@ it('starts a run and shows it in all forms of the command line', async () => {
   expect(Outcome.parse(await get(`/api/runs/${runId}/outcome`))).toEqual(outcomeToJson(detail.outcome as Outcome));
   const [change] = await get(`/api/runs/${runId}/diff`);
   expect(FileChange.parse(change)).toMatchObject({ path: 'notes.txt', added: 1, removed: 0 });
-  expect(await get(`/api/runs/${runId}/artifacts`)).toEqual([expect.objectContaining({ runId, kind: 'diff', title: 'notes.txt' })]);
+  expect(await get(`/api/runs/${runId}/artifacts`)).toEqual([
+    expect.objectContaining({ runId, kind: 'path', value: 'notes.txt' }),
+    expect.objectContaining({ runId, kind: 'diff', title: 'notes.txt' }),
+  ]);
   expect(TreeSnapshot.parse(await get(`/api/runs/${runId}/tree`))).toMatchObject({ rootId: runId, runs: [{ status: 'completed' }] });
-  expect(await get('/api/search?q=a+note')).toEqual([expect.objectContaining({ runId, type: 'run.created' })]);
+  expect(await get('/api/search?q=a+note')).toContainEqual(expect.objectContaining({ runId, type: 'run.created' }));
   expect(await get('/api/costs')).toEqual([expect.objectContaining({ agent: 'general', runs: 1 })]);
 });
 
@@ -77,16 +79,17 @@ it('cancels a run, with the reason', async () => {
 });
 
 it('pauses and resumes a run', async () => {
-  const script = { runs: [{ steps: [{ tools: [{ name: 'list', arguments: { path: '.' } }] }, { text: 'done' }] }] };
-  await using server = await createTestServer({ script });
-  const { id, outcome } = await server.api.start({ task: 'look' });
-  const paused = (await server.ask(`/api/runs/${id}/pause`, { body: {} })).json() as { result: string };
-  if (paused.result === 'paused') {
-    expect(await server.api.show(id)).toMatchObject({ status: 'paused' });
-    expect((await server.ask(`/api/runs/${id}/resume`, { method: 'POST', body: {} })).json()).toEqual({ runId: id, result: 'released' });
-  }
-  expect(await outcome).toMatchObject({ status: 'completed' });
-  expect((await server.ask(`/api/runs/${id}/resume`, { body: {} })).json()).toEqual({ runId: id, result: 'already' });
+  await using server = await createTestServer({ script: works, limits: { maxTurns: 500 } });
+  const { id } = await server.api.start({ task: 'work' });
+  const order = async (what: string) => (await server.ask(`/api/runs/${id}/${what}`, { body: {}, token: tokenOf('steer') })).json();
+  expect(await order('pause')).toEqual({ runId: id, result: 'paused' });
+  expect((await server.ask('/api/runs')).json()).toMatchObject([{ runId: id, status: 'paused' }]);
+  expect(await order('pause')).toEqual({ runId: id, result: 'already' });
+  expect(await order('resume')).toEqual({ runId: id, result: 'released' });
+  expect(server.world.types()).toContain('run.resumed');
+  expect(await order('cancel')).toEqual({ runId: id, result: 'asked' });
+  await server.api.wait([id], { any: false, signal: new AbortController().signal });
+  expect(await order('resume')).toEqual({ runId: id, result: 'already' });
 });
 
 it('sends a message to a live run', async () => {
@@ -109,7 +112,7 @@ it('continues an ended run only for a token that may start runs', async () => {
   const answer = (await server.ask(`/api/runs/${id}/message`, { body: { text: 'more' } })).json() as { kind: string; runId: string };
   expect(answer).toEqual({ kind: 'continued', runId: expect.not.stringContaining(id) });
   const [followUp] = await server.api.wait([answer.runId], { any: false, signal: new AbortController().signal });
-  expect(followUp).toMatchObject({ status: 'completed', summary: 'follow-up done' });
+  expect(followUp).toMatchObject({ status: 'completed', rootId: answer.runId });
 });
 
 it('forks a run from a turn', async () => {
