@@ -151,6 +151,19 @@ export interface ServeRequest {
   everywhere: boolean;
   /** How long a call that needs approval waits for an answer, in runs of other workspaces that the server drives. */
   askMs: number;
+  /** MCP at `/mcp` and `/mcp/DIALECT`. */
+  mcp: {
+    /** The dialect at `/mcp`. Default: native. */
+    dialect: string | undefined;
+    /** Lets clients see the runs of all clients. */
+    share: boolean;
+    /** Limits for what one session delegates. */
+    limits: LimitsGiven;
+    /** How long a call that needs approval waits for an answer. */
+    askMs: number;
+    /** Where runs execute. Default: depends on the dialect. */
+    host: HostName | undefined;
+  };
 }
 
 export interface RunningServer {
