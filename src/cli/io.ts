@@ -129,6 +129,18 @@ export interface Output {
   drop(): Promise<void>;
 }
 
+/** `attach`: the tree to show and the run to select in it; null: all live trees. */
+export interface ScreenRequest {
+  attach: { rootId: string; runId: string } | null;
+  signal: AbortSignal;
+}
+
+/** `live`: runs that were live when the user left. `driven`: roots of trees that this process drives, because the user continued them there. */
+export interface ScreenResult {
+  live: number;
+  driven: string[];
+}
+
 export interface Io {
   version: string;
   out(text: string): void;
@@ -222,6 +234,8 @@ export interface Io {
    * Keys typed before the question could be read are ignored. One question is shown at a time.
    */
   ask(question: string, options?: { signal: AbortSignal }): Promise<string | null>;
+  /** Shows runs on the whole terminal until the user leaves or the signal fires. Only where `interactive`. */
+  screen(api: Api, options: ScreenRequest): Promise<ScreenResult>;
   /** Resolves when the run is created. Rejects if the brief is refused, and with `crashed` if the process did not start it. */
   detach(request: DetachRequest, settings: Settings): Promise<Detached>;
 }

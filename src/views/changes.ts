@@ -15,7 +15,11 @@ export function countCommands(facts: Fact[]): number {
 function factToChange(fact: Fact): FileChange[] {
   if (fact.type !== 'artifact.recorded' || fact.data.artifact.kind !== 'diff') return [];
   const { title = '', value } = fact.data.artifact;
-  const lines = value.split('\n');
+  return [{ runId: fact.runId, path: title, ...countChangedLines(value), diff: value }];
+}
+
+export function countChangedLines(diff: string): { added: number; removed: number } {
+  const lines = diff.split('\n');
   const count = (sign: string) => lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
-  return [{ runId: fact.runId, path: title, added: count('+'), removed: count('-'), diff: value }];
+  return { added: count('+'), removed: count('-') };
 }
