@@ -139,6 +139,8 @@ export interface ScreenRequest {
 export interface ScreenResult {
   live: number;
   driven: string[];
+  /** The user left with Ctrl-C. */
+  isInterrupted: boolean;
 }
 
 export interface Io {

@@ -1,5 +1,5 @@
 // Draws the frames of a screen with ink and passes keys to it.
-import { Box, type Key as InkKey, Text, useInput, usePaste, useStdout } from 'ink';
+import { Box, type Key as InkKey, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { memo, type ReactNode, useEffect, useSyncExternalStore } from 'react';
 import type { Screen } from './screen/screen.ts';
 import type { Key } from './screen/ui.ts';
@@ -11,12 +11,8 @@ export interface AppProps {
 
 export function App({ screen, onSuspend }: AppProps): ReactNode {
   const lines = useSyncExternalStore(screen.subscribe, screen.lines);
-  const { stdout } = useStdout();
-  useEffect(() => {
-    const resize = () => screen.resize({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
-    stdout.on('resize', resize);
-    return () => void stdout.off('resize', resize);
-  }, [screen, stdout]);
+  const { columns, rows } = useWindowSize();
+  useEffect(() => screen.resize({ columns, rows }), [screen, columns, rows]);
   useInput((input, key) => {
     for (const each of parseKeys(input, key)) {
       if (each === 'ctrl-z') onSuspend();

@@ -31,13 +31,13 @@ export async function openScreen({
   streams,
   signal,
   timers = systemTimers,
-}: OpenScreenOptions): Promise<ScreenResult> {
+}: OpenScreenOptions): Promise<ScreenResult & { isInterrupted: boolean }> {
   const { stdin, stdout } = streams;
   const screen = createScreen({ api, attach, colour, timers, size: { columns: stdout.columns || 80, rows: stdout.rows || 24 } });
   const ink = render(<Suspendable screen={screen} />, {
     ...{ stdin, stdout, alternateScreen: true, interactive: true, exitOnCtrlC: false, patchConsole: false },
     incrementalRendering: true,
-    maxFps: 60,
+    maxFps: 30,
   });
   const exited = ink.waitUntilExit();
   const unmount = () => ink.unmount();
@@ -50,10 +50,10 @@ export async function openScreen({
   // Before the error is printed: in the alternate buffer it would be lost.
   process.on('uncaughtExceptionMonitor', unmount);
   try {
-    await Promise.race([screen.left, closed, exited]);
+    const left = await Promise.race([screen.left, closed, exited]);
     unmount();
     await exited;
-    return screen.close();
+    return { ...screen.close(), isInterrupted: left === 'interrupt' };
   } finally {
     screen.close();
     process.off('uncaughtExceptionMonitor', unmount);

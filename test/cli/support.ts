@@ -261,6 +261,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },
     doctor: async () => [],
+    screen: missing('screen'),
     detach: missing('background processes'),
     ...parts,
   };

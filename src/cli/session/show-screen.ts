@@ -14,7 +14,7 @@ export async function showScreen(io: Io, api: Api, attach: { rootId: string; run
     stop.abort();
   });
   try {
-    const { live, driven } = await io.screen(api, { attach, signal: stop.signal });
+    const { live, driven, isInterrupted } = await io.screen(api, { attach, signal: stop.signal });
     if (driven.length > 0) {
       await api.drain('the screen was closed');
       io.err(`retinue: paused: ${driven.map((id) => `continue with \`retinue resume ${shortId(id)}\``).join(', ')}\n`);
@@ -22,7 +22,8 @@ export async function showScreen(io: Io, api: Api, attach: { rootId: string; run
       io.err(
         `retinue: ${formatPlural(live, 'run')} ${live === 1 ? 'goes' : 'go'} on; \`retinue ${attach ? `attach ${shortId(attach.rootId)}` : 'top'}\` shows ${live === 1 ? 'it' : 'them'} again\n`,
       );
-    return stopped === null ? 0 : stopExitCode(stopped);
+    if (stopped !== null) return stopExitCode(stopped);
+    return isInterrupted ? stopExitCode('interrupt') : 0;
   } finally {
     release();
   }

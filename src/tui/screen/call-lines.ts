@@ -71,7 +71,7 @@ export function createCallRenderer(versionOf: (item: CallItem) => string): (conv
 
 function renderCall(item: CallItem, view: View): string[] {
   const took = item.endedAt === null ? '' : formatDuration(Date.parse(item.endedAt) - Date.parse(item.at));
-  const taint = item.taint.length === 0 ? '' : `reads ${item.taint.join(', ')}`;
+  const taint = item.taint.length === 0 ? '' : `taint ${item.taint.join(', ')}`;
   const facts = [callStatusText(item), took, taint].filter((each) => each !== '').join(' · ');
   return [
     joinParts(

@@ -40,8 +40,8 @@ export interface Screen {
   press(key: Key): void;
   paste(text: string): void;
   resize(size: { columns: number; rows: number }): void;
-  /** Resolves when the user leaves. */
-  left: Promise<void>;
+  /** Resolves when the user leaves. `interrupt`: with Ctrl-C. */
+  left: Promise<'quit' | 'interrupt'>;
   close(): ScreenResult;
 }
 
@@ -52,7 +52,7 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
   const ui = createUi();
   ui.selected = attach?.runId ?? null;
   const listeners = new Set<() => void>();
-  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  const { promise: left, resolve: leave } = Promise.withResolvers<'quit' | 'interrupt'>();
   let size = initial;
   let frame: Frame = { lines: [], isTimed: false, page: 1, total: 0 };
   let shown: { run: OpenRun; body: ReturnType<typeof createRunBody> } | null = null;
@@ -95,9 +95,9 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
   /** Trees that this process drives pause when it ends, so that is asked first. */
   function askToLeave(): void {
     const driven = [...actions.driven].filter((id) => isLive(source.state.runs.get(id)?.status ?? 'completed'));
-    if (driven.length === 0) return void leave();
+    if (driven.length === 0) return void leave('quit');
     const text = `${driven.length === 1 ? 'A tree' : `${driven.length} trees`} continued here will pause. Leave the screen?`;
-    ui.dialog = { kind: 'confirm', text, confirm: leave };
+    ui.dialog = { kind: 'confirm', text, confirm: () => leave('quit') };
   }
 
   function scheduleUpdate(): void {
@@ -137,8 +137,12 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
       ui.notice = { text: 'this call no longer waits for an answer', style: 'yellow' };
     }
     if (ui.page === 'run') return;
+    shown = null;
     const all = rows();
-    if (!all.some(({ run }) => run.id === ui.selected)) ui.selected = nearestShown(all.map(({ run }) => run.id)) ?? ui.selected;
+    const row = all.find(({ run }) => run.id === ui.selected);
+    if (!row?.isMatch)
+      ui.selected =
+        all.find(({ isMatch }) => isMatch && ui.filter !== '')?.run.id ?? nearestShown(all.map(({ run }) => run.id)) ?? ui.selected;
   }
 
   /** The nearest ancestor of the selected run that is shown, otherwise the first row. */
@@ -158,7 +162,7 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
       return () => void listeners.delete(listener);
     },
     press(key) {
-      if (key === 'ctrl-c') return void leave();
+      if (key === 'ctrl-c') return void leave('interrupt');
       const { dialog } = ui;
       if (dialog === null || dialog.kind === 'question') ui.notice = null;
       if (dialog === null) pressOnPage(key, deps);

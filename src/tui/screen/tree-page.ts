@@ -53,7 +53,7 @@ export function layOutColumns(rows: TreeRow[], { columns }: Pick<View, 'columns'
   const used = Object.values(fixed).reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0);
   const room = Math.max(0, columns - 1 - used);
   const longest = widest((row) => nameText(row), columns);
-  const wanted = Math.min(longest, Math.max(14, Math.floor(room * 0.55)));
+  const wanted = Math.min(longest, Math.max(14, Math.floor(room * 0.62)));
   const name = room - wanted - gap < 8 ? room : wanted;
   return { ...fixed, hasDeadline, name, activity: Math.max(0, room - name - gap) };
 }
@@ -109,8 +109,8 @@ export function activityText({ run, status }: TreeRow, state: LiveState): string
   const queue = queuePosition(run, state);
   const text = queue === null ? describeActivity(run, state, 'P continues it') : `queued, ${queue.position} of ${queue.of}`;
   const marks = [isLive(run.status) ? describeProblems(run.problems) : '', run.taint.toSorted().join(', ')].filter((mark) => mark !== '');
-  // Marks come first where the text may be cut.
-  return run.questions > 0 && marks.length > 0 ? [text, ...marks].join(' · ') : [...marks, text].join(' · ');
+  // An approval is more urgent than a mark, and the end of the text may be cut.
+  return (run.questions > 0 ? [text, ...marks] : [...marks, text]).join(' · ');
 }
 
 function activityStyle({ run, status }: TreeRow): Style | null {

@@ -179,7 +179,8 @@ export function createTreeSource({ api, rootId, timers, onChange, onEvent, onErr
     } catch (error) {
       if (!stop.signal.aborted) onError(errorText(error));
     }
-    readQuestions();
+    // Reading them costs a query per live run, and without an event there are no new ones: only known ones can expire.
+    if (source.questions.length > 0 || source.state.runs.values().some(({ questions }) => questions > 0)) readQuestions();
     scheduleRefresh();
   }
 
