@@ -126,6 +126,11 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),
     ask: createAsk(),
+    screen: async (api, request) =>
+      (await import('../tui/open-screen.tsx')).openScreen({
+        ...{ api, ...request, colour: usesColour(stdout.isTTY) },
+        streams: { stdin: process.stdin, stdout },
+      }),
     detach: async (request, { workspace }) =>
       (await import('./detach.ts')).detach(request, { program: programFile(root), workspace, onInterrupt }),
   };
