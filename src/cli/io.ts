@@ -151,6 +151,19 @@ export interface ServeRequest {
   everywhere: boolean;
   /** How long a call that needs approval waits for an answer, in runs of other workspaces that the server drives. */
   askMs: number;
+  /** MCP at `/mcp` and `/mcp/DIALECT`. */
+  mcp: {
+    /** The dialect at `/mcp`. Default: native. */
+    dialect: string | undefined;
+    /** Lets clients see the runs of all clients. */
+    share: boolean;
+    /** Limits for what one session delegates. */
+    limits: LimitsGiven;
+    /** How long a call that needs approval waits for an answer. */
+    askMs: number;
+    /** Where runs execute. Default: depends on the dialect. */
+    host: HostName | undefined;
+  };
 }
 
 export interface RunningServer {
@@ -170,6 +183,20 @@ export interface Output {
   end(): Promise<void>;
   /** Instead of `end`: deletes the incomplete file. */
   drop(): Promise<void>;
+}
+
+/** `attach`: the tree to show and the run to select in it; null: all live trees. */
+export interface ScreenRequest {
+  attach: { rootId: string; runId: string } | null;
+  signal: AbortSignal;
+}
+
+/** `live`: runs that were live when the user left. `driven`: roots of trees that this process drives, because the user continued them there. */
+export interface ScreenResult {
+  live: number;
+  driven: string[];
+  /** The user left with Ctrl-C. */
+  isInterrupted: boolean;
 }
 
 export interface Io {
@@ -282,6 +309,8 @@ export interface Io {
    * Keys typed before the question could be read are ignored. One question is shown at a time.
    */
   ask(question: string, options?: { signal: AbortSignal }): Promise<string | null>;
+  /** Shows runs on the whole terminal until the user leaves or the signal fires. Only where `interactive`. */
+  screen(api: Api, options: ScreenRequest): Promise<ScreenResult>;
   /** Resolves when the run is created. Rejects if the brief is refused, and with `crashed` if the process did not start it. */
   detach(request: DetachRequest, settings: Settings): Promise<Detached>;
 }

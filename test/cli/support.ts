@@ -269,6 +269,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     testNotification: async () => [],
     workspaces: { list: async () => [], read: missing('database') },
     doctor: async () => [],
+    screen: missing('screen'),
     detach: missing('background processes'),
     ...parts,
   };
