@@ -36,7 +36,8 @@ export interface EventHub {
 
 /** With more readers of the same events than this, one stream serves them all, and events are sent in groups. */
 const maxSeparateReaders = 20;
-const groupMs = 25;
+/** Each group is one write for each reader, so more readers get fewer groups: at most 8,000 writes a second for up to 800 readers. */
+const groupMs = (readers: number) => Math.min(100, Math.max(25, readers / 8));
 const maxBatchBytes = 32_768;
 
 interface Reader {

@@ -11,7 +11,8 @@ const maxGroupBytes = 65_536;
 export interface SharedStreamOptions {
   open(after: string, signal: AbortSignal): AsyncIterable<StreamEvent>;
   toFrame(event: StreamEvent): Buffer;
-  groupMs: number;
+  /** How long events are collected before they are sent to this many readers. */
+  groupMs(readers: number): number;
 }
 
 export interface SharedStream {
@@ -55,7 +56,7 @@ export function createSharedStream({ open, toFrame, groupMs }: SharedStreamOptio
         bytes += frame.length;
         if (event.type !== 'delta') taken = event.position;
         if (bytes >= maxGroupBytes) flush();
-        else timer ??= setTimeout(flush, groupMs);
+        else timer ??= setTimeout(flush, groupMs(members.size));
       }
     } finally {
       if (!signal.aborted) end();
