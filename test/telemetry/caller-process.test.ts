@@ -34,6 +34,9 @@ describe('the trace of the caller is kept', () => {
     await folder.run('run', ...flags, 'go');
     await receiver.until((spans) => runsOf(spans).length === 1);
     expect(runsOf(receiver.spans).map(place)).toEqual([['invoke_agent general', traceId, spanId, 'vendor=7']]);
+    for (const check of ['verify', 'replay']) expect(await folder.run(check, 'last')).toMatchObject({ code: 0 });
+    expect((await folder.run('export', 'last', '--output', 'tree.jsonl')).code).toBe(0);
+    expect(await folder.run('import', 'tree.jsonl', '--db', 'other.db')).toMatchObject({ code: 0 });
   });
 
   it('from `_meta` of an MCP call, for the runs of this call alone', async () => {

@@ -55,7 +55,7 @@ async function run(args: Args, io: Io): Promise<number> {
   const request = parseRequest(args);
   const ask = args.value('ask');
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
-  const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
+  const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs, warnAtEnd: undefined };
   return withApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request }, (server) => {
       if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
