@@ -5,7 +5,7 @@ import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeSnapshot } from '../contract/view.ts';
-import type { BriefOptions, Client, ClientOptions, RunHandle } from '../kernel/runtime.ts';
+import type { BriefOptions, Client, ClientOptions, ResumeOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { EraseReport, EraseSize } from '../records/erase.ts';
 import type { TreeExport } from '../records/export-tree.ts';
@@ -13,7 +13,6 @@ import type { Fork } from '../records/fork.ts';
 import type { ImportResult } from '../records/import-tree.ts';
 import type { ReplayResult } from '../records/replay.ts';
 import type { VerifyResult } from '../records/verify.ts';
-import type { EventOptions } from './events.ts';
 
 export type { Question, RunDetail, RunView } from '../contract/view.ts';
 export type { RunHandle } from '../kernel/runtime.ts';
@@ -41,6 +40,14 @@ export interface Cancelled {
   result: 'asked' | 'ended' | 'already';
 }
 
+export interface EventOptions {
+  /** Only events after the fact at this position. */
+  after?: string;
+  /** Also events of descendants. */
+  tree?: boolean;
+  signal?: AbortSignal;
+}
+
 /** A tree that no living process drives. */
 export interface Interrupted {
   rootId: string;
@@ -53,10 +60,18 @@ export interface Interrupted {
   open: number;
 }
 
+/** The server behind an API. */
+export interface RemoteServer {
+  /** Its address. */
+  url: string;
+  /** Calls the listener when events stop coming because the connection was lost, and when they come again. Returns a function that removes it. */
+  watchConnection(listener: (change: { isConnected: boolean; reason: string }) => void): () => void;
+}
+
 /** Bad input rejects with a RetinueError that says what to do. */
 export interface Api {
-  /** The address of the server whose runs these are; absent if they are runs of this machine. */
-  server?: string;
+  /** The server whose runs these are; absent if they are runs of this machine. */
+  server?: RemoteServer;
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Advice for a brief that has no model to run it; null if it has one. */
@@ -90,10 +105,10 @@ export interface Api {
   /** Oldest first. */
   interrupted(): Promise<Interrupted[]>;
   /**
-   * Continues an interrupted tree in this process and returns its runs, the root first. `patient`: pauses that end later stay. Rejects with `fenced`
-   * if another process drives it, and with `unknown_dialect` if its dialect is not available.
+   * Continues an interrupted tree in this process and returns its runs, the root first. Rejects with `fenced` if another process drives it, and
+   * with `unknown_dialect` if its dialect is not available.
    */
-  resume(rootId: string, options?: { patient: boolean }): Promise<RunHandle[]>;
+  resume(rootId: string, options?: ResumeOptions): Promise<RunHandle[]>;
   /** Pauses live runs and their descendants at their next steps; resolves when nothing of them runs. `already`: it was paused, has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
   /** Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. */

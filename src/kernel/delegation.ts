@@ -15,7 +15,7 @@ import { cancelRun, sendMessage } from './orders.ts';
 import { fullSummary, stateToRow } from './outcome.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { endedFact } from './state.ts';
+import { endedFact, type RunState } from './state.ts';
 
 /** `call`: the tool call that delegates; null for a client. `reach`: which runs of other clients a client may see. */
 export function createDelegation(run: Run, call: CallRef | null, services: Services, reach: ClientReach = ownRunsOnly): Delegation {
@@ -139,14 +139,17 @@ function notHereError(id: string, isDrivenElsewhere: boolean): RetinueError {
 
 async function readPart(id: string, part: ReadPart, store: Store): Promise<string> {
   if (part === 'log') return factsToLog(await store.facts({ runId: id }));
-  const state = await loadState(id, store);
+  return stateToPart(await loadState(id, store), part);
+}
+
+export function stateToPart(state: RunState, part: Exclude<ReadPart, 'log'>): string {
   if (part === 'summary') return fullSummary(state, endedFact(state)?.data.outcome.success ?? false);
   if (part === 'diff') return state.artifacts.flatMap(({ kind, value }) => (kind === 'diff' ? [value] : [])).join('\n');
   return state.artifacts.map(({ kind, title, value }) => `${kind} ${title ?? ''} ${value}`).join('\n');
 }
 
 /** A page is never larger than what fits into the caller's context at once, so that nothing of it is cut afterwards. */
-function cutPage(text: string, { offset, limit }: { offset: number; limit: number }, maxBytes: number | null): Page {
+export function cutPage(text: string, { offset, limit }: { offset: number; limit: number }, maxBytes: number | null): Page {
   const page = text.slice(offset, offset + limit);
   return { text: maxBytes === null ? page : cutBytes(page, maxBytes).text, offset, total: text.length };
 }
