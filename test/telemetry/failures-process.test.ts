@@ -1,5 +1,5 @@
 // What happens to traces when the process dies, when nobody receives them, and when nobody asked for them.
-import { execFile } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,8 +10,11 @@ import type { StoredFact } from '../../src/contract/fact.ts';
 import { spanIdOfModelCall, spanIdOfRun, spanIdOfTool, traceIdOfTree } from '../../src/telemetry/span.ts';
 import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
 import { createPlace } from '../cli/support-process.ts';
+import { outputOf } from '../support/output.ts';
 import { startReceiver } from './support.ts';
 
+const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
+const hasTerminal = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
 const list = { calls: [{ tool: 'list', args: { path: '.' } }] };
 const script = {
@@ -105,6 +108,22 @@ describe('an endpoint that does not work', () => {
         /^retinue: traces cannot be sent to http:\/\/127.0.0.1:\d+\/v1\/traces \(.*ECONNREFUSED.*\); runs are not affected$/,
       ),
     ]);
+  });
+
+  it.skipIf(!hasTerminal)('is reported after a live display, not into it', async () => {
+    using place = createPlace({ runs: [{ steps: [{ delayMs: 1500, text: 'done' }] }] });
+    const command = `"${process.execPath}" "${bin}" run go`;
+    const env = {
+      ...{ PATH: process.env.PATH, HOME: place.folder, TERM: 'xterm', SHELL: '/bin/sh', NO_COLOR: '1' },
+      ...{ RETINUE_MODEL: 'script/script.json', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
+    };
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { cwd: place.folder, env, stdio: 'pipe' });
+    const { out } = await new Promise<{ out: string }>((done) => {
+      const said = outputOf(terminal);
+      terminal.on('close', () => done(said));
+    });
+    expect(out.match(/traces cannot be sent/g)).toHaveLength(1);
+    expect(out.indexOf('traces cannot be sent')).toBeGreaterThan(out.indexOf('details: retinue show'));
   });
 
   it('is given up at the end if it never answers', async () => {
