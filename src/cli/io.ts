@@ -90,6 +90,8 @@ export interface OpenOptions {
   existingOnly?: boolean | undefined;
   /** Called with what the user should know about the database. */
   warn?: ((message: string) => void) | undefined;
+  /** Called when the API is closed, with what can wait: a live display stays intact. Default: `warn`, at once. */
+  warnAtEnd?: ((message: string) => void) | undefined;
   /** The command certainly starts a run, so preparations for it may begin at once. */
   startsRuns?: boolean | undefined;
   /** Name of the dialect. Default: native. */

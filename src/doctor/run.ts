@@ -39,6 +39,7 @@ export async function runDoctor(flags: SettingsFlags, context: ProcessContext): 
     await checkOllama(settings, env),
     ...(settings ? await checkServers(settings, usableAgents(settings), env) : []),
     await checkSandbox(settings, workspace, env),
+    ...(settings ? checkTraces(settings) : []),
     ...checkPrograms(env),
   ];
 }
@@ -47,6 +48,14 @@ function checkNode(): Check {
   const { node: version } = process.versions;
   const problem = describeOldNode(version);
   return problem === null ? ok('node', version) : broken('node', version, problem);
+}
+
+/** Nothing if traces are off. Whether the receiver works is seen only with the first spans. */
+function checkTraces({ telemetry }: Settings): Check[] {
+  if (telemetry.state === 'off') return [];
+  if (telemetry.state === 'unusable') return [warning('traces', 'are not exported', telemetry.problem)];
+  const { shownUrl, content, protocol } = telemetry.export;
+  return [ok('traces', `${shownUrl} (${protocol}, ${content ? 'with' : 'without'} content; set by ${telemetry.from})`)];
 }
 
 function checkSqlite(): Check {

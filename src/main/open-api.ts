@@ -43,6 +43,8 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const registering = writes ? registerDatabase(env, settings, new Date()) : null;
   const catalog = createAgentCatalog(settings);
   const dialectCatalog = catalogForDialect(dialect, catalog);
+  /** What is told at the end. */
+  const held: string[] = [];
   const notes = openNotesLazily(() => openDatabaseNotes(database));
 
   async function prepareRuntime(): Promise<RuntimeInput> {
@@ -76,7 +78,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       dialectNamed: (name) => findDialect(name, settings, env),
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       telemetry: settings.telemetry,
-      warn: options.warn ?? (() => {}),
+      warn: (message) => (options.warnAtEnd ? void held.push(message) : options.warn?.(message)),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
         for (const runId of runIds) removeLog(workspace, runId);
@@ -97,6 +99,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       await api.close();
       await notes.close();
       await Promise.all([registering, notifications?.close()]);
+      for (const message of held.splice(0)) options.warnAtEnd?.(message);
     },
   };
 }

@@ -34,7 +34,9 @@ export interface Exporter {
 const delayMs = 1_000;
 const maxBackoffMs = 60_000;
 const maxBatch = 256;
-const pageSize = 200;
+/** Receivers refuse requests that are too large. */
+const maxBatchChars = 1_048_576;
+const pageSize = 100;
 /** Live trees, ended trees and changed runs that are remembered. What falls out is at worst exported twice. */
 const maxKnown = 10_000;
 
@@ -130,7 +132,7 @@ export function createExporter(options: ExporterOptions): Exporter {
 
   async function sendBatch(signal: AbortSignal): Promise<boolean> {
     while (batch.length > 0) {
-      const part = batch.slice(0, maxBatch);
+      const part = batch.slice(0, countFitting(batch));
       const result = await send(part, signal);
       if (signal.aborted) return false;
       if (!result.ok) report(result.reason);
@@ -165,6 +167,16 @@ export function createExporter(options: ExporterOptions): Exporter {
       batch = [];
     },
   };
+}
+
+/** How many of the first spans go into one request: at least one. */
+function countFitting(spans: Span[]): number {
+  let chars = 0;
+  const end = spans.findIndex((span, n) => {
+    for (const value of Object.values(span.attributes)) if (typeof value === 'string') chars += value.length;
+    return n >= maxBatch || (n > 0 && chars > maxBatchChars);
+  });
+  return end < 0 ? spans.length : end;
 }
 
 /** Adds an entry, and forgets the oldest one if there are too many. Maps keep the order of insertion. */

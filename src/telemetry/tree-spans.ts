@@ -7,43 +7,12 @@
 import type { Fact, FactData, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isoToMs } from '../text/instant.ts';
-import {
-  callAttributes,
-  commonAttributes,
-  finishReason,
-  type RunLabels,
-  type RunUsage,
-  runAttributes,
-  runErrorType,
-  toolErrorType,
-  usageAttributes,
-} from './attributes.ts';
-import {
-  answerToAttribute,
-  argumentsToAttribute,
-  type Message,
-  maxMessages,
-  messagesToAttribute,
-  shorten,
-  toolMessage,
-  userMessage,
-} from './content.ts';
-import { isSampled, type Sampling } from './sampling.ts';
-import {
-  type Attributes,
-  type Span,
-  type SpanEvent,
-  type SpanPlace,
-  spanIdOfModelCall,
-  spanIdOfRun,
-  spanIdOfTool,
-  traceIdOfTree,
-} from './span.ts';
+import { callAttributes, finishReason, runAttributes, runErrorType, toolErrorType, usageAttributes } from './attributes.ts';
+import { answerToAttribute, argumentsToAttribute, messagesToAttribute, shorten, toolMessage, userMessage } from './content.ts';
+import { addEvent, addInput, addUsage, endSpan, type OpenRun, openChild, openRun, type TreeSpansOptions } from './open-spans.ts';
+import { type Attributes, type Span, spanIdOfModelCall, spanIdOfTool } from './span.ts';
 
-export interface TreeSpansOptions {
-  content: boolean;
-  sampling: Sampling;
-}
+export type { TreeSpansOptions } from './open-spans.ts';
 
 export interface TreeSpans {
   apply(fact: Fact): Span[];
@@ -51,98 +20,11 @@ export interface TreeSpans {
   isEnded(): boolean;
 }
 
-/** Pauses and the like on one span; further ones are left out. */
-const maxEvents = 64;
-
-interface OpenSpan extends Pick<Span, 'name' | 'kind' | 'startMs' | 'attributes' | 'events'> {
-  place: SpanPlace;
-}
-
-interface OpenRun extends OpenSpan {
-  labels: RunLabels;
-  isExported: boolean;
-  links: Span['links'];
-  usage: RunUsage;
-  call: OpenSpan | null;
-  tools: Map<string, OpenSpan & { rejected: FactData['tool.asked']['rejected'] }>;
-  /** The provider's ids of the calls of the last answer, by index. */
-  callIds: string[];
-  /** With content: what the next model call gets that the last one did not. */
-  input: Message[];
-}
-
-export function createTreeSpans({ content, sampling }: TreeSpansOptions): TreeSpans {
+export function createTreeSpans(options: TreeSpansOptions): TreeSpans {
+  const { content } = options;
   const runs = new Map<string, OpenRun>();
   let hasEnded = false;
-
-  function openRun({ runId, at, data }: FactOf<'run.created'>): void {
-    const { rootId, parentId, parentCall, agent, kind, brief, depth, dialect, model, trace } = data;
-    const parent = runs.get(parentId ?? '') ?? null;
-    const [, callerTrace = '', callerSpan = '', flags = '00'] = trace?.traceparent.split('-') ?? [];
-    const ownParent = parentId === null ? null : parentCall ? spanIdOfTool(parentId, parentCall) : spanIdOfRun(parentId);
-    const traceId = trace ? callerTrace : (parent?.place.traceId ?? traceIdOfTree(rootId));
-    const place: SpanPlace = {
-      traceId,
-      spanId: spanIdOfRun(runId),
-      parentId: trace ? callerSpan : ownParent,
-      isParentRemote: trace !== undefined,
-      traceState: trace ? trace.tracestate : parent?.place.traceState,
-    };
-    const labels: RunLabels = { runId, rootId, depth, kind, agent, dialect, model };
-    const workflow = kind === 'client' && brief.label !== undefined ? { 'gen_ai.workflow.name': brief.label } : {};
-    const texts: Attributes = content
-      ? {
-          ...(brief.label === undefined ? {} : { 'retinue.run.label': brief.label }),
-          ...(kind === 'client' ? {} : { 'gen_ai.input.messages': messagesToAttribute([userMessage(brief.task)]) }),
-        }
-      : {};
-    const operation = kind === 'client' ? 'invoke_workflow' : 'invoke_agent';
-    runs.set(runId, {
-      name: [operation, agent ?? workflow['gen_ai.workflow.name']].filter(Boolean).join(' '),
-      kind: 'internal',
-      place,
-      startMs: isoToMs(at),
-      attributes: { ...workflow, ...texts },
-      events: [],
-      labels,
-      isExported: trace || !parent ? isSampled(traceId, trace ? flags : null, sampling) : parent.isExported,
-      // A run in the trace of its caller is still found from the span of its parent.
-      links: trace && ownParent !== null ? [{ traceId: parent?.place.traceId ?? traceIdOfTree(rootId), spanId: ownParent }] : [],
-      usage: { input: 0, output: 0, cached: 0, reasoning: 0, costUsd: null },
-      call: null,
-      tools: new Map(),
-      callIds: [],
-      input: [],
-    });
-  }
-
-  function endSpan(
-    run: OpenRun,
-    open: OpenSpan,
-    at: string,
-    end: { attributes?: Attributes; error?: string | null; message?: string },
-  ): Span[] {
-    if (!run.isExported) return [];
-    const { error = null, message, attributes = {} } = end;
-    const span: Span = {
-      ...open.place,
-      name: open.name,
-      kind: open.kind,
-      startMs: open.startMs,
-      // The clock of a process that continues the tree may be behind.
-      endMs: Math.max(open.startMs, isoToMs(at)),
-      attributes: { ...open.attributes, ...attributes, ...(error === null ? {} : { 'error.type': error }) },
-      error: error === null ? null : { message: content && message ? shorten(message) : undefined },
-      events: open.events,
-      links: open === run ? run.links : [],
-    };
-    return [span];
-  }
-
-  function openChild(run: OpenRun, spanId: string, at: string, span: Pick<Span, 'name' | 'kind' | 'attributes'>): OpenSpan {
-    const place = { ...run.place, spanId, parentId: run.place.spanId, isParentRemote: false };
-    return { ...span, attributes: { ...span.attributes, ...commonAttributes(run.labels) }, place, startMs: isoToMs(at), events: [] };
-  }
+  const withContent = <T>(value: T): T | undefined => (content ? value : undefined);
 
   function openCall(run: OpenRun, { runId, seq, at, data }: FactOf<'model.asked'>): Span[] {
     const lost = loseCall(run, at);
@@ -168,7 +50,7 @@ export function createTreeSpans({ content, sampling }: TreeSpansOptions): TreeSp
     const used: Attributes = usage ? { ...usageAttributes(usage), ...(usage.estimated ? { 'retinue.usage.estimated': true } : {}) } : {};
     if (type === 'model.failed') {
       const { error } = data as FactData['model.failed'];
-      return call ? endSpan(run, call, at, { attributes: used, error: error.code, message: error.message }) : [];
+      return call ? endSpan(run, call, at, { attributes: used, error: error.code, message: withContent(error.message) }) : [];
     }
     const { content: parts, finish } = data as FactData['model.answered'];
     run.callIds = parts.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []));
@@ -206,7 +88,7 @@ export function createTreeSpans({ content, sampling }: TreeSpansOptions): TreeSp
       'retinue.tool.status': data.status,
       ...(content ? { 'gen_ai.tool.call.result': shorten(data.output) } : {}),
     };
-    return endSpan(run, open, at, { attributes, error: toolErrorType(open.rejected, data.status), message: data.output });
+    return endSpan(run, open, at, { attributes, error: toolErrorType(open.rejected, data.status), message: withContent(data.output) });
   }
 
   function endRun(run: OpenRun, at: string, outcome: Outcome): Span[] {
@@ -221,7 +103,7 @@ export function createTreeSpans({ content, sampling }: TreeSpansOptions): TreeSp
     };
     runs.delete(labels.runId);
     if (labels.runId === labels.rootId) hasEnded = true;
-    return [...cut, ...endSpan(run, run, at, { attributes, error, message: outcome.error?.message ?? '' })];
+    return [...cut, ...endSpan(run, run, at, { attributes, error, message: withContent(outcome.error?.message) })];
   }
 
   function applyToRun(run: OpenRun, fact: Fact): Span[] {
@@ -270,30 +152,11 @@ export function createTreeSpans({ content, sampling }: TreeSpansOptions): TreeSp
     isEnded: () => hasEnded,
     apply(fact) {
       if (fact.type === 'run.created') {
-        openRun(fact);
+        runs.set(fact.runId, openRun(fact, runs.get(fact.data.parentId ?? '') ?? null, options));
         return [];
       }
       const run = runs.get(fact.runId);
       return run ? applyToRun(run, fact) : [];
     },
   };
-}
-
-function addEvent({ events }: { events: SpanEvent[] }, event: SpanEvent): void {
-  if (events.length < maxEvents) events.push(event);
-}
-
-/** A client asks no model. */
-function addInput({ labels, input }: OpenRun, message: Message): void {
-  if (labels.kind === 'client') return;
-  input.push(message);
-  if (input.length > maxMessages) input.shift();
-}
-
-function addUsage(sum: RunUsage, { input, output, cached, reasoning, costUsd }: RunUsage): void {
-  sum.input += input;
-  sum.output += output;
-  sum.cached += cached;
-  sum.reasoning += reasoning;
-  if (costUsd !== null) sum.costUsd = (sum.costUsd ?? 0) + costUsd;
 }

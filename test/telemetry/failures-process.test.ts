@@ -1,14 +1,20 @@
 // What happens to traces when the process dies, when nobody receives them, and when nobody asked for them.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import { spanIdOfModelCall, spanIdOfRun, spanIdOfTool, traceIdOfTree } from '../../src/telemetry/span.ts';
 import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
 import { createPlace } from '../cli/support-process.ts';
+import { outputOf } from '../support/output.ts';
 import { startReceiver } from './support.ts';
 
+const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
+const hasTerminal = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
 const list = { calls: [{ tool: 'list', args: { path: '.' } }] };
 const script = {
@@ -104,6 +110,22 @@ describe('an endpoint that does not work', () => {
     ]);
   });
 
+  it.skipIf(!hasTerminal)('is reported after a live display, not into it', async () => {
+    using place = createPlace({ runs: [{ steps: [{ delayMs: 1500, text: 'done' }] }] });
+    const command = `"${process.execPath}" "${bin}" run go`;
+    const env = {
+      ...{ PATH: process.env.PATH, HOME: place.folder, TERM: 'xterm', SHELL: '/bin/sh', NO_COLOR: '1' },
+      ...{ RETINUE_MODEL: 'script/script.json', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
+    };
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { cwd: place.folder, env, stdio: 'pipe' });
+    const { out } = await new Promise<{ out: string }>((done) => {
+      const said = outputOf(terminal);
+      terminal.on('close', () => done(said));
+    });
+    expect(out.match(/traces cannot be sent/g)).toHaveLength(1);
+    expect(out.indexOf('traces cannot be sent')).toBeGreaterThan(out.indexOf('details: retinue show'));
+  });
+
   it('is given up at the end if it never answers', async () => {
     await using receiver = await startReceiver(() => 'never');
     using place = createPlace(simple, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
@@ -133,18 +155,25 @@ describe('an endpoint that does not work', () => {
   });
 });
 
+/** A module that writes the address of each module that is loaded into a file. */
+function recorder(file: string): string {
+  return `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs';
+    const load = (url, context, next) => { appendFileSync(${JSON.stringify(file)}, url + '\\n'); return next(url, context); };
+    registerHooks({ load });`;
+}
+
+function readLoaded(file: string): string {
+  const urls = readFileSync(file, 'utf8').split('\n');
+  return urls.flatMap((url) => (url.startsWith('file:') ? [readFileSync(fileURLToPath(url), 'utf8')] : [])).join('\n');
+}
+
 describe('without telemetry', () => {
   /** The files that `retinue run` loads. */
   async function loadedCode(env: Record<string, string>): Promise<string> {
     using place = createPlace(simple, { ...env, NODE_OPTIONS: '--import ./record.mjs' });
-    writeFileSync(
-      join(place.folder, 'record.mjs'),
-      `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs';
-       registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(join(place.folder, 'loaded'))}, url + '\\n'); return next(url, context); } });`,
-    );
+    writeFileSync(join(place.folder, 'record.mjs'), recorder(join(place.folder, 'loaded')));
     expect((await place.run('run', 'go')).out).toBe('done\n');
-    const urls = readFileSync(join(place.folder, 'loaded'), 'utf8').split('\n');
-    return urls.flatMap((url) => (url.startsWith('file:') ? [readFileSync(fileURLToPath(url), 'utf8')] : [])).join('\n');
+    return readLoaded(join(place.folder, 'loaded'));
   }
   const traces = /#region (src\/telemetry\/|node_modules\/@opentelemetry\/)/;
 
@@ -154,6 +183,25 @@ describe('without telemetry', () => {
     ['OTEL_TRACES_EXPORTER=none', { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
   ])('nothing of it is loaded: %s', async (_, env) => {
     const code = await loadedCode(env);
+    expect(code).toContain('#region src/kernel/');
+    expect(code).not.toMatch(traces);
+  });
+
+  it('nothing of it is loaded by a program that uses the library', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'retinue-telemetry-'));
+    const dist = (name: string) => JSON.stringify(resolve(import.meta.dirname, '../../dist', name));
+    writeFileSync(join(folder, 'record.mjs'), recorder(join(folder, 'loaded')));
+    writeFileSync(
+      join(folder, 'program.mjs'),
+      `import { createRetinue } from ${dist('index.js')}; import { scriptedModel } from ${dist('testing.js')};
+       await using retinue = createRetinue({ model: scriptedModel({ runs: [{ steps: [{ text: 'done' }] }] }) });
+       console.log((await (await retinue.delegate({ task: 'go' })).outcome).summary);`,
+    );
+    const env = { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', './record.mjs', 'program.mjs'], { cwd: folder, env });
+    const code = readLoaded(join(folder, 'loaded'));
+    rmSync(folder, { recursive: true, force: true });
+    expect(stdout).toBe('done\n');
     expect(code).toContain('#region src/kernel/');
     expect(code).not.toMatch(traces);
   });

@@ -71,7 +71,7 @@ async function run(args: Args, io: Io): Promise<number> {
   const ask = args.value('ask');
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
   const request = { ...parseRequest(args), askMs };
-  const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
+  const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs, warnAtEnd: undefined };
   const mcp = { dialect: args.value('dialect'), share: args.has('share'), limits: session.flags.limits, askMs, host: undefined };
   return withLocalApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request: { ...request, mcp } }, (server) => {

@@ -76,7 +76,8 @@ function sandboxNotices({ sandbox }: Settings): string[] {
 
 async function openApi(io: Io, settings: Settings, options: OpenOptions): Promise<Api> {
   try {
-    return await io.open(settings, { warn: (message) => warnAboutDatabase(io, message), ...options });
+    const warn = (message: string) => warnAboutDatabase(io, message);
+    return await io.open(settings, { warn, ...(io.errTTY ? { warnAtEnd: warn } : {}), ...options });
   } catch (error) {
     throw new DatabaseOpenError(error);
   }
