@@ -5,7 +5,7 @@ import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeSnapshot } from '../contract/view.ts';
-import type { BriefOptions, Client, ClientOptions, RunHandle } from '../kernel/runtime.ts';
+import type { BriefOptions, Client, ClientOptions, ResumeOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { EraseReport, EraseSize } from '../records/erase.ts';
 import type { TreeExport } from '../records/export-tree.ts';
@@ -98,10 +98,10 @@ export interface Api {
   /** Oldest first. */
   interrupted(): Promise<Interrupted[]>;
   /**
-   * Continues an interrupted tree in this process and returns its runs, the root first. `patient`: pauses that end later stay. Rejects with `fenced`
-   * if another process drives it, and with `unknown_dialect` if its dialect is not available.
+   * Continues an interrupted tree in this process and returns its runs, the root first. Rejects with `fenced` if another process drives it, and
+   * with `unknown_dialect` if its dialect is not available.
    */
-  resume(rootId: string, options?: { patient: boolean }): Promise<RunHandle[]>;
+  resume(rootId: string, options?: ResumeOptions): Promise<RunHandle[]>;
   /** Pauses live runs and their descendants at their next steps; resolves when nothing of them runs. `already`: it was paused, has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
   /** Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. */

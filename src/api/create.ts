@@ -8,7 +8,7 @@ import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
 import { assertNotErased } from '../kernel/history.ts';
 import { pinnedServers } from '../kernel/pinned-agent.ts';
-import type { RunHandle, Runtime } from '../kernel/runtime.ts';
+import type { ResumeOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Dialect } from '../ports/dialect.ts';
@@ -192,7 +192,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     );
   }
 
-  async function resume(rootId: string, options?: { patient: boolean }): Promise<RunHandle[]> {
+  async function resume(rootId: string, options?: ResumeOptions): Promise<RunHandle[]> {
     const runtime = await drive();
     for (let tries = 1; ; tries++) {
       const resumed = await runtime.resume(rootId, 'retinue resume', options);

@@ -146,6 +146,10 @@ export interface ServeRequest {
   /** The address that browsers use. */
   publicUrl: string | undefined;
   publicMetrics: boolean;
+  /** Serve the user's other workspaces too, also with a token file. Without one they are always served. */
+  everywhere: boolean;
+  /** How long a call that needs approval waits for an answer, in runs of other workspaces that the server drives. */
+  askMs: number;
 }
 
 export interface RunningServer {

@@ -25,6 +25,8 @@ export interface StoredTree {
   dialect: DialectServices;
 }
 
+export type Pause = NonNullable<RunState['paused']>;
+
 /** Reads a tree without claiming it. Rejects if this program cannot read it (`store_newer`), or has no such dialect. */
 export async function readTree(rootId: string, services: Services, known: RunState[] = []): Promise<StoredTree> {
   const { store } = services;
@@ -61,11 +63,10 @@ function findCounter(runId: string, rows: RunRow[], runs: Map<string, Run>): Run
   return parentId ? findCounter(parentId, rows, runs) : null;
 }
 
-/** The facts with which a run continues. `keepPausesAfter`: a pause that lasts beyond this moment continues as recorded. */
-export function resumeFacts({ state }: Run, { by, keepPausesAfter }: { by: string; keepPausesAfter: number | null }): Part {
-  const resumeAt = state.paused?.resumeAt ?? null;
-  const staysPaused = keepPausesAfter !== null && resumeAt !== null && isoToMs(resumeAt) > keepPausesAfter;
-  const resumed: Draft[] = staysPaused ? [] : [{ type: 'run.resumed', data: { by } }];
+/** The facts with which a run continues. A pause that `staysPaused` accepts continues as recorded. */
+export function resumeFacts({ state }: Run, { by, staysPaused }: { by: string; staysPaused(pause: Pause): boolean }): Part {
+  const isKept = state.paused !== null && staysPaused(state.paused);
+  const resumed: Draft[] = isKept ? [] : [{ type: 'run.resumed', data: { by } }];
   return { runId: state.runId, drafts: [...resumed, ...interruptedCallFacts(state)] };
 }
 

@@ -9,6 +9,7 @@ import type { Owner } from '../ports/store.ts';
 import { createDeadlines } from '../scheduling/deadlines.ts';
 import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
+import { isoToMs } from '../text/instant.ts';
 import type { ClientOptions } from './admission.ts';
 import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
 import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
@@ -22,7 +23,7 @@ import { createJournal } from './journal.ts';
 import { driveRun } from './lifecycle.ts';
 import { cancelRun, sendMessage, watchOrders } from './orders.ts';
 import { requestPause, resumeRun } from './pause.ts';
-import { readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
+import { type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
 import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
 
@@ -69,12 +70,19 @@ export interface Client {
 /** `pid`: of the living process that drives the tree. */
 export type ResumeResult = { ok: true; handles: RunHandle[] } | { ok: false; pid: number };
 
+export interface ResumeOptions {
+  /** Pauses with a later end stay. */
+  patient?: boolean;
+  /** Pauses with such a reason stay. */
+  keeps?(reason: string): boolean;
+}
+
 export interface Runtime {
   owner: Owner;
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   client(options?: ClientOptions & { dialect?: string }): Promise<Client>;
-  /** Continues every run of a tree that no living process drives. `patient`: pauses with a later end stay. */
-  resume(rootId: string, by: string, options?: { patient: boolean }): Promise<ResumeResult>;
+  /** Continues every run of a tree that no living process drives. */
+  resume(rootId: string, by: string, options?: ResumeOptions): Promise<ResumeResult>;
   live(runId: string): RunHandle | null;
   listen(listener: (event: Fact | Delta) => void): () => void;
   /**
@@ -166,7 +174,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
   }
 
-  async function resume(rootId: string, by: string, { patient = false } = {}): Promise<ResumeResult> {
+  async function resume(rootId: string, by: string, { patient = false, keeps = () => false }: ResumeOptions = {}): Promise<ResumeResult> {
     assertOpen();
     const known = runs.get(rootId);
     if (known) return { ok: true, handles: [createHandle(known)] };
@@ -183,10 +191,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       assertOpen();
       // Resuming overrides a pause that was ordered from an earlier process.
       const pauses = (await store.orders(owner)).filter((order) => order.rootId === rootId && order.kind === 'pause');
-      const keepPausesAfter = patient ? clock.now() : null;
+      const now = clock.now();
+      const staysPaused = ({ reason, resumeAt }: Pause) => (patient && resumeAt !== null && isoToMs(resumeAt) > now) || keeps(reason);
       await journal.record(
         rootId,
-        revived.map((run) => resumeFacts(run, { by, keepPausesAfter })),
+        revived.map((run) => resumeFacts(run, { by, staysPaused })),
         { consumed: pauses.map((order) => order.id) },
       );
     } catch (error) {

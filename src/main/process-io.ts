@@ -1,6 +1,7 @@
 // The command line's `Io` on the real process: its streams, signals, files and adapters. Each part is imported when a command uses it.
 import type { Io, Stop } from '../cli/io.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Prompt } from '../tui/prompt.ts';
 import type { AssemblyHooks } from './hooks.ts';
 import { programFile } from './package-root.ts';
@@ -74,11 +75,11 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       const { startServer } = await import('./serve.ts');
       const { sanitizeText } = await import('../text/terminal.ts');
       const log = (line: string) => err(`retinue: ${sanitizeText(line)}\n`);
-      const setup = {
-        models: async () => (await models()).listModels(settings, env),
-        policy: async (question: PolicyQuestion) => (await explainer()).explainConfiguredCall(settings, question, env),
-        memories: async () => (await import('./open-api.ts')).listMemories(settings),
-      };
+      const setup = (each: Settings) => ({
+        models: async () => (await models()).listModels(each, env),
+        policy: async (question: PolicyQuestion) => (await explainer()).explainConfiguredCall(each, question, env),
+        memories: async () => (await import('./open-api.ts')).listMemories(each),
+      });
       return startServer(request, { ...{ api, settings, root, version, findToolProcess, log, setup }, cwd: context.cwd });
     },
     mcpInstall: {

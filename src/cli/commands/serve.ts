@@ -8,6 +8,7 @@ import { addDirFlag, askFlag, type Command, jsonFlag, sandboxFlag, writingFlags 
 import type { Io, RunningServer, ServeRequest } from '../io.ts';
 import { withLocalApi } from '../session/open-api.ts';
 import { keepResuming } from '../session/resume-interrupted.ts';
+import { stopReasons } from '../session/stop-signals.ts';
 import { waitForStop } from '../session/wait-for-stop.ts';
 
 const serverFlags: Flag[] = [
@@ -18,6 +19,7 @@ const serverFlags: Flag[] = [
   { name: 'tls-key', value: 'FILE', help: 'the private key of the certificate (PEM)' },
   { name: 'behind-proxy', help: 'a proxy in front of the server does TLS; needs --public-url' },
   { name: 'public-url', value: 'URL', help: 'the https address that browsers use' },
+  { name: 'everywhere', help: 'with --token-file: also serve your other workspaces (default with the link)' },
   { name: 'public-metrics', help: 'answer /metrics without a token' },
 ];
 
@@ -27,7 +29,7 @@ export const serveCommand: Command = {
   usage: '[--port N] [--token-file FILE] [flags]',
   summary: 'serve the dashboard and the HTTP API of this workspace',
   about:
-    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer.\n\n' +
+    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer. Your other workspaces can be watched and steered too, each with its own settings.\n\n' +
     'Only programs on this machine that know the token can use the server. Tokens of a file have a role: `read` sees everything, `steer` also cancels, pauses, messages and approves, `start` (the default) also starts runs. Ctrl-C pauses what runs here, and the next `retinue serve` continues it.',
   flags: [
     ...serverFlags,
@@ -52,9 +54,9 @@ export const serveCommand: Command = {
 };
 
 async function run(args: Args, io: Io): Promise<number> {
-  const request = parseRequest(args);
   const ask = args.value('ask');
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
+  const request = { ...parseRequest(args), askMs };
   const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
   return withLocalApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request }, (server) => {
@@ -64,7 +66,7 @@ async function run(args: Args, io: Io): Promise<number> {
   );
 }
 
-function parseRequest(args: Args): ServeRequest {
+function parseRequest(args: Args): Omit<ServeRequest, 'askMs'> {
   return {
     host: args.value('host') ?? '127.0.0.1',
     port: parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 }),
@@ -74,12 +76,14 @@ function parseRequest(args: Args): ServeRequest {
     behindProxy: args.has('behind-proxy'),
     publicUrl: args.value('public-url'),
     publicMetrics: args.has('public-metrics'),
+    everywhere: args.has('everywhere'),
   };
 }
 
 export const localRequest: ServeRequest = {
   ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
   ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
+  ...{ everywhere: false, askMs: defaultQuestionMs },
 };
 
 export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'>, { workspace }: Pick<Settings, 'workspace'>): string {
@@ -101,9 +105,9 @@ export async function serveUntilStopped(
   const stop = waitForStop(io, 'stopping; press Ctrl-C again to exit at once');
   onReady(server);
   await stop.requested;
-  resuming.end();
+  await resuming.end();
   await server.close();
-  await api.drain('the server was stopped');
-  await stop.end();
+  await api.drain(stopReasons.terminate);
+  stop.end();
   return 0;
 }

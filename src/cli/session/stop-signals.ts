@@ -7,7 +7,7 @@ import { sanitizeLine } from '../../text/terminal.ts';
 import type { Io, Stop } from '../io.ts';
 import type { Progress } from '../progress/progress.ts';
 
-const stopReasons: Record<Stop, string> = {
+export const stopReasons: Record<Stop, string> = {
   interrupt: 'interrupted',
   terminate: 'its process was asked to stop',
   closed: 'output closed',

@@ -1,0 +1,160 @@
+// The event stream: each fact exactly once and in order, whatever happens to the connection.
+import { expect, it } from 'vitest';
+import type { Fact } from '../../src/contract/fact.ts';
+import { openStream, type SentEvent } from './sse.ts';
+import { createTestServer, type TestServer } from './support.ts';
+
+/** A root that works for `turns` turns. */
+const worker = (turns: number, delayMs = 0) => ({
+  steps: [
+    ...Array.from({ length: turns }, (_, i) => ({ delayMs, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] })),
+    { text: 'a long answer, in pieces', chunkSize: 4 },
+  ],
+});
+
+const factIds = (events: SentEvent[]) => events.filter(({ event }) => event === 'fact').map(({ id }) => id);
+
+async function storedIds(server: TestServer, rootId?: string): Promise<string[]> {
+  const facts = await server.world.store.facts(rootId === undefined ? {} : { rootId });
+  return facts.map(({ position }) => position);
+}
+
+it('sends a tree from its first fact, then live facts and deltas', async () => {
+  await using server = await createTestServer({ script: { runs: [worker(2)] } });
+  const { id } = await server.api.start({ task: 'work' });
+  const stream = await openStream(server.server.url, `/api/events?tree=${id}`);
+  await stream.until((events) => (events.at(-1)?.data as Fact | undefined)?.type === 'run.ended');
+  expect(stream.response.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+  expect(factIds(stream.events)).toEqual(await storedIds(server));
+  const deltas = stream.events.filter(({ event }) => event === 'delta');
+  const texts = deltas.map(({ data }) => data as { kind: string; text: string }).filter(({ kind }) => kind === 'text');
+  expect(texts.map(({ text }) => text).join('')).toBe('a long answer, in pieces');
+  expect(deltas.every(({ id: position }) => position === null)).toBe(true);
+  const first = stream.events[0]?.data as Fact;
+  expect(Object.keys(first)).toEqual(['runId', 'seq', 'at', 'v', 'type', 'data', 'hash']);
+  stream.cut();
+});
+
+it('sends each fact exactly once and in order to a reader that is cut 1,000 times', async () => {
+  await using server = await createTestServer({ script: { runs: [worker(400, 2)] }, limits: { maxTurns: 500, maxRuns: 10 } });
+  const random = createRandom(20261116);
+  const { id } = await server.api.start({ task: 'work' });
+  const read: SentEvent[] = [];
+  const isOver = () => (read.at(-1)?.data as Fact | undefined)?.type === 'run.ended';
+  let cuts = 0;
+  let lastEventId: string | undefined;
+  while (cuts < 1_000 || !isOver()) {
+    // A reader that has everything reads the newest facts again.
+    if (isOver()) {
+      const back = Math.floor(random() * Math.min(read.length, 50));
+      read.splice(read.length - back - 1);
+      lastEventId = read.at(-1)?.id ?? undefined;
+    }
+    let left = 1 + Math.floor(random() * 8);
+    const stream = await openStream(server.server.url, `/api/events?tree=${id}`, {
+      ...(lastEventId === undefined ? {} : { lastEventId }),
+      onEvent(event, cut) {
+        if (event.event === 'fact') {
+          read.push(event);
+          lastEventId = event.id as string;
+        }
+        if (--left === 0 || (event.data as Fact).type === 'run.ended') cut();
+      },
+    });
+    await stream.ended;
+    cuts++;
+  }
+  expect(cuts).toBeGreaterThanOrEqual(1_000);
+  expect(factIds(read)).toEqual(await storedIds(server, id));
+  const stored = await server.world.store.facts({ rootId: id });
+  expect(read.map(({ data }) => (data as Fact).hash)).toEqual(stored.map(({ hash }) => hash));
+});
+
+it('keeps two trees apart', async () => {
+  await using server = await createTestServer({ script: { runs: [worker(20), worker(20)] } });
+  const [one, two] = [await server.api.start({ task: 'one' }), await server.api.start({ task: 'two' })];
+  const streams = await Promise.all([one, two].map(({ id }) => openStream(server.server.url, `/api/events?tree=${id}`)));
+  for (const [i, { id }] of [one, two].entries()) {
+    const stream = streams[i] as (typeof streams)[number];
+    await stream.until((events) => (events.at(-1)?.data as Fact | undefined)?.type === 'run.ended');
+    expect(new Set(stream.events.map(({ data }) => (data as Fact).runId))).toEqual(new Set([id]));
+    expect(factIds(stream.events)).toEqual(await storedIds(server, id));
+    stream.cut();
+  }
+});
+
+it('sends all trees from now on, and with ?after= what was missed', async () => {
+  await using server = await createTestServer({ script: { runs: [worker(1), worker(1)] } });
+  await (await server.api.start({ task: 'before' })).outcome;
+  const position = await server.api.position();
+  const stream = await openStream(server.server.url, '/api/events');
+  await expect.poll(async () => (await server.ask('/metrics')).text).toContain('retinue_event_subscribers 1');
+  await (await server.api.start({ task: 'after' })).outcome;
+  await stream.until((events) => (events.at(-1)?.data as Fact | undefined)?.type === 'run.ended');
+  const later = (await storedIds(server)).filter((id) => Number(id) > Number(position));
+  expect(factIds(stream.events)).toEqual(later);
+  stream.cut();
+  const again = await openStream(server.server.url, `/api/events?after=${position}`);
+  await again.until((events) => events.length === later.length);
+  expect(factIds(again.events)).toEqual(later);
+  again.cut();
+});
+
+it.each(['999999', 'nonsense'])('sends reset for the unknown position %s', async (position) => {
+  await using server = await createTestServer({ script: { runs: [worker(1), worker(1)] } });
+  await (await server.api.start({ task: 'before' })).outcome;
+  const newest = await server.api.position();
+  const stream = await openStream(server.server.url, '/api/events', { lastEventId: position });
+  await stream.until((events) => events.length > 0);
+  expect(stream.events[0]).toEqual({ id: newest, event: 'reset', data: { type: 'reset', position: newest } });
+  stream.cut();
+});
+
+it('sends heartbeats without an id, and stops them with the last reader', async () => {
+  await using server = await createTestServer({ listen: { events: { heartbeatMs: 5 } } });
+  const stream = await openStream(server.server.url, '/api/events');
+  await expect.poll(() => stream.comments.filter((comment) => comment === ': heartbeat').length).toBeGreaterThan(2);
+  stream.cut();
+  await expect.poll(async () => (await server.ask('/metrics')).text).toContain('retinue_event_subscribers 0');
+});
+
+it('cuts a reader that takes nothing, and the run goes on', async () => {
+  const text = 'x'.repeat(200_000);
+  const steps = Array.from({ length: 60 }, (_, i) => ({
+    text,
+    usage: { input: 1, output: 1 },
+    calls: [{ tool: 'glob', args: { pattern: `*${i}` } }],
+  }));
+  await using server = await createTestServer({
+    script: { runs: [{ steps: [...steps, { text: 'done' }] }] },
+    limits: { maxTurns: 100, maxTokens: 500_000_000 },
+    listen: { events: { maxBlockedMs: 100 } },
+  });
+  const slow = await openStream(server.server.url, '/api/events', { paused: true });
+  const fast = await openStream(server.server.url, '/api/events');
+  await expect.poll(async () => (await server.ask('/metrics')).text).toContain('retinue_event_subscribers 2');
+  const { outcome } = await server.api.start({ task: 'talk' });
+  expect(await outcome).toMatchObject({ status: 'completed', error: null });
+  await fast.until((events) => (events.at(-1)?.data as Fact | undefined)?.type === 'run.ended');
+  expect(factIds(fast.events)).toEqual(await storedIds(server));
+  await expect.poll(async () => (await server.ask('/metrics')).text).toContain('retinue_event_cuts_total 1');
+  slow.response.resume();
+  await slow.ended;
+  fast.cut();
+});
+
+it('ends all streams when the server closes', async () => {
+  await using server = await createTestServer();
+  const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(server.server.url, '/api/events')));
+  await server.server.close();
+  await Promise.all(streams.map(({ ended }) => ended));
+});
+
+/** A small seeded generator, so that a failure can be repeated. */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
