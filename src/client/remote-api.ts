@@ -109,7 +109,6 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     },
     export: refuse('exporting a run'),
     import: refuse('importing a run'),
-    countEnded: refuse('counting runs'),
     weigh: refuse('erasing runs'),
     erase: refuse('erasing runs'),
     endedBefore: refuse('erasing runs'),
