@@ -10,6 +10,7 @@ import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { RegisteredDatabase } from '../config/workspace-registry.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Check } from '../doctor/check.ts';
 import type { MachineSummary } from '../doctor/machine.ts';
 import type { Dialect } from '../ports/dialect.ts';
@@ -150,6 +151,19 @@ export interface ServeRequest {
   everywhere: boolean;
   /** How long a call that needs approval waits for an answer, in runs of other workspaces that the server drives. */
   askMs: number;
+  /** MCP at `/mcp` and `/mcp/DIALECT`. */
+  mcp: {
+    /** The dialect at `/mcp`. Default: native. */
+    dialect: string | undefined;
+    /** Lets clients see the runs of all clients. */
+    share: boolean;
+    /** Limits for what one session delegates. */
+    limits: LimitsGiven;
+    /** How long a call that needs approval waits for an answer. */
+    askMs: number;
+    /** Where runs execute. Default: depends on the dialect. */
+    host: HostName | undefined;
+  };
 }
 
 export interface RunningServer {
@@ -171,6 +185,20 @@ export interface Output {
   drop(): Promise<void>;
 }
 
+/** `attach`: the tree to show and the run to select in it; null: all live trees. */
+export interface ScreenRequest {
+  attach: { rootId: string; runId: string } | null;
+  signal: AbortSignal;
+}
+
+/** `live`: runs that were live when the user left. `driven`: roots of trees that this process drives, because the user continued them there. */
+export interface ScreenResult {
+  live: number;
+  driven: string[];
+  /** The user left with Ctrl-C. */
+  isInterrupted: boolean;
+}
+
 export interface Io {
   version: string;
   out(text: string): void;
@@ -183,6 +211,8 @@ export interface Io {
   rows(): number;
   /** Rejects with `usage` if there is more than a brief can contain. */
   readStdin(): Promise<string>;
+  /** The trace that this process belongs to, from the variables TRACEPARENT and TRACESTATE. */
+  trace: TraceHeaders;
   /** Text of a file named on the command line. Rejects with `usage`, with the nearest existing name. */
   readFile(path: string): Promise<string>;
   /** Lines of a file named on the command line, or of standard input for `-`, bounded in length. Rejects with `usage`. */
@@ -279,6 +309,8 @@ export interface Io {
    * Keys typed before the question could be read are ignored. One question is shown at a time.
    */
   ask(question: string, options?: { signal: AbortSignal }): Promise<string | null>;
+  /** Shows runs on the whole terminal until the user leaves or the signal fires. Only where `interactive`. */
+  screen(api: Api, options: ScreenRequest): Promise<ScreenResult>;
   /** Resolves when the run is created. Rejects if the brief is refused, and with `crashed` if the process did not start it. */
   detach(request: DetachRequest, settings: Settings): Promise<Detached>;
 }

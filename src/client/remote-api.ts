@@ -57,7 +57,7 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
 
   return {
     server: { url: client.url, watchConnection: connection.watch },
-    start: async (brief) => runs.follow((await client.start(brief as Parameters<Client['start']>[0])).runId),
+    start: async (brief, options) => runs.follow((await client.start(brief as Parameters<Client['start']>[0], options?.trace)).runId),
     advise: async () => null,
     find: async (id) => (await client.run(id)).runId,
     ps: (options) => client.runs(options),

@@ -11,7 +11,17 @@ export { defaultLimits, type Limits, type LimitsGiven } from '../contract/limits
 export type { Outcome } from '../contract/outcome.ts';
 export type { AnyModel } from '../library/models.ts';
 export type { StandardSchema } from '../library/result.ts';
-export type { BriefFor, Delegating, OutcomeOf, Retinue, RetinueOptions, Run, Scope } from '../library/types.ts';
+export type {
+  BriefFor,
+  Delegating,
+  OutcomeOf,
+  Retinue,
+  RetinueOptions,
+  Run,
+  Scope,
+  TelemetryOptions,
+  TraceOptions,
+} from '../library/types.ts';
 export type { Store } from '../ports/store.ts';
 export { createMemoryStore } from '../stores/memory.ts';
 export { createRetinue } from './library.ts';

@@ -45,6 +45,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     columns: () => (stdout.isTTY ? stdout.columns : stderr.columns) || 80,
     rows: () => (stderr.isTTY ? stderr.rows : stdout.rows) || 24,
     readStdin,
+    trace: { traceparent: env.TRACEPARENT, tracestate: env.TRACESTATE },
     readFile: async (path) => (await files()).readNamedFile(context.cwd, path, maxFileBytes),
     async *lines(path) {
       yield* (await import('./line-files.ts')).readLines(context.cwd, path);
@@ -80,7 +81,10 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
         policy: async (question: PolicyQuestion) => (await explainer()).explainConfiguredCall(each, question, env),
         memories: async () => (await import('./open-api.ts')).listMemories(each),
       });
-      return startServer(request, { ...{ api, settings, root, version, findToolProcess, log, setup }, cwd: context.cwd });
+      const open: Io['open'] = async (given, options) => (await import('./open-api.ts')).openApi(given, options, hooks);
+      const { createMcpMount } = await import('./mcp-http.ts');
+      const mcp = await createMcpMount(request.mcp, { version, repeat, now: Date.now, open, api, settings, env, log });
+      return startServer(request, { ...{ api, settings, root, version, findToolProcess, log, setup }, cwd: context.cwd, mounts: [mcp] });
     },
     mcpInstall: {
       plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),
@@ -122,6 +126,11 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),
     ask: createAsk(),
+    screen: async (api, request) =>
+      (await import('../tui/open-screen.tsx')).openScreen({
+        ...{ api, ...request, colour: usesColour(stdout.isTTY) },
+        streams: { stdin: process.stdin, stdout },
+      }),
     detach: async (request, { workspace }) =>
       (await import('./detach.ts')).detach(request, { program: programFile(root), workspace, onInterrupt }),
   };

@@ -14,7 +14,7 @@ import { readTokenFile } from '../server/token-file.ts';
 import { createTokenBook } from '../server/tokens.ts';
 import { createWorkspaces, type Workspaces } from './workspaces.ts';
 
-export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log'> {
+export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log' | 'mounts'> {
   api: Api;
   settings: Settings;
   /** Folder of this package. */
@@ -48,6 +48,7 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
     web: join(root, 'dist', 'web'),
     now: Date.now,
     log: deps.log,
+    mounts: deps.mounts ?? [],
   });
   const close = async () => {
     await server.close();

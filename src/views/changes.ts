@@ -50,16 +50,16 @@ function changeKey(fact: RecordedArtifact, path: string): string {
 
 function diffToChange({ runId, data: { artifact } }: RecordedArtifact): FileChange {
   const { title = '', value } = artifact;
-  const lines = value.split('\n');
-  // The names of the file come before the first hunk; a changed line may begin like them.
-  const changed = lines.slice(
-    Math.max(
-      0,
-      lines.findIndex((line) => line.startsWith('@@')),
-    ),
-  );
+  return { runId, path: title, ...countChangedLines(value), diff: value };
+}
+
+/** The names of the file come before the first hunk; a changed line may begin like them. */
+export function countChangedLines(diff: string): { added: number; removed: number } {
+  const lines = diff.split('\n');
+  const start = lines.findIndex((line) => line.startsWith('@@'));
+  const changed = lines.slice(Math.max(0, start));
   const count = (sign: string) => changed.filter((line) => line.startsWith(sign)).length;
-  return { runId, path: title, added: count('+'), removed: count('-'), diff: value };
+  return { added: count('+'), removed: count('-') };
 }
 
 function pathToChange({ runId, data: { artifact } }: RecordedArtifact, isByCommand: boolean): FileChange {

@@ -213,7 +213,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
   const timers = new Set<() => void>();
   const missing = (name: string) => async () => Promise.reject(new Error(`the test has no ${name}`));
   const io: TestIo = {
-    ...{ version: '9.9.9', stdout: '', stderr: '', openApis: 0 },
+    ...{ version: '9.9.9', stdout: '', stderr: '', openApis: 0, trace: {} },
     ...{ outTTY: false, errTTY: false, colour: { out: false, err: false }, columns: () => 80, rows: () => 24 },
     ...{ interactive: false, ask: async () => null, now: Date.now, serverUrl: null, connect: missing('server') },
     out(text) {
@@ -269,6 +269,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     testNotification: async () => [],
     workspaces: { list: async () => [], read: missing('database') },
     doctor: async () => [],
+    screen: missing('screen'),
     detach: missing('background processes'),
     ...parts,
   };

@@ -136,7 +136,7 @@ async function run(args: Args, io: Io): Promise<number> {
   return withLocalApi(io, { ...session, ...open, drive: true, startsRuns: true }, async (api, settings) => {
     const start = () =>
       withFiles(io, { workspace: settings.workspace, paths: args.values('file'), input: given.input }, async (files) => {
-        const started = await api.start(createBrief(settings.model?.value, toPaths(files)));
+        const started = await api.start(createBrief(settings.model?.value, toPaths(files)), { trace: io.trace });
         return { started, id: started.id };
       });
     const code = (await runToEnd(io, api, { ...mode, start })) ?? 0;

@@ -11,10 +11,17 @@ import { keepResuming } from '../session/resume-interrupted.ts';
 import { stopReasons } from '../session/stop-signals.ts';
 import { waitForStop } from '../session/wait-for-stop.ts';
 
+export const portFlag: Flag = { name: 'port', value: 'N', help: 'the port (default: 0, a free one)' };
+export const tokenFileFlag: Flag = {
+  name: 'token-file',
+  value: 'FILE',
+  help: 'tokens, one per line: `TOKEN [read|steer|start [NAME]]` (default: one random token)',
+};
+
 const serverFlags: Flag[] = [
-  { name: 'port', value: 'N', help: 'the port (default: 0, a free one)' },
+  portFlag,
   { name: 'host', value: 'ADDRESS', help: 'the interface (default: 127.0.0.1); another one than loopback needs --token-file and TLS' },
-  { name: 'token-file', value: 'FILE', help: 'tokens, one per line: `TOKEN [read|steer|start [NAME]]` (default: one random token)' },
+  tokenFileFlag,
   { name: 'tls-cert', value: 'FILE', help: 'serve https with this certificate (PEM)' },
   { name: 'tls-key', value: 'FILE', help: 'the private key of the certificate (PEM)' },
   { name: 'behind-proxy', help: 'a proxy in front of the server does TLS; needs --public-url' },
@@ -23,13 +30,19 @@ const serverFlags: Flag[] = [
   { name: 'public-metrics', help: 'answer /metrics without a token' },
 ];
 
+/** Flags of MCP over HTTP. */
+const mcpFlags: Flag[] = [
+  { name: 'dialect', value: 'NAME', help: 'the delegation tools that MCP clients get at /mcp (default: native); others are at /mcp/NAME' },
+  { name: 'share', help: 'let MCP clients see the runs of all clients (default: those of their own token)' },
+];
+
 export const serveCommand: Command = {
   name: 'serve',
   group: 'watch',
   usage: '[--port N] [--token-file FILE] [flags]',
-  summary: 'serve the dashboard and the HTTP API of this workspace',
+  summary: 'serve the dashboard, the HTTP API and MCP for this workspace',
   about:
-    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer. Your other workspaces can be watched and steered too, each with its own settings.\n\n' +
+    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. MCP clients connect to /mcp with the token. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer. Your other workspaces can be watched and steered too, each with its own settings.\n\n' +
     'Only programs on this machine that know the token can use the server. Tokens of a file have a role: `read` sees everything, `steer` also cancels, pauses, messages and approves, `start` (the default) also starts runs. Ctrl-C pauses what runs here, and the next `retinue serve` continues it.',
   flags: [
     ...serverFlags,
@@ -39,6 +52,7 @@ export const serveCommand: Command = {
     { ...askFlag, help: 'how long a call that needs approval waits for an answer (default: 10m)' },
     sandboxFlag,
     addDirFlag,
+    ...mcpFlags,
     { ...jsonFlag, help: 'print `{"url", "token", "link"}` as the first line on standard output' },
     ...writingFlags,
   ],
@@ -58,18 +72,23 @@ async function run(args: Args, io: Io): Promise<number> {
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
   const request = { ...parseRequest(args), askMs };
   const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
+  const mcp = { dialect: args.value('dialect'), share: args.has('share'), limits: session.flags.limits, askMs, host: undefined };
   return withLocalApi(io, session, (api, settings) =>
-    serveUntilStopped(io, { api, settings, request }, (server) => {
+    serveUntilStopped(io, { api, settings, request: { ...request, mcp } }, (server) => {
       if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
       else io.out(describeServer(server, settings));
     }),
   );
 }
 
-function parseRequest(args: Args): Omit<ServeRequest, 'askMs'> {
+export function parsePort(args: Args): number {
+  return parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 });
+}
+
+function parseRequest(args: Args): Omit<ServeRequest, 'askMs' | 'mcp'> {
   return {
     host: args.value('host') ?? '127.0.0.1',
-    port: parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 }),
+    port: parsePort(args),
     tokenFile: args.value('token-file'),
     tlsCert: args.value('tls-cert'),
     tlsKey: args.value('tls-key'),
@@ -84,11 +103,12 @@ export const localRequest: ServeRequest = {
   ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
   ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
   ...{ everywhere: false, askMs: defaultQuestionMs },
+  mcp: { dialect: undefined, share: false, limits: {}, askMs: defaultQuestionMs, host: undefined },
 };
 
 export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'>, { workspace }: Pick<Settings, 'workspace'>): string {
   const open = link === null ? `  ${url}   (with a token of your token file)` : `  ${link}`;
-  return `Open in a browser:\n${open}\nRuns of ${sanitizeLine(workspace)}. Ctrl-C stops the server; what runs is continued by the next one.\n`;
+  return `Open in a browser:\n${open}\nMCP clients connect to ${url}/mcp\nRuns of ${sanitizeLine(workspace)}. Ctrl-C stops the server; what runs is continued by the next one.\n`;
 }
 
 /**

@@ -9,7 +9,7 @@ export async function runDetached(io: Io, { flags, brief, open }: DetachRequest,
   const { agent } = brief as { agent?: string };
   return withLocalApi(io, { flags, ...open, drive: true, startsRuns: true, agents: { chosen: agent } }, async (api) => {
     const start = async () => {
-      const handle = await api.start(brief);
+      const handle = await api.start(brief, { trace: io.trace });
       onStart(handle.id);
       return handle;
     };
