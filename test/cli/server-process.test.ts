@@ -22,7 +22,7 @@ const script = {
     {
       when: { task: 'work' },
       times: 'any',
-      steps: Array.from({ length: 60 }, (_, i) => ({ delayMs: 50, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] })).concat([
+      steps: Array.from({ length: 35 }, (_, i) => ({ delayMs: 200, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] })).concat([
         { text: 'worked' },
       ] as never[]),
     },
@@ -109,7 +109,7 @@ describe('commands with --server', { timeout: 60_000 }, () => {
     const id = await startDetached('count');
     await served.run('wait', id);
     expect(await served.run('message', id, 'and now?')).toMatchObject({ code: 0, out: 'done\n' });
-    expect(await served.run('fork', id, '--at', '1', 'write differently')).toMatchObject({ code: 0, out: 'done\n' });
+    expect(await served.run('fork', id, '--at', '1', 'differently')).toMatchObject({ code: 0, out: 'done\n' });
   });
 
   it('approve and refuse', async () => {
@@ -182,7 +182,6 @@ describe('wrong uses of --server say what is wrong', { timeout: 60_000 }, () => 
     [['run', 'x', '--db', 'y'], 2, /--db cannot be combined with a server/],
     [['run', 'x', '--ask', '1m'], 2, /--ask cannot be combined with a server/],
     [['run', 'x', '--agent', 'nobody'], 2, /unknown agent `nobody`/],
-    [['run', 'x', '--file', 'missing.txt'], 2, /missing\.txt/],
     [['resume'], 2, /name the runs: a server continues interrupted runs/],
     [['show', 'fffffff'], 1, /there is no run that begins with fffffff/],
     [['ps', '-C', '/nowhere'], 2, /unknown workspace of the server `\/nowhere`/],

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { createServedPlace } from './support-server.ts';
 
-const steps = Array.from({ length: 40 }, (_, i) => ({ delayMs: 100, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] }));
+const steps = Array.from({ length: 30 }, (_, i) => ({ delayMs: 150, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] }));
 
 it.each(['SIGTERM', 'SIGKILL'] as const)('continues after %s and a new start', { timeout: 120_000 }, async (signal) => {
   using served = await createServedPlace({ runs: [{ steps: [...steps, { text: 'done' }] }] });
