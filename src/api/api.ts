@@ -13,7 +13,6 @@ import type { Fork } from '../records/fork.ts';
 import type { ImportResult } from '../records/import-tree.ts';
 import type { ReplayResult } from '../records/replay.ts';
 import type { VerifyResult } from '../records/verify.ts';
-import type { EventOptions } from './events.ts';
 
 export type { Question, RunDetail, RunView } from '../contract/view.ts';
 export type { RunHandle } from '../kernel/runtime.ts';
@@ -39,6 +38,14 @@ export interface StreamOptions {
 export interface Cancelled {
   runId: string;
   result: 'asked' | 'ended' | 'already';
+}
+
+export interface EventOptions {
+  /** Only events after the fact at this position. */
+  after?: string;
+  /** Also events of descendants. */
+  tree?: boolean;
+  signal?: AbortSignal;
 }
 
 /** A tree that no living process drives. */

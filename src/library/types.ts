@@ -2,8 +2,7 @@
 //
 // `library/` is Retinue inside another program: a peer of the command line over the same API. It maps its options to the inputs of the one
 // assembly, which `main/` passes in; it picks no adapters and reads no environment itself.
-import type { Api, Question } from '../api/api.ts';
-import type { EventOptions } from '../api/events.ts';
+import type { Api, EventOptions, Question } from '../api/api.ts';
 import type { HostName, SandboxMode } from '../config/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Brief, ResultForm } from '../contract/brief.ts';
