@@ -101,6 +101,14 @@ await Promise.all([
     plugins: [optionalSqlite],
     output: { ...output, entryFileNames: 'library/[name].js', chunkFileNames: 'library/[name]-[hash].js' },
   }),
+  // `retinue/client` also runs in browsers, so it is one file without a check of Node's version.
+  build({
+    ...shared,
+    platform: 'browser',
+    transform: { target: 'es2022' },
+    input: { client: 'src/main/client.ts' },
+    output,
+  }),
   build({
     ...shared,
     transform: { target: 'node18' },

@@ -30,7 +30,7 @@ export function reportError(error: unknown, io: Pick<Io, 'err' | 'version'>): nu
     return 1;
   }
   if (isRetinueError(error) && error.code !== 'internal') {
-    io.err(`retinue: ${sanitizeText(error.message)}\n`);
+    io.err(`retinue: ${sanitizeText(error.message)}${tokenAdvice(error)}\n`);
     return usageErrors.includes(error.code) ? 2 : 1;
   }
   const text = error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
@@ -39,6 +39,12 @@ export function reportError(error: unknown, io: Pick<Io, 'err' | 'version'>): nu
     `retinue: this is a bug in Retinue (version ${io.version}). Please report it with the lines above and the command that you ran.\n`,
   );
   return 1;
+}
+
+/** What to do if a server refused the token. */
+function tokenAdvice(error: unknown): string {
+  if ((error as { status?: number }).status !== 401) return '';
+  return '; give the token that `retinue serve` printed, or one of its token file, in RETINUE_TOKEN or with --token-file';
 }
 
 /** Whether a file could not be written for lack of space. Errors of the database say so themselves. */

@@ -76,7 +76,7 @@ export async function* readEventStream(
       } catch (error) {
         if (signal.aborted) return;
         if (isRemoteError(error) && !error.retryable) throw error;
-        reason = (error as Error).message;
+        reason = describeEnd(error);
       }
       const longest = Math.min(maxMs, Math.max(minMs, askedMs ?? 0) * 2 ** failures++);
       // Many clients of one server must not all come back at the same moment.
@@ -87,6 +87,11 @@ export async function* readEventStream(
   } finally {
     stop.abort();
   }
+}
+
+/** Node and browsers report a cut in words of their own. */
+function describeEnd(error: unknown): string {
+  return isRemoteError(error) ? error.message : 'the connection was cut';
 }
 
 function isEventStream(response: Response): boolean {

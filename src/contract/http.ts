@@ -53,10 +53,10 @@ export const StartResponse = z.object({ runId: RunId });
 
 export const CancelRequest = z.strictObject({ reason: z.string().max(2_000).optional() });
 export const CancelResponse = z.object({ runId: RunId, result: z.enum(['asked', 'ended', 'already']) });
-export const MessageRequest = z.strictObject({
-  text: z.string().trim().min(1).max(65_536),
-  rules: z.array(z.string()).max(100).optional(),
-});
+/** `rules` narrow a live run and its descendants. The text may be empty if there are rules. */
+export const MessageRequest = z
+  .strictObject({ text: z.string().trim().max(65_536), rules: z.array(z.string()).max(100).optional() })
+  .refine(({ text, rules = [] }) => text !== '' || rules.length > 0, 'text: must not be empty');
 /** `runId`: the run that got the message; a new one if it continues a finished run. */
 export const MessageResponse = z.object({ kind: z.enum(['sent', 'continued']), runId: RunId });
 export const PauseRequest = z.strictObject({ reason: z.string().max(2_000).optional() });

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentKeys } from '../../src/agents/keys.ts';
-import { jsonFlag, writingFlags } from '../../src/cli/command.ts';
+import { jsonFlag, serverFlags, writingFlags } from '../../src/cli/command.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { keysAt } from '../../src/config/schema.ts';
 import { defaultLimits } from '../../src/contract/limits.ts';
 
 const page = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
-const common = [...writingFlags, jsonFlag].map((flag) => flag.name);
+const common = [...writingFlags, ...serverFlags, jsonFlag].map((flag) => flag.name);
 
 describe('docs/command-line.md', () => {
   const text = page('command-line.md');

@@ -14,6 +14,7 @@ const printed: Record<string, string> = {
   'many.ts': 'completed\nfailed empty\ncompleted\n',
   'inside-an-agent.ts': '[run … · completed · 1 turn · $?]\nMy helper says they pass.\n',
   'approve.ts': 'clerk asks to use pay with {"invoice":"2026-11"}: ask pay of the program\nNothing was paid.\n',
+  'server-client.ts': 'uses list\ncompleted: I have looked around.\n',
   'own-tools.ts': 'There is nothing about it.\nlibrarian completed\n',
 };
 
@@ -22,7 +23,7 @@ describe('the examples of the library', () => {
     expect(readdirSync(folder).sort()).toEqual(Object.keys(printed).sort());
   });
 
-  it.each(['README.md', 'docs/library.md'])('contain the programs of %s word for word', (page) => {
+  it.each(['README.md', 'docs/library.md', 'docs/server.md'])('contain the programs of %s word for word', (page) => {
     const root = resolve(folder, '../..');
     const programs = readdirSync(folder).map((name) => readFileSync(resolve(folder, name), 'utf8'));
     const blocks = [...readFileSync(resolve(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code as string);

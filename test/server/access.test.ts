@@ -73,6 +73,7 @@ it('documents every route, with its role', () => {
     'POST /api/runs/ID/replay read',
     'POST /api/runs/ID/resume steer',
     'POST /api/runs/ID/verify read',
+    'POST /api/verify read',
   ]);
 });
 

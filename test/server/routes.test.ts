@@ -150,6 +150,11 @@ it('replays and verifies for a token that may only read', async () => {
   const ask = async (what: string) => (await server.ask(`/api/runs/${id}/${what}`, { body: {}, token: tokenOf('read') })).json();
   expect(await ask('replay')).toEqual([{ runId: id, facts: expect.any(Number), requests: 2, difference: null }]);
   expect(await ask('verify')).toMatchObject({ trees: 1, runs: 1, broken: [] });
+  expect((await server.ask('/api/verify', { body: {}, token: tokenOf('read') })).json()).toMatchObject({
+    trees: 1,
+    broken: [],
+    faults: [],
+  });
 });
 
 it('answers what can run here', async () => {

@@ -6,11 +6,12 @@ import { snapshotToState } from '../../views/live-state.ts';
 import { isAfter } from '../../views/position.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, defaultQuestionMs } from '../args/settings-flags.ts';
-import { type Command, writingFlags } from '../command.ts';
+import { type Command, serverFlags, writingFlags } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
 import { renderTree } from '../progress/render-tree.ts';
 import { withApi } from '../session/open-api.ts';
 import { orphanMessage, watchForOrphans } from '../session/orphan-watch.ts';
+import { reportConnection } from '../session/server.ts';
 import { showScreen } from '../session/show-screen.ts';
 import { stopExitCode } from '../session/stop-signals.ts';
 
@@ -21,7 +22,7 @@ export const attachCommand: Command = {
   summary: 'watch and steer the tree of one run on a full screen',
   about:
     'Shows the whole tree of the run as it changes, also if another process runs it or `run --detach` started it, and also after its end. Press ? for all keys. Leaving the screen changes nothing: the runs go on. Without a terminal, or with --plain, it prints the tree once and then one line per event until the run has ended.',
-  flags: [{ name: 'plain', help: 'print the tree and one line per event, for screen readers and pipes' }, ...writingFlags],
+  flags: [{ name: 'plain', help: 'print the tree and one line per event, for screen readers and pipes' }, ...writingFlags, ...serverFlags],
   positionals: { min: 1, max: 1 },
   examples: [
     ['retinue attach last', 'the newest run'],
@@ -69,6 +70,7 @@ async function followTree(io: Io, api: Api, { rootId, after }: { rootId: string;
   };
   const release = io.onInterrupt((why) => (stop.signal.aborted ? io.exitNow(130) : end(why)));
   const stopWatch = watchForOrphans(io, api, { ids: [rootId], any: false, onOrphan: () => end('orphaned') });
+  const endReports = reportConnection(api.server, io.err);
   const describe = createProgressDescriber();
   try {
     // The describer remembers calls from before, so it gets all facts; only new ones are printed.
@@ -81,6 +83,7 @@ async function followTree(io: Io, api: Api, { rootId, after }: { rootId: string;
     }
   } finally {
     stopWatch();
+    endReports();
     release();
   }
   if (stopped === null) return 0;

@@ -1,7 +1,7 @@
 import { runToJson } from '../../views/json.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, defaultQuestionMs } from '../args/settings-flags.ts';
-import { type Command, jsonFlag, writingFlags } from '../command.ts';
+import { type Command, jsonFlag, serverFlags, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { formatRuns } from '../output/run-table.ts';
@@ -20,6 +20,7 @@ export const topCommand: Command = {
     { name: 'plain', help: 'print the runs once as a table, for screen readers and pipes' },
     jsonFlag,
     ...writingFlags,
+    ...serverFlags,
   ],
   positionals: { min: 0, max: 0 },
   examples: [

@@ -5,18 +5,25 @@ import type { Io } from '../io.ts';
 export const orphanMessage = 'will not end: its process has died; continue it with `retinue resume` or end it with `retinue cancel`';
 
 const checkMs = 2000;
+/** A server that was restarted continues its runs, so a run without a process counts only if it stays so. */
+const serverChecks = 6;
 
 /** Calls `onOrphan` once when one of the runs (with `any`: every one) has no process, also one that was paused. The returned function stops the watch. */
 export function watchForOrphans(io: Io, api: Api, watched: { ids: string[]; any: boolean; onOrphan(): void }): () => void {
   let isOver = false;
   let isChecking = false;
+  const needed = api.server === undefined ? 1 : serverChecks;
+  let left = needed;
   const check = async () => {
     if (isChecking || isOver) return;
     isChecking = true;
     try {
       const runs = await Promise.all(watched.ids.map((id) => api.show(id)));
       const orphaned = runs.map((run) => run.endedAt === null && !run.driven);
-      if (isOver || !(watched.any ? orphaned.every(Boolean) : orphaned.some(Boolean))) return;
+      if (isOver) return;
+      const hasOrphans = watched.any ? orphaned.every(Boolean) : orphaned.some(Boolean);
+      if (!hasOrphans) left = needed;
+      if (!hasOrphans || --left > 0) return;
       stop();
       watched.onOrphan();
     } catch {

@@ -1,5 +1,5 @@
 // Starts a run, shows its progress, asks its questions and prints its outcome: the common part of `run`, `fork`, `message` and others.
-import type { Api, RunHandle } from '../../api/api.ts';
+import type { Api, RemoteServer, RunHandle } from '../../api/api.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine, sanitizeText, stringifySafely } from '../../text/terminal.ts';
 import { describeOutcome } from '../../views/describe-fact.ts';
@@ -53,7 +53,7 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
     io.err(`retinue: ${leftMessage(api, handle.id, progress.deadline(handle.id), io.now())}\n`);
     return stopExitCode('terminate');
   }
-  printOutcome(io, outcome, { ...options, count: progress.count(outcome.runId) });
+  printOutcome(io, outcome, { ...options, server: api.server, count: progress.count(outcome.runId) });
   return exitCodeFor(outcome, stops.requested());
 }
 
@@ -70,11 +70,17 @@ function exitCodeFor({ status }: Outcome, requested: Stop | null): number {
   return exitCodes[status];
 }
 
-function printOutcome(io: Io, outcome: Outcome, { json, stream, count }: OutputMode & { count: TreeCount }): void {
+interface PrintOptions extends OutputMode {
+  count: TreeCount;
+  server: RemoteServer | undefined;
+}
+
+function printOutcome(io: Io, outcome: Outcome, { json, stream, count, server }: PrintOptions): void {
   if (json) printJson(io, outcomeToJson(outcome));
   else if (!stream) io.out(outcomeToText(outcome));
   const line = `${sanitizeLine(describeOutcome(outcome, count))} · run ${shortId(outcome.runId)}`;
-  io.err(`${paint(io.colour.err, statusStyle[outcome.status], line)} · details: retinue show ${shortId(outcome.runId)}\n`);
+  const details = `retinue show ${shortId(outcome.runId)}${server === undefined ? '' : ` --server ${server.url}`}`;
+  io.err(`${paint(io.colour.err, statusStyle[outcome.status], line)} · details: ${details}\n`);
 }
 
 /** The data if the brief had an output schema, otherwise the summary. */

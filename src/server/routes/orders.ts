@@ -100,6 +100,12 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     response: VerifyResponse,
     run: ({ api, id }) => api.verify(id),
   });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/verify', role: 'read' },
+    summary: 'Check that the logs of all trees are complete and unchanged',
+    response: VerifyResponse,
+    run: ({ api }) => api.verify(),
+  });
 }
 
 async function start(api: Api, brief: unknown, trace: TraceHeaders): Promise<{ id: string }> {

@@ -37,6 +37,12 @@ const maxNames = 5;
 
 export function createActions({ api, source, ui, notify }: ActionDeps): Actions {
   const driven = new Set<string>();
+  const here = api.server === undefined ? 'here' : 'on the server';
+
+  /** What a server drives does not end with the screen. */
+  function drive(rootId: string): void {
+    if (api.server === undefined) driven.add(rootId);
+  }
 
   /** Shows what is going on, then the result or the error. */
   function perform(starting: string, work: () => Promise<{ text: string; style?: Style | null }>): void {
@@ -72,14 +78,14 @@ export function createActions({ api, source, ui, notify }: ActionDeps): Actions 
   function continueHere(run: LiveRun, rootId: string): void {
     ui.dialog = {
       kind: 'confirm',
-      text: `No process runs ${nameRun(run)}. Continue its tree in this process? It pauses when you leave the screen.`,
+      text: `No process runs ${nameRun(run)}. Continue its tree ${api.server === undefined ? 'in this process? It pauses when you leave the screen.' : 'on the server?'}`,
       confirm: () =>
         perform(`continuing ${shortId(rootId)} …`, async () => {
           const handles = await api.resume(rootId);
-          driven.add(rootId);
+          drive(rootId);
           for (const { outcome } of handles) void outcome.catch(() => {});
           await source.refresh();
-          return { text: `${shortId(rootId)} continues here` };
+          return { text: `${shortId(rootId)} continues ${here}` };
         }),
     };
   }
@@ -118,9 +124,11 @@ export function createActions({ api, source, ui, notify }: ActionDeps): Actions 
           perform(`sending a message to ${shortId(run.id)} …`, async () => {
             const result = await api.message(run.id, text);
             if (result.kind === 'sent') return { text: `${nameRun(run)} will read it before its next turn` };
-            driven.add(result.handle.id);
+            drive(result.handle.id);
             void result.handle.outcome.catch(() => {});
-            return { text: `it had ended; ${shortId(result.handle.id)} answers as a new run in this process` };
+            return {
+              text: `it had ended; ${shortId(result.handle.id)} answers as a new run${api.server === undefined ? ' in this process' : ''}`,
+            };
           });
         },
       };

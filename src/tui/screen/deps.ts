@@ -4,7 +4,20 @@ import type { Api } from '../../api/api.ts';
 /** The part of the API that the screen uses. */
 export type ScreenApi = Pick<
   Api,
-  'ps' | 'tree' | 'stream' | 'position' | 'logs' | 'show' | 'questions' | 'cancel' | 'pause' | 'release' | 'resume' | 'message' | 'answer'
+  | 'server'
+  | 'ps'
+  | 'tree'
+  | 'stream'
+  | 'position'
+  | 'logs'
+  | 'show'
+  | 'questions'
+  | 'cancel'
+  | 'pause'
+  | 'release'
+  | 'resume'
+  | 'message'
+  | 'answer'
 >;
 
 export interface Timers {

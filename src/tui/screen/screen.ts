@@ -6,6 +6,7 @@
 import type { Delta } from '../../contract/delta.ts';
 import type { StoredFact } from '../../contract/fact.ts';
 import { isLive } from '../../contract/run-status.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
 import type { Style } from '../../views/style.ts';
 import { createActions } from './actions.ts';
 import type { ScreenApi, Timers } from './deps.ts';
@@ -152,6 +153,10 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
     return ids[0];
   }
 
+  const endReports = api.server?.watchConnection(({ isConnected, reason }) => {
+    if (isConnected) notify('connected to the server again');
+    else notify(`the connection to the server was lost (${sanitizeLine(reason)}); trying again`, 'yellow');
+  });
   source.start();
   update();
   return {
@@ -179,6 +184,7 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
     },
     close() {
       isClosed = true;
+      endReports?.();
       source.close();
       stopBatch?.();
       stopClock?.();
