@@ -136,6 +136,8 @@ export interface ServeRequest {
   /** The address that browsers use. */
   publicUrl: string | undefined;
   publicMetrics: boolean;
+  /** How long a call that needs approval waits for an answer, in runs of other workspaces that are driven here. */
+  askMs: number;
 }
 
 export interface RunningServer {
@@ -145,8 +147,8 @@ export interface RunningServer {
   token: string | null;
   /** Opens the dashboard in a browser; null with a token file. */
   link: string | null;
-  /** Ends streams and requests. */
-  close(): Promise<void>;
+  /** Ends streams and requests, and leaves what runs in other workspaces for another process to continue. */
+  close(reason: string): Promise<void>;
 }
 
 /** Where many lines go: a file or standard output. `write` waits until the text is taken. */

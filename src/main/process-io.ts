@@ -1,6 +1,5 @@
 // The command line's `Io` on the real process: its streams, signals, files and adapters. Each part is imported when a command uses it.
 import type { Io, Stop } from '../cli/io.ts';
-import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Prompt } from '../tui/prompt.ts';
 import type { AssemblyHooks } from './hooks.ts';
 import { programFile } from './package-root.ts';
@@ -33,7 +32,6 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   const explainer = () => import('../config/explain.ts');
   const demos = () => import('./demos.ts');
   const belowRun = () => import('./below-run.ts');
-  const findToolProcess: Io['findToolProcess'] = async (runId) => (await import('../system/tool-process.ts')).findToolProcess(runId);
   return {
     version,
     out: (text) => void stdout.write(text),
@@ -62,23 +60,14 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     exitNow: (code) => process.exit(code),
     now: Date.now,
     repeat,
-    findToolProcess,
+    findToolProcess: async (runId) => (await import('../system/tool-process.ts')).findToolProcess(runId),
     assertNotBelowRun: async () => (await belowRun()).assertNotBelowRun(env),
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
     serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
-    async serve(request, api, settings) {
-      const { startServer } = await import('./serve.ts');
-      const { sanitizeText } = await import('../text/terminal.ts');
-      const log = (line: string) => err(`retinue: ${sanitizeText(line)}\n`);
-      const setup = {
-        models: async () => (await models()).listModels(settings, env),
-        policy: async (question: PolicyQuestion) => (await explainer()).explainConfiguredCall(settings, question, env),
-        memories: async () => (await import('./open-api.ts')).listMemories(settings),
-      };
-      return startServer(request, { ...{ api, settings, root, version, findToolProcess, log, setup }, cwd: context.cwd });
-    },
+    serve: async (request, api, settings) =>
+      (await import('./serve.ts')).startServer(request, { api, settings, root, version, err, ...context }),
     mcpInstall: {
       plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),
       apply: async (installation) => (await installer()).applyInstall(installation),

@@ -1,71 +1,58 @@
-// The HTTP server of a command: tokens, TLS and addresses as the user gave them.
-import { createHash, randomBytes } from 'node:crypto';
+// The HTTP server of a command: tokens, TLS and addresses as the user gave them, and the workspaces that it shows.
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Api } from '../api/api.ts';
-import type { RunningServer, ServeRequest } from '../cli/io.ts';
+import type { Io, RunningServer, ServeRequest } from '../cli/io.ts';
+import type { ProcessContext } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { RetinueError } from '../contract/error.ts';
 import { isLoopback, listen } from '../server/listen.ts';
-import type { ServerOptions, WorkspaceSetup, Workspaces } from '../server/options.ts';
 import { readTokenFile } from '../server/token-file.ts';
-import { createTokenBook } from '../server/tokens.ts';
+import { createTokenBook, type Token } from '../server/tokens.ts';
+import { findToolProcess } from '../system/tool-process.ts';
+import { sanitizeText } from '../text/terminal.ts';
+import { createServedWorkspaces } from './served-workspaces.ts';
 
-export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log'> {
+export interface ServeDeps extends ProcessContext, Pick<Io, 'version' | 'err'> {
   api: Api;
   settings: Settings;
   /** Folder of this package. */
   root: string;
-  cwd: string;
-  setup: WorkspaceSetup;
 }
 
 /** Rejects with `usage`. */
 export async function startServer(request: ServeRequest, deps: ServeDeps): Promise<RunningServer> {
   const { host, port, publicMetrics, behindProxy } = request;
+  const { root, cwd, env, api, version, settings, err } = deps;
   const publicUrl = parsePublicUrl(request);
   assertProtected(request, publicUrl);
-  const { settings, root, cwd, api, setup } = deps;
   const tls = await loadTls(request, cwd);
   const token = request.tokenFile === undefined ? randomBytes(32).toString('base64url') : null;
-  const tokens =
-    token === null
-      ? await readTokenFile(resolve(cwd, request.tokenFile as string))
-      : [{ value: token, role: 'start' as const, name: 'the user' }];
-  const workspace = workspaceId(settings.db.path);
+  const log = (line: string) => err(`retinue: ${sanitizeText(line)}\n`);
+  const served = createServedWorkspaces({ api, settings, env, askMs: request.askMs, warn: log });
   const server = await listen({
-    ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, workspace },
-    version: deps.version,
-    workspaces: ownWorkspaceOnly(workspace, deps),
-    setup: async (id) => (id === workspace ? setup : rejectWorkspace(id)),
-    findToolProcess: deps.findToolProcess,
-    tokens: createTokenBook(tokens),
+    ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, version, log },
+    findToolProcess: async (runId) => findToolProcess(runId),
+    ...{ workspace: served.own, workspaces: served, setup: served.setup },
+    tokens: createTokenBook(token === null ? await readTokenFile(resolve(cwd, request.tokenFile as string)) : [ownToken(token)]),
     web: join(root, 'dist', 'web'),
     now: Date.now,
-    log: deps.log,
   });
-  return { url: server.url, token, link: token === null ? null : `${server.url}/?token=${token}`, close: server.close };
-}
-
-/** Identifies a workspace by its database. */
-function workspaceId(db: string): string {
-  return createHash('sha256').update(db).digest('hex').slice(0, 12);
-}
-
-function ownWorkspaceOnly(id: string, { api, settings }: Pick<ServeDeps, 'api' | 'settings'>): Workspaces {
   return {
-    async list() {
-      const { length: live } = await api.ps({ all: false });
-      const { length: questions } = await api.questions();
-      return [{ id, path: settings.workspace, db: settings.db.path, live, questions, usedAt: null }];
+    url: server.url,
+    token,
+    link: token === null ? null : `${server.url}/?token=${token}`,
+    async close(reason) {
+      await server.close();
+      await served.close(reason);
     },
-    open: async (other) => (other === id ? api : rejectWorkspace(other)),
   };
 }
 
-function rejectWorkspace(id: string): never {
-  throw new RetinueError('usage', `this server knows no workspace \`${id}\`; GET /api/workspaces lists them`);
+function ownToken(value: string): Token {
+  return { value, role: 'start', name: 'the user' };
 }
 
 function parsePublicUrl({ publicUrl, behindProxy }: ServeRequest): URL | null {

@@ -53,9 +53,9 @@ export const serveCommand: Command = {
 };
 
 async function run(args: Args, io: Io): Promise<number> {
-  const request = parseRequest(args);
   const ask = args.value('ask');
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
+  const request = parseRequest(args, askMs);
   const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
   return withApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request }, (server) => {
@@ -65,8 +65,9 @@ async function run(args: Args, io: Io): Promise<number> {
   );
 }
 
-function parseRequest(args: Args): ServeRequest {
+function parseRequest(args: Args, askMs: number): ServeRequest {
   return {
+    askMs,
     host: args.value('host') ?? '127.0.0.1',
     port: parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 }),
     tokenFile: args.value('token-file'),
@@ -80,7 +81,7 @@ function parseRequest(args: Args): ServeRequest {
 
 export const localRequest: ServeRequest = {
   ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
-  ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
+  ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false, askMs: defaultQuestionMs },
 };
 
 export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'>, { workspace }: Pick<Settings, 'workspace'>): string {
@@ -95,16 +96,19 @@ export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'
 export async function serveUntilStopped(
   io: Io,
   { api, settings, request }: { api: Api; settings: Settings; request: ServeRequest },
-  onReady: (server: RunningServer) => void,
+  onReady: (server: RunningServer) => void | Promise<void>,
 ): Promise<number> {
   const server = await io.serve(request, api, settings);
   const resuming = keepResuming(io, api);
   const stop = waitForStop(io, 'stopping; press Ctrl-C again to exit at once');
-  onReady(server);
-  await stop.requested;
-  await resuming.end();
-  await server.close();
-  await api.drain(stopReasons.terminate);
-  stop.end();
+  try {
+    await onReady(server);
+    await stop.requested;
+  } finally {
+    await resuming.end();
+    await server.close(stopReasons.terminate);
+    await api.drain(stopReasons.terminate);
+    stop.end();
+  }
   return 0;
 }
