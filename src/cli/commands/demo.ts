@@ -70,7 +70,7 @@ function startDemo({ task, model }: Demo, api: Api): Promise<RunHandle> {
 async function serveDemo(name: string, json: boolean, io: Io): Promise<number> {
   if (['crash', 'hostile', 'runaway'].includes(name))
     throw new RetinueError('usage', `the demo ${name} prints a report and has nothing to serve; use \`retinue demo ${name}\``);
-  const demo = await io.demo(name);
+  const demo = await io.demo(name, { slow: true });
   const session = { flags: demoFlags(demo), drive: true, startsRuns: true, agents: { chosen: undefined }, askMs: defaultQuestionMs };
   return withApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request: localRequest }, async (server) => {
