@@ -1,5 +1,5 @@
 // `retinue serve` as a real process: started, used, stopped and started again.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Fact } from '../../src/contract/fact.ts';
@@ -80,19 +80,35 @@ it('pauses what runs at Ctrl-C, and the next server continues it', async () => {
   expect((await second.stop()).err).toContain(`continuing the interrupted run ${runId.slice(0, 8)}`);
 });
 
-it('continues a tree whose process was killed, and says which one cannot be continued', async () => {
-  using place = createPlace({ runs: [{ times: 'any', steps: [{ delayMs: 3_000, text: 'done' }] }] });
-  const run = place.start('run', 'work');
-  const [created] = await place.facts((facts) => facts.some(({ type }) => type === 'model.asked'));
+/** Starts `retinue run` and kills it during its first model call. */
+async function killRun(place: Place, ...args: string[]): Promise<string> {
+  const known = (await place.facts(() => true)).length;
+  const run = place.start('run', ...args);
+  const facts = await place.facts((all) => all.slice(known).some(({ type }) => type === 'model.asked'));
   run.process.kill('SIGKILL');
   await run.finished;
-  const other = place.start('run', '--model', 'script/other.json', 'lost');
+  return facts[known]?.runId as string;
+}
+
+it('continues trees whose process was killed, before its start and later, and names one that cannot be continued', async () => {
+  using place = createPlace({ runs: [{ times: 'any', steps: [{ delayMs: 1_500, text: 'done' }] }] });
   writeFileSync(join(place.folder, 'other.json'), JSON.stringify(waits));
-  await other.finished;
+  const lost = await killRun(place, '--model', 'script/other.json', 'lost');
+  rmSync(join(place.folder, 'other.json'));
+  const before = await killRun(place, 'work');
   const server = await serve(place);
-  await place.facts((facts) => facts.some(({ type, runId }) => type === 'run.ended' && runId === created?.runId));
-  expect((await server.ask(`/api/runs/${created?.runId}`)).json()).toMatchObject({ status: 'completed' });
-  await server.stop();
+  const ended = (id: string) => place.facts((facts) => facts.some(({ type, runId }) => type === 'run.ended' && runId === id));
+  await ended(before);
+  const later = await killRun(place, 'work');
+  await ended(later);
+  expect((await server.ask('/api/runs?all=1')).json()).toMatchObject([
+    { runId: later, status: 'completed' },
+    { runId: before, status: 'completed' },
+    { runId: lost, status: 'interrupted' },
+  ]);
+  const { err } = await server.stop();
+  expect(err).toContain(`the interrupted run ${lost.slice(0, 8)} cannot be continued: `);
+  expect(err.match(/continuing the interrupted run/g)).toHaveLength(2);
 });
 
 it('keeps a pause that somebody ordered across a restart', async () => {
@@ -110,8 +126,8 @@ it('keeps a pause that somebody ordered across a restart', async () => {
   await second.stop();
 });
 
-it('sends the facts of a run in another process, with its streaming text', async () => {
-  using place = createPlace({ runs: [{ times: 'any', steps: [{ delayMs: 1_000, text: 'word by word by word', chunkSize: 5 }] }] });
+it('sends the facts of a run in another process', async () => {
+  using place = createPlace({ runs: [{ times: 'any', steps: [{ text: 'said' }] }] });
   const server = await serve(place);
   const stream = await openStream(server.url, '/api/events', { token: server.token as string });
   const { out } = await place.run('run', 'speak', '--json');
@@ -119,8 +135,6 @@ it('sends the facts of a run in another process, with its streaming text', async
   const facts = stream.events.filter(({ event }) => event === 'fact').map(({ data }) => data as Fact);
   expect(facts[0]).toMatchObject({ runId: JSON.parse(out).runId, type: 'run.created' });
   expect(facts.map(({ seq }) => seq)).toEqual(facts.map((_, i) => i + 1));
-  const deltas = stream.events.filter(({ event }) => event === 'delta').map(({ data }) => (data as { text: string }).text);
-  expect('word by word by word').toContain(deltas.join(''));
   stream.cut();
   await server.stop();
 });
