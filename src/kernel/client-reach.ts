@@ -2,13 +2,16 @@
 //
 //  1. A client sees the runs that it delegated.
 //  2. A named client also sees those of earlier clients with the same name, once their connection is gone.
-//  3. The user may let a client see the runs of all clients.
+//  3. A client whose name is proven, by the token of a request, also sees those of its other connections that are open.
+//  4. The user may let a client see the runs of all clients.
 import type { RunRow } from '../contract/run.ts';
 import type { Store } from '../ports/store.ts';
 
 export interface ClientReach {
   /** The client's name for itself, which separates clients but proves nothing. Null: it has none, and shares nothing with others. */
   name: string | null;
+  /** The name belongs to a token, so nobody else can use it. */
+  isProven?: boolean;
   /** Client runs that this connection had before. */
   formerIds: readonly string[];
   /** The user lets it see the runs of all clients. */
@@ -29,7 +32,7 @@ export async function canSeeClient(client: RunRow, reach: ClientReach, store: St
   if (reach.name === null) return false;
   const [created] = await store.facts({ runId: client.runId, types: ['run.created'] });
   const tags = created?.type === 'run.created' ? created.data.brief.tags : undefined;
-  return tags?.includes(clientTag(reach.name)) === true && (await isGone(client, store));
+  return tags?.includes(clientTag(reach.name)) === true && (reach.isProven === true || (await isGone(client, store)));
 }
 
 /** Whether the connection of a client run has ended. */

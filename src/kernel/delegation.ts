@@ -1,6 +1,7 @@
 // The delegation capability that the tools of a dialect get, for one run and one of its calls.
 import type { Brief } from '../contract/brief.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../ports/delegation.ts';
 import type { Store } from '../ports/store.ts';
@@ -14,7 +15,7 @@ import { cancelRun, sendMessage } from './orders.ts';
 import { fullSummary, stateToRow } from './outcome.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { endedFact } from './state.ts';
+import { endedFact, type RunState } from './state.ts';
 
 /** `call`: the tool call that delegates; null for a client. `reach`: which runs of other clients a client may see. */
 export function createDelegation(run: Run, call: CallRef | null, services: Services, reach: ClientReach = ownRunsOnly): Delegation {
@@ -25,7 +26,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
   let briefsSoFar = 0;
 
   /** A call that was cut off and is made again finds its children; they are not started twice. */
-  async function start(brief: Brief): Promise<DelegationStart> {
+  async function start(brief: Brief, trace?: TraceHeaders): Promise<DelegationStart> {
     const n = briefsSoFar++;
     const existing = call && findChildOfCall(call, n);
     if (existing) return { ok: true, runId: existing };
@@ -37,6 +38,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
         parent: run,
         call: call && { ...call, n },
         rootModel: findRootModel(run, services),
+        trace,
       });
       return { ok: true, runId: started.id };
     } catch (error) {
@@ -68,9 +70,9 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
   return {
     call: call ? `${run.id}/${call.turn}.${call.index}` : run.id,
     maxOutputBytes,
-    async start(briefs) {
+    async start(briefs, options) {
       const started: DelegationStart[] = [];
-      for (const brief of briefs) started.push(await start(brief));
+      for (const brief of briefs) started.push(await start(brief, options?.trace));
       return started;
     },
     async wait(ids, { mode, ms, signal }) {
@@ -137,14 +139,17 @@ function notHereError(id: string, isDrivenElsewhere: boolean): RetinueError {
 
 async function readPart(id: string, part: ReadPart, store: Store): Promise<string> {
   if (part === 'log') return factsToLog(await store.facts({ runId: id }));
-  const state = await loadState(id, store);
+  return stateToPart(await loadState(id, store), part);
+}
+
+export function stateToPart(state: RunState, part: Exclude<ReadPart, 'log'>): string {
   if (part === 'summary') return fullSummary(state, endedFact(state)?.data.outcome.success ?? false);
   if (part === 'diff') return state.artifacts.flatMap(({ kind, value }) => (kind === 'diff' ? [value] : [])).join('\n');
   return state.artifacts.map(({ kind, title, value }) => `${kind} ${title ?? ''} ${value}`).join('\n');
 }
 
 /** A page is never larger than what fits into the caller's context at once, so that nothing of it is cut afterwards. */
-function cutPage(text: string, { offset, limit }: { offset: number; limit: number }, maxBytes: number | null): Page {
+export function cutPage(text: string, { offset, limit }: { offset: number; limit: number }, maxBytes: number | null): Page {
   const page = text.slice(offset, offset + limit);
   return { text: maxBytes === null ? page : cutBytes(page, maxBytes).text, offset, total: text.length };
 }

@@ -1,58 +1,83 @@
-// The HTTP server of a command: tokens, TLS and addresses as the user gave them, and the workspaces that it shows.
+// The HTTP server of a command: tokens, TLS and addresses as the user gave them.
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Api } from '../api/api.ts';
-import type { Io, RunningServer, ServeRequest } from '../cli/io.ts';
-import type { ProcessContext } from '../config/load.ts';
+import type { RunningServer, ServeRequest } from '../cli/io.ts';
 import type { Settings } from '../config/settings.ts';
+import { databaseId } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
 import { isLoopback, listen } from '../server/listen.ts';
+import type { ServerOptions, WorkspaceSetup } from '../server/options.ts';
 import { readTokenFile } from '../server/token-file.ts';
-import { createTokenBook, type Token } from '../server/tokens.ts';
-import { findToolProcess } from '../system/tool-process.ts';
-import { sanitizeText } from '../text/terminal.ts';
-import { createServedWorkspaces } from './served-workspaces.ts';
+import { createTokenBook } from '../server/tokens.ts';
+import { createWorkspaces, type Workspaces } from './workspaces.ts';
 
-export interface ServeDeps extends ProcessContext, Pick<Io, 'version' | 'err'> {
+export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log' | 'mounts'> {
   api: Api;
   settings: Settings;
   /** Folder of this package. */
   root: string;
+  cwd: string;
+  setup(settings: Settings): WorkspaceSetup;
 }
 
 /** Rejects with `usage`. */
 export async function startServer(request: ServeRequest, deps: ServeDeps): Promise<RunningServer> {
   const { host, port, publicMetrics, behindProxy } = request;
-  const { root, cwd, env, api, version, settings, err } = deps;
   const publicUrl = parsePublicUrl(request);
   assertProtected(request, publicUrl);
+  const { settings, root, cwd, api, setup } = deps;
   const tls = await loadTls(request, cwd);
   const token = request.tokenFile === undefined ? randomBytes(32).toString('base64url') : null;
-  const log = (line: string) => err(`retinue: ${sanitizeText(line)}\n`);
-  const served = createServedWorkspaces({ api, settings, env, askMs: request.askMs, warn: log });
+  const tokens =
+    token === null
+      ? await readTokenFile(resolve(cwd, request.tokenFile as string))
+      : [{ value: token, role: 'start' as const, name: 'the user' }];
+  const workspace = databaseId(existsSync(settings.db.path) ? realpathSync(settings.db.path) : settings.db.path);
+  // A token that the user gave away is for this workspace alone.
+  const others = token !== null || request.everywhere ? createWorkspaces({ env: process.env, warn: deps.log, askMs: request.askMs }) : null;
   const server = await listen({
-    ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, version, log },
-    findToolProcess: async (runId) => findToolProcess(runId),
-    ...{ workspace: served.own, workspaces: served, setup: served.setup },
-    tokens: createTokenBook(token === null ? await readTokenFile(resolve(cwd, request.tokenFile as string)) : [ownToken(token)]),
+    ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, workspace },
+    version: deps.version,
+    workspaces: combineWorkspaces(workspace, deps, others),
+    setup: async (id) => setup(id === workspace ? settings : await (others?.settings(id) ?? rejectWorkspace(id))),
+    findToolProcess: deps.findToolProcess,
+    tokens: createTokenBook(tokens),
     web: join(root, 'dist', 'web'),
     now: Date.now,
+    log: deps.log,
+    mounts: deps.mounts ?? [],
   });
+  const close = async () => {
+    await server.close();
+    await others?.close();
+  };
+  return { url: server.url, token, link: token === null ? null : `${server.url}/?token=${token}`, close };
+}
+
+/** The workspace of the server first. */
+function combineWorkspaces(
+  id: string,
+  { api, settings }: Pick<ServeDeps, 'api' | 'settings'>,
+  others: Workspaces | null,
+): ServerOptions['workspaces'] {
   return {
-    url: server.url,
-    token,
-    link: token === null ? null : `${server.url}/?token=${token}`,
-    async close(reason) {
-      await server.close();
-      await served.close(reason);
+    async list() {
+      const known = (await others?.list()) ?? [];
+      const usedAt = known.find((each) => each.id === id)?.usedAt ?? null;
+      const { length: live } = await api.ps({ all: false });
+      const { length: questions } = await api.questions();
+      const own = { id, path: settings.workspace, db: settings.db.path, live, questions, usedAt };
+      return [own, ...known.filter((each) => each.id !== id)];
     },
+    open: async (other) => (other === id ? api : (others?.open(other) ?? rejectWorkspace(other))),
   };
 }
 
-function ownToken(value: string): Token {
-  return { value, role: 'start', name: 'the user' };
+function rejectWorkspace(id: string): never {
+  throw new RetinueError('usage', `this server knows no workspace \`${id}\`; GET /api/workspaces lists them`);
 }
 
 function parsePublicUrl({ publicUrl, behindProxy }: ServeRequest): URL | null {

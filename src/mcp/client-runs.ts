@@ -13,6 +13,8 @@ export interface ClientRunsOptions {
   label(): string;
   /** The client's name; null if it has none. Later connections of the same name may see its runs. */
   name(): string | null;
+  /** The name belongs to a token: all connections with it see each other's runs. */
+  isProven?: boolean;
   /** Lets the client see the runs of all clients. */
   share: boolean;
   log(line: string): void;
@@ -31,7 +33,7 @@ export interface ClientRuns {
   readonly earlierOutcomes: readonly Outcome[];
 }
 
-export function createClientRuns({ limits, label, name, share, log }: ClientRunsOptions): ClientRuns {
+export function createClientRuns({ limits, label, name, isProven = false, share, log }: ClientRunsOptions): ClientRuns {
   let client: Promise<Client> | null = null;
   const ids: string[] = [];
   const drops = new Map<string, Promise<boolean>>();
@@ -53,7 +55,7 @@ export function createClientRuns({ limits, label, name, share, log }: ClientRuns
   }
 
   async function create(api: Api): Promise<Client> {
-    const created = await api.client({ label: label(), limits, name: name(), formerIds: [...ids], seesAllClients: share });
+    const created = await api.client({ label: label(), limits, name: name(), isProven, formerIds: [...ids], seesAllClients: share });
     ids.push(created.id);
     return created;
   }

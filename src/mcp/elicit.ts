@@ -5,6 +5,7 @@ import type { Answerer } from '../api/answer-by.ts';
 import type { Question } from '../api/api.ts';
 import { isoToMs } from '../text/instant.ts';
 import { formatArguments, markInvisibleLine } from '../text/invisible.ts';
+import type { QuestionRoute } from './question-route.ts';
 
 const choices = { once: 'allow this once', always: 'always allow it in this run', refuse: 'refuse' };
 /** Longer questions do not fit into a dialog, and users must see everything that they approve. */
@@ -16,10 +17,12 @@ export function canElicit(server: Server): boolean {
 }
 
 /** A question that is too long for a dialog stays open until it expires, so that `retinue approve` can show and answer it. */
-export function createElicitAnswerer(server: Server, disconnected: AbortSignal): Answerer {
-  return async (question, signal) => {
+export function createElicitAnswerer(server: Server, disconnected: AbortSignal, route?: QuestionRoute): Answerer {
+  return async (question, given) => {
     const message = formatQuestion(question);
     if (message === null) return null;
+    const signal = AbortSignal.any([given, disconnected]);
+    const call = route ? await route.find(signal) : null;
     const result = await server
       .elicitInput(
         {
@@ -33,7 +36,11 @@ export function createElicitAnswerer(server: Server, disconnected: AbortSignal):
             required: ['answer'],
           },
         },
-        { signal: AbortSignal.any([signal, disconnected]), timeout: Math.max(1, isoToMs(question.expiresAt) - isoToMs(question.askedAt)) },
+        {
+          signal,
+          timeout: Math.max(1, isoToMs(question.expiresAt) - isoToMs(question.askedAt)),
+          ...(call === null ? {} : { relatedRequestId: call }),
+        },
       )
       .catch(failureToReason);
     if (typeof result === 'string') return { allowed: false, by: 'the client', reason: result };

@@ -12,25 +12,33 @@ import {
   RootsListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { Role } from '../contract/http.ts';
 import { detach } from '../kernel/dialect-tools.ts';
 import { cleanText } from '../text/cut.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { canElicit, createElicitAnswerer } from './elicit.ts';
 import { createLineTransport } from './line-transport.ts';
-import { createSession, type SessionOptions } from './session.ts';
+import type { QuestionRoute } from './question-route.ts';
+import { createSession, type SessionOptions, type ToolCall } from './session.ts';
 import { createInstructions } from './tools.ts';
 
-export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label' | 'name' | 'answerer'> {
+export interface ServerOptions extends Omit<SessionOptions, 'workspace' | 'label' | 'name' | 'isProven' | 'answerer'> {
   version: string;
+  /** Who the client is, if a token proves it. Otherwise the name that it sends identifies it. */
+  principal?: string;
+  /** How questions reach the client, if it has several streams. */
+  route?: QuestionRoute;
   /** Whether the user chose the workspace. The client's roots are ignored then. */
   fixed: boolean;
   isFolder(path: string): boolean;
 }
 
 export interface Connection {
+  hasDelegated(): boolean;
   /** The client has disconnected: stops asking it anything. */
   leave(): void;
-  close(): Promise<void>;
+  /** `stopReason`: why the server stops; absent if the client has disconnected. */
+  close(stopReason?: string): Promise<void>;
 }
 
 /** More tolerant than the protocol's schema: one root with an invalid URI does not invalidate the others. */
@@ -38,6 +46,9 @@ const Roots = z.object({ roots: z.array(z.object({ uri: z.string() })) });
 
 /** The name becomes part of a tag, which has at most 200 characters. */
 const maxNameChars = 150;
+
+/** Separates principals of tokens from the names that clients choose. */
+const principalPrefix = 'principal:';
 
 /** How long a client may take to list its roots. */
 const rootsTimeoutMs = 5_000;
@@ -67,22 +78,27 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
     { capabilities: { tools: {} }, instructions: createInstructions(dialect) },
   );
   const disconnected = new AbortController();
+  const { principal, route } = options;
   const session = createSession({
     ...options,
+    isProven: principal !== undefined,
     workspace: findWorkspace,
     label: createLabel,
     name: findName,
-    answerer: () => (canElicit(server) ? createElicitAnswerer(server, disconnected.signal) : null),
+    answerer: () => (canElicit(server) ? createElicitAnswerer(server, disconnected.signal, route) : null),
   });
 
   function createLabel(): string {
     const { name = 'client', version: clientVersion = '' } = server.getClientVersion() ?? {};
-    return cleanText(`${name} ${clientVersion}`.replace(/\s+/g, ' ').trim()).slice(0, 200) || 'client';
+    const label = cleanText(`${name} ${clientVersion}`.replace(/\s+/g, ' ').trim()).slice(0, 150) || 'client';
+    return principal === undefined ? label : `${label} (${principal})`;
   }
 
-  /** A client that skips the handshake, or whose name is empty, has none. */
+  /** A client that skips the handshake, or whose name is empty, has none. A name cannot pass for a principal's. */
   function findName(): string | null {
-    return cleanText((server.getClientVersion()?.name ?? '').replace(/\s+/g, ' ').trim()).slice(0, maxNameChars) || null;
+    if (principal !== undefined) return `${principalPrefix}${principal}`;
+    const name = cleanText((server.getClientVersion()?.name ?? '').replace(/\s+/g, ' ').trim()).slice(0, maxNameChars);
+    return name === '' || name.startsWith(principalPrefix) ? null : name;
   }
 
   /** The first existing folder among the client's roots. */
@@ -111,11 +127,19 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
     if (!names.includes(name)) throw new McpError(ErrorCode.InvalidParams, unknownNameMessage('tool', name, names));
     const token = extra._meta?.progressToken;
     const notifier = token === undefined ? null : { token, notify: extra.sendNotification };
-    return callTool({ name, arguments: args, signal: extra.signal }, notifier);
+    const { traceparent, tracestate } = extra._meta ?? {};
+    // Only transports that know no tokens have no role: their client runs as the user.
+    const role = Role.parse(extra.authInfo ? extra.authInfo.scopes[0] : 'start');
+    route?.beginCall(extra.requestId);
+    try {
+      return await callTool({ name, arguments: args, role, signal: extra.signal, trace: { traceparent, tracestate } }, notifier);
+    } finally {
+      route?.endCall(extra.requestId);
+    }
   };
 
   /** A call that the client cancels stops its runs. A timeout or a disconnect leaves them running. */
-  async function callTool(call: { name: string; arguments: unknown; signal: AbortSignal }, notifier: Notifier | null): Promise<Result> {
+  async function callTool(call: Omit<ToolCall, 'progress'>, notifier: Notifier | null): Promise<Result> {
     const stop = new AbortController();
     const onAbort = () => stop.abort(disconnected.signal.aborted || isTimeout(call.signal.reason) ? detach : 'cancelled');
     call.signal.addEventListener('abort', onAbort, { once: true });
@@ -136,11 +160,12 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
   transport.onclose = () => disconnected.abort();
   await server.connect(transport);
   return {
+    hasDelegated: () => session.hasDelegated(),
     leave: () => disconnected.abort(),
-    async close() {
+    async close(stopReason) {
       disconnected.abort();
       await server.close();
-      await session.close();
+      await session.close(stopReason);
     },
   };
 }

@@ -3,21 +3,26 @@
 //  1. A tool call never rejects: whatever goes wrong is an error result.
 //  2. The client run is created at the first call that needs one. A refused call creates nothing, unless the dialect records every call.
 //  3. A client run that ended or was lost is replaced, and the next result says what became of its runs.
-//  4. Each ended run is reported to the client exactly once: by the call that waited for it, or as an extra block of a later result.
+//  4. A call of somebody who may not start runs creates no client run.
+//  5. Each ended run is reported to the client exactly once: by the call that waited for it, or as an extra block of a later result.
 import { randomBytes } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Api } from '../api/api.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
+import type { Role } from '../contract/http.ts';
 import type { Json } from '../contract/json.ts';
 import { defaultLimits } from '../contract/limits.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
 import { answerToolRequest } from '../kernel/dialect-tools.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { type ClientRunsOptions, createClientRuns } from './client-runs.ts';
 import { emptyDelegation, listEndedRunsRead, listOpenRuns, needsClientRun, observeStarts } from './delegation.ts';
 import { formatEndedRuns } from './ended-runs.ts';
+import { createReadingDelegation, includeOtherRuns } from './other-runs.ts';
 import { createProgressReporter, type ProgressDeps } from './progress.ts';
 import { createErrorResult, createInvalidResult, createRefusedResult, readFirstText, toCallToolResult } from './result.ts';
+import { describeMissingRole, findRequiredRole, includesRole } from './roles.ts';
 import { createToolList, parseArguments } from './tools.ts';
 import { createWorkspaceApi, type WorkspaceApiOptions } from './workspace-api.ts';
 
@@ -30,19 +35,28 @@ export interface SessionOptions extends WorkspaceApiOptions, ClientRunsOptions {
 export interface ToolCall {
   name: string;
   arguments: unknown;
+  /** What the caller may do. */
+  role: Role;
   /** Stops waiting and cancels the runs that the call started; with `detach` as its reason they continue. */
   signal: AbortSignal;
   /** Null if the client did not ask for progress. */
   progress: ProgressDeps['send'] | null;
+  /** The trace of the client (`_meta.traceparent`), for the runs that the call starts. */
+  trace?: TraceHeaders;
 }
 
 export interface Session {
+  /** Whether it has a client run, or had one. */
+  hasDelegated(): boolean;
   listTools(): Promise<Tool[]>;
   call(call: ToolCall): Promise<CallToolResult>;
   /** The client's roots have changed. The workspace follows them until something was delegated. */
   rootsChanged(): void;
-  /** The client has disconnected: ends or pauses what it delegated, as the dialect says, and closes everything. */
-  close(): Promise<void>;
+  /**
+   * Ends or pauses what the client delegated, as the dialect says, and closes everything. Without `stopReason` the client has disconnected; with it
+   * the server stops, and a later process may continue paused runs without being asked.
+   */
+  close(stopReason?: string): Promise<void>;
 }
 
 export function createSession(options: SessionOptions): Session {
@@ -103,7 +117,13 @@ export function createSession(options: SessionOptions): Session {
     waitingCalls.add(waiting);
     try {
       const limited = { ...context, maxOutputBytes: delegation.maxOutputBytes };
-      const { result, told } = await answerToolRequest({ tool, request, context: limited, signal }, observeStarts(delegation, onStart));
+      const reaching = options.isProven
+        ? includeOtherRuns(delegation, { api, waitIds: request.kind === 'wait' ? request.ids : null, followUpRefusal: null })
+        : delegation;
+      const { result, told } = await answerToolRequest(
+        { tool, request, context: limited, signal },
+        observeStarts(reaching, call.trace ?? {}, onStart),
+      );
       if (await clientRuns.dropIfEnded(current)) {
         const cut = started.filter((id) => !delegation.view(id)?.outcome);
         const message = `these runs of the call were interrupted: ${cut.join(', ')}`;
@@ -117,6 +137,28 @@ export function createSession(options: SessionOptions): Session {
       waitingCalls.delete(waiting);
       reporter?.end();
     }
+  }
+
+  /** The call of a principal that may not start runs. It reads, and gives orders to existing runs if the role allows that. */
+  async function answerRestricted({ name, arguments: args, role, signal }: ToolCall, callId: string): Promise<CallToolResult> {
+    return workspace.read(async (api) => {
+      const tool = api.dialect.tools.find((each) => each.name === name);
+      if (!tool) return createErrorResult(`this workspace has no tool ${name}`);
+      const parsed = parseArguments(tool, args);
+      const context: DialectContext = { door: 'mcp', agents: listAgents(api), call: callId, maxOutputBytes: defaultLimits.maxOutputBytes };
+      if (!parsed.ok) return createInvalidResult(tool, parsed.problem, context);
+      const request = tool.toRequest(parsed.input, context);
+      const needed = findRequiredRole(request);
+      if (!includesRole(role, needed))
+        return createRefusedResult(tool, new RetinueError('denied', describeMissingRole(name, needed, role)).info, context);
+      const delegation = includeOtherRuns(createReadingDelegation(api, { name: options.name() ?? '', seesAllClients: options.share }), {
+        api,
+        waitIds: request.kind === 'wait' ? request.ids : null,
+        followUpRefusal: describeMissingRole('a follow-up to a finished run', 'start', role),
+      });
+      const { result } = await answerToolRequest({ tool, request, context, signal }, delegation);
+      return toCallToolResult(result, delegation.maxOutputBytes);
+    });
   }
 
   async function addEndedRuns(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
@@ -140,6 +182,7 @@ export function createSession(options: SessionOptions): Session {
   }
 
   return {
+    hasDelegated: () => hasDelegated,
     async listTools() {
       try {
         return await workspace.read((api) => createToolList(api.dialect, listAgents(api)));
@@ -150,6 +193,7 @@ export function createSession(options: SessionOptions): Session {
     },
     async call(call) {
       try {
+        if (!includesRole(call.role, 'start')) return await answerRestricted(call, `${sessionId}/${++callCount}`);
         const record = await startRecord(call);
         const result = await attemptCall(call, record?.id ?? `${sessionId}/${++callCount}`);
         await record?.finish({ output: readFirstText(result), isError: result.isError ?? false });
@@ -165,10 +209,11 @@ export function createSession(options: SessionOptions): Session {
       if (hasDelegated) log('the roots of the client have changed; runs stay in the workspace of the first delegation');
       else workspace.reset();
     },
-    async close() {
+    async close(stopReason) {
       isClosed = true;
       const api = await workspace.current();
       const current = await clientRuns.current();
+      if (stopReason !== undefined && api && !api.dialect.setup?.endsWithClient) await api.drain(stopReason);
       let openRuns = 0;
       try {
         // Counted first: a closed client has no delegation to ask.

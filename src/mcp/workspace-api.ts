@@ -18,7 +18,7 @@ export interface WorkspaceApi {
   /** The API for driving runs if it is open; null otherwise. Never rejects. */
   current(): Promise<Api | null>;
   /** Uses the open API, or one for reading that is closed afterwards. */
-  read<T>(use: (api: Api) => T): Promise<T>;
+  read<T>(use: (api: Api) => T | Promise<T>): Promise<T>;
   /** Closes the API. The next use asks the client for its workspace again. */
   reset(): void;
 }
@@ -55,7 +55,7 @@ export function createWorkspaceApi(options: WorkspaceApiOptions): WorkspaceApi {
       if (opening) return use(await opening);
       const api = await options.open(await getWorkspace(), { drive: false, asks: false });
       try {
-        return use(api);
+        return await use(api);
       } finally {
         await api.close();
       }

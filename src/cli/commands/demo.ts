@@ -7,7 +7,7 @@ import { defaultQuestionMs, outputMode } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, plainFlag } from '../command.ts';
 import type { Demo, Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
-import { withApi } from '../session/open-api.ts';
+import { withLocalApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 import { runRightsDemo } from './demo-rights.ts';
 import { describeServer, localRequest, serveUntilStopped } from './serve.ts';
@@ -49,7 +49,7 @@ async function run(args: Args, io: Io): Promise<number> {
   if (name === 'crash') return runCrashDemo(io, mode.json);
   if (name === 'hostile' || name === 'runaway') return runRightsDemo(name, io, mode.json);
   const demo = await io.demo(name);
-  return withApi(io, { flags: demoFlags(demo), drive: true, agents: { chosen: undefined } }, async (api, settings) => {
+  return withLocalApi(io, { flags: demoFlags(demo), drive: true, agents: { chosen: undefined } }, async (api, settings) => {
     io.err(`retinue: ${demo.about}\n`);
     const start = () => startDemo(demo, api);
     const code = await runToEnd(io, api, { ...mode, start });
@@ -72,7 +72,7 @@ async function serveDemo(name: string, json: boolean, io: Io): Promise<number> {
     throw new RetinueError('usage', `the demo ${name} prints a report and has nothing to serve; use \`retinue demo ${name}\``);
   const demo = await io.demo(name, { slow: true });
   const session = { flags: demoFlags(demo), drive: true, startsRuns: true, agents: { chosen: undefined }, askMs: defaultQuestionMs };
-  return withApi(io, session, (api, settings) =>
+  return withLocalApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request: localRequest }, async (server) => {
       if (json) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
       else io.out(describeServer(server, settings));

@@ -5,10 +5,11 @@ import { unknownNameMessage } from '../../text/suggest.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
-import { addDirFlag, type Command, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
-import type { Io } from '../io.ts';
+import { addDirFlag, type Command, jsonFlag, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
+import type { Io, RunningServer } from '../io.ts';
 import { confirm } from '../session/confirm.ts';
-import { loadSettings, warnAboutDatabase } from '../session/open-api.ts';
+import { loadSettings, warnAboutDatabase, withLocalApi } from '../session/open-api.ts';
+import { localRequest, parsePort, portFlag, serveUntilStopped, tokenFileFlag } from './serve.ts';
 
 const serverFlags: Flag[] = [
   { name: 'dialect', value: 'NAME', help: 'the set of delegation tools to offer (default: native; see `retinue dialects`)' },
@@ -27,6 +28,14 @@ const serverFlags: Flag[] = [
   { name: 'share', help: 'let the client see the runs of other clients too (default: its own, and those of its earlier connections)' },
 ];
 
+/** Flags of `--http`. */
+const httpFlags: Flag[] = [
+  { name: 'http', help: 'serve over HTTP instead of standard input and output: the server of `retinue serve`, on this machine only' },
+  { ...portFlag, help: `--http: ${portFlag.help}` },
+  { ...tokenFileFlag, help: `--http: ${tokenFileFlag.help}` },
+  { ...jsonFlag, help: '--http: print `{"url", "token", "link"}` as the first line on standard output' },
+];
+
 /** Flags of `install`; its other flags become flags of the server. */
 const installFlags: Flag[] = [
   { name: 'print', help: 'install: print the entry without writing it' },
@@ -37,17 +46,19 @@ const installFlags: Flag[] = [
 export const mcpCommand: Command = {
   name: 'mcp',
   group: 'integrate',
-  usage: '[flags] | install CLIENT [--print] [--project] [--yes] [flags]',
+  usage: '[flags] | --http [--port N] [flags] | install CLIENT [--print] [--project] [--yes] [flags]',
   summary: 'offer the delegation tools to an MCP client, such as an editor or a coding agent',
   about:
     'The client starts this command and talks to it over standard input and output. When the client exits, runs of the native dialect are paused and can be resumed; runs of other dialects end. The workspace is -C, otherwise the first existing root of the client, otherwise the git repository around the current folder, otherwise the current folder.\n\n' +
+    '`--http` starts the server of `retinue serve` on a loopback address, with the limits and the dialect given here: clients connect to /mcp with a token, and other dialects are at /mcp/NAME. The workspace is that of this command. Use `retinue serve` for TLS and other interfaces.\n\n' +
     '`install` adds the server to the configuration of claude-code, codex, cursor, vscode, zed or opencode. It shows the change, asks before writing, and then starts the server once to test it. Further flags of `install` become flags of the server.',
-  flags: [...serverFlags, ...installFlags, ...writingFlags],
+  flags: [...serverFlags, ...httpFlags, ...installFlags, ...writingFlags],
   positionals: { min: 0, max: 2 },
   examples: [
     ['retinue mcp install claude-code', 'shows the change and asks before writing'],
     ['retinue mcp install codex --model anthropic/claude-sonnet-5 --budget-usd 2', 'with a model and a spending limit'],
     ['retinue mcp --dialect native --timeout 10m', 'what a client runs'],
+    ['retinue mcp --http --port 7717 --budget-usd 2', 'for clients that connect to an address'],
   ],
   exitCodes: 'command',
   changes: (args) => args.positionals[0] === 'install' && !args.has('print'),
@@ -56,12 +67,43 @@ export const mcpCommand: Command = {
 
 async function run(args: Args, io: Io): Promise<number> {
   const [verb, client] = args.positionals;
-  if (verb === undefined) return serve(args, io);
+  if (verb === undefined) return args.has('http') ? serveHttp(args, io) : serve(args, io);
   if (verb !== 'install')
     throw new RetinueError('usage', `${unknownNameMessage('argument', verb, ['install'])}; usage: retinue mcp install CLIENT`);
   if (client === undefined) throw new RetinueError('usage', `the client is missing; usage: retinue mcp install ${mcpClients.join('|')}`);
   if (!isMcpClient(client)) throw new RetinueError('usage', unknownNameMessage('client', client, mcpClients));
+  const misplaced = httpFlags.find(({ name }) => args.has(name) || args.value(name) !== undefined);
+  if (misplaced)
+    throw new RetinueError('usage', `--${misplaced.name} cannot be installed: a client that starts the server talks to it without HTTP`);
   return install(client, args, io);
+}
+
+/** The server of `retinue serve` on loopback, with the limits and the dialect of this command. */
+async function serveHttp(args: Args, io: Io): Promise<number> {
+  assertNotInstalling(args);
+  const flags = runSettings(args);
+  const mcp = {
+    ...{ dialect: args.value('dialect'), share: args.has('share'), limits: flags.limits, host: parseHost(args) },
+    askMs: defaultQuestionMs,
+  };
+  const request = { ...localRequest, port: parsePort(args), tokenFile: args.value('token-file'), mcp };
+  const session = { flags: { ...flags, limits: {} }, drive: true, agents: { chosen: undefined }, askMs: mcp.askMs };
+  return withLocalApi(io, session, (api, settings) =>
+    serveUntilStopped(io, { api, settings, request }, (server) =>
+      io.out(args.has('json') ? `${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n` : describeHttp(server)),
+    ),
+  );
+}
+
+function describeHttp({ url, token, link }: RunningServer): string {
+  const header = token === null ? 'a token of your token file' : token;
+  const dashboard = link === null ? url : link;
+  return `MCP server:  ${url}/mcp\nHeader:      Authorization: Bearer ${header}\nDashboard:   ${dashboard}\nCtrl-C stops the server.\n`;
+}
+
+function assertNotInstalling(args: Args): void {
+  const misplaced = installFlags.find(({ name }) => args.has(name));
+  if (misplaced) throw new RetinueError('usage', `--${misplaced.name} is a flag of \`retinue mcp install CLIENT\``);
 }
 
 /** Clients kill a server that takes longer to exit. */
@@ -69,8 +111,9 @@ const forcedExitMs = 5_000;
 
 /** Serves until the client exits or a signal arrives; a second signal exits at once. Standard output carries only the protocol. */
 async function serve(args: Args, io: Io): Promise<number> {
-  const misplaced = installFlags.find(({ name }) => args.has(name));
-  if (misplaced) throw new RetinueError('usage', `--${misplaced.name} is a flag of \`retinue mcp install CLIENT\``);
+  assertNotInstalling(args);
+  const needsHttp = httpFlags.find(({ name }) => args.has(name) || args.value(name) !== undefined);
+  if (needsHttp) throw new RetinueError('usage', `--${needsHttp.name} is a flag of \`retinue mcp --http\``);
   const flags = runSettings(args);
   const dialectName = args.value('dialect');
   const host = parseHost(args);
