@@ -6,6 +6,7 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
 import { dialectNames, makeDialect } from '../../src/dialects/index.ts';
 import { createPlace, type Place } from '../cli/support-process.ts';
+import { startServer } from './support.ts';
 import { findRunId, type HttpClient } from './support-http.ts';
 import { connectHttp, makeToken, startServe, writeTokens } from './support-serve.ts';
 
@@ -166,6 +167,32 @@ it('a question is put to the client, and an allowed call is made', async () => {
   expect(asked).toEqual([expect.stringContaining('asks to use bash')]);
   expect(existsSync(join(place.folder, 'out.txt'))).toBe(true);
   await client.close();
+  await server.stop();
+});
+
+it('without elicitation a question waits for `retinue approve`', async () => {
+  const bash = { tool: 'bash', args: { command: 'echo hello > out.txt' } };
+  using place = createPlace({ runs: [{ times: 'any', steps: [{ calls: [bash] }, { text: 'done' }] }] });
+  const server = await startServe(place, ['--sandbox', 'off']);
+  const { text, client } = await connectHttp(server, server.token as string);
+  const answer = text('delegate', { tasks: [{ task: 'write it' }] });
+  const asked = await place.facts((facts) => facts.some((fact) => fact.type === 'approval.asked'));
+  await place.run('approve');
+  const approved = await place.run('approve', asked.find((fact) => fact.type === 'approval.asked')?.runId as string);
+  expect(approved.code, approved.err).toBe(0);
+  expect(await answer).toContain('done');
+  await client.close();
+  await server.stop();
+});
+
+it('a client on standard input and output cannot take the name of a token', async () => {
+  using place = createPlace(script);
+  const server = await startServe(place, writeTokens(place, tokens));
+  const alice = await connectHttp(server, makeToken('alice'));
+  const id = findRunId(await alice.text('delegate', { tasks: [{ task: 'find' }] }));
+  await alice.transport.terminateSession();
+  await using other = await startServer({ place, client: new Client({ name: 'principal:alice', version: '1' }) });
+  expect(JSON.stringify(await other.call('delegate_read', { id, part: 'summary' }))).toContain('none of your delegated runs');
   await server.stop();
 });
 
