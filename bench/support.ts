@@ -63,7 +63,8 @@ const authenticator = createOrderAuthenticator({ read: () => key, create: () => 
 
 export async function withRuntime<T>(
   kind: 'memory' | 'sqlite',
-  use: (runtime: Runtime, store: Store) => Promise<T>,
+  /** `folder`: has the database `bench.db` of the SQLite store. */
+  use: (runtime: Runtime, store: Store, folder: string) => Promise<T>,
   options: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
@@ -95,7 +96,7 @@ export async function withRuntime<T>(
     },
   });
   try {
-    return await use(runtime, store);
+    return await use(runtime, store, folder);
   } finally {
     await runtime.close();
     await store.close();

@@ -78,7 +78,9 @@ await Promise.all([
   build({
     ...shared,
     input: { cli: 'src/main/cli.ts' },
-    external: unbundled,
+    // The production build of React; its developer tools are not part of the package.
+    transform: { ...shared.transform, define: { 'process.env.NODE_ENV': '"production"' } },
+    external: [...unbundled, 'react-devtools-core'],
     plugins: [finder],
     preserveEntrySignatures: 'allow-extension',
     output: {

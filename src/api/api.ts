@@ -13,7 +13,6 @@ import type { Fork } from '../records/fork.ts';
 import type { ImportResult } from '../records/import-tree.ts';
 import type { ReplayResult } from '../records/replay.ts';
 import type { VerifyResult } from '../records/verify.ts';
-import type { EventOptions } from './events.ts';
 
 export type { Question, RunDetail, RunView } from '../contract/view.ts';
 export type { RunHandle } from '../kernel/runtime.ts';
@@ -41,6 +40,14 @@ export interface Cancelled {
   result: 'asked' | 'ended' | 'already';
 }
 
+export interface EventOptions {
+  /** Only events after the fact at this position. */
+  after?: string;
+  /** Also events of descendants. */
+  tree?: boolean;
+  signal?: AbortSignal;
+}
+
 /** A tree that no living process drives. */
 export interface Interrupted {
   rootId: string;
@@ -53,10 +60,18 @@ export interface Interrupted {
   open: number;
 }
 
+/** The server behind an API. */
+export interface RemoteServer {
+  /** Its address. */
+  url: string;
+  /** Calls the listener when events stop coming because the connection was lost, and when they come again. Returns a function that removes it. */
+  watchConnection(listener: (change: { isConnected: boolean; reason: string }) => void): () => void;
+}
+
 /** Bad input rejects with a RetinueError that says what to do. */
 export interface Api {
-  /** The address of the server whose runs these are; absent if they are runs of this machine. */
-  server?: string;
+  /** The server whose runs these are; absent if they are runs of this machine. */
+  server?: RemoteServer;
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Advice for a brief that has no model to run it; null if it has one. */

@@ -4,15 +4,8 @@ import type { StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
+import type { EventOptions } from './api.ts';
 import type { OpenStream } from './stream.ts';
-
-export interface EventOptions {
-  /** Only events after the fact at this position. */
-  after?: string;
-  /** Also events of descendants. */
-  tree?: boolean;
-  signal?: AbortSignal;
-}
 
 /** Ends with the run's `run.ended`, or when the signal fires. */
 export async function* runEvents(

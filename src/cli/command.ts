@@ -77,6 +77,17 @@ export const commonFlags: Flag[] = [
   { name: 'config', value: 'FILE', help: 'the configuration file (default: retinue.config.json in the workspace)' },
 ];
 
+/** Flags of every command that also works with the runs of a server. */
+export const serverFlags: Flag[] = [
+  {
+    name: 'server',
+    value: 'URL',
+    help: 'use the runs of this `retinue serve` instead of those of this machine (default: RETINUE_SERVER); the token comes from RETINUE_TOKEN; -C then names a workspace of the server',
+  },
+  { name: 'token-file', value: 'FILE', help: 'read the token for the server from this file: the first one in it' },
+  { name: 'insecure-http', help: 'send the token unencrypted to an http:// address of another machine' },
+];
+
 /** Flags of every command that writes to the database. */
 export const writingFlags: Flag[] = [
   { name: 'adopt', help: 'accept a database that you did not create on this machine, or runs that another program changed' },

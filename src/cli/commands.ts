@@ -2,6 +2,7 @@
 import type { Command } from './command.ts';
 import { agentsCommand } from './commands/agents.ts';
 import { approveCommand } from './commands/approve.ts';
+import { attachCommand } from './commands/attach.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { configCommand } from './commands/config.ts';
 import { demoCommand } from './commands/demo.ts';
@@ -30,6 +31,7 @@ import { runCommand } from './commands/run.ts';
 import { serveCommand } from './commands/serve.ts';
 import { showCommand } from './commands/show.ts';
 import { subagentCommand } from './commands/subagent.ts';
+import { topCommand } from './commands/top.ts';
 import { trustCommand } from './commands/trust.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { waitCommand } from './commands/wait.ts';
@@ -37,6 +39,8 @@ import { waitCommand } from './commands/wait.ts';
 export const commands: Command[] = [
   runCommand,
   demoCommand,
+  topCommand,
+  attachCommand,
   psCommand,
   showCommand,
   logsCommand,

@@ -1,5 +1,6 @@
 // The outside world as the command line sees it. `main/process-io.ts` implements it on the process, tests implement it in memory.
 import type { Api } from '../api/api.ts';
+import type { Client } from '../client/client.ts';
 import type { BriefFile } from '../config/attachments.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
@@ -9,6 +10,7 @@ import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { RegisteredDatabase } from '../config/workspace-registry.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Check } from '../doctor/check.ts';
 import type { MachineSummary } from '../doctor/machine.ts';
 import type { Dialect } from '../ports/dialect.ts';
@@ -98,6 +100,15 @@ export interface OpenOptions {
   askMs?: number | undefined;
 }
 
+/** A server to use instead of this machine. */
+export interface ServerChoice {
+  url: string;
+  tokenFile: string | undefined;
+  insecureHttp: boolean;
+  /** A workspace of the server, by its id or path. Default: the one that it was started for. */
+  workspace: string | undefined;
+}
+
 export interface MemoryOptions {
   /** `read` and `write` create no database. */
   access: 'read' | 'write' | 'create';
@@ -136,6 +147,10 @@ export interface ServeRequest {
   /** The address that browsers use. */
   publicUrl: string | undefined;
   publicMetrics: boolean;
+  /** Serve the user's other workspaces too, also with a token file. Without one they are always served. */
+  everywhere: boolean;
+  /** How long a call that needs approval waits for an answer, in runs of other workspaces that the server drives. */
+  askMs: number;
   /** MCP at `/mcp` and `/mcp/DIALECT`. */
   mcp: {
     /** The dialect at `/mcp`. Default: native. */
@@ -170,6 +185,20 @@ export interface Output {
   drop(): Promise<void>;
 }
 
+/** `attach`: the tree to show and the run to select in it; null: all live trees. */
+export interface ScreenRequest {
+  attach: { rootId: string; runId: string } | null;
+  signal: AbortSignal;
+}
+
+/** `live`: runs that were live when the user left. `driven`: roots of trees that this process drives, because the user continued them there. */
+export interface ScreenResult {
+  live: number;
+  driven: string[];
+  /** The user left with Ctrl-C. */
+  isInterrupted: boolean;
+}
+
 export interface Io {
   version: string;
   out(text: string): void;
@@ -182,6 +211,8 @@ export interface Io {
   rows(): number;
   /** Rejects with `usage` if there is more than a brief can contain. */
   readStdin(): Promise<string>;
+  /** The trace that this process belongs to, from the variables TRACEPARENT and TRACESTATE. */
+  trace: TraceHeaders;
   /** Text of a file named on the command line. Rejects with `usage`, with the nearest existing name. */
   readFile(path: string): Promise<string>;
   /** Lines of a file named on the command line, or of standard input for `-`, bounded in length. Rejects with `usage`. */
@@ -209,6 +240,10 @@ export interface Io {
   /** The process that executes the tools of a run; null if none is found. */
   findToolProcess(runId: string): Promise<number | null>;
   open(settings: Settings, options: OpenOptions): Promise<Api>;
+  /** RETINUE_SERVER; null without one, and for commands that work only on this machine. */
+  serverUrl: string | null;
+  /** A client with the user's token. Rejects with `usage` if there is none, or if the address cannot be used. */
+  connect(server: ServerChoice): Promise<Client>;
   /** Rejects with `unknown_dialect`. */
   dialect(name: string | undefined, settings: Settings): Promise<Dialect>;
   /** Resolves when the client has disconnected and everything is closed. */
@@ -246,15 +281,15 @@ export interface Io {
     save(name: string): Promise<string>;
   };
   trust: TrustBook;
-  /** When the user last saw a list of the open questions of a database (ISO 8601). */
+  /** When the user last saw a list of the open questions of a database (ISO 8601). `source`: its path, or the address of the server. */
   questionList: {
     /** Null if never. */
-    shownAt(settings: Settings): Promise<string | null>;
+    shownAt(source: string): Promise<string | null>;
     /**
      * `at`: a moment before the list was read. Rejects with `usage` if it cannot be recorded. Records nothing below a run: the user has not
      * seen that list.
      */
-    save(settings: Settings, at: string): Promise<void>;
+    save(source: string, at: string): Promise<void>;
   };
   /** Sends a test notification as configured. One result for each receiver; empty if there is none. `failure`: null if it was sent. */
   testNotification(settings: Settings): Promise<{ to: 'command' | 'webhook'; failure: string | null }[]>;
@@ -274,6 +309,8 @@ export interface Io {
    * Keys typed before the question could be read are ignored. One question is shown at a time.
    */
   ask(question: string, options?: { signal: AbortSignal }): Promise<string | null>;
+  /** Shows runs on the whole terminal until the user leaves or the signal fires. Only where `interactive`. */
+  screen(api: Api, options: ScreenRequest): Promise<ScreenResult>;
   /** Resolves when the run is created. Rejects if the brief is refused, and with `crashed` if the process did not start it. */
   detach(request: DetachRequest, settings: Settings): Promise<Detached>;
 }

@@ -10,7 +10,7 @@
 import { RetinueError } from '../contract/error.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 import { findCommand } from './args/find-command.ts';
-import { type Args, checkArgs } from './args/parse-args.ts';
+import { type Args, type Argument, checkArgs } from './args/parse-args.ts';
 import { type Command, helpFlag } from './command.ts';
 import { reportError } from './errors.ts';
 import type { Io } from './io.ts';
@@ -39,12 +39,29 @@ async function runInvocation(argv: string[], io: Io): Promise<number> {
       return 0;
     case 'command': {
       const { command } = invocation;
+      const hasServer = command.flags.some(({ name }) => name === 'server');
+      if (!hasServer) refuseServer(command, invocation.args, io);
       const args = checkArgs(invocation.args, [...command.flags, helpFlag]);
       checkPositionals(command, args);
       if (changesAnything(command, args)) await io.assertNotBelowRun();
-      return await command.run(args, command.group === 'watch' || command.group === 'control' ? io : announceWorkspace(io));
+      const commandIo = command.group === 'watch' || command.group === 'control' ? io : announceWorkspace(io);
+      return await command.run(args, hasServer ? commandIo : { ...commandIo, serverUrl: null });
     }
   }
+}
+
+/**
+ * Throws `usage` if a command that works only on this machine is given a server. RETINUE_SERVER counts for commands on records: they would change those
+ * of the wrong machine.
+ */
+function refuseServer({ name, group }: Command, args: Argument[], { serverUrl }: Io): void {
+  if (args.some((argument) => argument.kind === 'flag' && argument.name === 'server'))
+    throw new RetinueError('usage', `\`retinue ${name}\` works only on the machine that it runs on; it has no --server`);
+  if (group === 'records' && serverUrl !== null)
+    throw new RetinueError(
+      'usage',
+      `RETINUE_SERVER is set, but \`retinue ${name}\` works only on the machine that it runs on; unset the variable to use the runs of this machine`,
+    );
 }
 
 /** Accepting a foreign database is a change, whatever the command does with it. */

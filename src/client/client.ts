@@ -9,6 +9,7 @@ import type { Artifact } from '../contract/artifact.ts';
 import type { ErasedFact, StoredFact } from '../contract/fact.ts';
 import type * as Http from '../contract/http.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeSnapshot } from '../contract/view.ts';
 import type { Memory } from '../ports/notes.ts';
 import type { ReplayResult } from '../records/replay.ts';
@@ -68,8 +69,8 @@ export interface Client {
   /** The position of the newest fact. */
   position(options?: Cancellable): Promise<string>;
 
-  /** Starts a run on the server. Files of the brief are paths in the server's workspace. */
-  start(brief: z.input<typeof Http.StartRequest>): Promise<z.infer<typeof Http.StartResponse>>;
+  /** Starts a run on the server. Files of the brief are paths in the server's workspace. `trace`: the trace of the caller (W3C Trace Context). */
+  start(brief: z.input<typeof Http.StartRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.StartResponse>>;
   cancel(id: string, request?: z.input<typeof Http.CancelRequest>): Promise<z.infer<typeof Http.CancelResponse>>;
   /** A live run reads the message before its next turn; an ended run answers in a new one. */
   message(id: string, request: z.input<typeof Http.MessageRequest>): Promise<z.infer<typeof Http.MessageResponse>>;
@@ -125,7 +126,7 @@ export function createClient(options: ClientOptions = {}): Client {
     memories: (given) => get('api/memories', given),
     position: async (given) => (await get<{ position: string }>('api/position', given)).position,
 
-    start: (brief) => post('api/runs', { body: brief }),
+    start: (brief, trace) => post('api/runs', { body: brief, headers: toHeaders(trace) }),
     cancel: (id, body = {}) => post(runPath(id, '/cancel'), { body }),
     message: (id, body) => post(runPath(id, '/message'), { body }),
     pause: (id, { signal, ...body } = {}) => post(runPath(id, '/pause'), { body, signal }),
@@ -138,4 +139,10 @@ export function createClient(options: ClientOptions = {}): Client {
     events: (given = {}) => readEventStream(given, { request, reconnect, position: (signal) => client.position({ signal }) }),
   };
   return client;
+}
+
+/** What cannot be a header is left out; the server checks the rest. */
+function toHeaders({ traceparent, tracestate }: TraceHeaders = {}): Record<string, string> {
+  const given = Object.entries({ traceparent, tracestate });
+  return Object.fromEntries(given.filter((entry): entry is [string, string] => /^[\x20-\x7e]+$/.test(String(entry[1] ?? ''))));
 }

@@ -4,19 +4,19 @@ import type { Api, Interrupted, Question } from '../api/api.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { RunView } from '../contract/view.ts';
 import type { Client } from './client.ts';
+import { createConnectionWatch } from './connection.ts';
 import { isRemoteError, RemoteError } from './error.ts';
-import type { ConnectionState } from './events.ts';
 import { createRemoteEvents } from './remote-events.ts';
 import { createRemoteRuns } from './remote-runs.ts';
 
 export interface RemoteApiOptions {
   /** The server's agents: `Api.agents` answers at once. */
   agents: Agent[];
-  /** Called for every stream of events. */
-  onConnection?: ((state: ConnectionState) => void) | undefined;
 }
 
-export function createRemoteApi(client: Client, { agents, onConnection }: RemoteApiOptions): Api {
+export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): Api {
+  const connection = createConnectionWatch();
+  const onConnection = connection.update;
   const closed = new AbortController();
   const runs = createRemoteRuns({ client, onConnection });
   /** Hashes of the calls that were shown, by the id of their question: an answer is for exactly that call. */
@@ -56,8 +56,8 @@ export function createRemoteApi(client: Client, { agents, onConnection }: Remote
   }
 
   return {
-    server: client.url,
-    start: async (brief) => runs.follow((await client.start(brief as Parameters<Client['start']>[0])).runId),
+    server: { url: client.url, watchConnection: connection.watch },
+    start: async (brief, options) => runs.follow((await client.start(brief as Parameters<Client['start']>[0], options?.trace)).runId),
     advise: async () => null,
     find: async (id) => (await client.run(id)).runId,
     ps: (options) => client.runs(options),
@@ -68,6 +68,10 @@ export function createRemoteApi(client: Client, { agents, onConnection }: Remote
     position: () => client.position(),
     search: (text, options) => client.search(text, options),
     costs: () => client.costs(),
+    async countEnded() {
+      const ended = (await client.runs({ all: true })).filter(({ endedAt }) => endedAt !== null);
+      return Object.fromEntries([...Map.groupBy(ended, ({ status }) => status)].map(([status, views]) => [status, views.length]));
+    },
     interrupted: findInterrupted,
     async resume(rootId) {
       const { position } = await client.tree(rootId);
@@ -105,7 +109,6 @@ export function createRemoteApi(client: Client, { agents, onConnection }: Remote
     },
     export: refuse('exporting a run'),
     import: refuse('importing a run'),
-    countEnded: refuse('counting runs'),
     weigh: refuse('erasing runs'),
     erase: refuse('erasing runs'),
     endedBefore: refuse('erasing runs'),

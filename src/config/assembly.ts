@@ -14,6 +14,7 @@ import type { Notes } from '../stores/notes-memory.ts';
 import type { BashOptions, SearchBackend } from '../tools/index.ts';
 import type { HostName } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
+import type { Telemetry } from './telemetry.ts';
 import type { Env } from './user-folders.ts';
 
 /** What an API needs, whether or not it ever drives a run. */
@@ -27,6 +28,10 @@ export interface AssemblyInput {
   dialectNamed?: (name: string) => Promise<Dialect | null>;
   /** Removes what belongs to an erased tree outside the store. */
   forget?: Forget;
+  /** Where traces of the runs of this process go. Default: nowhere. */
+  telemetry?: Telemetry;
+  /** Gets what the user should know about exporting traces. */
+  warn?: (message: string) => void;
   /** Called once, when this process starts its first run. */
   prepareRuntime(): Promise<RuntimeInput>;
 }

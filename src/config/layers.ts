@@ -5,6 +5,7 @@ import { hideUrlCredentials, serverToPublicJson } from '../text/hide-credentials
 import { describeWebhook } from './notify-settings.ts';
 import type { Config } from './schema.ts';
 import type { Settings, Sourced } from './settings.ts';
+import type { Telemetry } from './telemetry.ts';
 
 /** One source of configuration, after untrusted settings were removed. */
 export interface Layer {
@@ -23,6 +24,8 @@ export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
     all.prices = { ...all.prices, ...config.prices };
     all.mcpServers = { ...all.mcpServers, ...config.mcpServers };
     all.env = { ...all.env, ...config.env };
+    // As a whole: headers of one file must not go to the endpoint of another.
+    if (config.telemetry !== undefined) all.telemetry = config.telemetry;
     const dialects = { ...all.dialects } as Record<string, object>;
     for (const [name, section] of Object.entries(config.dialects ?? {})) dialects[name] = { ...dialects[name], ...section };
     all.dialects = dialects as NonNullable<Config['dialects']>;
@@ -30,7 +33,7 @@ export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
   return all;
 }
 
-export function findSetting<K extends 'model' | 'sandbox' | 'durability' | 'notify'>(
+export function findSetting<K extends 'model' | 'sandbox' | 'durability' | 'notify' | 'telemetry'>(
   layers: Layer[],
   key: K,
 ): Sourced<NonNullable<Config[K]>> | null {
@@ -73,6 +76,7 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
       from: sourceOf((c) => c.mcpServers?.[name]),
     })),
     ...listNotifySources(settings.notify),
+    ...listTelemetry(settings.telemetry),
     ...Object.entries(settings.dialects).flatMap(([dialect, section]) =>
       Object.entries(section).map(([key, value]) => ({
         key: `dialects.${dialect}.${key}`,
@@ -88,6 +92,14 @@ function listNotifySources(notify: Settings['notify']): Settings['sources'] {
   const { webhook, ...others } = notify.value;
   const shown = withoutUndefined({ ...others, webhook: webhook === undefined ? undefined : describeWebhook(webhook) });
   return Object.entries(shown).map(([key, value]) => ({ key: `notify.${key}`, value: value as Json, from: notify.from }));
+}
+
+/** Only if traces are exported. Headers appear by name. */
+function listTelemetry(telemetry: Telemetry): Settings['sources'] {
+  if (telemetry.state !== 'on') return [];
+  const { shownUrl, headers, protocol, content } = telemetry.export;
+  const value = { endpoint: shownUrl, headers: Object.keys(headers), protocol, content };
+  return [{ key: 'telemetry', value, from: telemetry.from }];
 }
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {

@@ -15,6 +15,7 @@ import type { NotifySettings } from './notify-settings.ts';
 import { resolveReadable } from './readable-folders.ts';
 import type { Config } from './schema.ts';
 import { type ConfiguredAgents, type OwnedRules, type Settings, type SettingsFlags, type Sourced, sandboxModes } from './settings.ts';
+import { resolveTelemetry } from './telemetry.ts';
 import { hashFile, readTrust, type TrustList } from './trust.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
 import { validateConfig } from './validate.ts';
@@ -58,6 +59,7 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
     prices: merged.prices ?? {},
     mcpServers: merged.mcpServers ?? {},
     notify,
+    telemetry: resolveTelemetry(merged.telemetry, findSetting(layers, 'telemetry')?.from ?? 'built-in', env),
     dialects: (merged.dialects ?? {}) as Settings['dialects'],
     agents() {
       agents ??= loadConfiguredAgents({ workspace, env, limits: merged.limits ?? {}, trustList });
@@ -111,8 +113,10 @@ function readConfigFiles(
 function addWorkspaceFile(result: ReadResult, file: LoadedFile & { path: string }, trustList: TrustList): void {
   const { path, bytes } = file;
   // Not even a trusted one: it would get the results of this workspace's runs.
-  const { notify, ...config } = file.config;
+  const { notify, telemetry, ...config } = file.config;
   if (notify !== undefined) result.notices.push(`\`notify\` in ${path} is ignored: only your own configuration decides who is notified`);
+  if (telemetry !== undefined)
+    result.notices.push(`\`telemetry\` in ${path} is ignored: only your own configuration decides who gets traces`);
   const hash = hashFile(path, bytes);
   const state = trustList.state(path, hash);
   const narrowed = narrowConfig(config, mergeLayers(result.layers));

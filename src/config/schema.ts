@@ -32,6 +32,15 @@ export const Config = z
     mcpServers: z.record(McpServerName, McpServer),
     /** Only in the user's own configuration. */
     notify: NotifySettings,
+    /** Only in the user's own configuration. */
+    telemetry: z
+      .strictObject({
+        endpoint: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }),
+        headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header'), variableName('OTLP_TOKEN')),
+        protocol: z.enum(['http/protobuf', 'http/json']),
+        content: z.boolean('must be true or false'),
+      })
+      .partial(),
   })
   .partial();
 export type Config = z.infer<typeof Config>;

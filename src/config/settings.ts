@@ -9,6 +9,7 @@ import type { McpServer } from '../contract/mcp-server.ts';
 import type { Price } from '../models/prices.ts';
 import type { ProviderSettings } from '../models/providers.ts';
 import type { NotifySettings } from './notify-settings.ts';
+import type { Telemetry } from './telemetry.ts';
 import type { FoundWorkspace } from './workspace.ts';
 
 /** A value and its source: `built-in`, a file, a variable or a flag. */
@@ -98,6 +99,8 @@ export interface Settings {
   mcpServers: Record<string, McpServer>;
   /** Only from the user's own configuration, or from a file given with `--config`. */
   notify: Sourced<NotifySettings> | null;
+  /** From the OTEL_* variables, the user's own configuration, or a file given with `--config`. */
+  telemetry: Telemetry;
   /** Options by dialect, with the dialect's original key names. */
   dialects: Record<string, Record<string, Json>>;
   /** Reads the agent files at the first call. Throws `invalid_config` if one of Retinue's own agent folders has an invalid file. */

@@ -9,6 +9,7 @@ import { Decision, Grant } from './grant.ts';
 import { Hash, Instant, RunId } from './ids.ts';
 import type { Json } from './json.ts';
 import { Outcome } from './outcome.ts';
+import { TraceContext } from './trace-context.ts';
 
 /** What a model call is for. `wrap-up`: the final answer at a limit. `summary`: a second prompt after the work is done. */
 export const Purpose = z.enum(['turn', 'wrap-up', 'summary']);
@@ -41,6 +42,8 @@ export const factData = {
     notices: z.array(z.string()),
     /** Why the run has none of its agent's tools, if it has none; becomes part of the outcome. Since version 2. */
     missingTools: z.string().optional(),
+    /** The trace of the caller, if it passed one on. Traces of this run and its descendants belong to it. Since version 3. */
+    trace: TraceContext.optional(),
   }),
   'run.started': z.strictObject({
     loop: z.int(),
@@ -179,7 +182,7 @@ export type FactType = keyof typeof factData;
 /** The newest version of each fact type that this program reads; 1 for types that are not listed. */
 const newestVersions: { [T in FactType]?: number } = {
   'child.ended': 2,
-  'run.created': 2,
+  'run.created': 3,
   'run.ended': 2,
   'run.started': 3,
   'tool.asked': 2,
@@ -194,6 +197,7 @@ export function newestFactVersion(type: FactType): number {
 export function factVersionOf({ type, data }: Draft): number {
   switch (type) {
     case 'run.created':
+      if (data.trace !== undefined) return 3;
       return data.grant.limits.maxToolCalls !== undefined || data.grant.rulesets.some((ruleset) => ruleset.scope !== undefined) ? 2 : 1;
     case 'run.started':
       return data.memo !== undefined ? 3 : data.reader !== undefined ? 2 : 1;

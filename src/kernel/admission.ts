@@ -7,6 +7,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
 import { type EffectiveLimit, type EffectiveLimits, type LimitSource, Limits, type LimitsGiven } from '../contract/limits.ts';
+import { parseTraceContext, type TraceContext, type TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { ModelHandle, ModelRequester } from '../ports/model.ts';
@@ -44,6 +45,7 @@ export interface AdmissionRequest {
   call: CallRef | null;
   /** Given for the brief of a model or an MCP client (`ModelRequester`). */
   rootModel?: string | null | undefined;
+  trace?: TraceContext | undefined;
 }
 
 /** Admits a parsed brief. */
@@ -95,6 +97,7 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
     parentCall: call,
     parentId: parent?.id ?? null,
     rootId,
+    ...(request.trace && { trace: request.trace }),
   };
   return { created, work: { agent, model, fallbacks, tools, check }, blobs: [definition] };
 }
@@ -103,6 +106,8 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
 export interface ClientOptions extends Partial<ClientReach> {
   label?: string;
   limits?: LimitsGiven;
+  /** The trace of the caller. Malformed values are ignored. */
+  trace?: TraceHeaders;
 }
 
 /** Admits a client: a root without a model, for a program or connection that delegates from outside. It has only the limits set for it. */
@@ -121,6 +126,7 @@ export function admitClient(runId: string, options: ClientOptions, dialect: Admi
     { from: 'command', limits: options.limits ?? {} },
   ]);
   const rulesets = settings.rulesets(dialect.delegationTools);
+  const trace = parseTraceContext(options.trace);
   const created: FactData['run.created'] = {
     agent: null,
     brief: {
@@ -138,6 +144,7 @@ export function admitClient(runId: string, options: ClientOptions, dialect: Admi
     parentCall: null,
     parentId: null,
     rootId: runId,
+    ...(trace && { trace }),
   };
   return { created, work: null, blobs: [] };
 }

@@ -2,6 +2,7 @@
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
+import { parseTraceContext } from '../contract/trace-context.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import { type Admission, admitBrief, admitClient, type ClientOptions, checkRoom, parseBrief, redactBrief } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
@@ -28,7 +29,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     return started;
   }
 
-  async function begin(brief: Brief, { parent = null, call = null, rootModel, check, dialect: name }: StartOptions): Promise<Run> {
+  async function begin(brief: Brief, { parent = null, call = null, rootModel, check, dialect: name, trace }: StartOptions): Promise<Run> {
     const known = await findByKey(brief, parent);
     if (known) return known;
     await checkContinuable(brief, store);
@@ -44,7 +45,11 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     try {
       const runId = ids.runId();
       const at = call && { index: call.index, turn: call.turn };
-      const admission = await admitBrief(brief, { runId, dialect, parent, call: at, rootModel }, services).finally(() => {
+      const admission = await admitBrief(
+        brief,
+        { runId, dialect, parent, call: at, rootModel, trace: parseTraceContext(trace) },
+        services,
+      ).finally(() => {
         if (parent) parent.admittingCount--;
       });
       assertOpen(parent);

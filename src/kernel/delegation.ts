@@ -1,6 +1,7 @@
 // The delegation capability that the tools of a dialect get, for one run and one of its calls.
 import type { Brief } from '../contract/brief.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../ports/delegation.ts';
 import type { Store } from '../ports/store.ts';
@@ -25,7 +26,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
   let briefsSoFar = 0;
 
   /** A call that was cut off and is made again finds its children; they are not started twice. */
-  async function start(brief: Brief): Promise<DelegationStart> {
+  async function start(brief: Brief, trace?: TraceHeaders): Promise<DelegationStart> {
     const n = briefsSoFar++;
     const existing = call && findChildOfCall(call, n);
     if (existing) return { ok: true, runId: existing };
@@ -37,6 +38,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
         parent: run,
         call: call && { ...call, n },
         rootModel: findRootModel(run, services),
+        trace,
       });
       return { ok: true, runId: started.id };
     } catch (error) {
@@ -68,9 +70,9 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
   return {
     call: call ? `${run.id}/${call.turn}.${call.index}` : run.id,
     maxOutputBytes,
-    async start(briefs) {
+    async start(briefs, options) {
       const started: DelegationStart[] = [];
-      for (const brief of briefs) started.push(await start(brief));
+      for (const brief of briefs) started.push(await start(brief, options?.trace));
       return started;
     },
     async wait(ids, { mode, ms, signal }) {

@@ -3,6 +3,7 @@ import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import type { Owner } from '../ports/store.ts';
@@ -30,12 +31,14 @@ import type { RuntimeOptions, Services } from './services.ts';
 export type { ClientOptions } from './admission.ts';
 export type { RuntimeOptions } from './services.ts';
 
-/** What a program may add to a brief in the same process, because it is not JSON. */
+/** What comes with a brief, but is not a part of the task. */
 export interface BriefOptions {
   /** A further check of a submitted result, after its schema. */
   check?: ResultCheck;
   /** The dialect of the new tree; the runtime's own if absent. */
   dialect?: string;
+  /** The trace of the caller (W3C Trace Context). Malformed values are ignored. */
+  trace?: TraceHeaders;
 }
 
 /** A run of this process, for the program that started it. */

@@ -1,6 +1,7 @@
 // Everything that the runs of a process share. One record, built once by `createRuntime` and passed as it is.
 import type { Ruleset } from '../contract/grant.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ModelCaller, Models } from '../ports/model.ts';
@@ -67,6 +68,8 @@ export interface StartOptions {
   check?: ResultCheck | undefined;
   /** The dialect of a new tree; the default one if absent. Children have their parent's. */
   dialect?: string | undefined;
+  /** The trace of the caller. Malformed values are ignored. */
+  trace?: TraceHeaders | undefined;
 }
 
 export interface Services

@@ -9,6 +9,7 @@ import { resolveDirectory } from '../config/files.ts';
 import { resolveReadable } from '../config/readable-folders.ts';
 import { buildRulesets } from '../config/rulesets.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
+import { resolveLibraryTelemetry } from '../config/telemetry.ts';
 import type { Env } from '../config/user-folders.ts';
 import { RetinueError } from '../contract/error.ts';
 import { native } from '../dialects/native.ts';
@@ -29,9 +30,11 @@ export interface LibraryDeps {
   assemble(input: AssemblyInput): Api;
   env: Env;
   cwd(): string;
+  /** Gets what the developer should know, such as that traces cannot be sent. */
+  warn(message: string): void;
 }
 
-export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: LibraryDeps): Retinue {
+export function createLibrary(options: RetinueOptions, { assemble, env, cwd, warn }: LibraryDeps): Retinue {
   const { dialect = native, approve } = options;
   checkOptions(options);
   // Links are resolved once: rules are about real paths.
@@ -50,6 +53,8 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd }: L
     ]),
     dialect,
     prepareRuntime,
+    telemetry: resolveLibraryTelemetry(options.telemetry, env),
+    warn,
   });
   if (approve) forwardQuestions(api, (question, signal) => askProgram(approve, question, signal));
 

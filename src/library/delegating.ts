@@ -1,17 +1,18 @@
 // `delegate` and `all`, over whatever starts a run: the API, or the client run of a scope.
 import type { Api, RunHandle } from '../api/api.ts';
-import { checkAllOptions } from './options.ts';
+import { checkAllOptions, checkDelegateOptions } from './options.ts';
 import { parseWantedResult } from './result.ts';
-import type { BriefFor, Delegating, OutcomeOf, Run } from './types.ts';
+import type { BriefFor, Delegating, OutcomeOf, Run, TraceOptions } from './types.ts';
 
 type StartRun = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;
 
 const defaultConcurrency = 8;
 
 export function createDelegating(startRun: StartRun, api: Api): Delegating {
-  async function delegate<T>(brief: BriefFor<T>): Promise<Run<T>> {
+  async function delegate<T>(brief: BriefFor<T>, trace: TraceOptions = {}): Promise<Run<T>> {
+    checkDelegateOptions(trace);
     const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
-    const run = await startRun({ ...brief, ...(form ? { result: form } : {}) }, check ? { check } : {});
+    const run = await startRun({ ...brief, ...(form ? { result: form } : {}) }, { ...(check ? { check } : {}), trace });
     return {
       id: run.id,
       outcome: run.outcome.then(typeOutcome),
@@ -22,14 +23,14 @@ export function createDelegating(startRun: StartRun, api: Api): Delegating {
   }
   return {
     delegate,
-    async all<T>(briefs: BriefFor<T>[], options: { concurrency?: number } = {}) {
+    async all<T>(briefs: BriefFor<T>[], options: { concurrency?: number } & TraceOptions = {}) {
       checkAllOptions(options);
-      const { concurrency = defaultConcurrency } = options;
+      const { concurrency = defaultConcurrency, ...trace } = options;
       const settled: PromiseSettledResult<OutcomeOf<T>>[] = [];
       const remaining = briefs.entries();
       const work = async () => {
         for (const [i, brief] of remaining) {
-          const [result] = await Promise.allSettled([delegate(brief).then((run) => run.outcome)]);
+          const [result] = await Promise.allSettled([delegate(brief, trace).then((run) => run.outcome)]);
           settled[i] = result as PromiseSettledResult<OutcomeOf<T>>;
         }
       };

@@ -2,13 +2,14 @@
 import { z } from 'zod';
 import { Config } from '../config/schema.ts';
 import { hostNames, sandboxModes } from '../config/settings.ts';
+import { traceProtocols } from '../config/telemetry.ts';
 import { Agent } from '../contract/agent.ts';
 import { type ErrorCode, RetinueError } from '../contract/error.ts';
 import { LimitsGiven, maxMs } from '../contract/limits.ts';
 import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import { parseRule } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
-import type { RetinueOptions, ScopeOptions } from './types.ts';
+import type { RetinueOptions, ScopeOptions, TraceOptions } from './types.ts';
 
 const hasFields =
   (...names: string[]) =>
@@ -18,6 +19,9 @@ const isFunction = (value: unknown) => typeof value === 'function';
 const isModel = (value: unknown) =>
   (typeof value === 'string' && value.trim() !== '') || isFunction(value) || hasFields('specificationVersion', 'modelId')(value);
 const signal = z.instanceof(AbortSignal, { error: 'must be an AbortSignal' });
+
+/** Their content is not checked here: a malformed trace must not stop a program. */
+const traceSchemas = { traceparent: z.string('must be text'), tracestate: z.string('must be text') };
 
 const optionSchemas: Record<keyof RetinueOptions, z.ZodType> = {
   model: z.custom(isModel, 'must be a name like "anthropic/…" or a model object of the AI SDK'),
@@ -34,6 +38,16 @@ const optionSchemas: Record<keyof RetinueOptions, z.ZodType> = {
   store: z.custom(hasFields('facts', 'runs'), 'must be a store, such as `createMemoryStore()`'),
   host: z.enum(hostNames),
   sandbox: z.enum(sandboxModes),
+  telemetry: z.union([
+    z.boolean(),
+    z.strictObject({
+      endpoint: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+      headers: z.record(z.string(), z.string()).optional(),
+      protocol: z.enum(traceProtocols).optional(),
+      serviceName: z.string().min(1).optional(),
+      content: z.boolean().optional(),
+    }),
+  ]),
   dialect: z.custom(hasFields('name', 'tools'), 'must be a dialect of `retinue/dialects`'),
 };
 
@@ -56,12 +70,17 @@ export function checkOptions(options: RetinueOptions): void {
 
 /** Throws like `checkOptions`. */
 export function checkScopeOptions(options: ScopeOptions): void {
-  checkFields(options, { label: z.string('must be text').max(200), limits: LimitsGiven, signal });
+  checkFields(options, { label: z.string('must be text').max(200), limits: LimitsGiven, signal, ...traceSchemas });
 }
 
 /** Throws like `checkOptions`. */
-export function checkAllOptions(options: { concurrency?: number }): void {
-  checkFields(options, { concurrency: z.int('must be a whole number from 1 to 10000').min(1).max(10_000) });
+export function checkDelegateOptions(options: TraceOptions): void {
+  checkFields(options, traceSchemas);
+}
+
+/** Throws like `checkOptions`. */
+export function checkAllOptions(options: object): void {
+  checkFields(options, { ...traceSchemas, concurrency: z.int('must be a whole number from 1 to 10000').min(1).max(10_000) });
 }
 
 function checkFields(given: object, schemas: Record<string, z.ZodType>): void {

@@ -14,14 +14,14 @@ import type { Scope, ScopeOptions, ScopeTool } from './types.ts';
 
 export function createScope(api: Api, given: ScopeOptions): Scope {
   checkScopeOptions(given);
-  const { signal, ...options } = given;
+  const { signal, traceparent, tracestate, ...options } = given;
   let client: Promise<Client> | null = null;
   let isClosed = false;
   let calls = 0;
   const open = async () => {
     if (isClosed || signal?.aborted)
       throw new RetinueError('parent_ended', 'this scope is closed: nothing more can be delegated through it');
-    client ??= api.client(options).catch((error: unknown) => {
+    client ??= api.client({ ...options, trace: { traceparent, tracestate } }).catch((error: unknown) => {
       client = null;
       throw error;
     });

@@ -2,8 +2,7 @@
 //
 // `library/` is Retinue inside another program: a peer of the command line over the same API. It maps its options to the inputs of the one
 // assembly, which `main/` passes in; it picks no adapters and reads no environment itself.
-import type { Api, Question } from '../api/api.ts';
-import type { EventOptions } from '../api/events.ts';
+import type { Api, EventOptions, Question } from '../api/api.ts';
 import type { HostName, SandboxMode } from '../config/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Brief, ResultForm } from '../contract/brief.ts';
@@ -18,6 +17,14 @@ import type { Store } from '../ports/store.ts';
 import type { AiTool } from '../tools/ai-sdk.ts';
 import type { AnyModel } from './models.ts';
 import type { StandardSchema } from './result.ts';
+
+export interface TelemetryOptions {
+  endpoint?: string;
+  headers?: Record<string, string>;
+  protocol?: 'http/protobuf' | 'http/json';
+  serviceName?: string;
+  content?: boolean;
+}
 
 export interface RetinueOptions {
   /** A model object of the AI SDK (V2 to V4), or a model name (`anthropic/…`). */
@@ -50,6 +57,11 @@ export interface RetinueOptions {
   host?: HostName;
   /** Whether shell commands run in a sandbox: always (`required`), if one is available (`auto`, the default), or never (`off`). */
   sandbox?: SandboxMode;
+  /**
+   * Exports traces over OTLP. `true`: as the OTEL_* variables say. An object is used as it is: `endpoint` is the base address of the receiver (default:
+   * `http://localhost:4318`), `headers` may have secrets, and `content` adds prompts, answers, arguments and results. Default: nothing is exported.
+   */
+  telemetry?: boolean | TelemetryOptions;
   /** The delegation tools: one of `retinue/dialects`, or your own. Default: native. */
   dialect?: Dialect;
 }
@@ -68,11 +80,17 @@ export interface Run<T> {
   cancel(reason: string): Promise<void>;
 }
 
+/** The trace of your program that runs belong to (W3C Trace Context). Malformed values are ignored. */
+export interface TraceOptions {
+  traceparent?: string;
+  tracestate?: string;
+}
+
 export interface Delegating {
   /** Resolves as soon as the run is created. Rejects if the brief is refused. */
-  delegate<T>(brief: BriefFor<T>): Promise<Run<T>>;
+  delegate<T>(brief: BriefFor<T>, options?: TraceOptions): Promise<Run<T>>;
   /** Runs all briefs and returns settled results in their order. A refused brief is a rejected result. */
-  all<T>(briefs: BriefFor<T>[], options?: { concurrency?: number }): Promise<PromiseSettledResult<OutcomeOf<T>>[]>;
+  all<T>(briefs: BriefFor<T>[], options?: { concurrency?: number } & TraceOptions): Promise<PromiseSettledResult<OutcomeOf<T>>[]>;
 }
 
 /** A group of runs: when the scope closes, everything delegated through it ends. */
@@ -90,7 +108,7 @@ export interface ScopeTool {
   execute(input: any, options?: { abortSignal?: AbortSignal | undefined }): Promise<string>;
 }
 
-export interface ScopeOptions {
+export interface ScopeOptions extends TraceOptions {
   label?: string;
   limits?: LimitsGiven;
   /** Closes the scope when it aborts. */

@@ -21,12 +21,24 @@ import { programFile } from './package-root.ts';
 
 /** The runtime, and with it everything that only running agents need, is built when the first run starts. */
 export function assembleApi(input: AssemblyInput, hooks?: AssemblyHooks): Api {
-  const { prepareRuntime, dialectNamed, ...api } = input;
+  const { prepareRuntime, dialectNamed, telemetry = { state: 'off' }, ...rest } = input;
+  const traces = () => import('./trace-runtime.ts');
   const runtime = async () => {
     const options = assembleRuntime(input, await prepareRuntime(), hooks);
-    return createRuntime(hooks ? hooks.wrapRuntime(options) : options);
+    const created = await createRuntime(hooks ? hooks.wrapRuntime(options) : options);
+    return telemetry.state === 'off' ? created : (await traces()).traceRuntime(created, input);
   };
-  return createApi({ ...api, clock: systemClock, ids: systemIds, runtime });
+  const api = createApi({ ...rest, clock: systemClock, ids: systemIds, runtime });
+  if (telemetry.state === 'off') return api;
+  return {
+    ...api,
+    async cancel(ids, reason) {
+      const cancelled = await api.cancel(ids, reason);
+      const ended = cancelled.flatMap(({ runId, result }) => (result === 'ended' ? [runId] : []));
+      if (ended.length > 0) await (await traces()).traceEndedRuns(ended, input);
+      return cancelled;
+    },
+  };
 }
 
 function assembleRuntime(

@@ -1,6 +1,5 @@
 // The package's main entry point, `retinue`.
-export type { Api, LiveEvent, Question, RunDetail, RunView } from '../api/api.ts';
-export type { EventOptions } from '../api/events.ts';
+export type { Api, EventOptions, LiveEvent, Question, RunDetail, RunView } from '../api/api.ts';
 export type { Agent } from '../contract/agent.ts';
 export type { Artifact } from '../contract/artifact.ts';
 export type { Brief } from '../contract/brief.ts';
@@ -11,7 +10,17 @@ export { defaultLimits, type Limits, type LimitsGiven } from '../contract/limits
 export type { Outcome } from '../contract/outcome.ts';
 export type { AnyModel } from '../library/models.ts';
 export type { StandardSchema } from '../library/result.ts';
-export type { BriefFor, Delegating, OutcomeOf, Retinue, RetinueOptions, Run, Scope } from '../library/types.ts';
+export type {
+  BriefFor,
+  Delegating,
+  OutcomeOf,
+  Retinue,
+  RetinueOptions,
+  Run,
+  Scope,
+  TelemetryOptions,
+  TraceOptions,
+} from '../library/types.ts';
 export type { Store } from '../ports/store.ts';
 export { createMemoryStore } from '../stores/memory.ts';
 export { createRetinue } from './library.ts';

@@ -61,6 +61,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
         ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
         ...Object.values(settings.env).flat(),
         ...(settings.notify?.value.webhookSecretEnv ? [settings.notify.value.webhookSecretEnv] : []),
+        ...(settings.telemetry.state === 'on' ? settings.telemetry.secretNames : []),
       ],
       search: findSearchBackend(env),
       programTools: [],
@@ -74,6 +75,8 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       ...{ store, catalog, dialect, prepareRuntime },
       dialectNamed: (name) => findDialect(name, settings, env),
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
+      telemetry: settings.telemetry,
+      warn: options.warn ?? (() => {}),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
         for (const runId of runIds) removeLog(workspace, runId);

@@ -1,6 +1,7 @@
 // The command line's `Io` on the real process: its streams, signals, files and adapters. Each part is imported when a command uses it.
 import type { Io, Stop } from '../cli/io.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Prompt } from '../tui/prompt.ts';
 import type { AssemblyHooks } from './hooks.ts';
 import { programFile } from './package-root.ts';
@@ -44,6 +45,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     columns: () => (stdout.isTTY ? stdout.columns : stderr.columns) || 80,
     rows: () => (stderr.isTTY ? stderr.rows : stdout.rows) || 24,
     readStdin,
+    trace: { traceparent: env.TRACEPARENT, tracestate: env.TRACESTATE },
     readFile: async (path) => (await files()).readNamedFile(context.cwd, path, maxFileBytes),
     async *lines(path) {
       yield* (await import('./line-files.ts')).readLines(context.cwd, path);
@@ -66,17 +68,19 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     assertNotBelowRun: async () => (await belowRun()).assertNotBelowRun(env),
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
+    serverUrl: env.RETINUE_SERVER || null,
+    connect: async (server) => (await import('./connect.ts')).connectToServer(server, context),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
     serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
     async serve(request, api, settings) {
       const { startServer } = await import('./serve.ts');
       const { sanitizeText } = await import('../text/terminal.ts');
       const log = (line: string) => err(`retinue: ${sanitizeText(line)}\n`);
-      const setup = {
-        models: async () => (await models()).listModels(settings, env),
-        policy: async (question: PolicyQuestion) => (await explainer()).explainConfiguredCall(settings, question, env),
-        memories: async () => (await import('./open-api.ts')).listMemories(settings),
-      };
+      const setup = (each: Settings) => ({
+        models: async () => (await models()).listModels(each, env),
+        policy: async (question: PolicyQuestion) => (await explainer()).explainConfiguredCall(each, question, env),
+        memories: async () => (await import('./open-api.ts')).listMemories(each),
+      });
       const open: Io['open'] = async (given, options) => (await import('./open-api.ts')).openApi(given, options, hooks);
       const { createMcpMount } = await import('./mcp-http.ts');
       const mcp = await createMcpMount(request.mcp, { version, repeat, now: Date.now, open, api, settings, env, log });
@@ -109,9 +113,9 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
     },
     questionList: {
-      shownAt: async ({ db }) => (await questionList()).questionsShownAt(env, db.path),
-      async save({ db }, at) {
-        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, db.path, at);
+      shownAt: async (source) => (await questionList()).questionsShownAt(env, source),
+      async save(source, at) {
+        if (!(await belowRun()).isBelowRun(env)) (await questionList()).saveQuestionsShown(env, source, at);
       },
     },
     testNotification: async (settings) => (await import('./notify.ts')).sendTestNotification(settings),
@@ -122,6 +126,11 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     doctor: async (flags) => (await import('../doctor/run.ts')).runDoctor(flags, context),
     interactive: isInteractive(),
     ask: createAsk(),
+    screen: async (api, request) =>
+      (await import('../tui/open-screen.tsx')).openScreen({
+        ...{ api, ...request, colour: usesColour(stdout.isTTY) },
+        streams: { stdin: process.stdin, stdout },
+      }),
     detach: async (request, { workspace }) =>
       (await import('./detach.ts')).detach(request, { program: programFile(root), workspace, onInterrupt }),
   };

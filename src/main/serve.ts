@@ -1,16 +1,18 @@
 // The HTTP server of a command: tokens, TLS and addresses as the user gave them.
-import { createHash, randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Api } from '../api/api.ts';
 import type { RunningServer, ServeRequest } from '../cli/io.ts';
 import type { Settings } from '../config/settings.ts';
+import { databaseId } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
 import { isLoopback, listen } from '../server/listen.ts';
-import type { ServerOptions, WorkspaceSetup, Workspaces } from '../server/options.ts';
+import type { ServerOptions, WorkspaceSetup } from '../server/options.ts';
 import { readTokenFile } from '../server/token-file.ts';
 import { createTokenBook } from '../server/tokens.ts';
+import { createWorkspaces, type Workspaces } from './workspaces.ts';
 
 export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log' | 'mounts'> {
   api: Api;
@@ -18,7 +20,7 @@ export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProc
   /** Folder of this package. */
   root: string;
   cwd: string;
-  setup: WorkspaceSetup;
+  setup(settings: Settings): WorkspaceSetup;
 }
 
 /** Rejects with `usage`. */
@@ -33,12 +35,14 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
     token === null
       ? await readTokenFile(resolve(cwd, request.tokenFile as string))
       : [{ value: token, role: 'start' as const, name: 'the user' }];
-  const workspace = workspaceId(settings.db.path);
+  const workspace = databaseId(existsSync(settings.db.path) ? realpathSync(settings.db.path) : settings.db.path);
+  // A token that the user gave away is for this workspace alone.
+  const others = token !== null || request.everywhere ? createWorkspaces({ env: process.env, warn: deps.log, askMs: request.askMs }) : null;
   const server = await listen({
     ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, workspace },
     version: deps.version,
-    workspaces: ownWorkspaceOnly(workspace, deps),
-    setup: async (id) => (id === workspace ? setup : rejectWorkspace(id)),
+    workspaces: combineWorkspaces(workspace, deps, others),
+    setup: async (id) => setup(id === workspace ? settings : await (others?.settings(id) ?? rejectWorkspace(id))),
     findToolProcess: deps.findToolProcess,
     tokens: createTokenBook(tokens),
     web: join(root, 'dist', 'web'),
@@ -46,22 +50,29 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
     log: deps.log,
     mounts: deps.mounts ?? [],
   });
-  return { url: server.url, token, link: token === null ? null : `${server.url}/?token=${token}`, close: server.close };
+  const close = async () => {
+    await server.close();
+    await others?.close();
+  };
+  return { url: server.url, token, link: token === null ? null : `${server.url}/?token=${token}`, close };
 }
 
-/** Identifies a workspace by its database. */
-function workspaceId(db: string): string {
-  return createHash('sha256').update(db).digest('hex').slice(0, 12);
-}
-
-function ownWorkspaceOnly(id: string, { api, settings }: Pick<ServeDeps, 'api' | 'settings'>): Workspaces {
+/** The workspace of the server first. */
+function combineWorkspaces(
+  id: string,
+  { api, settings }: Pick<ServeDeps, 'api' | 'settings'>,
+  others: Workspaces | null,
+): ServerOptions['workspaces'] {
   return {
     async list() {
+      const known = (await others?.list()) ?? [];
+      const usedAt = known.find((each) => each.id === id)?.usedAt ?? null;
       const { length: live } = await api.ps({ all: false });
       const { length: questions } = await api.questions();
-      return [{ id, path: settings.workspace, db: settings.db.path, live, questions, usedAt: null }];
+      const own = { id, path: settings.workspace, db: settings.db.path, live, questions, usedAt };
+      return [own, ...known.filter((each) => each.id !== id)];
     },
-    open: async (other) => (other === id ? api : rejectWorkspace(other)),
+    open: async (other) => (other === id ? api : (others?.open(other) ?? rejectWorkspace(other))),
   };
 }
 

@@ -29,6 +29,9 @@ export interface Workspaces {
   list(): Promise<Workspace[]>;
   /** For watching and steering, and for starting runs if the settings of the workspace are valid. Rejects with `usage` for an unknown id. */
   open(id: string): Promise<Api>;
+  /** The settings of a command in that workspace. Rejects with `usage` for an unknown id, and like `loadSettings`. */
+  settings(id: string): Promise<Settings>;
+  /** Leaves what this process drives there for another one to continue. */
   close(): Promise<void>;
 }
 
@@ -61,6 +64,12 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     }
   }
 
+  function findEntry(id: string): RegisteredDatabase {
+    const entry = listDatabases(env).find(({ db }) => databaseId(db) === id);
+    if (!entry) throw new RetinueError('usage', `there is no workspace with the id \`${id}\`; GET /api/workspaces lists them`);
+    return entry;
+  }
+
   async function openEntry(entry: RegisteredDatabase, id: string): Promise<IdleApi> {
     assertOwn(env, entry);
     return createIdleApi(await openWorkspace(entry, options), { idleMs, onIdle: () => void closeOne(id).catch(() => {}) });
@@ -84,14 +93,15 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     async open(id) {
       const known = opened.get(id);
       if (known) return (await known).api;
-      const entry = listDatabases(env).find(({ db }) => databaseId(db) === id);
-      if (!entry) throw new RetinueError('usage', `there is no workspace with the id \`${id}\`; the list of workspaces has their ids`);
-      const opening = openEntry(entry, id);
+      const opening = openEntry(findEntry(id), id);
       opened.set(id, opening);
       opening.catch(() => opened.delete(id));
       return (await opening).api;
     },
+    settings: async (id) => loadEntrySettings(findEntry(id), env),
     async close() {
+      const drain = async (found: Promise<IdleApi>) => (await found).api.drain('the server was stopped');
+      await Promise.allSettled([...opened.values()].map(drain));
       await Promise.allSettled([...opened.keys()].map(closeOne));
     },
   };
@@ -115,7 +125,7 @@ async function openWorkspace(entry: RegisteredDatabase, { env, warn, askMs }: Wo
   const name = (message: string) => `${entry.workspace}: ${message}`;
   let settings: Settings;
   try {
-    settings = loadSettings({ workspace: entry.workspace, db: entry.db, limits: {}, rules: [] }, { cwd: entry.workspace, env });
+    settings = loadEntrySettings(entry, env);
     settings.agents();
   } catch (error) {
     warn(name(`no runs can be started: ${(error as Error).message}`));
@@ -126,6 +136,10 @@ async function openWorkspace(entry: RegisteredDatabase, { env, warn, askMs }: Wo
   }
   for (const notice of settings.notices) warn(name(notice));
   return openApi(settings, { drive: true, existingOnly: true, askMs, warn: (message) => warn(name(message)) });
+}
+
+function loadEntrySettings({ workspace, db }: RegisteredDatabase, env: Env): Settings {
+  return loadSettings({ workspace, db, limits: {}, rules: [] }, { cwd: workspace, env });
 }
 
 function assertOwn(env: Env, { db }: RegisteredDatabase): void {

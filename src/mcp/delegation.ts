@@ -1,5 +1,6 @@
 // What an MCP session needs to know about delegation requests, and the delegation of a client that has not delegated anything yet.
 import { defaultLimits } from '../contract/limits.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import { unknownChildError } from '../kernel/dialect-tools.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest } from '../ports/dialect.ts';
@@ -18,12 +19,12 @@ export function listEndedRunsRead(request: DelegationRequest, delegation: Delega
   return request.kind === 'read' && delegation.view(request.id)?.outcome ? [request.id] : [];
 }
 
-/** The same delegation; `onStart` gets the ids of the runs it starts. */
-export function observeStarts(delegation: Delegation, onStart: (ids: string[]) => void): Delegation {
+/** The same delegation; `onStart` gets the ids of the runs it starts, which belong to the trace of the call. */
+export function observeStarts(delegation: Delegation, trace: TraceHeaders, onStart: (ids: string[]) => void): Delegation {
   return {
     ...delegation,
     async start(briefs) {
-      const started = await delegation.start(briefs);
+      const started = await delegation.start(briefs, { trace });
       onStart(started.flatMap((each) => (each.ok ? [each.runId] : [])));
       return started;
     },

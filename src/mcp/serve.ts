@@ -127,11 +127,12 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
     if (!names.includes(name)) throw new McpError(ErrorCode.InvalidParams, unknownNameMessage('tool', name, names));
     const token = extra._meta?.progressToken;
     const notifier = token === undefined ? null : { token, notify: extra.sendNotification };
+    const { traceparent, tracestate } = extra._meta ?? {};
     // Only transports that know no tokens have no role: their client runs as the user.
     const role = Role.parse(extra.authInfo ? extra.authInfo.scopes[0] : 'start');
     route?.beginCall(extra.requestId);
     try {
-      return await callTool({ name, arguments: args, role, signal: extra.signal }, notifier);
+      return await callTool({ name, arguments: args, role, signal: extra.signal, trace: { traceparent, tracestate } }, notifier);
     } finally {
       route?.endCall(extra.requestId);
     }

@@ -12,6 +12,7 @@ import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Role } from '../contract/http.ts';
 import type { Json } from '../contract/json.ts';
 import { defaultLimits } from '../contract/limits.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
 import { answerToolRequest } from '../kernel/dialect-tools.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
@@ -40,6 +41,8 @@ export interface ToolCall {
   signal: AbortSignal;
   /** Null if the client did not ask for progress. */
   progress: ProgressDeps['send'] | null;
+  /** The trace of the client (`_meta.traceparent`), for the runs that the call starts. */
+  trace?: TraceHeaders;
 }
 
 export interface Session {
@@ -117,7 +120,10 @@ export function createSession(options: SessionOptions): Session {
       const reaching = options.isProven
         ? includeOtherRuns(delegation, { api, waitIds: request.kind === 'wait' ? request.ids : null, followUpRefusal: null })
         : delegation;
-      const { result, told } = await answerToolRequest({ tool, request, context: limited, signal }, observeStarts(reaching, onStart));
+      const { result, told } = await answerToolRequest(
+        { tool, request, context: limited, signal },
+        observeStarts(reaching, call.trace ?? {}, onStart),
+      );
       if (await clientRuns.dropIfEnded(current)) {
         const cut = started.filter((id) => !delegation.view(id)?.outcome);
         const message = `these runs of the call were interrupted: ${cut.join(', ')}`;

@@ -2,6 +2,7 @@ import type { Brief } from '../contract/brief.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 
 /** A child as its parent sees it. `outcome` is null until it has ended. */
 export interface ChildView {
@@ -19,7 +20,8 @@ export type DelegationStart = { ok: true; runId: string } | { ok: false; error: 
  * deadline to the parent's. Refusals are values; methods reject only if the store fails.
  */
 export interface Delegation {
-  start(briefs: Brief[]): Promise<DelegationStart[]>;
+  /** `trace`: the trace of the caller, for the children. Absent: that of the caller's run. */
+  start(briefs: Brief[], options?: { trace?: TraceHeaders | undefined }): Promise<DelegationStart[]>;
   /** Resolves when all (or any) of the runs have ended, after `ms` (null: no timeout), when the signal fires, or when the caller is stopped. */
   wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null; signal?: AbortSignal }): Promise<void>;
   /** A child of the caller; null for any other run. */

@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Api } from '../api/api.ts';
 import { HttpError, type Role } from '../contract/http.ts';
+import type { TraceHeaders } from '../contract/trace-context.ts';
 import { stringifySafely } from '../text/terminal.ts';
 import { assertRole, type ServerEnv } from './authenticate.ts';
 import { HttpFailure } from './errors.ts';
@@ -21,6 +22,8 @@ export interface RouteRequest<Query, Body> {
   query: Query;
   body: Body;
   principal: Principal;
+  /** The trace of the caller, for what the request starts. */
+  trace: TraceHeaders;
   signal: AbortSignal;
 }
 
@@ -86,7 +89,8 @@ export function addRoute<Query extends z.ZodRawShape, Body extends z.ZodType>(ap
     const { workspace: wanted, ...query } = context.req.valid('query' as never) as { workspace?: string };
     const { api, workspace } = await findApi(wanted);
     const id = context.req.param(names.at(-1) ?? '') ?? '';
-    const request = { api, workspace, id, query, body, principal, signal: context.req.raw.signal };
+    const trace = { traceparent: context.req.header('traceparent'), tracestate: context.req.header('tracestate') };
+    const request = { api, workspace, id, query, body, principal, trace, signal: context.req.raw.signal };
     return answerJson(context, await route.run(request as never), status);
   };
   app.openapi(described as never, handle as never);

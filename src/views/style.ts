@@ -2,10 +2,11 @@
 import type { ShownStatus } from './format.ts';
 import { cutToWidth, padToWidth, textWidth } from './width.ts';
 
-export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+export type Style = 'bold' | 'dim' | 'inverse' | 'red' | 'green' | 'yellow' | 'cyan';
 const codes: Record<Style, [number, number]> = {
   bold: [1, 22],
   dim: [2, 22],
+  inverse: [7, 27],
   red: [31, 39],
   green: [32, 39],
   yellow: [33, 39],

@@ -101,7 +101,7 @@ it.runIf(process.platform === 'linux')(
     // The server was given its own secret and nothing else; nobody else was given any.
     expect(environments).toContain('RETINUE_');
     expect(hits(environments).filter((needle) => needle !== canaries.SERVER_VARIABLE)).toEqual([]);
-    expect(environments.split('\n').filter((line) => hits(line).length > 0 && !line.includes('RETINUE_SERVER'))).toEqual([]);
+    expect(environments.split('\n').filter((line) => hits(line).length > 0 && !line.includes('RETINUE_MCP_SERVER'))).toEqual([]);
 
     const shown = [out, err];
     for (const args of [

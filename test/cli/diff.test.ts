@@ -48,5 +48,68 @@ it('says if nothing was changed, and that commands may have', async () => {
   await cli.run(['run', 'task', '--allow', 'bash', '--sandbox', 'off']);
   const { code, stdout, stderr } = await cli.run(['diff', 'last']);
   expect([code, stdout]).toEqual([0, '']);
-  expect(stderr).toMatch(/has changed no file with its file tools\nretinue: not included: what 1 shell command may have changed\n/);
+  expect(stderr).toMatch(/has changed no file\nretinue: not included: the contents that 1 shell command may have changed\n/);
+});
+
+it('counts lines that look like the names of a file, and marks a diff that was cut', async () => {
+  const long = Array.from({ length: 3000 }, (_, i) => `line ${i}`).join('\n');
+  const write = (path: string, content: string) => ({ tool: 'write', args: { path, content } });
+  using cli = createCli({
+    runs: [
+      {
+        steps: [
+          { calls: [read('a.txt')] },
+          { calls: [edit('a.txt', '-- old', '++ new')] },
+          { calls: [write('long.txt', long)] },
+          { text: 'done' },
+        ],
+      },
+    ],
+    files: { 'a.txt': '-- old\n' },
+  });
+  expect((await cli.run(['run', 'task', '--allow', 'write'])).code).toBe(0);
+  const { stdout } = await cli.run(['diff', 'last', '--stat']);
+  expect(stdout).toMatch(/^a\.txt +\+1 -1\nlong\.txt +\+\d+ -0 {2}at least: a long diff was cut\n/);
+});
+
+it('names files that were written without a diff', async () => {
+  const calls = [{ tool: 'write', args: { path: 'a.bin', content: 'a\u0000b' } }];
+  using cli = createCli({ runs: [{ steps: [{ calls }, { text: 'done' }] }] });
+  expect((await cli.run(['run', 'task', '--allow', 'write'])).code).toBe(0);
+  const { stdout, stderr } = await cli.run(['diff', 'last']);
+  expect([stdout, stderr]).toEqual([
+    '[a.bin created, 3 bytes, without a diff: it is binary, too large, or has the same content as before]\n',
+    '',
+  ]);
+});
+
+it('shows the changes of a live tree, file by file', async () => {
+  const steps = [
+    { calls: [read('a.txt'), read('b.txt')] },
+    { calls: [edit('a.txt', 'one', 'uno')] },
+    { calls: [edit('b.txt', 'old', 'young')] },
+    { calls: [edit('a.txt', 'two', 'due')] },
+    { hang: 'start' },
+  ];
+  using cli = createCli({ runs: [{ steps }], files: { 'a.txt': 'one\ntwo\n', 'b.txt': 'old\n' } });
+  const live = cli.start(['run', 'task']);
+  await expect.poll(async () => (await cli.json<object[]>('diff', 'last')).length, { timeout: 10_000 }).toBe(3);
+  const { stdout } = await cli.run(['diff', 'last']);
+  expect(stdout).toMatch(/-one\n\+uno\n[\s\S]*-two\n\+due\n[\s\S]*-old\n\+young\n/);
+  live.io.stop();
+  await live.code;
+});
+
+it('names files that a shell command created, renamed or deleted', async () => {
+  const calls = [{ tool: 'bash', args: { command: 'echo x > new.txt; mv a.txt b.txt' } }];
+  using cli = createCli({ runs: [{ steps: [{ calls }, { text: 'done' }] }], files: { 'a.txt': 'one\n' } });
+  expect((await cli.run(['run', 'task', '--allow', 'bash', '--sandbox', 'off'])).code).toBe(0);
+  const { stdout, stderr } = await cli.run(['diff', 'last']);
+  expect(stdout.split('\n')).toEqual([
+    '[a.txt deleted, by a shell command; no diff was recorded]',
+    '[b.txt created, 4 bytes, by a shell command; no diff was recorded]',
+    '[new.txt created, 2 bytes, by a shell command; no diff was recorded]',
+    '',
+  ]);
+  expect(stderr).toBe('retinue: not included: the contents that 1 shell command may have changed\n');
 });

@@ -33,7 +33,7 @@ describe('an MCP server of the user', () => {
     expect(isRunning(pid)).toBe(false);
     expect(roots).toHaveLength(1);
     expect(env?.status).toBe('ok');
-    expect(env?.output).toContain('RETINUE_SERVER');
+    expect(env?.output).toContain('RETINUE_MCP_SERVER');
     expect(env?.output).not.toMatch(/ANTHROPIC|canary/);
   });
 

@@ -67,7 +67,7 @@ describe.runIf(linux)('the shell of a run', () => {
       ],
       ...['trust --yes', 'trust --revoke', 'models use script/inner.json', 'init --model script/inner.json', 'init --project --yes'],
       ...['memory add title text', 'memory rm title', 'import inner.json', `rm ${id}`, 'gc --older-than 1s', 'resume --adopt'],
-      ...['mcp install claude-code --yes', 'mcp install vscode --project --yes', 'demo'],
+      ...['mcp install claude-code --yes', 'mcp install vscode --project --yes', 'demo', 'notify test', 'ps --everywhere'],
     ];
     const config = JSON.stringify({ rules: ['allow write'] });
     writeFileSync(join(place.folder, 'retinue.config.json'), config);

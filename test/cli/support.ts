@@ -15,6 +15,7 @@ import { checkModel, listModels, saveModel } from '../../src/config/model-choice
 import { questionsShownAt, saveQuestionsShown } from '../../src/config/question-list.ts';
 import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
+import { connectToServer } from '../../src/main/connect.ts';
 import { openOutput, readLines } from '../../src/main/line-files.ts';
 import { openApi, openMemories } from '../../src/main/open-api.ts';
 import { describeModelOptions } from '../../src/models/advice.ts';
@@ -83,6 +84,8 @@ type RealParts = Pick<
   | 'models'
   | 'trust'
   | 'questionList'
+  | 'serverUrl'
+  | 'connect'
 >;
 
 export interface CliOptions {
@@ -196,9 +199,11 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       revoke: async (workspace) => revokeTrust(env, workspace),
     },
     questionList: {
-      shownAt: async ({ db }) => questionsShownAt(env, db.path),
-      save: async ({ db }, at) => saveQuestionsShown(env, db.path, at),
+      shownAt: async (source) => questionsShownAt(env, source),
+      save: async (source, at) => saveQuestionsShown(env, source, at),
     },
+    serverUrl: env.RETINUE_SERVER ?? null,
+    connect: async (server) => connectToServer(server, { cwd, env }),
   };
 }
 
@@ -208,9 +213,9 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
   const timers = new Set<() => void>();
   const missing = (name: string) => async () => Promise.reject(new Error(`the test has no ${name}`));
   const io: TestIo = {
-    ...{ version: '9.9.9', stdout: '', stderr: '', openApis: 0 },
+    ...{ version: '9.9.9', stdout: '', stderr: '', openApis: 0, trace: {} },
     ...{ outTTY: false, errTTY: false, colour: { out: false, err: false }, columns: () => 80, rows: () => 24 },
-    ...{ interactive: false, ask: async () => null, now: Date.now },
+    ...{ interactive: false, ask: async () => null, now: Date.now, serverUrl: null, connect: missing('server') },
     out(text) {
       io.stdout += text;
     },
@@ -264,6 +269,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     testNotification: async () => [],
     workspaces: { list: async () => [], read: missing('database') },
     doctor: async () => [],
+    screen: missing('screen'),
     detach: missing('background processes'),
     ...parts,
   };

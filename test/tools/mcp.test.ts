@@ -50,7 +50,7 @@ test('a server sees only listed variables and those its definition names', async
   await using made = await createMcpWorld({ servers: { demo: server }, env });
   const [result] = await made.play([{ tool: 'mcp__demo__env' }]);
   const seen = JSON.parse(result?.output ?? '') as Record<string, string>;
-  expect(Object.keys(seen).sort()).toEqual(['GIVEN', 'HOME', 'LANG', 'MODE', 'PATH', 'RETINUE_SERVER', 'TERM']);
+  expect(Object.keys(seen).sort()).toEqual(['GIVEN', 'HOME', 'LANG', 'MODE', 'PATH', 'RETINUE_MCP_SERVER', 'TERM']);
   expect(seen).toMatchObject({ GIVEN: 'given', MODE: 'given-else' });
   expect(result?.output).not.toContain('canary');
 });

@@ -8,14 +8,43 @@ import type { Io, OpenOptions } from '../io.ts';
 import { parseDurationFlag, parseIntegerFlag, parseUsdFlag } from './flag-values.ts';
 import type { Args } from './parse-args.ts';
 
-/** Workspace, configuration and database: the flags of every command. */
-export function commonSettings(args: Args): SettingsFlags {
+/** The flags that choose a server, for `chooseServer`. */
+export interface ServerSettings {
+  url: string | undefined;
+  tokenFile: string | undefined;
+  insecureHttp: boolean;
+  /** A workspace of the server, by its id or path. */
+  workspace: string | undefined;
+  /** Given flags that only concern this machine. */
+  localFlags: string[];
+}
+
+export interface CommandSettings extends SettingsFlags {
+  /** Absent: the command works on this machine. */
+  server?: ServerSettings;
+}
+
+/** Settings of this machine that a server does not take from a command. */
+const localFlags = ['db', 'config', 'adopt', 'sandbox', 'add-dir', 'allow', 'ask', 'dialect', 'host'];
+
+/** Workspace, configuration, database and server: the flags of every command. */
+export function commonSettings(args: Args): CommandSettings {
   const [workspace, config, db] = [args.value('workspace'), args.value('config'), args.value('db')];
-  return { workspace, config, db, adopt: args.has('adopt'), limits: {}, rules: [] };
+  return { workspace, config, db, adopt: args.has('adopt'), limits: {}, rules: [], server: serverSettings(args) };
+}
+
+function serverSettings(args: Args): ServerSettings {
+  return {
+    url: args.value('server'),
+    tokenFile: args.value('token-file'),
+    insecureHttp: args.has('insecure-http'),
+    workspace: args.value('workspace'),
+    localFlags: localFlags.filter((name) => args.has(name)),
+  };
 }
 
 /** The same with model, rules, sandbox and limits, for commands that start runs. */
-export function runSettings(args: Args): SettingsFlags {
+export function runSettings(args: Args): CommandSettings {
   const rules = args.given.filter(({ name }) => name === 'allow' || name === 'deny').map(({ name, value }) => `${name} ${value}`);
   return {
     ...commonSettings(args),

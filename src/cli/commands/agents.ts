@@ -5,12 +5,13 @@ import { agentToJson } from '../../views/json.ts';
 import { formatTable } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
-import type { Io } from '../io.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
+import type { Io, ServerChoice } from '../io.ts';
 import { describeAgent } from '../output/describe-agent.ts';
 import { printJson } from '../output/print-json.ts';
 import { agentNotices } from '../session/agent-notices.ts';
 import { loadSettings } from '../session/open-api.ts';
+import { chooseServer } from '../session/server.ts';
 
 export const agentsCommand: Command = {
   name: 'agents',
@@ -19,7 +20,7 @@ export const agentsCommand: Command = {
   summary: 'list the available agents, or explain one in detail',
   about:
     'Agents are built in, or defined in `agents/*.md` of your configuration folder or ~/.claude, or in .retinue/agents and .claude/agents of the workspace. `explain` shows the tools, limits, rules and model of an agent and where each of them comes from. The exit code is 2 if an agent file is invalid; the others are still listed.',
-  flags: [jsonFlag, ...commonFlags],
+  flags: [jsonFlag, ...commonFlags, ...serverFlags],
   positionals: { min: 0, max: 2 },
   examples: [
     ['retinue agents', 'names for --agent'],
@@ -34,6 +35,8 @@ export const agentsCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const [verb, name] = args.positionals;
   if (verb !== undefined) checkVerb(verb, name);
+  const server = chooseServer(io, commonSettings(args));
+  if (server !== null) return listServerAgents(args, io, server);
   const settings = await loadSettings(io, { flags: commonSettings(args) });
   if (name !== undefined) {
     const explanation = await io.explain(settings, name);
@@ -47,6 +50,15 @@ async function run(args: Args, io: Io): Promise<number> {
   if (args.has('json')) printJson(io, found.list.map(agentToJson));
   else io.out(formatAgents(found.list, io));
   return found.refused.length === 0 ? 0 : 2;
+}
+
+async function listServerAgents(args: Args, io: Io, server: ServerChoice): Promise<number> {
+  if (args.positionals.length > 0)
+    throw new RetinueError('usage', '`agents explain` works only on the machine of the agents; `retinue agents` lists those of a server');
+  const agents = await (await io.connect(server)).agents();
+  if (args.has('json')) printJson(io, agents);
+  else io.out(formatAgents(agents, io));
+  return 0;
 }
 
 function checkVerb(verb: string, name: string | undefined): void {

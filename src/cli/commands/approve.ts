@@ -7,7 +7,7 @@ import { describeQuestion } from '../../views/describe-question.ts';
 import { shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, jsonFlag, writingFlags } from '../command.ts';
+import { type Command, jsonFlag, serverFlags, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
@@ -19,7 +19,12 @@ export const approveCommand: Command = {
   summary: 'approve a tool call that waits for approval, or list those that do',
   about:
     'If a rule says `ask`, the run stops, shows the call and waits for an answer (on a terminal, or with `run --ask`). What you approve is exactly what is executed: the command shows the call, and refuses an ID of a run whose call is newer than your last list. With --always, the same call (for file tools: the same path) needs no approval again in that run and its descendants; deny rules still apply. If the run has no process, the answer is saved for `retinue resume`.',
-  flags: [{ name: 'always', help: 'approve the same call from now on, in this run and its descendants' }, jsonFlag, ...writingFlags],
+  flags: [
+    { name: 'always', help: 'approve the same call from now on, in this run and its descendants' },
+    jsonFlag,
+    ...writingFlags,
+    ...serverFlags,
+  ],
   positionals: { min: 0, max: 1 },
   examples: [
     ['retinue approve', 'list the calls that wait, with their ids'],
@@ -43,7 +48,7 @@ async function listQuestions(args: Args, io: Io): Promise<number> {
     const open = await api.questions();
     // Questions that were asked while the list was read count if they are in it.
     const shownUntil = open.map(({ askedAt }) => askedAt).reduce((latest, at) => (at > latest ? at : latest), before);
-    await io.questionList.save(settings, shownUntil);
+    await io.questionList.save(questionSource(api, settings), shownUntil);
     return open;
   });
   if (args.has('json')) printJson(io, questions);
@@ -57,9 +62,14 @@ async function listQuestions(args: Args, io: Io): Promise<number> {
   return 0;
 }
 
+/** Where the questions are: a database, or a server. */
+function questionSource({ server }: Api, settings: Settings | null): string {
+  return settings?.db.path ?? (server?.url as string);
+}
+
 /** An approval that names only a run must not apply to a question that came after the user looked. */
-async function assertShown(question: Question, settings: Settings, io: Io): Promise<void> {
-  const shownAt = await io.questionList.shownAt(settings);
+async function assertShown(question: Question, source: string, io: Io): Promise<void> {
+  const shownAt = await io.questionList.shownAt(source);
   if (shownAt === null || question.askedAt <= shownAt) return;
   io.err(`${describeQuestion(question, io.colour.err)}\n`);
   const id = `${shortId(question.runId)}.${question.turn}.${question.index}`;
@@ -78,7 +88,7 @@ export async function sendAnswer(
   const session = { flags: commonSettings(args), drive: true, existingOnly: true };
   const { question, result, denial } = await withApi(io, session, async (api, settings) => {
     const found = await api.question(id);
-    if (answer.allowed && !id.includes('.')) await assertShown(found, settings, io);
+    if (answer.allowed && !id.includes('.')) await assertShown(found, questionSource(api, settings), io);
     return api.answer(found.id, answer);
   });
   const { runId, tool } = question;

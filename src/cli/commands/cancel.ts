@@ -2,7 +2,7 @@ import type { Cancelled } from '../../api/api.ts';
 import { shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
+import { type Command, jsonFlag, serverFlags, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
@@ -14,7 +14,7 @@ export const cancelCommand: Command = {
   usage: 'ID… [--reason TEXT] [flags]',
   summary: 'cancel runs and all their descendants',
   about: 'Returns when the request is recorded; use `retinue wait` to wait for the end. A run without a process is ended by this command.',
-  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...writingFlags],
+  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...writingFlags, ...serverFlags],
   positionals: { min: 1, max: unlimited },
   examples: [['retinue cancel last --reason "wrong branch"', 'the newest run']],
   exitCodes: 'command',

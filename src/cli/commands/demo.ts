@@ -4,7 +4,7 @@ import { outputMode } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, plainFlag } from '../command.ts';
 import type { Demo, Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
-import { withApi } from '../session/open-api.ts';
+import { withLocalApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 import { runRightsDemo } from './demo-rights.ts';
 
@@ -40,7 +40,7 @@ async function run(args: Args, io: Io): Promise<number> {
   if (name === 'hostile' || name === 'runaway') return runRightsDemo(name, io, mode.json);
   const demo = await io.demo(name);
   const flags = { workspace: demo.workspace, model: demo.model, db: demo.db ?? undefined, limits: {}, rules: [] };
-  return withApi(io, { flags, drive: true, agents: { chosen: undefined } }, async (api, settings) => {
+  return withLocalApi(io, { flags, drive: true, agents: { chosen: undefined } }, async (api, settings) => {
     io.err(`retinue: ${demo.about}\n`);
     const start = () => api.start({ task: demo.task, agent: 'general', model: demo.model });
     const code = await runToEnd(io, api, { ...mode, start });

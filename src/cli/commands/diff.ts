@@ -1,13 +1,13 @@
 import type { Fact } from '../../contract/fact.ts';
 import type { FileChange } from '../../contract/http.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
-import { countCommands, factsToChanges } from '../../views/changes.ts';
+import { countCommands, factsToChanges, isCutDiff } from '../../views/changes.ts';
 import { formatPlural, shortId } from '../../views/format.ts';
 import { paint, type Style } from '../../views/style.ts';
 import { padToWidth, textWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
@@ -18,8 +18,13 @@ export const diffCommand: Command = {
   usage: 'ID [--stat] [flags]',
   summary: 'show what a run and its children changed in files',
   about:
-    'Prints the recorded change of each edit, in order, as a unified diff. It shows what the file tools changed at that time, not how the files look now. Changes by shell commands are not recorded as diffs; a notice says so if there were any commands.',
-  flags: [{ name: 'stat', help: 'print only the changed files, with the number of added and removed lines' }, jsonFlag, ...commonFlags],
+    'Prints the recorded change of each edit as a unified diff, file by file. Also works while the run is live. It shows what the file tools changed at that time, not how the files look now. Files that shell commands changed are named without a diff; a notice says if there were any commands.',
+  flags: [
+    { name: 'stat', help: 'print only the changed files, with the number of added and removed lines' },
+    jsonFlag,
+    ...commonFlags,
+    ...serverFlags,
+  ],
   positionals: { min: 1, max: 1 },
   examples: [
     ['retinue diff last', 'every change of the newest run'],
@@ -40,14 +45,19 @@ async function run(args: Args, io: Io): Promise<number> {
   const changes = factsToChanges(facts);
   const commands = countCommands(facts);
   if (args.has('json')) printJson(io, changes);
-  else if (changes.length === 0) io.err(`retinue: ${shortId(id)} has changed no file with its file tools\n`);
+  else if (changes.length === 0) io.err(`retinue: ${shortId(id)} has changed no file\n`);
   else io.out(args.has('stat') ? formatStat(changes, io) : formatChanges(changes, io));
-  if (commands > 0) io.err(`retinue: not included: what ${formatPlural(commands, 'shell command')} may have changed\n`);
+  if (commands > 0) io.err(`retinue: not included: the contents that ${formatPlural(commands, 'shell command')} may have changed\n`);
   return 0;
 }
 
+/** By file, in the order of their first change. The changes of one file stay in order, so the text can be applied as a patch. */
 function formatChanges(changes: FileChange[], io: Io): string {
-  return changes.map(({ diff }) => formatDiff(sanitizeText(diff), io.colour.out)).join('');
+  const files = Map.groupBy(changes, ({ path }) => path);
+  return [...files.values()]
+    .flat()
+    .map(({ diff }) => formatDiff(sanitizeText(diff), io.colour.out))
+    .join('');
 }
 
 function formatDiff(diff: string, colour: boolean): string {
@@ -62,6 +72,14 @@ function formatDiff(diff: string, colour: boolean): string {
   return text.endsWith('\n') ? text : `${text}\n`;
 }
 
+function describeEdits(list: FileChange[]): string {
+  const notes = [list.length > 1 ? `${list.length} edits` : '', list.some(isCutDiff) ? 'at least: a long diff was cut' : ''];
+  return notes
+    .filter((note) => note !== '')
+    .map((note) => `  ${note}`)
+    .join('');
+}
+
 /** One line per file, with the sums of all its edits. */
 function formatStat(changes: FileChange[], io: Io): string {
   const files = Map.groupBy(changes, ({ path }) => path);
@@ -69,6 +87,6 @@ function formatStat(changes: FileChange[], io: Io): string {
   const sum = (list: FileChange[], key: 'added' | 'removed') => list.reduce((total, change) => total + change[key], 0);
   const line = (name: string, list: FileChange[]) =>
     `${padToWidth(name, width)}  ${paint(io.colour.out, 'green', `+${sum(list, 'added')}`)} ${paint(io.colour.out, 'red', `-${sum(list, 'removed')}`)}`;
-  const rows = [...files].map(([path, list]) => `${line(sanitizeLine(path), list)}${list.length > 1 ? `  ${list.length} edits` : ''}`);
+  const rows = [...files].map(([path, list]) => `${line(sanitizeLine(path), list)}${describeEdits(list)}`);
   return `${[...rows, `${formatPlural(files.size, 'file')} changed, +${sum(changes, 'added')} -${sum(changes, 'removed')}`].join('\n')}\n`;
 }

@@ -2,7 +2,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { parseIntegerFlag } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, outputMode, questionTimeout } from '../args/settings-flags.ts';
-import { askFlag, type Command, jsonFlag, plainFlag, streamFlag, unlimited, writingFlags } from '../command.ts';
+import { askFlag, type Command, jsonFlag, plainFlag, serverFlags, streamFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { findDialect, withApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
@@ -22,6 +22,7 @@ export const forkCommand: Command = {
     jsonFlag,
     plainFlag,
     ...writingFlags,
+    ...serverFlags,
   ],
   positionals: { min: 1, max: unlimited },
   examples: [

@@ -10,12 +10,13 @@ import { paint } from '../../views/style.ts';
 import { cutToWidth, padToWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
 import { createActivityLog, describeActivity } from '../output/activity-log.ts';
 import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
 import { orphanMessage, watchForOrphans } from '../session/orphan-watch.ts';
+import { reportConnection } from '../session/server.ts';
 
 export const logsCommand: Command = {
   name: 'logs',
@@ -30,6 +31,7 @@ export const logsCommand: Command = {
     { name: 'events', help: 'print the sub-session events of OpenFork instead, of all its descendants' },
     jsonFlag,
     ...commonFlags,
+    ...serverFlags,
   ],
   positionals: { min: 1, max: 1 },
   examples: [
@@ -105,6 +107,7 @@ async function followRun(io: Io, api: Api, { id, tree, formatLine }: FollowOptio
     stop.abort();
   };
   const stopWatch = watchForOrphans(io, api, { ids: [id], any: false, onOrphan: () => end('orphaned') });
+  const endReports = reportConnection(api.server, io.err);
   const release = io.onInterrupt((why) => (stop.signal.aborted ? io.exitNow(130) : end(why)));
   const print = async (fact: Fact & { position: string }) => {
     io.out(await formatLine(fact));
@@ -116,6 +119,7 @@ async function followRun(io: Io, api: Api, { id, tree, formatLine }: FollowOptio
     if (!stop.signal.aborted) throw error;
   } finally {
     stopWatch();
+    endReports();
     release();
   }
   if (stopped !== 'orphaned') return stopped === null || stopped === 'closed' ? 0 : 130;

@@ -8,7 +8,7 @@ import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flag
 import { addDirFlag, type Command, jsonFlag, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
 import type { Io, RunningServer } from '../io.ts';
 import { confirm } from '../session/confirm.ts';
-import { loadSettings, warnAboutDatabase, withApi } from '../session/open-api.ts';
+import { loadSettings, warnAboutDatabase, withLocalApi } from '../session/open-api.ts';
 import { localRequest, parsePort, portFlag, serveUntilStopped, tokenFileFlag } from './serve.ts';
 
 const serverFlags: Flag[] = [
@@ -88,7 +88,7 @@ async function serveHttp(args: Args, io: Io): Promise<number> {
   };
   const request = { ...localRequest, port: parsePort(args), tokenFile: args.value('token-file'), mcp };
   const session = { flags: { ...flags, limits: {} }, drive: true, agents: { chosen: undefined }, askMs: mcp.askMs };
-  return withApi(io, session, (api, settings) =>
+  return withLocalApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request }, (server) =>
       io.out(args.has('json') ? `${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n` : describeHttp(server)),
     ),

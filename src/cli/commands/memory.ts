@@ -1,14 +1,16 @@
 import { RetinueError } from '../../contract/error.ts';
 import type { Memories, Memory } from '../../ports/notes.ts';
+import { createWordFilter } from '../../stores/notes-memory.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
+import { type Command, jsonFlag, serverFlags, unlimited, writingFlags } from '../command.ts';
 import { DatabaseOpenError } from '../errors.ts';
-import type { Io } from '../io.ts';
+import type { Io, ServerChoice } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { loadSettings, warnAboutDatabase } from '../session/open-api.ts';
+import { chooseServer } from '../session/server.ts';
 
 export const memoryCommand: Command = {
   name: 'memory',
@@ -17,7 +19,7 @@ export const memoryCommand: Command = {
   summary: 'store notes for the agents of this workspace',
   about:
     'A note has a title and a text; adding the same title again replaces the text. A `-` adds standard input to the text. `list` shows the notes that contain all the words, newest first. Agents with the tool `memory` can read and write notes; the built-in agents do not have it.',
-  flags: [jsonFlag, ...writingFlags],
+  flags: [jsonFlag, ...writingFlags, ...serverFlags],
   positionals: { min: 1, max: unlimited },
   examples: [
     ['retinue memory add "test database" "start it with make db"', 'stores a note'],
@@ -37,8 +39,10 @@ type MemoryAction = (memories: Memories, workspace: string) => Promise<number>;
 
 async function run(args: Args, io: Io): Promise<number> {
   const action = await parseAction(args, io);
-  const settings = await loadSettings(io, { flags: commonSettings(args) });
   const [verb] = args.positionals;
+  const server = chooseServer(io, commonSettings(args));
+  if (server !== null) return action(await serverMemories(io, server, verb), '');
+  const settings = await loadSettings(io, { flags: commonSettings(args) });
   const access = verb === 'add' ? 'create' : verb === 'rm' ? 'write' : 'read';
   const warn = (message: string) => warnAboutDatabase(io, message);
   const memories = await io.memories(settings, { access, warn }).catch((error: unknown) => {
@@ -49,6 +53,22 @@ async function run(args: Args, io: Io): Promise<number> {
   } finally {
     await memories.close();
   }
+}
+
+/** The notes of a server's workspace, which can only be read from here. */
+async function serverMemories(io: Io, server: ServerChoice, verb: string | undefined): Promise<Memories> {
+  if (verb !== 'list')
+    throw new RetinueError(
+      'usage',
+      `\`memory ${verb}\` works only on the machine of the workspace; \`memory list\` shows the notes of a server`,
+    );
+  const client = await io.connect(server);
+  const refuse = async () => Promise.reject(new RetinueError('usage', 'the notes of a server can only be read'));
+  return {
+    list: async (_, words) => (await client.memories()).filter(createWordFilter(words)),
+    put: refuse,
+    remove: refuse,
+  };
 }
 
 /** Checks the arguments before anything is opened. */

@@ -2,7 +2,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, outputMode, questionTimeout } from '../args/settings-flags.ts';
-import { askFlag, type Command, jsonFlag, plainFlag, unlimited, writingFlags } from '../command.ts';
+import { askFlag, type Command, jsonFlag, plainFlag, serverFlags, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { findDialect, withApi } from '../session/open-api.ts';
@@ -21,6 +21,7 @@ export const messageCommand: Command = {
     jsonFlag,
     plainFlag,
     ...writingFlags,
+    ...serverFlags,
   ],
   positionals: { min: 1, max: unlimited },
   examples: [

@@ -6,10 +6,11 @@ import { formatCost, formatCount, formatDuration } from '../../views/format.ts';
 import { formatTable } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { loadSettings } from '../session/open-api.ts';
+import { chooseServer } from '../session/server.ts';
 
 export const modelsCommand: Command = {
   name: 'models',
@@ -18,7 +19,7 @@ export const modelsCommand: Command = {
   summary: 'list the models that this machine can use, or choose your default',
   about:
     'Lists your default, one model for each API key in the environment, and the models of a running Ollama server, with prices in US dollars per million tokens. `use NAME` makes one short call to the model; if it answers, NAME becomes `model` in your own configuration.',
-  flags: [jsonFlag, ...commonFlags],
+  flags: [jsonFlag, ...commonFlags, ...serverFlags],
   positionals: { min: 0, max: 2 },
   examples: [
     ['retinue models', 'what you can use, and what it costs'],
@@ -34,11 +35,16 @@ async function run(args: Args, io: Io): Promise<number> {
   if (verb !== undefined && verb !== 'use')
     throw new RetinueError('usage', `unexpected argument \`${verb}\`; usage: retinue models use NAME`);
   if (verb === 'use' && name === undefined) throw new RetinueError('usage', 'the model is missing; usage: retinue models use NAME');
-  const settings = await loadSettings(io, { flags: commonSettings(args) });
-  if (name !== undefined) return useModel(io, settings, name, { json: args.has('json') });
-  const models = await io.models.list(settings);
+  const server = chooseServer(io, commonSettings(args));
+  if (server !== null && name !== undefined)
+    throw new RetinueError('usage', '`models use` changes your own configuration on this machine; it has no --server');
+  if (name !== undefined) return useModel(io, await loadSettings(io, { flags: commonSettings(args) }), name, { json: args.has('json') });
+  const models =
+    server === null
+      ? await io.models.list(await loadSettings(io, { flags: commonSettings(args) }))
+      : await (await io.connect(server)).models();
   if (args.has('json')) printJson(io, models);
-  else if (models.length === 0) io.err(`${await io.models.advice()}\n`);
+  else if (models.length === 0) io.err(server === null ? `${await io.models.advice()}\n` : 'the server has no model\n');
   else io.out(formatModels(models, io));
   return 0;
 }

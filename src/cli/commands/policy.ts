@@ -1,13 +1,15 @@
+import type { PolicyQuestion } from '../../config/explain-call.ts';
 import type { PolicyVerdict } from '../../config/explanation.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { paint, type Style } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { loadSettings } from '../session/open-api.ts';
+import { chooseServer } from '../session/server.ts';
 
 export const policyCommand: Command = {
   name: 'policy',
@@ -22,6 +24,7 @@ export const policyCommand: Command = {
     { name: 'deny', value: 'RULE', repeatable: true, help: 'as in `retinue run`' },
     jsonFlag,
     ...commonFlags,
+    ...serverFlags,
   ],
   positionals: { min: 1, max: unlimited },
   examples: [
@@ -40,11 +43,18 @@ async function run(args: Args, io: Io): Promise<number> {
   const [verb, ...words] = args.positionals;
   if (verb !== 'test') throw new RetinueError('usage', `unexpected argument \`${verb}\`; ${usage}`);
   if (words.length === 0) throw new RetinueError('usage', `the call is missing; ${usage}`);
-  const settings = await loadSettings(io, { flags: runSettings(args) });
-  const verdict = await io.policy(settings, { call: words.join(' '), agent: args.value('agent') ?? 'general' });
+  const verdict = await judgeCall(args, io, { call: words.join(' '), agent: args.value('agent') ?? 'general' });
   if (args.has('json')) printJson(io, verdict);
   else io.out(describeVerdict(verdict, io.colour.out));
   return verdict.action === 'allow' && verdict.offered ? 0 : 1;
+}
+
+async function judgeCall(args: Args, io: Io, question: PolicyQuestion): Promise<PolicyVerdict> {
+  const flags = runSettings(args);
+  const server = chooseServer(io, flags);
+  if (server === null) return io.policy(await loadSettings(io, { flags }), question);
+  if (flags.rules.length > 0) throw new RetinueError('usage', '--deny cannot be combined with a server: its own rules decide');
+  return (await io.connect(server)).policy(question);
 }
 
 const styles: Record<PolicyVerdict['action'], Style> = { allow: 'green', ask: 'yellow', deny: 'red' };

@@ -5,7 +5,7 @@ import { formatPlural } from '../../views/format.ts';
 import { runToJson } from '../../views/json.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag, unlimited } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags, unlimited } from '../command.ts';
 import type { Io } from '../io.ts';
 import { formatWorkspaces, type WorkspaceRuns, workspaceArguments } from '../output/everywhere-table.ts';
 import { printJson } from '../output/print-json.ts';
@@ -26,6 +26,7 @@ export const psCommand: Command = {
     { name: 'everywhere', short: 'e', help: 'list the runs of all your workspaces on this machine' },
     jsonFlag,
     ...commonFlags,
+    ...serverFlags,
   ],
   positionals: { min: 0, max: unlimited },
   examples: [
@@ -63,7 +64,7 @@ async function findRuns(api: Api, ids: string[]): Promise<RunView[]> {
 async function listEverywhere(args: Args, io: Io): Promise<number> {
   const [id] = args.positionals;
   if (id !== undefined) throw new RetinueError('usage', `--everywhere lists runs, and \`${id}\` is one run; use -C to name its workspace`);
-  const flag = commonFlags.find(({ name }) => args.has(name));
+  const flag = [...commonFlags, ...serverFlags].find(({ name }) => args.has(name));
   if (flag) throw new RetinueError('usage', `--everywhere and --${flag.name} cannot be combined`);
   await io.assertNotBelowRun();
   const all = args.has('all');

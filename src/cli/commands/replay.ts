@@ -4,7 +4,7 @@ import { formatPlural, shortId } from '../../views/format.ts';
 import { paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
@@ -16,7 +16,7 @@ export const replayCommand: Command = {
   summary: 'repeat every decision of a run from its recorded events, and compare',
   about:
     'Uses no model, tool, file or clock. Every model request must have the same hash again, and the outcome must be the same byte for byte, for the run and its descendants. At the first difference the command prints both sides and stops with exit code 1.',
-  flags: [jsonFlag, ...commonFlags],
+  flags: [jsonFlag, ...commonFlags, ...serverFlags],
   positionals: { min: 1, max: 1 },
   examples: [['retinue replay last', 'the newest run and its descendants']],
   exitCodes: 'command',

@@ -1,17 +1,18 @@
 import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
-import { isRetinueError } from '../../contract/error.ts';
+import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { formatStatus, shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { addDirSetting, commonSettings, questionTimeout, sandboxSetting } from '../args/settings-flags.ts';
-import { addDirFlag, askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, unlimited, writingFlags } from '../command.ts';
+import { addDirFlag, askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, serverFlags, unlimited, writingFlags } from '../command.ts';
 import type { Io, Stop } from '../io.ts';
 import { createProgress, type Progress } from '../progress/progress.ts';
 import { withApi } from '../session/open-api.ts';
 import { orphanMessage } from '../session/orphan-watch.ts';
 import { createQuestionPrompt } from '../session/question-prompt.ts';
-import { pausedMessage } from '../session/run-to-end.ts';
+import { leftMessage } from '../session/run-to-end.ts';
+import { reportConnection } from '../session/server.ts';
 import { catchUp } from '../session/show-runs.ts';
 import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode } from '../session/stop-signals.ts';
 import { printOutcomes, waitForRuns } from '../session/wait-for-runs.ts';
@@ -24,7 +25,7 @@ export const resumeCommand: Command = {
   about:
     'Without an ID: every interrupted run. Shows their progress and prints their results, like `retinue run`. A paused run whose process is alive continues there, and is shown here. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
     'A database that you did not create on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
-  flags: [askFlag, sandboxFlag, addDirFlag, jsonFlag, plainFlag, ...writingFlags],
+  flags: [askFlag, sandboxFlag, addDirFlag, jsonFlag, plainFlag, ...writingFlags, ...serverFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue resume', 'after a crash, a restart or a closed laptop'],
@@ -46,6 +47,11 @@ async function run(args: Args, io: Io): Promise<number> {
     askMs: questionTimeout(args, io),
   };
   return withApi(io, session, async (api) => {
+    if (api.server && args.positionals.length === 0)
+      throw new RetinueError(
+        'usage',
+        'name the runs: a server continues interrupted runs without being asked; usage: retinue resume ID… --server URL',
+      );
     const { trees, watched } = await findTrees(args, io, api);
     const progress = createProgress(io, { stream: false, plain: args.has('plain') });
     const [resumed, followed] = await Promise.all([
@@ -145,7 +151,7 @@ async function resumeTrees(trees: Interrupted[], options: { patient: boolean }, 
       applyEarlierStop(root, stops.requested());
       const outcome = await outcomeUnlessPaused(root.outcome);
       if (outcome) outcomes.push(outcome);
-      else progress.print(`retinue: ${pausedMessage(root.id, progress.deadline(root.id), io.now())}\n`);
+      else progress.print(`retinue: ${leftMessage(api, root.id, progress.deadline(root.id), io.now())}\n`);
     } catch (error) {
       hasFailed = true;
       progress.print(`retinue: ${shortId(rootId)}: ${sanitizeLine(isRetinueError(error) ? error.message : String(error))}\n`);
@@ -161,11 +167,13 @@ async function resumeTrees(trees: Interrupted[], options: { patient: boolean }, 
   for (const { rootId } of trees) await catchUp(api, rootId, progress);
   const unwatch = api.watch(progress.handleEvent);
   const questions = createQuestionPrompt(io, api, progress);
+  const endReports = reportConnection(api.server, progress.print);
   try {
     for (const question of await api.questions()) if (trees.some((tree) => tree.rootId === question.rootId)) questions.askAgain(question);
     await Promise.all(trees.map(resumeTree));
   } finally {
     unwatch();
+    endReports();
     questions.close();
     stops.end();
   }

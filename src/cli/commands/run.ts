@@ -1,5 +1,4 @@
 import type { BriefFile } from '../../config/attachments.ts';
-import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { defaultLimits } from '../../contract/limits.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
@@ -7,13 +6,26 @@ import { shortId } from '../../views/format.ts';
 import { formatFlagDuration } from '../args/flag-values.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
-import { addDirFlag, askFlag, type Command, jsonFlag, plainFlag, sandboxFlag, streamFlag, unlimited, writingFlags } from '../command.ts';
+import {
+  addDirFlag,
+  askFlag,
+  type Command,
+  jsonFlag,
+  plainFlag,
+  sandboxFlag,
+  serverFlags,
+  streamFlag,
+  unlimited,
+  writingFlags,
+} from '../command.ts';
 import type { Detached, Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withFiles } from '../session/brief-files.ts';
-import { loadSettings, nameLimitFile, withApi } from '../session/open-api.ts';
+import { loadSettings, nameLimitFile, withLocalApi } from '../session/open-api.ts';
 import { reportInterruptedRuns } from '../session/orphan-watch.ts';
+import { runOnServer } from '../session/run-on-server.ts';
 import { runToEnd } from '../session/run-to-end.ts';
+import { chooseServer } from '../session/server.ts';
 
 export function timeoutHelp(byDefault: string): string {
   return `time limit: \`90s\`, \`10m\`, \`1h\`; a bare number is seconds (default: ${byDefault})`;
@@ -54,8 +66,9 @@ export const runCommand: Command = {
   summary: 'give a task to an agent and print its result',
   about:
     'The result goes to standard output, progress to standard error. A `-` adds standard input to the task. `retinue "task"` is short for `retinue run "task"`.\n\n' +
-    'Ctrl-C cancels the run and its children and prints what they have so far; a second Ctrl-C exits at once. With --detach the run continues in the background; use `logs -f`, `wait` and `cancel` on it.',
-  flags: [...runFlags, jsonFlag, plainFlag, ...writingFlags],
+    'Ctrl-C cancels the run and its children and prints what they have so far; a second Ctrl-C exits at once. With --detach the run continues in the background; use `logs -f`, `wait` and `cancel` on it.\n\n' +
+    'With --server the run starts on the server, in the workspace, with the model and the permissions that are configured there, and is shown here. The paths of --file are paths in that workspace; --deny takes permissions away, and --allow is refused.',
+  flags: [...runFlags, jsonFlag, plainFlag, ...writingFlags, ...serverFlags],
   positionals: { min: 0, max: unlimited },
   examples: [
     ['retinue run "explain the build" --agent explore', 'with an agent that can only read'],
@@ -80,27 +93,39 @@ async function run(args: Args, io: Io): Promise<number> {
     ...optional('askMs', questionTimeout(args, io)),
   };
   const session = { flags, agents: { chosen: args.value('agent') } };
-  const createBrief = ({ model }: Settings, files: BriefFile[]) => ({
+  const createBrief = (model: string | undefined, paths: string[]) => ({
     task: given.task,
     ...optional('context', args.value('context')),
     ...optional('agent', args.value('agent')),
     ...optional('label', args.value('label')),
-    ...optional('model', args.has('model') ? model?.value : undefined),
-    ...optional('files', files.length === 0 ? undefined : files.map(({ path }) => path)),
+    ...optional('model', args.has('model') ? model : undefined),
+    ...optional('files', paths.length === 0 ? undefined : paths),
     ...optional('tools', parseTools(args)),
     ...optional('limits', Object.keys(flags.limits).length === 0 ? undefined : flags.limits),
     ...optional('result', schema === undefined ? undefined : { schema }),
   });
+  if (args.has('detach') && mode.stream)
+    throw new RetinueError('usage', '--detach and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
+  if (chooseServer(io, flags) !== null) {
+    if (given.input !== null)
+      throw new RetinueError(
+        'usage',
+        `standard input is longer than the ${maxTaskBytes} bytes of a task; put it into a file of the server's workspace and name that with --file`,
+      );
+    const brief = {
+      ...createBrief(args.value('model'), args.values('file')),
+      ...optional('rules', flags.rules.length === 0 ? undefined : flags.rules),
+    };
+    return runOnServer(io, { flags, brief, mode, isDetached: args.has('detach') });
+  }
   if (args.has('detach')) {
-    if (mode.stream)
-      throw new RetinueError('usage', '--detach and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
     const settings = await loadSettings(io, session);
     const inWorkspace = { ...flags, workspace: settings.workspace };
     const detached = await withFiles(
       io,
       { workspace: settings.workspace, paths: args.values('file'), input: given.input },
       async (files) => {
-        const request = { flags: inWorkspace, brief: createBrief(settings, files), open };
+        const request = { flags: inWorkspace, brief: createBrief(settings.model?.value, toPaths(files)), open };
         const started = await nameLimitFile(settings, () => io.detach(request, settings));
         return { started, id: started.runId };
       },
@@ -108,16 +133,20 @@ async function run(args: Args, io: Io): Promise<number> {
     printDetached(io, detached, mode.json);
     return 0;
   }
-  return withApi(io, { ...session, ...open, drive: true, startsRuns: true }, async (api, settings) => {
+  return withLocalApi(io, { ...session, ...open, drive: true, startsRuns: true }, async (api, settings) => {
     const start = () =>
       withFiles(io, { workspace: settings.workspace, paths: args.values('file'), input: given.input }, async (files) => {
-        const started = await api.start(createBrief(settings, files));
+        const started = await api.start(createBrief(settings.model?.value, toPaths(files)), { trace: io.trace });
         return { started, id: started.id };
       });
     const code = (await runToEnd(io, api, { ...mode, start })) ?? 0;
     await reportInterruptedRuns(io, api);
     return code;
   });
+}
+
+function toPaths(files: BriefFile[]): string[] {
+  return files.map(({ path }) => path);
 }
 
 function printDetached(io: Io, { runId, log }: Detached, json: boolean): void {

@@ -6,7 +6,7 @@ import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, runSettings } from '../args/settings-flags.ts';
 import { addDirFlag, askFlag, type Command, jsonFlag, sandboxFlag, writingFlags } from '../command.ts';
 import type { Io, RunningServer, ServeRequest } from '../io.ts';
-import { withApi } from '../session/open-api.ts';
+import { withLocalApi } from '../session/open-api.ts';
 import { keepResuming } from '../session/resume-interrupted.ts';
 import { stopReasons } from '../session/stop-signals.ts';
 import { waitForStop } from '../session/wait-for-stop.ts';
@@ -26,6 +26,7 @@ const serverFlags: Flag[] = [
   { name: 'tls-key', value: 'FILE', help: 'the private key of the certificate (PEM)' },
   { name: 'behind-proxy', help: 'a proxy in front of the server does TLS; needs --public-url' },
   { name: 'public-url', value: 'URL', help: 'the https address that browsers use' },
+  { name: 'everywhere', help: 'with --token-file: also serve your other workspaces (default with the link)' },
   { name: 'public-metrics', help: 'answer /metrics without a token' },
 ];
 
@@ -41,7 +42,7 @@ export const serveCommand: Command = {
   usage: '[--port N] [--token-file FILE] [flags]',
   summary: 'serve the dashboard, the HTTP API and MCP for this workspace',
   about:
-    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. MCP clients connect to /mcp with the token. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer.\n\n' +
+    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. MCP clients connect to /mcp with the token. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer. Your other workspaces can be watched and steered too, each with its own settings.\n\n' +
     'Only programs on this machine that know the token can use the server. Tokens of a file have a role: `read` sees everything, `steer` also cancels, pauses, messages and approves, `start` (the default) also starts runs. Ctrl-C pauses what runs here, and the next `retinue serve` continues it.',
   flags: [
     ...serverFlags,
@@ -69,10 +70,11 @@ export const serveCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const ask = args.value('ask');
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
+  const request = { ...parseRequest(args), askMs };
   const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs };
   const mcp = { dialect: args.value('dialect'), share: args.has('share'), limits: session.flags.limits, askMs, host: undefined };
-  return withApi(io, session, (api, settings) =>
-    serveUntilStopped(io, { api, settings, request: { ...parseRequest(args), mcp } }, (server) => {
+  return withLocalApi(io, session, (api, settings) =>
+    serveUntilStopped(io, { api, settings, request: { ...request, mcp } }, (server) => {
       if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
       else io.out(describeServer(server, settings));
     }),
@@ -83,7 +85,7 @@ export function parsePort(args: Args): number {
   return parseIntegerFlag('--port', args.value('port') ?? '0', { min: 0, max: 65_535 });
 }
 
-function parseRequest(args: Args): Omit<ServeRequest, 'mcp'> {
+function parseRequest(args: Args): Omit<ServeRequest, 'askMs' | 'mcp'> {
   return {
     host: args.value('host') ?? '127.0.0.1',
     port: parsePort(args),
@@ -93,12 +95,14 @@ function parseRequest(args: Args): Omit<ServeRequest, 'mcp'> {
     behindProxy: args.has('behind-proxy'),
     publicUrl: args.value('public-url'),
     publicMetrics: args.has('public-metrics'),
+    everywhere: args.has('everywhere'),
   };
 }
 
 export const localRequest: ServeRequest = {
   ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
   ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
+  ...{ everywhere: false, askMs: defaultQuestionMs },
   mcp: { dialect: undefined, share: false, limits: {}, askMs: defaultQuestionMs, host: undefined },
 };
 

@@ -11,7 +11,7 @@ import { paint, statusStyle } from '../../views/style.ts';
 import { cutToWidth, padToWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { formatRuns } from '../output/run-table.ts';
@@ -23,7 +23,7 @@ export const showCommand: Command = {
   usage: 'ID [flags]',
   summary: 'show the task, permissions, result and children of one run',
   about: 'ID is an id, its unique beginning, or `last` for the newest run.',
-  flags: [jsonFlag, ...commonFlags],
+  flags: [jsonFlag, ...commonFlags, ...serverFlags],
   positionals: { min: 1, max: 1 },
   examples: [['retinue show last', 'the newest run']],
   exitCodes: 'command',
@@ -33,8 +33,12 @@ export const showCommand: Command = {
 
 async function run(args: Args, io: Io): Promise<number> {
   const [id] = args.positionals as [string];
-  const detail = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => api.show(await api.find(id)));
-  const toolPid = detail.pid !== null && detail.host === 'process' ? await io.findToolProcess(detail.runId) : null;
+  const { detail, isRemote } = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => ({
+    detail: await api.show(await api.find(id)),
+    isRemote: api.server !== undefined,
+  }));
+  // A server has looked itself: processes of this machine are not those of the run.
+  const toolPid = !isRemote && detail.pid !== null && detail.host === 'process' ? await io.findToolProcess(detail.runId) : null;
   if (args.has('json')) printJson(io, runDetailToJson(detail, toolPid));
   else io.out(describeRun(detail, toolPid, io));
   return 0;

@@ -5,7 +5,7 @@ import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
 import { type Command, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
-import { withApi } from '../session/open-api.ts';
+import { withLocalApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 import { runFlags, timeoutHelp } from './run.ts';
 
@@ -52,7 +52,7 @@ async function run(args: Args, io: Io): Promise<number> {
     ...(flags.model === undefined ? {} : { model: settings.model?.value }),
     limits: { timeoutMs: defaultTimeoutMs(settings), ...flags.limits, maxDepth: 0 },
   });
-  return withApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
+  return withLocalApi(io, { flags, drive: true, startsRuns: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
     const start = () => api.start(createBrief(settings));
     return (await runToEnd(io, api, { json: true, stream: false, plain: true, endsWithProcess: true, start })) ?? 0;
   });

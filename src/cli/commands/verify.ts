@@ -3,7 +3,7 @@ import { formatCount } from '../../views/format.ts';
 import { paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withApi } from '../session/open-api.ts';
@@ -15,7 +15,7 @@ export const verifyCommand: Command = {
   summary: 'check that no recorded event was changed or removed',
   about:
     'Every event has a hash over itself and the event before it, and the events of a parent include the hashes of its children. So the last hash of a root run covers its whole tree. Without an ID, all runs are checked. The command also checks the database itself: its tables, whether rows and events fit together and are complete, and whether you gave the orders that wait in it. It names the first broken event of each run and every other fault; the exit code is then 1.',
-  flags: [jsonFlag, ...commonFlags],
+  flags: [jsonFlag, ...commonFlags, ...serverFlags],
   positionals: { min: 0, max: 1 },
   examples: [['retinue verify', 'everything in the database']],
   exitCodes: 'command',

@@ -2,7 +2,7 @@ import { shortId } from '../../views/format.ts';
 import { parseDurationFlag } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
-import { type Command, commonFlags, jsonFlag, plainFlag, unlimited } from '../command.ts';
+import { type Command, commonFlags, jsonFlag, plainFlag, serverFlags, unlimited } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import type { Io } from '../io.ts';
 import { createProgress } from '../progress/progress.ts';
@@ -23,6 +23,7 @@ export const waitCommand: Command = {
     jsonFlag,
     plainFlag,
     ...commonFlags,
+    ...serverFlags,
   ],
   positionals: { min: 1, max: unlimited },
   examples: [

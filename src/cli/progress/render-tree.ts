@@ -1,10 +1,11 @@
 // The lines of the live display, one per run. Pure: the same state, size and time give the same lines.
 import { isLive } from '../../contract/run-status.ts';
 import type { LiveRun } from '../../contract/view.ts';
-import { formatCost, formatCount, formatDuration, formatStatus, shortId, statusGlyph } from '../../views/format.ts';
+import { formatCost, formatCount, statusGlyph } from '../../views/format.ts';
 import { type LiveState, listDepthFirst } from '../../views/live-state.ts';
-import { paint, type Style, statusStyle } from '../../views/style.ts';
-import { describeProblems, describeTurns, type TreeCount } from '../../views/tree-counter.ts';
+import { countTree, describeActivity, displayStatus, elapsedTime, resumeCommandHint, runStyle } from '../../views/run-row.ts';
+import { paint, type Style } from '../../views/style.ts';
+import { describeTurns } from '../../views/tree-counter.ts';
 import { cutToWidth, padToWidth, textWidth } from '../../views/width.ts';
 
 export interface TreeViewport {
@@ -45,10 +46,10 @@ function renderRun(run: LiveRun, state: LiveState, view: TreeViewport & { left: 
   const head = padToWidth(cutToWidth(name, view.left), view.left);
   const tail = figures.join(' · ');
   const room = view.columns - textWidth(head) - 2 - (tail === '' ? 0 : textWidth(tail) + 2);
-  const middle = room < 6 ? '' : cutToWidth(describeActivity(run, state), room);
+  const middle = room < 6 ? '' : cutToWidth(describeActivity(run, state, resumeCommandHint(run)), room);
   // On a narrow terminal the activity is dropped first, then the end of the line.
   const parts: [string, Style | null][] = [
-    [head, hasProblems(run) && run.status === 'completed' ? 'yellow' : statusStyle[run.status]],
+    [head, runStyle(run)],
     [middle === '' ? '' : `  ${middle}`, null],
     [tail === '' ? '' : `  ${tail}`, 'dim'],
   ];
@@ -62,63 +63,8 @@ function renderRun(run: LiveRun, state: LiveState, view: TreeViewport & { left: 
     .join('');
 }
 
-/** Whole seconds while it runs, so that the line does not change at every repaint. */
-function elapsedTime(run: LiveRun, now: number): string {
-  if (run.startedAt === null) return '';
-  if (run.endedAt !== null) return formatDuration(run.endedAt - run.startedAt);
-  const seconds = Math.floor(Math.max(0, now - run.startedAt) / 1000);
-  return seconds === 0 ? '0s' : formatDuration(seconds * 1000);
-}
-
-function describeActivity(run: LiveRun, state: LiveState): string {
-  if (!isLive(run.status)) {
-    const status = [formatStatus(run.status), describeProblems(run.problems)].filter((part) => part !== '').join(', ');
-    return run.activity === '' ? status : `${status}: ${run.activity}`;
-  }
-  if (run.activity === 'cancelling') return run.activity;
-  if (run.status === 'paused') return describePause(run);
-  if (isHeldByChildren(run, state)) return `its children are paused; continue with retinue resume ${shortId(run.id)}`;
-  const first = run.tools[0]?.text;
-  if (first !== undefined) {
-    const open = countOpenChildren(run, state);
-    const more = run.tools.length > 1 ? ` (+${run.tools.length - 1})` : '';
-    return open > 0 ? `${first}${more}, ${open === 1 ? '1 child' : `${open} children`} open` : first + more;
-  }
-  if (run.activity !== '') return run.activity;
-  return run.status === 'running' ? 'thinking' : run.status;
-}
-
-function describePause({ id, activity, resumesItself }: LiveRun): string {
-  const reason = activity === '' ? 'paused' : `paused: ${activity}`;
-  return resumesItself ? reason : `${reason}; continue with retinue resume ${shortId(id)}`;
-}
-
-/** It waits for children, and every open one is paused. */
-function isHeldByChildren(run: LiveRun, state: LiveState): boolean {
-  const open = run.children.map((id) => state.runs.get(id) as LiveRun).filter(({ status }) => isLive(status));
-  return run.status === 'running' && run.tools.length > 0 && open.length > 0 && open.every(({ status }) => status === 'paused');
-}
-
-function hasProblems({ problems: { failed, denied } }: LiveRun): boolean {
-  return failed + denied > 0;
-}
-
 /** Tokens and cost are those of a run with its descendants, so turns are, too. */
 function describeTurn(run: LiveRun, state: LiveState): string {
   if (run.children.length === 0) return run.turn > 0 ? `turn ${run.turn}` : '';
   return describeTurns(countTree(run, state));
-}
-
-function countTree(run: LiveRun, state: LiveState): TreeCount {
-  const below = run.children.map((id) => countTree(state.runs.get(id) as LiveRun, state));
-  return { runs: 1 + below.reduce((sum, each) => sum + each.runs, 0), turns: run.turn + below.reduce((sum, each) => sum + each.turns, 0) };
-}
-
-function displayStatus(run: LiveRun, state: LiveState): LiveRun['status'] {
-  if (isHeldByChildren(run, state)) return 'paused';
-  return run.status === 'running' && run.tools.length > 0 && countOpenChildren(run, state) > 0 ? 'waiting' : run.status;
-}
-
-function countOpenChildren(run: LiveRun, state: LiveState): number {
-  return run.children.filter((id) => isLive((state.runs.get(id) as LiveRun).status)).length;
 }

@@ -1,22 +1,31 @@
-// Opens the API for the duration of one command.
+// Opens the API for the duration of one command: of this machine, or of a server.
 import type { Api } from '../../api/api.ts';
-import type { Settings, SettingsFlags } from '../../config/settings.ts';
+import type { Settings } from '../../config/settings.ts';
 import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
+import type { CommandSettings } from '../args/settings-flags.ts';
 import { DatabaseOpenError } from '../errors.ts';
 import type { Io, OpenOptions } from '../io.ts';
 import { agentNotices } from './agent-notices.ts';
+import { chooseServer, openRemoteApi } from './server.ts';
 
 export interface SessionOptions extends Omit<OpenOptions, 'dialect'> {
-  flags: SettingsFlags;
+  flags: CommandSettings;
   /** A name, or a function that finds it with an API that only reads. */
   dialect?: string | undefined | ((api: Api) => Promise<string | undefined>);
   /** Given if the command may start runs: problems with agents then end it before anything is opened. */
   agents?: { chosen: string | undefined };
 }
 
-/** Loads the settings, opens the API, does the work, and closes the API whatever happens. */
-export async function withApi<T>(io: Io, options: SessionOptions, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
+/** Opens the API of this machine or of a server, does the work, and closes the API whatever happens. `settings`: null for a server, which has its own. */
+export async function withApi<T>(io: Io, options: SessionOptions, work: (api: Api, settings: Settings | null) => Promise<T>): Promise<T> {
+  const server = chooseServer(io, options.flags);
+  if (server === null) return withLocalApi(io, options, work);
+  return useAndClose(await openRemoteApi(io, server), (api) => work(api, null));
+}
+
+/** The same for this machine alone, with its settings. */
+export async function withLocalApi<T>(io: Io, options: SessionOptions, work: (api: Api, settings: Settings) => Promise<T>): Promise<T> {
   const settings = await loadSettings(io, options);
   const { flags: _, agents: __, dialect: named, ...open } = options;
   const dialect = typeof named === 'function' ? await useAndClose(await openApi(io, settings, { drive: false }), named) : named;

@@ -1,15 +1,15 @@
 // The background process of `run --detach`: drives the run to its end like `run`, with its output in a log file.
 import { RetinueError } from '../../contract/error.ts';
 import type { DetachRequest, Io } from '../io.ts';
-import { withApi } from './open-api.ts';
+import { withLocalApi } from './open-api.ts';
 import { runToEnd } from './run-to-end.ts';
 
 /** Calls `onStart` with the id as soon as the run is created. Rejects with the refusal if it is not. */
 export async function runDetached(io: Io, { flags, brief, open }: DetachRequest, onStart: (runId: string) => void): Promise<number> {
   const { agent } = brief as { agent?: string };
-  return withApi(io, { flags, ...open, drive: true, startsRuns: true, agents: { chosen: agent } }, async (api) => {
+  return withLocalApi(io, { flags, ...open, drive: true, startsRuns: true, agents: { chosen: agent } }, async (api) => {
     const start = async () => {
-      const handle = await api.start(brief);
+      const handle = await api.start(brief, { trace: io.trace });
       onStart(handle.id);
       return handle;
     };

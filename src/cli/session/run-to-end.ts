@@ -13,6 +13,7 @@ import type { Io, Stop } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { createProgress } from '../progress/progress.ts';
 import { createQuestionPrompt } from './question-prompt.ts';
+import { reportConnection } from './server.ts';
 import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode } from './stop-signals.ts';
 
 export interface RunToEndOptions extends OutputMode {
@@ -33,6 +34,7 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
   const stops = handleStops(io, progress, stop);
   const unwatch = api.watch(progress.handleEvent);
   const questions = createQuestionPrompt(io, api, progress);
+  const endReports = reportConnection(api.server, progress.print);
   let outcome: Outcome | null = null;
   try {
     handle = await options.start();
@@ -42,20 +44,23 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
     outcome = await outcomeUnlessPaused(handle.outcome);
   } finally {
     unwatch();
+    endReports();
     questions.close();
     stops.end();
     progress.end(outcome);
   }
   if (outcome === null) {
-    io.err(`retinue: ${pausedMessage(handle.id, progress.deadline(handle.id), io.now())}\n`);
+    io.err(`retinue: ${leftMessage(api, handle.id, progress.deadline(handle.id), io.now())}\n`);
     return stopExitCode('terminate');
   }
   printOutcome(io, outcome, { ...options, count: progress.count(outcome.runId) });
   return exitCodeFor(outcome, stops.requested());
 }
 
-/** For a run that this process leaves to another one. */
-export function pausedMessage(runId: string, deadline: string | null, now: number): string {
+/** For a run that this process leaves to another one, or to its server. */
+export function leftMessage({ server }: Pick<Api, 'server'>, runId: string, deadline: string | null, now: number): string {
+  if (server)
+    return `run ${shortId(runId)} continues on the server; \`retinue wait ${shortId(runId)} --server ${server.url}\` shows it again`;
   const limit = deadline === null ? '' : `; ${describeDeadline(deadline, now)}`;
   return `run ${shortId(runId)} is paused with its children; continue it with \`retinue resume ${shortId(runId)}\`${limit}`;
 }

@@ -9,6 +9,7 @@ import { printJson } from '../output/print-json.ts';
 import type { Progress } from '../progress/progress.ts';
 import { watchForOrphans } from './orphan-watch.ts';
 import { outcomeToText } from './run-to-end.ts';
+import { reportConnection } from './server.ts';
 import { showRuns } from './show-runs.ts';
 
 /** Why the waiting ended before the runs did. */
@@ -39,6 +40,7 @@ export async function waitForRuns(
   });
   const stopTimer = timeoutMs === null ? () => {} : io.repeat(timeoutMs, () => end('timeout'));
   const stopWatch = watchForOrphans(io, api, { ids, any, onOrphan: () => end('orphaned') });
+  const endReports = reportConnection(api.server, progress.print);
   // What cannot be shown can still be waited for.
   const shown = showRuns(api, ids, { progress, signal: stop.signal }).catch((error: unknown) => {
     if (!stop.signal.aborted)
@@ -60,6 +62,7 @@ export async function waitForRuns(
     await shown;
     stopTimer();
     stopWatch();
+    endReports();
     release();
   }
 }

@@ -18,6 +18,7 @@ import {
   StartResponse,
   VerifyResponse,
 } from '../../contract/http.ts';
+import type { TraceHeaders } from '../../contract/trace-context.ts';
 import { Question } from '../../contract/view.ts';
 import { HttpFailure } from '../errors.ts';
 import { type App, addRoute, type FindApi } from '../route.ts';
@@ -30,7 +31,7 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     summary: 'Start a run from a brief',
     // Admission validates the brief, with messages that say what to do.
     ...{ body: z.unknown(), described: StartRequest, response: StartResponse },
-    run: async ({ api, body }) => ({ runId: (await start(api, body)).id }),
+    run: async ({ api, body, trace }) => ({ runId: (await start(api, body, trace)).id }),
   });
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/runs/{id}/fork', role: 'start', status: 201 },
@@ -101,10 +102,10 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
   });
 }
 
-async function start(api: Api, brief: unknown): Promise<{ id: string }> {
+async function start(api: Api, brief: unknown, trace: TraceHeaders): Promise<{ id: string }> {
   if (typeof brief !== 'object' || brief === null || Array.isArray(brief))
     throw new RetinueError('invalid_brief', 'the body must be a brief: a JSON object with `task`');
-  return ignoreOutcome(await api.start(brief));
+  return ignoreOutcome(await api.start(brief, { trace }));
 }
 
 /** Nothing here waits for the run; its outcome is in the log. */

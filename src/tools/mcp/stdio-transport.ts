@@ -28,7 +28,7 @@ const maxUnsentAnswers = 1000;
 const drainMs = 250;
 /** How long the server has to end after its input was closed. */
 const politeMs = 500;
-const markVariable = 'RETINUE_SERVER';
+const markVariable = 'RETINUE_MCP_SERVER';
 
 export function createStdioTransport(
   target: Extract<ServerTarget, { kind: 'command' }>,

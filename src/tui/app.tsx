@@ -1,0 +1,75 @@
+// Draws the frames of a screen with ink and passes keys to it.
+import { Box, type Key as InkKey, Text, useInput, usePaste, useWindowSize } from 'ink';
+import { memo, type ReactNode, useEffect, useSyncExternalStore } from 'react';
+import type { Screen } from './screen/screen.ts';
+import type { Key } from './screen/ui.ts';
+
+export interface AppProps {
+  screen: Screen;
+  onSuspend: () => void;
+}
+
+export function App({ screen, onSuspend }: AppProps): ReactNode {
+  const lines = useSyncExternalStore(screen.subscribe, screen.lines);
+  const { columns, rows } = useWindowSize();
+  useEffect(() => screen.resize({ columns, rows }), [screen, columns, rows]);
+  useInput((input, key) => {
+    for (const each of parseKeys(input, key)) {
+      if (each === 'ctrl-z') onSuspend();
+      else screen.press(each);
+    }
+  });
+  usePaste((text) => screen.paste(text));
+  return (
+    <Box flexDirection="column" height={lines.length}>
+      {lines.map((line, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a line is identified by its place on the screen.
+        <Line key={i} text={line} />
+      ))}
+    </Box>
+  );
+}
+
+/** Only lines that differ are laid out again. */
+const Line = memo(function Line({ text }: { text: string }): ReactNode {
+  return (
+    <Box height={1} flexShrink={0}>
+      <Text wrap="truncate">{text === '' ? ' ' : text}</Text>
+    </Box>
+  );
+});
+
+const named: [keyof InkKey, Key][] = [
+  ['upArrow', 'up'],
+  ['downArrow', 'down'],
+  ['leftArrow', 'left'],
+  ['rightArrow', 'right'],
+  ['pageUp', 'pageup'],
+  ['pageDown', 'pagedown'],
+  ['home', 'home'],
+  ['end', 'end'],
+  ['return', 'enter'],
+  ['escape', 'escape'],
+  ['backspace', 'backspace'],
+  ['delete', 'delete'],
+];
+
+/** Several characters that arrive together are several keys. */
+export function parseKeys(input: string, key: InkKey): Key[] {
+  for (const [property, name] of named) if (key[property] === true) return [name];
+  if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
+  if (key.ctrl) return [`ctrl-${input.toLowerCase()}`];
+  // A letter with Alt is no command.
+  if (key.meta) return [];
+  return [...input].map((character) => characterKeys[character] ?? character);
+}
+
+const characterKeys: Record<string, Key> = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  '\x7f': 'backspace',
+  '\b': 'backspace',
+  '\x03': 'ctrl-c',
+  '\x1a': 'ctrl-z',
+};

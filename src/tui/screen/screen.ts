@@ -1,0 +1,189 @@
+// The screen without a terminal: keys and sizes in, frames out.
+//
+// 1. Listeners are called only if the frame differs from the last one.
+// 2. Changes by events are drawn together, `batchMs` after the first of them; keys and sizes at once.
+// 3. A timer runs only while something on the screen changes with the time alone.
+import type { Delta } from '../../contract/delta.ts';
+import type { StoredFact } from '../../contract/fact.ts';
+import { isLive } from '../../contract/run-status.ts';
+import type { Style } from '../../views/style.ts';
+import { createActions } from './actions.ts';
+import type { ScreenApi, Timers } from './deps.ts';
+import { pasteInDialog, pressInDialog } from './dialog-keys.ts';
+import { type Frame, renderFrame } from './frame.ts';
+import { pressOnPage } from './page-keys.ts';
+import { listRows } from './rows.ts';
+import { createRunBody } from './run-page.ts';
+import { type OpenRun, openRun } from './run-source.ts';
+import { createTreeSource } from './tree-source.ts';
+import { createUi, type Key } from './ui.ts';
+
+export interface ScreenOptions {
+  api: ScreenApi;
+  /** The tree to show and the run to select; null: all live trees. */
+  attach: { rootId: string; runId: string } | null;
+  timers: Timers;
+  colour: boolean;
+  size: { columns: number; rows: number };
+}
+
+export interface ScreenResult {
+  /** Live runs that were on the screen. */
+  live: number;
+  /** Roots of trees that this process drives, because the user continued them here. */
+  driven: string[];
+}
+
+export interface Screen {
+  lines(): string[];
+  subscribe(listener: () => void): () => void;
+  press(key: Key): void;
+  paste(text: string): void;
+  resize(size: { columns: number; rows: number }): void;
+  /** Resolves when the user leaves. `interrupt`: with Ctrl-C. */
+  left: Promise<'quit' | 'interrupt'>;
+  close(): ScreenResult;
+}
+
+const batchMs = 16;
+const clockMs = 1_000;
+
+export function createScreen({ api, attach, timers, colour, size: initial }: ScreenOptions): Screen {
+  const ui = createUi();
+  ui.selected = attach?.runId ?? null;
+  const listeners = new Set<() => void>();
+  const { promise: left, resolve: leave } = Promise.withResolvers<'quit' | 'interrupt'>();
+  let size = initial;
+  let frame: Frame = { lines: [], isTimed: false, page: 1, total: 0 };
+  let shown: { run: OpenRun; body: ReturnType<typeof createRunBody> } | null = null;
+  let stopBatch: (() => void) | null = null;
+  let stopClock: (() => void) | null = null;
+  let isClosed = false;
+
+  const source = createTreeSource({
+    api,
+    rootId: attach?.rootId ?? null,
+    timers,
+    onChange: scheduleUpdate,
+    onEvent: takeEvent,
+    onError: (text) => notify(text, 'red'),
+  });
+  const actions = createActions({ api, source, ui, notify });
+  const rows = () => listRows(source, ui);
+  const deps = {
+    ...{ ui, source, actions, rows, notify, open: openPage, leave: askToLeave },
+    now: timers.now,
+    page: () => frame.page,
+    total: () => frame.total,
+  };
+
+  function notify(text: string, style: Style | null = null): void {
+    ui.notice = { text, style };
+    scheduleUpdate();
+  }
+
+  function takeEvent(event: StoredFact | Delta): void {
+    shown?.run.take(event);
+  }
+
+  function openPage(id: string): void {
+    const run = openRun(id, { api, onChange: scheduleUpdate });
+    shown = { run, body: createRunBody(run) };
+    Object.assign(ui, { page: 'run', selected: id, scroll: ui.tab === 'conversation' || ui.tab === 'log' ? 'end' : 0 });
+  }
+
+  /** Trees that this process drives pause when it ends, so that is asked first. */
+  function askToLeave(): void {
+    const driven = [...actions.driven].filter((id) => isLive(source.state.runs.get(id)?.status ?? 'completed'));
+    if (driven.length === 0) return void leave('quit');
+    const text = `${driven.length === 1 ? 'A tree' : `${driven.length} trees`} continued here will pause. Leave the screen?`;
+    ui.dialog = { kind: 'confirm', text, confirm: () => leave('quit') };
+  }
+
+  function scheduleUpdate(): void {
+    if (isClosed || stopBatch !== null) return;
+    stopBatch = timers.after(batchMs, update);
+  }
+
+  function update(): void {
+    stopBatch?.();
+    stopBatch = null;
+    if (isClosed) return;
+    settleState();
+    const view = { ...size, colour, now: timers.now() };
+    const next = renderFrame(
+      {
+        ui,
+        source,
+        rows: rows(),
+        body: shown?.body ?? null,
+        title: attach ? `attach ${attach.rootId.slice(0, 8)}` : 'top',
+        isAttached: attach !== null,
+      },
+      view,
+    );
+    const isChanged = next.lines.length !== frame.lines.length || next.lines.some((line, i) => line !== frame.lines[i]);
+    frame = isChanged ? next : { ...next, lines: frame.lines };
+    stopClock?.();
+    stopClock = next.isTimed ? timers.after(clockMs - (timers.now() % clockMs), update) : null;
+    if (isChanged) for (const listener of listeners) listener();
+  }
+
+  /** Keeps the selection on a row, and closes a question that was answered elsewhere. */
+  function settleState(): void {
+    const { dialog } = ui;
+    if (dialog?.kind === 'question' && !source.questions.some(({ id }) => id === dialog.question.id)) {
+      ui.dialog = null;
+      ui.notice = { text: 'this call no longer waits for an answer', style: 'yellow' };
+    }
+    if (ui.page === 'run') return;
+    shown = null;
+    const all = rows();
+    const row = all.find(({ run }) => run.id === ui.selected);
+    if (!row?.isMatch)
+      ui.selected =
+        all.find(({ isMatch }) => isMatch && ui.filter !== '')?.run.id ?? nearestShown(all.map(({ run }) => run.id)) ?? ui.selected;
+  }
+
+  /** The nearest ancestor of the selected run that is shown, otherwise the first row. */
+  function nearestShown(ids: string[]): string | undefined {
+    for (let run = source.state.runs.get(ui.selected ?? ''); run; run = source.state.runs.get(run.parentId ?? ''))
+      if (ids.includes(run.id)) return run.id;
+    return ids[0];
+  }
+
+  source.start();
+  update();
+  return {
+    lines: () => frame.lines,
+    left,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    press(key) {
+      if (key === 'ctrl-c') return void leave('interrupt');
+      const { dialog } = ui;
+      if (dialog === null || dialog.kind === 'question') ui.notice = null;
+      if (dialog === null) pressOnPage(key, deps);
+      else pressInDialog(key, dialog, deps);
+      update();
+    },
+    paste(text) {
+      pasteInDialog(text, ui.dialog);
+      update();
+    },
+    resize(next) {
+      size = next;
+      update();
+    },
+    close() {
+      isClosed = true;
+      source.close();
+      stopBatch?.();
+      stopClock?.();
+      const live = [...source.state.runs.values()].filter(({ status, kind }) => isLive(status) && kind === 'agent').length;
+      return { live, driven: [...actions.driven] };
+    },
+  };
+}

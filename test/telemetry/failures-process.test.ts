@@ -1,0 +1,165 @@
+// What happens to traces when the process dies, when nobody receives them, and when nobody asked for them.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { StoredFact } from '../../src/contract/fact.ts';
+import { spanIdOfModelCall, spanIdOfRun, spanIdOfTool, traceIdOfTree } from '../../src/telemetry/span.ts';
+import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
+import { createPlace } from '../cli/support-process.ts';
+import { startReceiver } from './support.ts';
+
+const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
+const list = { calls: [{ tool: 'list', args: { path: '.' } }] };
+const script = {
+  runs: [
+    { when: { agent: 'general' }, steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all done' }] },
+    { when: { label: 'a' }, steps: [list, { text: 'a is done' }] },
+    { when: { label: 'b' }, steps: [list, { delayMs: 1500, text: 'b is done' }] },
+  ],
+};
+const simple = { runs: [{ steps: [list, { text: 'done' }] }] };
+
+/** The ids that the spans of these facts must have. */
+function expectedIds(facts: StoredFact[]): string[] {
+  return facts.flatMap(({ runId, seq, type, data }): string[] => {
+    if (type === 'run.created') return [spanIdOfRun(runId)];
+    if (type === 'model.asked') return [spanIdOfModelCall(runId, seq)];
+    return type === 'tool.asked' ? [spanIdOfTool(runId, data as { turn: number; index: number })] : [];
+  });
+}
+
+/** Plays `script` over HTTP; the first time, the last answer of child b never comes. */
+async function startHoldingServer() {
+  let isHeld = true;
+  const answer = ({ body }: ProviderRequest): ProviderStep | Promise<ProviderStep> => {
+    const text = JSON.stringify(body.messages);
+    const hasResult = text.includes('tool_result');
+    if (text.includes('delegate it')) return hasResult ? { text: 'all done' } : { calls: [{ tool: 'delegate', args: { tasks } }] };
+    if (!hasResult) return list;
+    if (text.includes('do a')) return { text: 'a is done' };
+    if (!isHeld) return { text: 'b is done' };
+    isHeld = false;
+    return new Promise(() => {});
+  };
+  const server = await startProviderServer({ answer });
+  const env = { ANTHROPIC_API_KEY: 'any', ANTHROPIC_BASE_URL: server.url, RETINUE_MODEL: 'anthropic/claude-sonnet-4-5' };
+  return { env, [Symbol.asyncDispose]: () => server.close() };
+}
+
+describe('a tree that was killed and resumed', () => {
+  it('is one trace without gaps: every span once by id, copies are equal', async () => {
+    await using receiver = await startReceiver();
+    await using server = await startHoldingServer();
+    using place = createPlace(simple, { ...server.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+    const running = place.start('run', 'delegate it');
+    // Some spans have arrived; child b is still asking its model.
+    await receiver.until((spans) => spans.some(({ name }) => name.startsWith('execute_tool list')));
+    await place.facts((facts) => facts.filter((fact) => fact.type === 'model.asked').length === 5);
+    running.process.kill('SIGKILL');
+    await running.finished;
+    const early = [...receiver.spans];
+    expect((await place.run('resume')).code).toBe(0);
+    const facts = await place.facts((found) => found.length > 0);
+    const [first] = facts;
+    const { spans } = receiver;
+    const ids = receiver.unique().map(({ spanId }) => spanId);
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([traceIdOfTree(first?.runId as string)]));
+    expect(ids.sort()).toEqual(expectedIds(facts).sort());
+    expect(spans.filter(({ parentId }) => parentId !== null && !ids.includes(parentId))).toEqual([]);
+    for (const span of early) expect(receiver.unique()).toContainEqual(span);
+    const lost = receiver.unique().filter(({ attributes }) => attributes['error.type'] === 'interrupted');
+    expect(lost.map(({ name }) => name)).toEqual(['chat claude-sonnet-4-5']);
+    const root = spans.find(({ parentId }) => parentId === null);
+    expect(root?.events).toEqual(['retinue.run.resumed']);
+  });
+
+  it('is exported to its end if it is cancelled instead', async () => {
+    await using receiver = await startReceiver();
+    await using server = await startHoldingServer();
+    using place = createPlace(simple, { ...server.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+    const running = place.start('run', 'delegate it');
+    await place.facts((facts) => facts.filter((fact) => fact.type === 'model.asked').length === 5);
+    running.process.kill('SIGKILL');
+    await running.finished;
+    expect((await place.run('cancel', 'last')).code).toBe(0);
+    const root = receiver.unique().find(({ parentId }) => parentId === null);
+    expect([root?.attributes['retinue.run.status'], root?.attributes['error.type']]).toEqual(['cancelled', 'cancelled']);
+    expect(receiver.unique()).toHaveLength(expectedIds(await place.facts(() => true)).length);
+  });
+});
+
+describe('an endpoint that does not work', () => {
+  it('leaves the run alone and is reported in one line', async () => {
+    const gone = await startReceiver();
+    await gone[Symbol.asyncDispose]();
+    using place = createPlace(script, { OTEL_EXPORTER_OTLP_ENDPOINT: gone.endpoint });
+    const { code, out, err } = await place.run('run', 'go');
+    expect([code, out]).toEqual([0, 'all done\n']);
+    const lines = err.split('\n').filter((line) => line.includes('traces'));
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^retinue: traces cannot be sent to http:\/\/127.0.0.1:\d+\/v1\/traces \(.*ECONNREFUSED.*\); runs are not affected$/,
+      ),
+    ]);
+  });
+
+  it('is given up at the end if it never answers', async () => {
+    await using receiver = await startReceiver(() => 'never');
+    using place = createPlace(simple, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+    const { code, out, err } = await place.run('run', 'go');
+    expect([code, out]).toEqual([0, 'done\n']);
+    expect(err).toContain('not everything could be sent within 2 s');
+  });
+
+  it('gets the same spans again after a temporary failure, and nothing twice after a refusal', async () => {
+    await using busy = await startReceiver((n) => (n === 0 ? 503 : 200));
+    using place = createPlace(script, { OTEL_EXPORTER_OTLP_ENDPOINT: busy.endpoint });
+    await place.run('run', 'go');
+    expect(busy.spans.map(({ spanId }) => spanId).sort()).toEqual(expectedIds(await place.facts(() => true)).sort());
+    await using refusing = await startReceiver(() => 401);
+    using other = createPlace(simple, { OTEL_EXPORTER_OTLP_ENDPOINT: refusing.endpoint });
+    const { err } = await other.run('run', 'go');
+    expect(err.match(/HTTP 401/g)).toHaveLength(1);
+    expect(refusing.requests).toHaveLength(1);
+  });
+
+  it('with a protocol that is not supported is reported, and nothing is sent', async () => {
+    await using receiver = await startReceiver();
+    using place = createPlace(simple, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' });
+    const { code, err } = await place.run('run', 'go');
+    expect([code, err.match(/the OTLP protocol grpc is not supported/g)?.length]).toEqual([0, 1]);
+    expect(receiver.requests).toEqual([]);
+  });
+});
+
+describe('without telemetry', () => {
+  /** The files that `retinue run` loads. */
+  async function loadedCode(env: Record<string, string>): Promise<string> {
+    using place = createPlace(simple, { ...env, NODE_OPTIONS: '--import ./record.mjs' });
+    writeFileSync(
+      join(place.folder, 'record.mjs'),
+      `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs';
+       registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(join(place.folder, 'loaded'))}, url + '\\n'); return next(url, context); } });`,
+    );
+    expect((await place.run('run', 'go')).out).toBe('done\n');
+    const urls = readFileSync(join(place.folder, 'loaded'), 'utf8').split('\n');
+    return urls.flatMap((url) => (url.startsWith('file:') ? [readFileSync(fileURLToPath(url), 'utf8')] : [])).join('\n');
+  }
+  const traces = /#region (src\/telemetry\/|node_modules\/@opentelemetry\/)/;
+
+  it.each([
+    ['no variables', {}],
+    ['OTEL_SDK_DISABLED', { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
+    ['OTEL_TRACES_EXPORTER=none', { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
+  ])('nothing of it is loaded: %s', async (_, env) => {
+    const code = await loadedCode(env);
+    expect(code).toContain('#region src/kernel/');
+    expect(code).not.toMatch(traces);
+  });
+
+  it('is what the variables change: with them it is loaded', async () => {
+    await using receiver = await startReceiver();
+    expect(await loadedCode({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint })).toMatch(traces);
+  });
+});
