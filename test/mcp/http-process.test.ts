@@ -132,25 +132,29 @@ describe('the end of a session', () => {
   });
 });
 
-it('after a restart of the server, what ran goes on, and the same principal finds and cancels it', async () => {
-  using place = createPlace(script);
-  const flags = writeTokens(place, tokens);
-  const first = await startServe(place, flags);
-  const before = await connectHttp(first, makeToken('alice'));
-  const ended = findRunId(await before.text('delegate', { tasks: [{ task: 'find' }] }));
-  const held = await hold(before, place);
-  await first.stop();
-  const second = await startServe(place, flags);
-  await place.facts((facts) => facts.some((fact) => fact.runId === held && fact.type === 'run.resumed'));
-  const alice = await connectHttp(second, makeToken('alice'), { client: new Client({ name: 'renamed', version: '2' }) });
-  expect(await alice.text('delegate_read', { id: ended, part: 'summary' })).toContain(secret);
-  expect(await alice.text('delegate_wait', { ids: [held], seconds: 0 })).toContain('running');
-  const bob = await connectHttp(second, makeToken('bob'));
-  expect(await bob.text('delegate_cancel', { ids: [held] })).toContain('none of your delegated runs');
-  expect(await alice.text('delegate_cancel', { ids: [held] })).toContain('cancelled');
-  for (const { client } of [alice, bob]) await client.close();
-  await second.stop();
-});
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'after %s and a restart of the server, what ran goes on, and the same principal finds and cancels it',
+  async (signal) => {
+    using place = createPlace(script);
+    const flags = writeTokens(place, tokens);
+    const first = await startServe(place, flags);
+    const before = await connectHttp(first, makeToken('alice'));
+    const ended = findRunId(await before.text('delegate', { tasks: [{ task: 'find' }] }));
+    const held = await hold(before, place);
+    first.process.kill(signal);
+    await first.finished;
+    const second = await startServe(place, flags);
+    await place.facts((facts) => facts.some((fact) => fact.runId === held && fact.type === 'run.resumed'));
+    const alice = await connectHttp(second, makeToken('alice'), { client: new Client({ name: 'renamed', version: '2' }) });
+    expect(await alice.text('delegate_read', { id: ended, part: 'summary' })).toContain(secret);
+    expect(await alice.text('delegate_wait', { ids: [held], seconds: 0 })).toContain('running');
+    const bob = await connectHttp(second, makeToken('bob'));
+    expect(await bob.text('delegate_cancel', { ids: [held] })).toContain('none of your delegated runs');
+    expect(await alice.text('delegate_cancel', { ids: [held] })).toContain('cancelled');
+    for (const { client } of [alice, bob]) await client.close();
+    await second.stop();
+  },
+);
 
 it('a question is put to the client, and an allowed call is made', async () => {
   const bash = { tool: 'bash', args: { command: 'echo hello > out.txt' } };
