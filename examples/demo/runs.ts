@@ -10,6 +10,8 @@ export interface DemoContext {
   workspace: string;
   /** Whether the current folder is inside the package. */
   isInsidePackage: boolean;
+  /** At the pace of a language model. */
+  isSlow: boolean;
 }
 
 export interface RunDemo {
@@ -22,11 +24,11 @@ export interface RunDemo {
 }
 
 export const runDemos: Record<string, (context: DemoContext) => RunDemo> = {
-  survey: ({ workspace }) => ({
+  survey: ({ workspace, isSlow }) => ({
     about: `surveys ${workspace} by fixed rules, without a language model; the delegation, the tools and the log are real`,
     task: 'Survey this folder',
     workspace,
-    model: 'offline/surveyor',
+    model: isSlow ? 'offline/slow-surveyor' : 'offline/surveyor',
     db: null,
   }),
   'fan-out': ({ root, isInsidePackage }) => ({

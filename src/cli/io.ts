@@ -260,8 +260,8 @@ export interface Io {
     /** Starts the server as the client would, asks for its tools and ends it. */
     test(installation: McpInstallation): Promise<{ ok: true; tools: string[] } | { ok: false; reason: string }>;
   };
-  /** Rejects with `usage` for an unknown name. */
-  demo(name: string): Promise<Demo>;
+  /** `slow`: at the pace of a language model, so that people can watch. Rejects with `usage` for an unknown name. */
+  demo(name: string, options?: { slow: boolean }): Promise<Demo>;
   /** Prepares a temporary folder. */
   rightsDemo(name: 'hostile' | 'runaway'): Promise<RightsDemo>;
   /** Starts and kills real processes of this program; `report` gets a line at each stage. */

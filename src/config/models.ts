@@ -13,7 +13,7 @@ export function createNamedModels(env: Env, providers: Record<string, ProviderSe
   return createModels({
     providers: {
       ...createProviders({ env, providers }),
-      offline: createOfflineModels(),
+      offline: createOfflineModels({ clock: systemClock }),
       script: createScriptModels({ clock: systemClock }),
     },
   });

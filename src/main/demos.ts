@@ -14,7 +14,7 @@ interface DemoModules {
   runs: {
     runDemos: Record<
       string,
-      (context: { root: string; workspace: string; isInsidePackage: boolean }) => Omit<Demo, 'program' | 'inspectMachine'>
+      (context: { root: string; workspace: string; isInsidePackage: boolean; isSlow: boolean }) => Omit<Demo, 'program' | 'inspectMachine'>
     >;
   };
   rights: { createRightsDemo(name: 'hostile' | 'runaway'): RightsDemo };
@@ -27,7 +27,10 @@ export function loadDemoModule<Name extends keyof DemoModules>(root: string, nam
 }
 
 /** Rejects with `usage` for an unknown name. */
-export async function createDemo(name: string, root: string, { cwd, env }: ProcessContext): Promise<Demo> {
+export async function createDemo(
+  name: string,
+  { root, isSlow, cwd, env }: ProcessContext & { root: string; isSlow: boolean },
+): Promise<Demo> {
   const { runDemos } = await loadDemoModule(root, 'runs');
   const create = Object.hasOwn(runDemos, name) ? runDemos[name] : undefined;
   if (!create) throw new RetinueError('usage', unknownNameMessage('demo', name, [...Object.keys(runDemos), 'crash', 'hostile', 'runaway']));
@@ -35,5 +38,5 @@ export async function createDemo(name: string, root: string, { cwd, env }: Proce
   const program = isInsidePackage ? 'npx retinue' : 'retinue';
   // The commands that the demo recommends look into the database of the same workspace.
   const workspace = findWorkspace(undefined, { cwd, env }).path;
-  return { ...create({ root, workspace, isInsidePackage }), program, inspectMachine: () => inspectMachine(env, program) };
+  return { ...create({ root, workspace, isInsidePackage, isSlow }), program, inspectMachine: () => inspectMachine(env, program) };
 }

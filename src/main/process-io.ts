@@ -95,7 +95,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
         return (await import('../mcp/try-server.ts')).tryServer({ command, args, cwd: context.cwd, env: passed }, version);
       },
     },
-    demo: async (name) => (await demos()).createDemo(name, root, context),
+    demo: async (name, options) => (await demos()).createDemo(name, { root, isSlow: options?.slow ?? false, ...context }),
     rightsDemo: async (name) => (await (await demos()).loadDemoModule(root, 'rights')).createRightsDemo(name),
     crashDemo: async (report) => (await (await demos()).loadDemoModule(root, 'crash')).runCrashDemo({ root, env }, report),
     explain: async (settings, name) => (await explainer()).explainConfiguredAgent(settings, name, env),

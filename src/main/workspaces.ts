@@ -6,6 +6,7 @@ import { statSync } from 'node:fs';
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import type { Api } from '../api/api.ts';
+import { stopReasons } from '../cli/session/stop-signals.ts';
 import { isOwnDatabase } from '../config/database-origin.ts';
 import { loadSettings } from '../config/load.ts';
 import { createKeyAuthenticator, orderKeyPath } from '../config/order-key.ts';
@@ -100,7 +101,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     },
     settings: async (id) => loadEntrySettings(findEntry(id), env),
     async close() {
-      const drain = async (found: Promise<IdleApi>) => (await found).api.drain('the server was stopped');
+      const drain = async (found: Promise<IdleApi>) => (await found).api.drain(stopReasons.terminate);
       await Promise.allSettled([...opened.values()].map(drain));
       await Promise.allSettled([...opened.keys()].map(closeOne));
     },

@@ -18,6 +18,8 @@ export interface Answer {
 export interface StreamOptions {
   /** Characters in one delta. */
   chunkSize?: number | undefined;
+  /** Waited for before each part. */
+  pause?: (() => Promise<void>) | undefined;
   /** Sends half of the answer and then nothing until the call is aborted. */
   hang?: boolean;
   /** Sent after the content, instead of `finish`. */
@@ -34,6 +36,7 @@ export function streamAnswer(answer: Answer, options: StreamOptions, signal: Abo
   return new ReadableStream<Part>({
     async pull(controller) {
       try {
+        await options.pause?.();
         stop.throwIfAborted();
         const next = parts.next();
         if (!next.done) controller.enqueue(next.value);

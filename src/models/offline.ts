@@ -1,44 +1,73 @@
-// `offline/surveyor`: rules behind the interface of a language model. It surveys the workspace with the tools that it is offered and does
+// `offline/surveyor` and `offline/slow-surveyor`: rules behind the interface of a language model. It surveys the workspace with the tools that it is offered and does
 // nothing else: it opens no file itself, uses no network and remembers nothing between calls. offline/next-step.ts decides what it does.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { RetinueError } from '../contract/error.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import { type Answer, streamAnswer } from './answer-stream.ts';
 import type { Provider } from './models.ts';
 import { callId, readConversation } from './offline/conversation.ts';
 import { nextStep, type Step } from './offline/next-step.ts';
+import { wait } from './script/wait.ts';
 
-const name = 'surveyor';
-const id = `offline/${name}`;
+const id = 'offline/surveyor';
+const slowId = 'offline/slow-surveyor';
 const chunkSize = 400;
+/** A slow answer comes in this many pieces, so that people can watch. */
+const slowChunks = 50;
+const slowChunkMs = 100;
 
 /** The provider `offline`. No other model falls back to it. */
-export function createOfflineModels(): Provider {
-  const handle: ModelHandle = { id, lane: 'offline', model: surveyor, contextWindow: null, maxOutputTokens: null, price: () => 0 };
+export function createOfflineModels({ clock }: { clock: Clock }): Provider {
+  const handles = [createHandle(id, createSurveyor(id)), createHandle(slowId, createSlowSurveyor(clock))];
   return async (rest) => {
-    if (rest === name) return handle;
-    throw new RetinueError('unknown_model', `unknown model ${JSON.stringify(`offline/${rest}`)}: the only offline model is ${id}`);
+    const handle = handles.find((each) => each.id === `offline/${rest}`);
+    if (handle !== undefined) return handle;
+    throw new RetinueError(
+      'unknown_model',
+      `unknown model ${JSON.stringify(`offline/${rest}`)}: the offline models are ${id} and ${slowId}`,
+    );
   };
 }
 
-const surveyor: LanguageModelV4 = {
-  specificationVersion: 'v4',
-  provider: 'offline',
-  modelId: id,
-  supportedUrls: {},
-  async doStream(options) {
-    options.abortSignal?.throwIfAborted();
-    return { stream: streamAnswer(createAnswer(options), { chunkSize }, options.abortSignal) };
-  },
-  async doGenerate(options) {
-    options.abortSignal?.throwIfAborted();
-    return { ...createAnswer(options), warnings: [] };
-  },
-};
+function createHandle(modelId: string, model: LanguageModelV4): ModelHandle {
+  return { id: modelId, lane: 'offline', model, contextWindow: null, maxOutputTokens: null, price: () => 0 };
+}
+
+function createSurveyor(modelId: string): LanguageModelV4 {
+  return {
+    specificationVersion: 'v4',
+    provider: 'offline',
+    modelId,
+    supportedUrls: {},
+    async doStream(options) {
+      options.abortSignal?.throwIfAborted();
+      return { stream: streamAnswer(createAnswer(options, modelId), { chunkSize }, options.abortSignal) };
+    },
+    async doGenerate(options) {
+      options.abortSignal?.throwIfAborted();
+      return { ...createAnswer(options, modelId), warnings: [] };
+    },
+  };
+}
+
+/** The same answers, streamed as slowly as those of a language model. */
+function createSlowSurveyor(clock: Clock): LanguageModelV4 {
+  return {
+    ...createSurveyor(slowId),
+    async doStream(options) {
+      options.abortSignal?.throwIfAborted();
+      const answer = createAnswer(options, slowId);
+      const length = answer.content.reduce((sum, part) => sum + JSON.stringify(part).length, 0);
+      const pace = { chunkSize: Math.ceil(length / slowChunks), pause: () => wait(clock, slowChunkMs, options.abortSignal) };
+      return { stream: streamAnswer(answer, pace, options.abortSignal) };
+    },
+  };
+}
 
 /** Depends on the call options alone: the same conversation gets the same answer. */
-function createAnswer(options: LanguageModelV4CallOptions): Answer {
-  const conversation = readConversation(options);
+function createAnswer(options: LanguageModelV4CallOptions, model: string): Answer {
+  const conversation = readConversation(options, model);
   let step: Step;
   try {
     step = nextStep(conversation);

@@ -44,14 +44,18 @@ export function authenticate(context: Context<ServerEnv>, { tokens, cookieName, 
     );
   const principal = tokens.findSession(session, now());
   if (principal === null) return refuse(true, 'the session has ended; open the link that `retinue serve` printed');
-  if (context.req.method !== 'GET' && context.req.method !== 'HEAD') assertOwnPage(context);
+  assertOwnPage(context);
   return principal;
 }
 
 /** Browsers add the cookie to requests of any page of the same site, such as another port of this machine. */
 function assertOwnPage(context: Context): void {
-  if (context.req.header('origin') !== undefined || context.req.header('sec-fetch-site') === 'same-origin') return;
-  throw new HttpFailure('forbidden', 'a change with a cookie must come from a page of this server; programs send a bearer token');
+  const site = context.req.header('sec-fetch-site');
+  const isRead = context.req.method === 'GET' || context.req.method === 'HEAD';
+  if (site === 'same-origin' || (isRead && (site === undefined || site === 'none'))) return;
+  // Browsers without Sec-Fetch-Site; the origin was compared before.
+  if (site === undefined && context.req.header('origin') !== undefined) return;
+  throw new HttpFailure('forbidden', 'a request with a cookie must come from a page of this server; programs send a bearer token');
 }
 
 export function refuse(isWithinLimit: boolean, message: string): never {

@@ -12,6 +12,7 @@ import { readConversation } from '../../src/models/offline/conversation.ts';
 import { nextStep } from '../../src/models/offline/next-step.ts';
 import { createOfflineModels } from '../../src/models/offline.ts';
 import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { createWorld } from '../support/world.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures');
@@ -39,7 +40,7 @@ export interface SurveyOptions {
   brief?: object;
 }
 
-export const models = () => createModels({ providers: { offline: createOfflineModels() } });
+export const models = () => createModels({ providers: { offline: createOfflineModels({ clock: systemClock }) } });
 
 export async function survey(given: SurveyOptions): Promise<Survey> {
   await using world = await createWorld();
@@ -87,6 +88,7 @@ export function converse(
   task: string,
   offered: string[],
   answer: (tool: string, input: Record<string, unknown>) => string | { error: string },
+  model = 'offline/surveyor',
 ): { text: string; turns: number; calls: { tool: string; input: object }[]; most: number } {
   const prompt: LanguageModelV4Prompt = [
     { role: 'system', content: 'system' },
@@ -97,7 +99,7 @@ export function converse(
   const made: { tool: string; input: object }[] = [];
   let most = 0;
   for (let turns = 1; ; turns++) {
-    const { text, calls } = nextStep(readConversation(options));
+    const { text, calls } = nextStep(readConversation(options, model));
     if (calls.length === 0) return { text, turns, calls: made, most };
     if (turns > 20) throw new Error('the survey did not end');
     made.push(...calls);

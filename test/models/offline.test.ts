@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { createModels } from '../../src/models/models.ts';
+import { createOfflineModels } from '../../src/models/offline.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { createWorld } from '../support/world.ts';
-import { expectedReport, fixture, models, section, survey } from './offline-support.ts';
+import { converse, expectedReport, fixture, models, section, survey } from './offline-support.ts';
 import { ask, userOf } from './support.ts';
 
 /** Skipped by every survey. Written when the test runs, because git ignores it. */
@@ -152,10 +156,42 @@ describe('the name', () => {
     expect(content).toMatchObject([{ type: 'text', text: expect.stringContaining('# Survey of this workspace') }]);
   });
 
+  test('the slow one gives the same answers in many pieces, and gets children of its own kind', async () => {
+    const waits: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      monotonic: () => 0,
+      at(due, fire) {
+        waits.push(due);
+        queueMicrotask(fire);
+        return () => {};
+      },
+    };
+    const provider = createModels({ providers: { offline: createOfflineModels({ clock }) } });
+    const [fast, slow] = [await provider.resolve('offline/surveyor', userOf()), await provider.resolve('offline/slow-surveyor', userOf())];
+    const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'x' }] }];
+    const textOf = async ({ model }: typeof fast) => {
+      let [text, pieces] = ['', 0];
+      for await (const part of (await model.doStream({ prompt })).stream) {
+        if (part.type !== 'text-delta') continue;
+        text += part.delta;
+        pieces++;
+      }
+      return { text, pieces };
+    };
+    const [quick, patient] = [await textOf(fast), await textOf(slow)];
+    expect(patient.text).toBe(quick.text);
+    expect(patient.pieces).toBeGreaterThan(40);
+    expect(waits.length).toBeGreaterThan(patient.pieces);
+    const results = (tool: string) => (tool === 'list' ? 'src/' : { error: 'no' });
+    const { calls } = converse('Survey this', ['list', 'delegate'], results, 'offline/slow-surveyor');
+    expect(calls[1]).toMatchObject({ tool: 'delegate', input: { tasks: [{ model: 'offline/slow-surveyor' }] } });
+  });
+
   test.each(['offline/other', 'offline/surveyor/x', 'offline/Surveyor'])('%s is no model', async (name) => {
     await expect(models().resolve(name, userOf())).rejects.toMatchObject({
       code: 'unknown_model',
-      message: `unknown model "${name}": the only offline model is offline/surveyor`,
+      message: `unknown model "${name}": the offline models are offline/surveyor and offline/slow-surveyor`,
     });
   });
 

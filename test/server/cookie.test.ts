@@ -15,7 +15,7 @@ it('exchanges the token of the link for a cookie that is not the token', async (
   expect((await server.ask('/api/runs', { token: null, headers: { cookie: `${session}x` } })).status).toBe(401);
 });
 
-it('accepts changes with the cookie only from its own pages', async () => {
+it('accepts requests with the cookie only from its own pages', async () => {
   await using server = await createTestServer();
   const { headers } = await server.ask(`/?token=${tokenOf('start')}`, { token: null });
   const cookie = (headers['set-cookie']?.[0] ?? '').split(';', 1)[0] as string;
@@ -25,6 +25,8 @@ it('accepts changes with the cookie only from its own pages', async () => {
   expect((await start({ 'sec-fetch-site': 'same-site' })).status).toBe(403);
   expect((await start({ 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1:1' })).status).toBe(403);
   expect(await server.world.store.runs({})).toEqual([]);
+  const read = async (site: string) => (await server.ask('/api/runs', { token: null, headers: { cookie, 'sec-fetch-site': site } })).status;
+  expect([await read('same-origin'), await read('none'), await read('same-site'), await read('cross-site')]).toEqual([200, 200, 403, 403]);
   expect((await start({ 'sec-fetch-site': 'same-origin' })).status).toBe(201);
   expect((await start({ origin: server.server.url })).status).toBe(201);
 });

@@ -23,11 +23,11 @@ export interface StreamReader {
 export function openStream(
   url: string,
   path: string,
-  options: { lastEventId?: string; onEvent?: (event: SentEvent, cut: () => void) => void; paused?: boolean } = {},
+  options: { lastEventId?: string; onEvent?: (event: SentEvent, cut: () => void) => void; paused?: boolean; token?: string } = {},
 ): Promise<StreamReader> {
-  const { lastEventId, onEvent = () => {}, paused = false } = options;
+  const { lastEventId, onEvent = () => {}, paused = false, token = tokenOf('read') } = options;
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${tokenOf('read')}`, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
+    const headers = { authorization: `Bearer ${token}`, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
     const sent: ClientRequest = request(new URL(path, url), { headers, agent: false }, (response) => {
       const events: SentEvent[] = [];
       const comments: string[] = [];

@@ -1,12 +1,16 @@
+import type { Api, RunHandle } from '../../api/api.ts';
+import type { SettingsFlags } from '../../config/settings.ts';
+import { RetinueError } from '../../contract/error.ts';
 import { quoteForShell } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
-import { outputMode } from '../args/settings-flags.ts';
+import { defaultQuestionMs, outputMode } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, plainFlag } from '../command.ts';
 import type { Demo, Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withLocalApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 import { runRightsDemo } from './demo-rights.ts';
+import { describeServer, localRequest, serveUntilStopped } from './serve.ts';
 
 export const demoCommand: Command = {
   name: 'demo',
@@ -20,10 +24,15 @@ export const demoCommand: Command = {
     '  crash    six runs are killed with kill -9 and resumed; counts repeated calls\n' +
     '  hostile  a child obeys a file that tells it to steal a key; shows each refusal\n' +
     '  runaway  a child tries to start 500 others; shows how the limits stop it',
-  flags: [jsonFlag, plainFlag],
+  flags: [
+    { name: 'serve', help: 'survey, fan-out: start the dashboard, print a link to it, and show the demo there' },
+    jsonFlag,
+    plainFlag,
+  ],
   positionals: { min: 0, max: 1 },
   examples: [
     ['retinue demo', 'a live view of the survey, then its report'],
+    ['retinue demo --serve', 'the same in a browser: prints a link'],
     ['retinue demo crash', 'how many model and tool calls a kill -9 repeats: 0'],
     ['retinue demo hostile', 'each refused attempt, with the reason'],
     ['retinue demo runaway', 'how limits stop 500 requested runs'],
@@ -36,17 +45,41 @@ export const demoCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const mode = outputMode(args);
   const name = args.positionals[0] ?? 'survey';
+  if (args.has('serve')) return serveDemo(name, args.has('json'), io);
   if (name === 'crash') return runCrashDemo(io, mode.json);
   if (name === 'hostile' || name === 'runaway') return runRightsDemo(name, io, mode.json);
   const demo = await io.demo(name);
-  const flags = { workspace: demo.workspace, model: demo.model, db: demo.db ?? undefined, limits: {}, rules: [] };
-  return withLocalApi(io, { flags, drive: true, agents: { chosen: undefined } }, async (api, settings) => {
+  return withLocalApi(io, { flags: demoFlags(demo), drive: true, agents: { chosen: undefined } }, async (api, settings) => {
     io.err(`retinue: ${demo.about}\n`);
-    const start = () => api.start({ task: demo.task, agent: 'general', model: demo.model });
+    const start = () => startDemo(demo, api);
     const code = await runToEnd(io, api, { ...mode, start });
     io.err(await nextSteps(demo, settings.db.path));
     return code ?? 0;
   });
+}
+
+function demoFlags({ workspace, model, db }: Demo): SettingsFlags {
+  return { workspace, model, db: db ?? undefined, limits: {}, rules: [] };
+}
+
+function startDemo({ task, model }: Demo, api: Api): Promise<RunHandle> {
+  return api.start({ task, agent: 'general', model });
+}
+
+/** The run starts when a browser can see it. The server stays until Ctrl-C, so that its runs can be looked at. */
+async function serveDemo(name: string, json: boolean, io: Io): Promise<number> {
+  if (['crash', 'hostile', 'runaway'].includes(name))
+    throw new RetinueError('usage', `the demo ${name} prints a report and has nothing to serve; use \`retinue demo ${name}\``);
+  const demo = await io.demo(name, { slow: true });
+  const session = { flags: demoFlags(demo), drive: true, startsRuns: true, agents: { chosen: undefined }, askMs: defaultQuestionMs };
+  return withLocalApi(io, session, (api, settings) =>
+    serveUntilStopped(io, { api, settings, request: localRequest }, async (server) => {
+      if (json) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
+      else io.out(describeServer(server, settings));
+      io.err(`retinue: ${demo.about}\n`);
+      (await startDemo(demo, api)).outcome.catch(() => {});
+    }),
+  );
 }
 
 /** Exit code 0 if no call was repeated, the log is complete and every run ended. */

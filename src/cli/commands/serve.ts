@@ -118,16 +118,19 @@ export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'
 export async function serveUntilStopped(
   io: Io,
   { api, settings, request }: { api: Api; settings: Settings; request: ServeRequest },
-  onReady: (server: RunningServer) => void,
+  onReady: (server: RunningServer) => void | Promise<void>,
 ): Promise<number> {
   const server = await io.serve(request, api, settings);
   const resuming = keepResuming(io, api);
   const stop = waitForStop(io, 'stopping; press Ctrl-C again to exit at once');
-  onReady(server);
-  await stop.requested;
-  await resuming.end();
-  await server.close();
-  await api.drain(stopReasons.terminate);
-  stop.end();
+  try {
+    await onReady(server);
+    await stop.requested;
+  } finally {
+    await resuming.end();
+    await server.close();
+    await api.drain(stopReasons.terminate);
+    stop.end();
+  }
   return 0;
 }

@@ -14,6 +14,8 @@ export interface Result {
 }
 
 export interface Conversation {
+  /** The surveyor's own name; its children get it too. */
+  model: string;
   /** The first user message. */
   task: string;
   /** The user message after a finished report; null if there is none. */
@@ -34,7 +36,7 @@ export function callId(turn: number, index: number): string {
   return `${idPrefix}${turn + 1}_${index + 1}`;
 }
 
-export function readConversation(options: LanguageModelV4CallOptions): Conversation {
+export function readConversation(options: LanguageModelV4CallOptions, model: string): Conversation {
   const { prompt } = options;
   const offered = new Set(options.toolChoice?.type === 'none' ? [] : (options.tools ?? []).map((tool) => tool.name));
   const outputs = readOutputs(prompt);
@@ -52,6 +54,7 @@ export function readConversation(options: LanguageModelV4CallOptions): Conversat
   }
   const task = prompt.find((message) => message.role === 'user');
   return {
+    model,
     task: task === undefined ? '' : messageText(task),
     followUp: findFollowUp(prompt),
     turns,

@@ -86,7 +86,7 @@ function* rootStages(conversation: Conversation): Generator<Call[]> {
   yield [list('.')];
   const top = readTop(conversation);
   const scopes = divideWorkspace(top);
-  if (scopes.length > 0) yield [delegateCall(scopes)];
+  if (scopes.length > 0) yield [delegateCall(scopes, conversation)];
   yield readmeCalls(top);
   if (readChildren(scopes, conversation).surveys.length === 0) yield* childStages(ownScope(top), conversation);
 }
@@ -115,18 +115,18 @@ function ownScope({ folders, files }: Top): string[] {
   return [...folders.slice(0, maxFolders), ...(files.length > 0 ? ['.'] : [])];
 }
 
-function delegateCall(scopes: string[][]): Call {
+function delegateCall(scopes: string[][], { model }: Conversation): Call {
   const tasks = scopes.map((scope) => {
     const [first = ''] = scope;
     const label = first === '.' ? 'files at the top' : toPlainLine(first, 80) || 'folder';
     const more = scope.length === 1 ? '' : ` and ${scope.length - 1} more`;
-    return { task: createTask(scope), agent: 'explore', model: 'offline/surveyor', label: label + more };
+    return { task: createTask(scope), agent: 'explore', model, label: label + more };
   });
   return { tool: 'delegate', input: { tasks } };
 }
 
 function readChildren(scopes: string[][], conversation: Conversation): { surveys: Survey[]; problems: string[] } {
-  const result = conversation.result(delegateCall(scopes));
+  const result = conversation.result(delegateCall(scopes, conversation));
   return result === null ? { surveys: [], problems: [] } : parseDelegation(result);
 }
 
