@@ -127,7 +127,8 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
     if (!names.includes(name)) throw new McpError(ErrorCode.InvalidParams, unknownNameMessage('tool', name, names));
     const token = extra._meta?.progressToken;
     const notifier = token === undefined ? null : { token, notify: extra.sendNotification };
-    const { traceparent, tracestate } = extra._meta ?? {};
+    // Clients that trace MCP itself name the call's span; otherwise that of the HTTP request is the nearest.
+    const { traceparent, tracestate } = (extra._meta?.traceparent === undefined ? extra.requestInfo?.headers : extra._meta) ?? {};
     // Only transports that know no tokens have no role: their client runs as the user.
     const role = Role.parse(extra.authInfo ? extra.authInfo.scopes[0] : 'start');
     route?.beginCall(extra.requestId);

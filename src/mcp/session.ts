@@ -41,7 +41,7 @@ export interface ToolCall {
   signal: AbortSignal;
   /** Null if the client did not ask for progress. */
   progress: ProgressDeps['send'] | null;
-  /** The trace of the client (`_meta.traceparent`), for the runs that the call starts. */
+  /** The trace of the client (`_meta.traceparent`, or the header of its request), for the runs that the call starts. */
   trace?: TraceHeaders;
 }
 

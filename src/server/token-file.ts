@@ -2,10 +2,12 @@
 import { open } from 'node:fs/promises';
 import { RetinueError } from '../contract/error.ts';
 import { Role } from '../contract/http.ts';
+import { sha256 } from '../text/canonical.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import type { Token } from './tokens.ts';
 
 const minLength = 32;
+const maxNameChars = 100;
 const maxFileBytes = 1_048_576;
 
 /** Rejects with `usage` if the file cannot be used, or if other users can read it. */
@@ -37,7 +39,9 @@ export function parseTokens(text: string, path: string): Token[] {
     if (value.length < minLength)
       throw new RetinueError('usage', `${where}: a token has at least ${minLength} characters; make one with \`openssl rand -hex 32\``);
     if (!Role.safeParse(role).success) throw new RetinueError('usage', `${where}: ${unknownNameMessage('role', role, Role.options)}`);
-    return [{ value, role: role as Role, name: name.join(' ') || `token ${i + 1}` }];
+    if (name.join(' ').length > maxNameChars) throw new RetinueError('usage', `${where}: a name has at most ${maxNameChars} characters`);
+    // The name decides whose runs an MCP client sees, so it belongs to the token and not to its line.
+    return [{ value, role: role as Role, name: name.join(' ') || `token ${sha256(value).slice(0, 12)}` }];
   });
   if (tokens.length === 0)
     throw new RetinueError('usage', `the token file ${path} has no token; a line is \`TOKEN [read|steer|start [NAME]]\``);

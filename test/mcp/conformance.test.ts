@@ -1,10 +1,16 @@
 // The official conformance suite against the real `retinue serve`. Scenarios that do not apply are listed with their reason; every other one passes.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
+import { getRequestListener } from '@hono/node-server';
 import { expect, it } from 'vitest';
+import { z } from 'zod';
+import type { DelegationRequest, DialectTool } from '../../src/ports/dialect.ts';
 import { createPlace } from '../cli/support-process.ts';
 import { createTemporaryFolder } from './support.ts';
+import { createHttpWorld, owner } from './support-http.ts';
 import { startServe } from './support-serve.ts';
 import { startTokenProxy } from './support-token-proxy.ts';
 
@@ -65,6 +71,45 @@ it('every scenario that applies passes', async () => {
   expect(scenarios.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual(Object.keys(notApplicable).sort());
   await server.stop();
 }, 60_000);
+
+it('results and errors of a tool have the form that the suite expects', async () => {
+  const tool = (name: string, request: DelegationRequest): DialectTool<object> => ({
+    name,
+    description: () => name,
+    input: z.strictObject({}),
+    readOnly: true,
+    toRequest: () => request,
+    fromReply: (reply) => ({ parts: [{ text: simpleText }], isError: reply.kind === 'refused' }),
+  });
+  const tools = [
+    tool('test_simple_text', { kind: 'wait', ids: null, mode: 'all', waitMs: 0 }),
+    tool('test_error_handling', { kind: 'refuse', message: 'no' }),
+  ];
+  await using world = await createHttpWorld({ dialect: { name: 'fixture', description: '', tools } });
+  await using server = await listen((request) => world.handler.handle(request, owner));
+  for (const scenario of ['tools-call-simple-text', 'tools-call-error']) {
+    using results = createTemporaryFolder();
+    await run(['server', '--url', `${server.url}/mcp`, '--scenario', scenario, '--output-dir', results.folder]);
+    expect(
+      readdirSync(results.folder).map((name) => hasPassed(join(results.folder, name))),
+      scenario,
+    ).toEqual([true]);
+  }
+}, 60_000);
+
+const simpleText = 'This is a simple text response for testing.';
+
+async function listen(handle: (request: Request) => Promise<Response>): Promise<{ url: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const server = createServer(getRequestListener(handle, { overrideGlobalObjects: false }));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
 
 /** It exits with 1, because scenarios that do not apply count as failed. */
 function run(args: string[]): Promise<void> {

@@ -6,6 +6,7 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
 import { dialectNames, makeDialect } from '../../src/dialects/index.ts';
 import { createPlace, type Place } from '../cli/support-process.ts';
+import { startServer } from './support.ts';
 import { findRunId, type HttpClient } from './support-http.ts';
 import { connectHttp, makeToken, startServe, writeTokens } from './support-serve.ts';
 
@@ -131,25 +132,29 @@ describe('the end of a session', () => {
   });
 });
 
-it('after a restart of the server, what ran goes on, and the same principal finds and cancels it', async () => {
-  using place = createPlace(script);
-  const flags = writeTokens(place, tokens);
-  const first = await startServe(place, flags);
-  const before = await connectHttp(first, makeToken('alice'));
-  const ended = findRunId(await before.text('delegate', { tasks: [{ task: 'find' }] }));
-  const held = await hold(before, place);
-  await first.stop();
-  const second = await startServe(place, flags);
-  await place.facts((facts) => facts.some((fact) => fact.runId === held && fact.type === 'run.resumed'));
-  const alice = await connectHttp(second, makeToken('alice'), { client: new Client({ name: 'renamed', version: '2' }) });
-  expect(await alice.text('delegate_read', { id: ended, part: 'summary' })).toContain(secret);
-  expect(await alice.text('delegate_wait', { ids: [held], seconds: 0 })).toContain('running');
-  const bob = await connectHttp(second, makeToken('bob'));
-  expect(await bob.text('delegate_cancel', { ids: [held] })).toContain('none of your delegated runs');
-  expect(await alice.text('delegate_cancel', { ids: [held] })).toContain('cancelled');
-  for (const { client } of [alice, bob]) await client.close();
-  await second.stop();
-});
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'after %s and a restart of the server, what ran goes on, and the same principal finds and cancels it',
+  async (signal) => {
+    using place = createPlace(script);
+    const flags = writeTokens(place, tokens);
+    const first = await startServe(place, flags);
+    const before = await connectHttp(first, makeToken('alice'));
+    const ended = findRunId(await before.text('delegate', { tasks: [{ task: 'find' }] }));
+    const held = await hold(before, place);
+    first.process.kill(signal);
+    await first.finished;
+    const second = await startServe(place, flags);
+    await place.facts((facts) => facts.some((fact) => fact.runId === held && fact.type === 'run.resumed'));
+    const alice = await connectHttp(second, makeToken('alice'), { client: new Client({ name: 'renamed', version: '2' }) });
+    expect(await alice.text('delegate_read', { id: ended, part: 'summary' })).toContain(secret);
+    expect(await alice.text('delegate_wait', { ids: [held], seconds: 0 })).toContain('running');
+    const bob = await connectHttp(second, makeToken('bob'));
+    expect(await bob.text('delegate_cancel', { ids: [held] })).toContain('none of your delegated runs');
+    expect(await alice.text('delegate_cancel', { ids: [held] })).toContain('cancelled');
+    for (const { client } of [alice, bob]) await client.close();
+    await second.stop();
+  },
+);
 
 it('a question is put to the client, and an allowed call is made', async () => {
   const bash = { tool: 'bash', args: { command: 'echo hello > out.txt' } };
@@ -166,6 +171,32 @@ it('a question is put to the client, and an allowed call is made', async () => {
   expect(asked).toEqual([expect.stringContaining('asks to use bash')]);
   expect(existsSync(join(place.folder, 'out.txt'))).toBe(true);
   await client.close();
+  await server.stop();
+});
+
+it('without elicitation a question waits for `retinue approve`', async () => {
+  const bash = { tool: 'bash', args: { command: 'echo hello > out.txt' } };
+  using place = createPlace({ runs: [{ times: 'any', steps: [{ calls: [bash] }, { text: 'done' }] }] });
+  const server = await startServe(place, ['--sandbox', 'off']);
+  const { text, client } = await connectHttp(server, server.token as string);
+  const answer = text('delegate', { tasks: [{ task: 'write it' }] });
+  const asked = await place.facts((facts) => facts.some((fact) => fact.type === 'approval.asked'));
+  await place.run('approve');
+  const approved = await place.run('approve', asked.find((fact) => fact.type === 'approval.asked')?.runId as string);
+  expect(approved.code, approved.err).toBe(0);
+  expect(await answer).toContain('done');
+  await client.close();
+  await server.stop();
+});
+
+it('a client on standard input and output cannot take the name of a token', async () => {
+  using place = createPlace(script);
+  const server = await startServe(place, writeTokens(place, tokens));
+  const alice = await connectHttp(server, makeToken('alice'));
+  const id = findRunId(await alice.text('delegate', { tasks: [{ task: 'find' }] }));
+  await alice.transport.terminateSession();
+  await using other = await startServer({ place, client: new Client({ name: 'principal:alice', version: '1' }) });
+  expect(JSON.stringify(await other.call('delegate_read', { id, part: 'summary' }))).toContain('none of your delegated runs');
   await server.stop();
 });
 

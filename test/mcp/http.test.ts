@@ -257,6 +257,18 @@ describe('calls', () => {
     expect(await client.text('delegate_wait', { ids: [second], seconds: 0 })).toContain('running');
   });
 
+  it.each([
+    ['`_meta`', { _meta: { traceparent: trace('b') } }, { traceparent: trace('a') }, trace('b')],
+    ['its HTTP header', {}, { traceparent: trace('a') }, trace('a')],
+  ])('the runs of a call belong to the trace of %s', async (_, params, headers, expected) => {
+    await using world = await createHttpWorld();
+    const { transport } = await world.connect();
+    const call = { name: 'delegate', arguments: { tasks: [{ task: 'x' }] }, ...params };
+    const request = post({ id: 9, method: 'tools/call', params: call }, { ...headers, 'mcp-session-id': transport.sessionId as string });
+    const id = findRunId(await (await world.handler.handle(request, owner)).text());
+    expect((await world.api.logs(id))[0]).toMatchObject({ type: 'run.created', data: { trace: { traceparent: expected } } });
+  });
+
   it('progress arrives on the stream of its call', async () => {
     await using world = await createHttpWorld();
     const { call } = await world.connect();
@@ -288,6 +300,10 @@ describe('calls', () => {
     expect(asked).toEqual([expect.stringContaining('asks to use grep')]);
   });
 });
+
+function trace(digit: string): string {
+  return `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+}
 
 async function waitForRuns(world: World, count: number): Promise<string[]> {
   for (;;) {

@@ -3,7 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createPlace } from '../cli/support-process.ts';
 import { bin, createTemporaryFolder } from './support.ts';
+import { startServe } from './support-serve.ts';
 
 const modules = resolve(import.meta.dirname, '../../node_modules');
 
@@ -32,5 +34,17 @@ describe('the inspector', () => {
     expect(inspect('--method', 'tools/list').tools.map((tool: { name: string }) => tool.name)).toContain('delegate');
     const args = ['--method', 'tools/call', '--tool-name', 'delegate', '--tool-arg', 'tasks=[{"task":"look"}]'];
     expect(inspect(...args).content[0].text).toContain('seen by the inspector');
+  });
+
+  it('calls a tool over HTTP', async () => {
+    using place = createPlace({ runs: [{ steps: [{ text: 'seen over HTTP' }] }] });
+    const server = await startServe(place);
+    const header = `Authorization: Bearer ${server.token}`;
+    const call = ['--method', 'tools/call', '--tool-name', 'delegate', '--tool-arg', 'tasks=[{"task":"look"}]'];
+    const args = [copyInspector(place.folder), '--cli', `${server.url}/mcp`, '--transport', 'http', '--header', header, ...call];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: place.folder, encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, expect.not.stringContaining('ailed')]);
+    expect(JSON.parse(stdout).content[0].text).toContain('seen over HTTP');
+    await server.stop();
   });
 });

@@ -40,8 +40,14 @@ export interface HttpClient {
   text(name: string, args: object): Promise<string>;
 }
 
-export async function createHttpWorld(options: WorldOptions & Partial<Pick<McpHandlerDeps, 'share' | 'bounds'>> = {}): Promise<HttpWorld> {
-  const { share = false, bounds = {}, ...given } = options;
+/** `dialect`: offered at `/mcp` instead of the native one. */
+export interface HttpWorldOptions extends WorldOptions, Partial<Pick<McpHandlerDeps, 'share' | 'bounds'>> {
+  dialect?: Dialect;
+}
+
+export async function createHttpWorld(options: HttpWorldOptions = {}): Promise<HttpWorld> {
+  const { share = false, bounds = {}, dialect: own, ...given } = options;
+  const findDialect = (name: string) => (name === own?.name ? own : makeDialect(name, {}));
   const files = createTemporaryFolder();
   const authenticator = createKeyAuthenticator(join(files.folder, 'key'));
   const ids = countingIds();
@@ -58,7 +64,7 @@ export async function createHttpWorld(options: WorldOptions & Partial<Pick<McpHa
         await createWorld({
           ...given,
           store,
-          options: { ...given.options, ids, dialect, dialectNamed: async (name) => makeDialect(name, {}) },
+          options: { ...given.options, ids, dialect, dialectNamed: async (name) => findDialect(name) },
         })
       ).runtime;
     return createApi({ store, clock: systemClock, ids, catalog, dialect, runtime });
@@ -66,10 +72,18 @@ export async function createHttpWorld(options: WorldOptions & Partial<Pick<McpHa
 
   const api = await openApi(makeDialect('native', {}));
   const handler = createMcpHandler({
-    ...{ version: '0.0.0', limits: {}, share, bounds, api, dialects: dialectNames, defaultDialect: 'native' },
-    dialect: async (name) => makeDialect(name, {}),
+    ...{
+      version: '0.0.0',
+      limits: {},
+      share,
+      bounds,
+      api,
+      dialects: [...dialectNames, ...(own ? [own.name] : [])],
+      defaultDialect: own?.name ?? 'native',
+    },
+    dialect: async (name) => findDialect(name),
     async open(name) {
-      const opened = await openApi(makeDialect(name, {}));
+      const opened = await openApi(findDialect(name));
       open.add(opened);
       return {
         ...opened,
