@@ -4,7 +4,7 @@
 // J1. Facts of a run are contiguous from 1 and chained by hash.
 // J2. `record` folds at once and resolves when the facts are durable; listeners are notified only after that.
 // J3. One call of `record` is one transaction, and the facts of a tree are committed in the order recorded.
-// J4. One tree's failure (fenced, conflict) never affects another tree. A lost tree accepts no further facts.
+// J4. One tree's failure (fenced, conflict) never affects another tree. A lost tree accepts no further facts until it is claimed again.
 // J5. Misuse (a run that is not open, data that is not JSON) throws before anything changes.
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
@@ -46,6 +46,8 @@ export interface Journal {
   forget(runId: string): void;
   /** Another process owns the tree now: it accepts no further facts, and facts not yet written are dropped. */
   abandon(rootId: string, error: RetinueError): void;
+  /** This process has claimed a tree that it had lost: it accepts facts again. Its runs must have been forgotten. */
+  reopen(rootId: string): void;
   listen(listener: (event: Fact | Delta) => void): () => void;
   emit(delta: Delta): void;
   /** Resolves when everything recorded so far is durable or lost. */
@@ -208,6 +210,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
     record,
     forget: (runId) => void states.delete(runId),
     abandon,
+    reopen: (rootId) => void lost.delete(rootId),
     listen(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -1,6 +1,6 @@
 // Steering live runs: cancel and message, directly or by order of another process. (Pausing and approvals have files of their own.) An order is
 // consumed in the transaction that writes its fact; an order whose run has ended is dropped without a fact.
-import { isRetinueError, type RetinueError } from '../contract/error.ts';
+import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import { isLive } from '../contract/run-status.ts';
@@ -55,9 +55,9 @@ export interface OrderWatcher {
   close(): Promise<void>;
 }
 
-/** Applies orders whenever the store reports a change. `onFenced`: another process has taken over everything this one drove. */
-export function watchOrders(services: Services, onFenced: (error: RetinueError) => void): OrderWatcher {
-  const { store, owner } = services;
+/** Applies orders whenever the store reports a change. `onLost`: another process has taken over a tree; its orders are no longer ours. */
+export function watchOrders(services: Services, onLost: (rootId: string, error: RetinueError) => void): OrderWatcher {
+  const { store, owner, runs } = services;
   let checking: Promise<void> | null = null;
   let isDue = false;
 
@@ -77,11 +77,24 @@ export function watchOrders(services: Services, onFenced: (error: RetinueError) 
 
   async function applyAll(): Promise<void> {
     try {
+      await findLostTrees();
       // An order that cannot be applied, because its tree is just being lost, must not block the others.
       for (const order of refusalsFirst(await store.orders(owner))) await applyOrder(order, services).catch(() => {});
-    } catch (error) {
-      // Any other failure of the store is retried at the next wake-up; the orders stay.
-      if (isRetinueError(error) && error.code === 'fenced') onFenced(error);
+    } catch {
+      // A failure of the store is retried at the next wake-up; the orders stay.
+    }
+  }
+
+  /** A run that waits writes nothing, so it would not notice otherwise. */
+  async function findLostTrees(): Promise<void> {
+    const roots = [...runs.values()].filter(({ parent }) => parent === null);
+    if (roots.length === 0) return;
+    const holders = await store.holders(roots.map(({ id }) => id));
+    for (const root of roots) {
+      const holder = holders.get(root.id) ?? null;
+      // A root that was replaced meanwhile belongs to a tree that this process has claimed again.
+      if (holder === null || holder.owner === owner.id || runs.get(root.id) !== root) continue;
+      onLost(root.id, new RetinueError('fenced', `tree ${root.id} was taken over by process ${holder.pid}`));
     }
   }
 

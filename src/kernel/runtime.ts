@@ -88,9 +88,7 @@ export interface Runtime {
   resume(rootId: string, by: string, options?: ResumeOptions): Promise<ResumeResult>;
   live(runId: string): RunHandle | null;
   listen(listener: (event: Fact | Delta) => void): () => void;
-  /**
-   * Whether a new runtime has to replace this one: another process took its lease, or it holds trees that it can no longer write and drives nothing else.
-   */
+  /** Whether a new runtime has to replace this one: it holds trees that it can no longer write, and drives nothing else. */
   isStale(): boolean;
   /** Slots and timers in use: both 0 when nothing runs. */
   stats(): { active: number; queued: number; timers: number; runs: number };
@@ -127,11 +125,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
   let isClosed = false;
   const startRun = createStarter(services, () => !isClosed);
-  let isFenced = false;
-  const orders = watchOrders(services, (error) => {
-    isFenced = true;
-    for (const { id, parent } of runs.values()) if (parent === null) journal.abandon(id, error);
-  });
+  const orders = watchOrders(services, journal.abandon);
 
   function createHandle(run: Run): RunHandle {
     const isOpen = () => runs.get(run.id) === run;
@@ -165,7 +159,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       recordCall: createCallRecorder(run, services),
       delegate: async (input, more) => createHandle(await startRun(input, { ...more, parent: run })),
       async findEnd() {
-        // Notices a lease that another process took while this one was stopped.
+        // Notices that another process took the tree while this one was stopped.
         await orders.check();
         const lost = lostTrees.get(run.id) ?? null;
         return lost || run.isClosing || run.signal.aborted ? { lost } : null;
@@ -179,6 +173,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   async function resume(rootId: string, by: string, { patient = false, keeps = () => false }: ResumeOptions = {}): Promise<ResumeResult> {
     assertOpen();
+    // What this process had of a lost tree must be over before it is read again.
+    if (lostTrees.has(rootId)) await runs.get(rootId)?.ended.catch(() => {});
     const known = runs.get(rootId);
     if (known) return { ok: true, handles: [createHandle(known)] };
     const { states } = await readTree(rootId, services);
@@ -186,6 +182,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (!claim.ok) return { ok: false, pid: claim.pid };
     const here = runs.get(rootId);
     if (here) return { ok: true, handles: [createHandle(here)] };
+    lostTrees.delete(rootId);
+    journal.reopen(rootId);
     const tree = await readTree(rootId, services, states);
     for (const state of tree.states) await assertAuthentic(state, store);
     const revived = await reviveRuns(tree, services);
@@ -225,7 +223,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       return run ? createHandle(run) : null;
     },
     listen: (listener) => journal.listen(listener),
-    isStale: () => isFenced || (lostTrees.size > 0 && runs.size === 0),
+    isStale: () => lostTrees.size > 0 && runs.size === 0,
     stats: () => ({ ...scheduler.stats(), timers: deadlines.size, runs: runs.size }),
     async drain(reason) {
       isClosed = true;

@@ -3,11 +3,16 @@ import type { ErasedFact, Fact, FactType, StoredFact } from '../contract/fact.ts
 import type { Order } from '../contract/order.ts';
 import type { RunRow } from '../contract/run.ts';
 
-/** A process that drives runs. It has one lease for all its trees. */
+/** A process that drives runs. One heartbeat keeps it alive, but each tree is taken from it separately. */
 export interface Owner {
   id: string;
-  /** Incremented by the process that takes over; appends with an older number are refused. */
-  fence: number;
+}
+
+/** The process that owns a tree. `alive`: a claim on the tree would be refused. */
+export interface Holder {
+  owner: string;
+  pid: number;
+  alive: boolean;
 }
 
 /** A fact with the canonical JSON of its data, which the hash covers and the store keeps byte for byte. */
@@ -36,7 +41,7 @@ export interface TreeAppend {
 }
 
 /**
- * `fenced`: the owner lost its lease, or another process owns the tree. `conflict`: a (run, seq) exists already or leaves a gap, or another
+ * `fenced`: the owner has released its lease, or another process owns the tree. `conflict`: a (run, seq) exists already or leaves a gap, or another
  * run of the same parent has the idempotency key.
  */
 export type AppendResult = { ok: true } | { ok: false; reason: 'fenced' | 'conflict' };
@@ -160,7 +165,7 @@ export interface Store {
   /** Signs and stores an order, and wakes the owner of the tree. Durable when it resolves. An order that its tree has had before is not stored again. */
   order(order: Order): Promise<void>;
   /**
-   * Unconsumed orders for the trees of this owner, oldest first. Rejects with `fenced` if the owner lost its lease. An order that is not authentic,
+   * Unconsumed orders for the trees of this owner, oldest first. Rejects with `fenced` if the owner has released its lease. An order that is not authentic,
    * or that the tree has consumed or dropped before, is never returned: the store reports and drops it.
    */
   orders(owner: Owner): Promise<Order[]>;
@@ -172,12 +177,13 @@ export interface Store {
   /** Ends the lease. Its trees then have no owner. */
   release(owner: Owner): Promise<void>;
   /**
-   * Takes a tree that is new, or whose owner is missing, dead or silent for 15 s; the previous owner is fenced. Rejects with `fenced` if the
-   * caller has lost its own lease, and with `store_corrupt` if somebody else changed the facts of the tree.
+   * Takes a tree that is new, or whose owner is missing, dead or silent for 15 s. From then on, appends of the previous owner to this tree are
+   * refused; its other trees stay its own. Rejects with `fenced` if the caller has released its lease, and with `store_corrupt` if somebody else
+   * changed the facts of the tree.
    */
   claim(owner: Owner, rootId: string): Promise<Claim>;
-  /** The process that owns each tree, and whether it is alive; null for a tree without an owner. */
-  holders(rootIds: string[]): Promise<Map<string, { pid: number; alive: boolean } | null>>;
+  /** Null for a tree without an owner. */
+  holders(rootIds: string[]): Promise<Map<string, Holder | null>>;
 
   /**
    * Calls `changed` after another process may have written facts or orders. Spurious calls are allowed, missed changes are not: a check every

@@ -5,7 +5,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
-import { appendUnit, createMemoryData, createTreeRecord, isCurrentOwner, type MemoryData } from './memory/data.ts';
+import { appendUnit, createMemoryData, createTreeRecord, isRegistered, type MemoryData } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
 import { getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
 
@@ -54,7 +54,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
   return {
     async append(owner, units) {
       assertOpen();
-      const mayWrite = isCurrentOwner(memory, owner);
+      const mayWrite = isRegistered(memory, owner);
       const results = units.map((unit) => (mayWrite ? appendUnit(memory, owner, unit) : { ok: false as const, reason: 'fenced' as const }));
       wakeOthers();
       return results;
@@ -137,12 +137,12 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     },
     async orders(owner) {
       assertOpen();
-      if (!isCurrentOwner(memory, owner)) throw new RetinueError('fenced', 'Another process has taken over the runs of this one.');
+      if (!isRegistered(memory, owner)) throw new RetinueError('fenced', 'This process has released its runs.');
       return [...memory.orders.values()].filter((order) => isForOwner(owner, order)).map((order) => ({ ...order }));
     },
     async dropOrders(owner, ids) {
       assertOpen();
-      if (!isCurrentOwner(memory, owner)) return;
+      if (!isRegistered(memory, owner)) return;
       for (const id of ids) {
         const order = memory.orders.get(id);
         if (order === undefined || !isForOwner(owner, order)) continue;
@@ -153,8 +153,8 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
 
     async open() {
       assertOpen();
-      const owner = { id: `memory-${++memory.ownerCount}`, fence: 1 };
-      memory.owners.set(owner.id, { fence: 1, isDead: false });
+      const owner = { id: `memory-${++memory.ownerCount}` };
+      memory.owners.set(owner.id, { isDead: false });
       opened.add(owner.id);
       return owner;
     },
@@ -165,7 +165,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     },
     async claim(owner, rootId) {
       assertOpen();
-      if (!isCurrentOwner(memory, owner)) throw new RetinueError('fenced', 'Another process has taken over the runs of this one.');
+      if (!isRegistered(memory, owner)) throw new RetinueError('fenced', 'This process has released its runs.');
       const tree = memory.trees.get(rootId);
       if (tree === undefined) {
         memory.trees.set(rootId, createTreeRecord(owner));
@@ -174,7 +174,6 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       if (tree.owner === owner.id) return { ok: true, previous: null };
       const previous = memory.owners.get(tree.owner);
       if (previous !== undefined && !previous.isDead) return { ok: false, owner: tree.owner, pid: process.pid };
-      if (previous !== undefined) previous.fence++;
       const previousId = previous === undefined ? null : tree.owner;
       tree.owner = owner.id;
       return { ok: true, previous: previousId };
@@ -183,8 +182,9 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       assertOpen();
       return new Map(
         rootIds.map((rootId) => {
-          const current = memory.owners.get(memory.trees.get(rootId)?.owner ?? '');
-          return [rootId, current === undefined ? null : { pid: process.pid, alive: !current.isDead }];
+          const owner = memory.trees.get(rootId)?.owner ?? '';
+          const current = memory.owners.get(owner);
+          return [rootId, current === undefined ? null : { owner, pid: process.pid, alive: !current.isDead }];
         }),
       );
     },

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import { startServer } from '../mcp/support.ts';
+import { restoreOwnersTable } from '../stores/support/earlier-tables.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const script = { runs: [{ steps: [{ delayMs: 3000, calls: [{ tool: 'bash', args: { command: 'touch made' } }] }, { text: 'done' }] }] };
@@ -156,7 +157,7 @@ describe('a database from another machine', () => {
     await place.run('run', 'go');
     change(
       place,
-      'ALTER TABLE runs DROP COLUMN tag; DROP TABLE consumed; ALTER TABLE orders DROP COLUMN tag; DROP TABLE pins; DROP VIEW sub_sessions; PRAGMA user_version = 1',
+      `${restoreOwnersTable()} ALTER TABLE runs DROP COLUMN tag; DROP TABLE consumed; ALTER TABLE orders DROP COLUMN tag; DROP TABLE pins; DROP VIEW sub_sessions; PRAGMA user_version = 1`,
     );
     cloned(place);
     const before = snapshot(place);

@@ -4,6 +4,7 @@ import { RetinueError } from '../../src/contract/error.ts';
 import type { Order } from '../../src/contract/order.ts';
 import type { RunHandle } from '../../src/kernel/runtime.ts';
 import type { Store, TreeAppend } from '../../src/ports/store.ts';
+import { createMemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { idle, settled } from '../support/adversary.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -166,7 +167,7 @@ describe('a process that lost its trees', () => {
     const memory = createMemoryStore();
     const gate = Promise.withResolvers<void>();
     let slow = false;
-    let fenced = false;
+    let isTaken = false;
     const store: Store = {
       ...memory,
       append: async (owner, units) => {
@@ -174,10 +175,8 @@ describe('a process that lost its trees', () => {
         if (slow) await gate.promise;
         return results;
       },
-      orders: async (owner) => {
-        if (fenced) throw new RetinueError('fenced', 'taken over');
-        return memory.orders(owner);
-      },
+      holders: async (rootIds) =>
+        isTaken ? new Map(rootIds.map((rootId) => [rootId, { owner: 'another', pid: 1, alive: true }])) : memory.holders(rootIds),
     };
     await using world = await createWorld({ ...hanging, store, excuses });
     const run = await world.runtime.start({ task: 'x' });
@@ -186,12 +185,40 @@ describe('a process that lost its trees', () => {
     const sent = [run.send('one')];
     await settled();
     sent.push(run.send('two'));
-    fenced = true;
+    isTaken = true;
     await memory.order(order('message', run.id));
     await expect(run.outcome).rejects.toMatchObject({ code: 'fenced' });
     slow = false;
     gate.resolve();
     expect((await Promise.allSettled(sent)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect(world.runtime.stats()).toEqual(idle);
+  });
+
+  it('continues a tree that it has claimed again, and its other trees were never interrupted', async () => {
+    const memory = createMemoryData();
+    const script = { runs: [{ times: 'any' as const, steps: [{ hang: 'start' as const }, { text: 'done' }] }] };
+    await using first = await createWorld({ script, store: createMemoryStore({ memory }), excuses });
+    const [lost, kept] = await Promise.all(['lost', 'kept'].map((task) => first.runtime.start({ task })));
+    if (!lost || !kept) throw new Error('not started');
+    await expect.poll(() => first.types().filter((type) => type === 'model.asked').length, { timeout: 5000 }).toBe(2);
+    const own = memory.owners.get(first.runtime.owner.id) as { isDead: boolean };
+
+    own.isDead = true;
+    const second = await createWorld({ script, store: createMemoryStore({ memory }), settings: { workspace: first.workspace }, excuses });
+    expect(await second.runtime.resume(lost.id, 'the second')).toMatchObject({ ok: true });
+    own.isDead = false;
+    await expect(lost.outcome).rejects.toMatchObject({ code: 'fenced' });
+    await second.runtime.drain('the second process ends');
+    await second.runtime.close();
+
+    const resumed = await first.runtime.resume(lost.id, 'the first');
+    if (!resumed.ok) throw new Error('not resumed');
+    await resumed.handles[0]?.cancel('enough');
+    expect(await resumed.handles[0]?.outcome).toMatchObject({ status: 'cancelled' });
+    await kept.cancel('enough');
+    expect(await kept.outcome).toMatchObject({ status: 'cancelled' });
+    const kinds = (await createMemoryStore({ memory }).facts({ runId: kept.id })).map(({ type }) => type);
+    expect(kinds).not.toContain('run.resumed');
+    expect(first.runtime.stats()).toEqual(idle);
   });
 });

@@ -40,7 +40,7 @@ export interface MemoryData {
   blobs: Map<string, BlobContent>;
   orders: Map<string, Order>;
   /** `isDead`: tests set it to simulate a killed process. */
-  owners: Map<string, { fence: number; isDead: boolean }>;
+  owners: Map<string, { isDead: boolean }>;
   ownerCount: number;
   /** The open stores that share this data. */
   stores: Set<{ wake(): void; receive(delta: Delta): void }>;
@@ -66,8 +66,8 @@ export function createTreeRecord(owner: Owner): TreeRecord {
   return { owner: owner.id, facts: [], runs: [], pins: new Set(), consumed: new Set() };
 }
 
-export function isCurrentOwner(memory: MemoryData, owner: Owner): boolean {
-  return memory.owners.get(owner.id)?.fence === owner.fence;
+export function isRegistered(memory: MemoryData, owner: Owner): boolean {
+  return memory.owners.has(owner.id);
 }
 
 export function copyRow(row: RunRow): RunRow {

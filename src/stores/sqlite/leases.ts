@@ -1,14 +1,13 @@
 // Which process drives which tree: one lease (a row of `owners`) per registered process, kept alive by heartbeats. Each tree names its owner.
 //
-// 1. Only the fence decides whether an owner may write. It is checked inside the append's own transaction.
-// 2. Taking a tree from an owner raises that owner's fence and sets its heartbeat to null. All its trees are free from then on. Later heartbeats
-//    do not restore the lease, because they must match the fence.
+// 1. Only the owner that a tree names may write to it. It is checked inside the append's own transaction.
+// 2. Taking a tree changes the name. The other trees of the previous owner stay its own, and can be taken one by one while it is silent.
 // 3. An owner without a row holds nothing: releasing a lease deletes the row, however many trees name the owner.
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
-import type { Claim, Owner } from '../../ports/store.ts';
+import type { Claim, Holder, Owner } from '../../ports/store.ts';
 import type { Timing } from './options.ts';
 import { getOwnIdentity, hasEnded, type ProcessIdentity } from './process-identity.ts';
 import type { RunTags } from './run-tags.ts';
@@ -23,7 +22,7 @@ export interface Leases {
   release(owner: Owner): Promise<void>;
   /** Whether a claim on this owner's trees would be refused. */
   isHeld(owner: OwnerRow): boolean;
-  findHolders(rootIds: string[]): Promise<Map<string, { pid: number; alive: boolean } | null>>;
+  findHolders(rootIds: string[]): Promise<Map<string, Holder | null>>;
   /** Releases the leases of this store, in one attempt. */
   close(): void;
 }
@@ -44,11 +43,10 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
   const self: ProcessIdentity = getOwnIdentity();
   const heartbeatTimers = new Map<string, NodeJS.Timeout>();
   const unreleased = new Set<string>();
-  const insertOwner = db.prepare('INSERT INTO owners (id, pid, started, boot, space, fence, beat, socket) VALUES (?, ?, ?, ?, ?, 1, ?, ?)');
-  const updateHeartbeat = db.prepare('UPDATE owners SET beat = ? WHERE id = ? AND fence = ? AND beat IS NOT NULL');
+  const insertOwner = db.prepare('INSERT INTO owners (id, pid, started, boot, space, beat, socket) VALUES (?, ?, ?, ?, ?, ?, ?)');
+  const updateHeartbeat = db.prepare('UPDATE owners SET beat = ? WHERE id = ?');
   const deleteOwner = db.prepare('DELETE FROM owners WHERE id = ?');
   const selectOwners = db.prepare('SELECT * FROM owners');
-  const fenceOwner = db.prepare('UPDATE owners SET fence = fence + 1, beat = NULL WHERE id = ? AND beat IS NOT NULL');
   const selectOwner = db.prepare('SELECT * FROM owners WHERE id = ?');
   const selectTree = db.prepare('SELECT owner FROM trees WHERE root = ?');
   const takeTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?) ON CONFLICT (root) DO UPDATE SET owner = excluded.owner');
@@ -58,11 +56,10 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
 
   /** Also removes the rows of dead owners that drive nothing. */
   async function open(socketName: string | null): Promise<Owner> {
-    const owner = { id: randomBytes(8).toString('hex'), fence: 1 };
+    const owner = { id: randomBytes(8).toString('hex') };
     await writer.write(() => {
       for (const other of selectOwners.all() as unknown as OwnerRow[]) {
-        const isDead = other.beat === null || hasEnded(other, self);
-        if (isDead && selectLiveRun.get(other.id) === undefined) deleteOwner.run(other.id);
+        if (hasEnded(other, self) && selectLiveRun.get(other.id) === undefined) deleteOwner.run(other.id);
       }
       insertOwner.run(owner.id, self.pid, self.started, self.boot, self.space, Math.floor(now()), socketName);
     });
@@ -77,7 +74,7 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
   /** Returns the delay until the next heartbeat. Tried once, not queued: the next heartbeat replaces a failed one. */
   function sendHeartbeat(owner: Owner): number {
     try {
-      writer.tryNow(() => updateHeartbeat.run(Math.floor(now()), owner.id, owner.fence));
+      writer.tryNow(() => updateHeartbeat.run(Math.floor(now()), owner.id));
       return timing.heartbeat;
     } catch {
       return timing.heartbeat / 10;
@@ -86,14 +83,12 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
 
   function claim(owner: Owner, rootId: string): Promise<Claim> {
     return writer.write(() => {
-      const own = selectOwner.get(owner.id) as OwnerRow | undefined;
-      if (own?.fence !== owner.fence) throw new RetinueError('fenced', 'Another process has taken over the runs of this one.');
+      if (selectOwner.get(owner.id) === undefined) throw new RetinueError('fenced', 'This process has released its runs.');
       const holderId = selectTree.get(rootId)?.owner as string | null | undefined;
       if (holderId === owner.id) return { ok: true, previous: null };
       const holder = holderId ? (selectOwner.get(holderId) as OwnerRow | undefined) : undefined;
       if (holder !== undefined && isHeld(holder)) return { ok: false, owner: holder.id, pid: holder.pid };
       tags.claimTree(rootId);
-      if (holder !== undefined) fenceOwner.run(holder.id);
       takeTree.run(rootId, owner.id);
       return { ok: true, previous: holder?.id ?? null };
     });
@@ -129,7 +124,7 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
 export function createLeaseCheck(now: () => number, timing: Timing, self: ProcessIdentity = getOwnIdentity()): Leases['isHeld'] {
   return (owner) => {
     // A heartbeat in the future comes from before the machine was restarted.
-    if (owner.beat === null || Math.abs(now() - owner.beat) > timing.silence) return false;
+    if (Math.abs(now() - owner.beat) > timing.silence) return false;
     return !hasEnded(owner, self);
   };
 }
@@ -137,7 +132,7 @@ export function createLeaseCheck(now: () => number, timing: Timing, self: Proces
 /** Finds the processes that own trees. Only reads. */
 export function createHolderQuery(kysely: Kysely<Tables>, isHeld: Leases['isHeld']): Leases['findHolders'] {
   return async (rootIds) => {
-    const holders = new Map<string, { pid: number; alive: boolean } | null>(rootIds.map((rootId) => [rootId, null]));
+    const holders = new Map<string, Holder | null>(rootIds.map((rootId) => [rootId, null]));
     const aliveById = new Map<string, boolean>();
     for (let start = 0; start < rootIds.length; start += rootsPerQuery) {
       const found = await kysely
@@ -149,7 +144,7 @@ export function createHolderQuery(kysely: Kysely<Tables>, isHeld: Leases['isHeld
         .execute();
       for (const owner of found) {
         if (!aliveById.has(owner.id)) aliveById.set(owner.id, isHeld(owner));
-        holders.set(owner.root, { pid: owner.pid, alive: aliveById.get(owner.id) === true });
+        holders.set(owner.root, { owner: owner.id, pid: owner.pid, alive: aliveById.get(owner.id) === true });
       }
     }
     return holders;

@@ -24,7 +24,7 @@ export function createLiveSubscriber({ statements, watcher, ownSocket }: Subscri
 
   function listSockets(): string[] | null {
     try {
-      const rows = statements('SELECT socket FROM owners WHERE beat IS NOT NULL AND socket IS NOT NULL').all();
+      const rows = statements('SELECT socket FROM owners WHERE socket IS NOT NULL').all();
       return getSocketPaths(rows.map(({ socket }) => socket as string).filter((name) => name !== ownSocket()));
     } catch {
       // The database is locked, or too old to have leases. The next change tries again.

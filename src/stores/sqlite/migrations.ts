@@ -159,6 +159,12 @@ const consumedTable = `
     ORDER BY position;
 `;
 
+/** Trees are taken from an owner one by one, so owners have no fence. An owner without a heartbeat had lost everything. */
+const dropOwnerFences = `
+  DELETE FROM owners WHERE beat IS NULL;
+  ALTER TABLE owners DROP COLUMN fence;
+`;
+
 /** The version from which on runs carry tags. */
 export const taggedRunsVersion = 6;
 
@@ -169,6 +175,7 @@ export const migrations: readonly Migration[] = [
   (db) => db.exec(subSessionsView),
   (db) => db.exec(consumedTable),
   tagRuns,
+  (db) => db.exec(dropOwnerFences),
 ];
 
 export interface MigrateOptions extends MigrationContext {

@@ -41,10 +41,10 @@ export function createOrders({ db, kysely, writer, tags, authenticator, warn }: 
     WHERE NOT EXISTS (SELECT 1 FROM consumed JOIN trees ON trees.n = consumed.tree WHERE trees.root = ?2 AND consumed.id = ?1)
     ON CONFLICT (id) DO NOTHING`);
   const selectSocket = db.prepare('SELECT socket FROM trees JOIN owners ON owners.id = trees.owner WHERE root = ?');
-  const selectFence = db.prepare('SELECT fence FROM owners WHERE id = ?');
+  const selectOwner = db.prepare('SELECT 1 FROM owners WHERE id = ?');
   const selectOwned = db.prepare(`
     SELECT orders.n, orders.root, trees.n AS tree FROM orders JOIN trees ON trees.root = orders.root JOIN owners ON owners.id = trees.owner
-    WHERE orders.id = ? AND owners.id = ? AND owners.fence = ?`);
+    WHERE orders.id = ? AND owners.id = ?`);
   const deleteOrder = db.prepare('DELETE FROM orders WHERE n = ?');
   /** Trees and ids of the orders that this store has consumed, whatever somebody removes from the table. */
   const consumed = new Set<string>();
@@ -63,7 +63,7 @@ export function createOrders({ db, kysely, writer, tags, authenticator, warn }: 
   /** The deleted orders: those of the trees of this owner. Must be called inside a transaction. */
   function deleteOwned(owner: Owner, ids: string[]): { id: string; root: string; tree: number }[] {
     return ids.flatMap((id) => {
-      const found = selectOwned.get(id, owner.id, owner.fence) as { n: number; root: string; tree: number } | undefined;
+      const found = selectOwned.get(id, owner.id) as { n: number; root: string; tree: number } | undefined;
       if (found === undefined) return [];
       deleteOrder.run(found.n);
       return [{ id, root: found.root, tree: found.tree }];
@@ -100,8 +100,7 @@ export function createOrders({ db, kysely, writer, tags, authenticator, warn }: 
     },
 
     async list(owner) {
-      if (selectFence.get(owner.id)?.fence !== owner.fence)
-        throw new RetinueError('fenced', 'Another process has taken over the runs of this one.');
+      if (selectOwner.get(owner.id) === undefined) throw new RetinueError('fenced', 'This process has released its runs.');
       const found = await kysely
         .selectFrom('orders')
         .innerJoin('trees', 'trees.root', 'orders.root')
@@ -109,7 +108,6 @@ export function createOrders({ db, kysely, writer, tags, authenticator, warn }: 
         .leftJoin('consumed', (join) => join.onRef('consumed.tree', '=', 'trees.n').onRef('consumed.id', '=', 'orders.id'))
         .select(['orders.id', 'orders.root', 'orders.text', 'orders.tag', 'consumed.n as consumed'])
         .where('owners.id', '=', owner.id)
-        .where('owners.fence', '=', owner.fence)
         .orderBy('orders.n')
         .execute();
       const read = found.map((row) => {

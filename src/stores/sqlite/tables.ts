@@ -31,8 +31,7 @@ export interface Tables {
     started: string | null;
     boot: string | null;
     space: string | null;
-    fence: number;
-    beat: number | null;
+    beat: number;
     socket: string | null;
   };
 }
