@@ -28,7 +28,7 @@ export const errorCodes = {
   refused: "the provider's content filter stopped the answer",
   no_result: 'the tool process of the run exited before it was told to',
   invalid_reply: 'the tool process of the run sent an invalid message; the error names the field',
-  crashed: 'the tool process of the run was killed by a signal or exited with an error',
+  crashed: 'the tool process of the run was killed by a signal or exited with an error, or every process that drove the run died',
   provider: 'the provider failed, and retrying did not help',
   provider_timeout: 'the provider sent nothing for too long',
   rate_limited: 'the provider kept refusing calls because of load or quota',

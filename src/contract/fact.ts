@@ -173,7 +173,8 @@ export const factData = {
     reason: z.string().optional(),
   }),
   'run.paused': z.strictObject({ reason: z.string(), resumeAt: Instant.nullable() }),
-  'run.resumed': z.strictObject({ by: z.string() }),
+  /** `takeover`: the process that drove the run had died or gone silent. Since version 2. */
+  'run.resumed': z.strictObject({ by: z.string(), takeover: z.literal(true).optional() }),
   'run.ended': z.strictObject({ outcome: Outcome }),
 };
 
@@ -184,6 +185,7 @@ const newestVersions: { [T in FactType]?: number } = {
   'child.ended': 2,
   'run.created': 3,
   'run.ended': 2,
+  'run.resumed': 2,
   'run.started': 3,
   'tool.asked': 2,
   'tool.finished': 2,
@@ -204,6 +206,8 @@ export function factVersionOf({ type, data }: Draft): number {
     case 'child.ended':
     case 'run.ended':
       return data.outcome.notices === undefined ? 1 : 2;
+    case 'run.resumed':
+      return data.takeover === undefined ? 1 : 2;
     case 'tool.asked':
       return data.original === undefined ? 1 : 2;
     case 'tool.finished':

@@ -52,6 +52,7 @@ const reducers: Reducers = {
     if (!started) return;
     const { purpose, cause } = phase.name === 'asking' ? phase.asked : { purpose: 'turn' as const, cause: null };
     state.phase = { name: 'answered', started, answer: { ...data, purpose, cause }, calls: [], nudge: null };
+    guards.takeovers = 0;
     if (purpose === 'turn') guards.turns++;
     if (data.content.length > 0) conversation.entries.push({ kind: 'assistant', content: data.content });
     const text = contentToText(data.content);
@@ -96,6 +97,8 @@ const reducers: Reducers = {
     const { conversation } = state;
     const call = callAt(state, data);
     if (call) call.finished = data;
+    // A call that was cut off is recorded by the process that takes over.
+    if (data.status !== 'unknown') state.guards.takeovers = 0;
     addTaint(state, data.taint);
     addMemo(state, data.memo);
     if (data.data !== undefined) state.data = data.data;
@@ -104,11 +107,13 @@ const reducers: Reducers = {
     conversation.inbox = conversation.inbox.filter((item) => item.kind !== 'child' || !data.told.includes(item.childId));
   },
   'child.created': (state, { childId, label, agent, call, n = 0 }) => {
+    state.guards.takeovers = 0;
     state.children.set(childId, { id: childId, label, agent, outcome: null, taint: [], call, n });
     state.openChildren++;
   },
   'child.ended': (state, { childId, outcome, taint = [] }) => {
     const child = state.children.get(childId);
+    state.guards.takeovers = 0;
     if (child?.outcome === null) state.openChildren--;
     if (child) Object.assign(child, { outcome, taint });
     addTaint(state, ['child', ...taint]);
@@ -147,8 +152,9 @@ const reducers: Reducers = {
   'run.paused': (state, data) => {
     state.paused = data;
   },
-  'run.resumed': (state) => {
+  'run.resumed': (state, { takeover = false }) => {
     state.paused = null;
+    if (takeover) state.guards.takeovers++;
   },
   'run.ended': (state, _data, fact) => {
     if (state.phase.name !== 'ended') state.phase = { name: 'ended', ended: fact, last: state.phase };

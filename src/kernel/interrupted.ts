@@ -12,15 +12,14 @@ import { assertAuthentic, loadState } from './history.ts';
 import { createJournal } from './journal.ts';
 import { toolFinishedFact, unknownEffectText } from './judge.ts';
 import { endingParts } from './lifecycle.ts';
-import { stateToRow } from './outcome.ts';
+import { failed, stateToRow } from './outcome.ts';
 import type { Services } from './services.ts';
 import { currentCalls, endedFact, type RunState } from './state.ts';
 
-export interface InterruptedEnd {
-  reason: string;
-  by: string;
-  code: 'cancelled' | 'client_gone';
-}
+/** Why a run is ended: somebody cancels it, or it ends its process again and again. */
+export type InterruptedEnd =
+  | { reason: string; by: string; code: 'cancelled' | 'client_gone' }
+  | { reason: string; by: null; code: 'crashed' };
 
 export interface InterruptedDeps {
   store: Store;
@@ -41,15 +40,22 @@ export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, { stor
     await assertAuthentic(state, store);
     journal.adopt(state);
   }
-  const ending = { status: 'cancelled' as const, code: end.code, message: end.reason };
-  await journal.record(row.rootId, [
-    { runId: row.runId, drafts: [{ type: 'cancel.asked', data: { by: end.by, code: end.code, reason: end.reason } }] },
-  ]);
+  const ending = end.by === null ? failed(end.code, end.reason) : { status: 'cancelled' as const, code: end.code, message: end.reason };
+  if (end.by !== null)
+    await journal.record(row.rootId, [
+      { runId: row.runId, drafts: [{ type: 'cancel.asked', data: { by: end.by, code: end.code, reason: end.reason } }] },
+    ]);
   for (const { runId, parentId } of subtree) {
     const cut = { runId, drafts: interruptedCallFacts(journal.state(runId)) };
     await journal.record(row.rootId, [cut, ...endingParts(runId, parentId, ending, journal)]);
   }
   return true;
+}
+
+/** Ends a tree that this process has claimed and that ended every process before. */
+export async function endCrashedTree(root: RunRow, takeovers: number, deps: InterruptedDeps): Promise<void> {
+  const reason = `the process that drove this tree died ${takeovers + 1} times in a row without any progress`;
+  await endInterruptedRun(root, { reason, by: null, code: 'crashed' }, deps);
 }
 
 /** The run and its live descendants, deepest first. */

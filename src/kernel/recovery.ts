@@ -63,11 +63,25 @@ function findCounter(runId: string, rows: RunRow[], runs: Map<string, Run>): Run
   return parentId ? findCounter(parentId, rows, runs) : null;
 }
 
-/** The facts with which a run continues. A pause that `staysPaused` accepts continues as recorded. */
-export function resumeFacts({ state }: Run, { by, staysPaused }: { by: string; staysPaused(pause: Pause): boolean }): Part {
+export interface ResumeHow {
+  by: string;
+  /** The process that drove it had died or gone silent. */
+  isTakeover: boolean;
+  /** A pause that it accepts continues as recorded. */
+  staysPaused(pause: Pause): boolean;
+}
+
+/** The facts with which a run continues. */
+export function resumeFacts({ state }: Run, { by, isTakeover, staysPaused }: ResumeHow): Part {
   const isKept = state.paused !== null && staysPaused(state.paused);
-  const resumed: Draft[] = isKept ? [] : [{ type: 'run.resumed', data: { by } }];
+  const data = { by, ...(isTakeover && { takeover: true as const }) };
+  const resumed: Draft[] = isKept ? [] : [{ type: 'run.resumed', data }];
   return { runId: state.runId, drafts: [...resumed, ...interruptedCallFacts(state)] };
+}
+
+/** How often the tree was taken over since any of its runs last made progress. */
+export function countTakeovers(states: RunState[]): number {
+  return Math.min(...states.map(({ guards }) => guards.takeovers));
 }
 
 /** Stops a resumed run that was cancelled, or whose deadline passed, before the interruption. */

@@ -20,11 +20,12 @@ import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
 import { type ClientClose, driveAbandonedClient, driveAgent } from './drivers.ts';
 import { assertAuthentic } from './history.ts';
+import { endCrashedTree } from './interrupted.ts';
 import { createJournal } from './journal.ts';
 import { driveRun } from './lifecycle.ts';
 import { cancelRun, sendMessage, watchOrders } from './orders.ts';
 import { requestPause, resumeRun } from './pause.ts';
-import { type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
+import { countTakeovers, type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
 import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
 
@@ -78,6 +79,8 @@ export interface ResumeOptions {
   patient?: boolean;
   /** Pauses with such a reason stay. */
   keeps?(reason: string): boolean;
+  /** A tree that was taken over from this many dead processes in a row, without any progress, ends as `failed: crashed` instead. */
+  maxTakeovers?: number;
 }
 
 export interface Runtime {
@@ -171,7 +174,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
   }
 
-  async function resume(rootId: string, by: string, { patient = false, keeps = () => false }: ResumeOptions = {}): Promise<ResumeResult> {
+  async function resume(rootId: string, by: string, options: ResumeOptions = {}): Promise<ResumeResult> {
+    const { patient = false, keeps = () => false, maxTakeovers = Number.POSITIVE_INFINITY } = options;
     assertOpen();
     // What this process had of a lost tree must be over before it is read again.
     if (lostTrees.has(rootId)) await runs.get(rootId)?.ended.catch(() => {});
@@ -186,6 +190,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     journal.reopen(rootId);
     const tree = await readTree(rootId, services, states);
     for (const state of tree.states) await assertAuthentic(state, store);
+    const isTakeover = claim.previous !== null;
+    const [root] = tree.rows;
+    if (root && isTakeover && countTakeovers(tree.states) >= maxTakeovers) {
+      await endCrashedTree(root, maxTakeovers, services);
+      return { ok: true, handles: [] };
+    }
     const revived = await reviveRuns(tree, services);
     if (revived.length === 0) return { ok: true, handles: [] };
     try {
@@ -196,7 +206,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const staysPaused = ({ reason, resumeAt }: Pause) => (patient && resumeAt !== null && isoToMs(resumeAt) > now) || keeps(reason);
       await journal.record(
         rootId,
-        revived.map((run) => resumeFacts(run, { by, staysPaused })),
+        revived.map((run) => resumeFacts(run, { by, isTakeover, staysPaused })),
         { consumed: pauses.map((order) => order.id) },
       );
     } catch (error) {

@@ -71,6 +71,8 @@ export interface RunState {
     /** Turns in a row with a tool call that does not parse, and the last such turn. */
     malformed: { turns: number; last: number };
     invalidResults: number;
+    /** How often the run was taken over from a dead process since it last made progress. */
+    takeovers: number;
   };
   rights: {
     /** Rulesets that narrowed the run after it was created. */
@@ -109,6 +111,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
       repeats: 0,
       malformed: { turns: 0, last: -1 },
       invalidResults: 0,
+      takeovers: 0,
     },
     rights: { narrowed: [], always: [] },
     memo: new Map(),

@@ -75,7 +75,7 @@ function describeFact(fact: Fact, { call, counter }: { call: string; counter: Tr
     case 'run.paused':
       return join(fact.data.reason, fact.data.resumeAt === null ? '' : `until ${fact.data.resumeAt}`);
     case 'run.resumed':
-      return `by ${fact.data.by}`;
+      return `by ${fact.data.by}${fact.data.takeover ? ', after the process that drove it died' : ''}`;
     case 'run.ended':
       return describeCounted(fact.data.outcome, counter);
   }

@@ -5,6 +5,7 @@ import type { Fact, FactOf } from '../../src/contract/fact.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
+import { createMemoryData, type MemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { anyAgent, checkJournal, tool } from '../support/adversary.ts';
@@ -216,5 +217,75 @@ describe('a resumed run', () => {
     const second = await createWorld({ script, store: changed, settings: { workspace: first.workspace } });
     await expect(second.runtime.resume(run.id, 'a test')).rejects.toMatchObject({ code: 'store_corrupt' });
     await second.runtime.close();
+  });
+});
+
+describe('a tree that ends every process that drives it', () => {
+  const script = { runs: [{ times: 'any' as const, steps: [{ hang: 'start' as const }] }] };
+
+  async function dieAndTakeOver(memory: MemoryData, rootId: string, workspace: string): Promise<World> {
+    for (const owner of memory.owners.values()) owner.isDead = true;
+    const next = await createWorld({ script, store: createMemoryStore({ memory }), settings: { workspace }, excuses: lostExcuse });
+    expect(await next.runtime.resume(rootId, 'a worker', { maxTakeovers: 3 })).toMatchObject({ ok: true });
+    return next;
+  }
+  const lostExcuse = { ended: 'other processes have taken the tree over' };
+
+  it('ends as crashed after three takeovers without progress', async () => {
+    const memory = createMemoryData();
+    const store = createMemoryStore({ memory });
+    const first = await createWorld({ script, store, excuses: lostExcuse });
+    const { id, outcome } = await first.runtime.start({ task: 'x' });
+    outcome.catch(() => {});
+    await until(first, (facts) => facts.some(({ type }) => type === 'model.asked'));
+    const worlds = [first];
+    for (let takeover = 1; takeover <= 3; takeover++) {
+      worlds.push(await dieAndTakeOver(memory, id, first.workspace));
+      expect(await store.run(id)).toMatchObject({ status: 'running' });
+    }
+    worlds.push(await dieAndTakeOver(memory, id, first.workspace));
+    expect(await store.run(id)).toMatchObject({ status: 'failed' });
+    const facts = await store.facts({ runId: id });
+    expect(facts.filter((fact) => fact.type === 'run.resumed' && fact.data.takeover)).toHaveLength(3);
+    expect(facts.at(-1)).toMatchObject({
+      type: 'run.ended',
+      data: { outcome: { status: 'failed', error: { code: 'crashed', message: expect.stringContaining('died 4 times in a row') } } },
+    });
+    await checkJournal({ store });
+    for (const world of worlds.reverse()) await world.runtime.close().catch(() => {});
+  });
+
+  it('goes on for as long as it makes progress', async () => {
+    const memory = createMemoryData();
+    const store = createMemoryStore({ memory });
+    const quick = counted('quick');
+    quick.open();
+    /** Each process gets one call further than the one before. */
+    const optionsOf = (round: number) => ({
+      script: {
+        runs: [{ steps: [...Array.from({ length: round }, (_, n) => ({ calls: [call('quick', { n })] })), { hang: 'start' as const }] }],
+      },
+      agents: [anyAgent],
+      tools: [quick.tool],
+      excuses: lostExcuse,
+    });
+    const first = await createWorld({ ...optionsOf(1), store });
+    const { id, outcome } = await first.runtime.start({ task: 'x', agent: 'any' });
+    outcome.catch(() => {});
+    const worlds = [first];
+    for (let round = 2; round <= 6; round++) {
+      const countCalls = async () => (await store.facts({ runId: id, types: ['tool.finished'] })).length;
+      await expect.poll(countCalls, { timeout: 5000 }).toBe(round - 1);
+      for (const owner of memory.owners.values()) owner.isDead = true;
+      const next = await createWorld({
+        ...optionsOf(round),
+        store: createMemoryStore({ memory }),
+        settings: { workspace: first.workspace },
+      });
+      await next.runtime.resume(id, 'a worker', { maxTakeovers: 3 });
+      worlds.push(next);
+    }
+    expect(await store.run(id)).toMatchObject({ status: 'running' });
+    for (const world of worlds.reverse()) await world.runtime.close().catch(() => {});
   });
 });

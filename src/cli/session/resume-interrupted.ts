@@ -9,6 +9,8 @@ import { stopReasons } from './stop-signals.ts';
 
 /** A dead process sends no signal, so this is how long its trees wait. One look is one short query. */
 const checkMs = 10_000;
+/** A tree that ends the server each time must not do so for ever. */
+const maxTakeovers = 3;
 
 export function keepResuming(io: Pick<Io, 'err' | 'repeat'>, api: Api): { end(): Promise<void> } {
   /** Trees that are left alone: they cannot be resumed, or somebody paused them. With the number of their open runs. */
@@ -31,7 +33,7 @@ export function keepResuming(io: Pick<Io, 'err' | 'repeat'>, api: Api): { end():
     try {
       if (isEnded) return;
       if (await isHeld(api, rootId)) return void skipped.set(rootId, open);
-      const handles = await api.resume(rootId, { patient: true, keeps: isOrdered });
+      const handles = await api.resume(rootId, { patient: true, keeps: isOrdered, maxTakeovers });
       for (const { outcome } of handles) outcome.catch(() => {});
       if (handles.length > 0) report(`continuing the interrupted run ${shortId(rootId)}`);
     } catch (error) {
