@@ -10,6 +10,7 @@ import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import { type Draft, type Fact, type FactOf, factVersionOf } from '../contract/fact.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { JobOptions } from '../ports/queue.ts';
 import type { Owner, Store, StoredBlob, TreeAppend, WrittenFact } from '../ports/store.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 import { msToIso } from '../text/instant.ts';
@@ -32,6 +33,8 @@ export interface Part {
 export interface RecordOptions {
   blobs?: StoredBlob[];
   consumed?: string[];
+  /** For a new tree that a worker will drive: it gets this job and no owner. */
+  job?: JobOptions;
 }
 
 export interface Journal {
@@ -134,6 +137,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
     // Blobs belong to a tree and may be erased with it, so each tree writes its own.
     for (const blob of options.blobs ?? []) if (!knownBlobs.has(`${rootId} ${blob.hash}`)) batch.blobs.set(blob.hash, blob);
     unit.consumed.push(...(options.consumed ?? []));
+    if (options.job) unit.job = options.job;
     return batch.done.promise;
   }
 

@@ -19,6 +19,7 @@ import { createStarter, openClient, unregisterRun } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
 import { type ClientClose, driveAbandonedClient, driveAgent } from './drivers.ts';
+import { type EnqueueOptions, type EnqueueResult, enqueueRun } from './enqueue.ts';
 import { assertAuthentic } from './history.ts';
 import { endCrashedTree } from './interrupted.ts';
 import { createJournal } from './journal.ts';
@@ -30,6 +31,7 @@ import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
 
 export type { ClientOptions } from './admission.ts';
+export type { EnqueueOptions, EnqueueResult } from './enqueue.ts';
 export type { RuntimeOptions } from './services.ts';
 
 /** What comes with a brief, but is not a part of the task. */
@@ -87,6 +89,10 @@ export interface Runtime {
   owner: Owner;
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   client(options?: ClientOptions & { dialect?: string }): Promise<Client>;
+  /** Admits a brief and leaves it to a worker. */
+  enqueue(brief: unknown, options: EnqueueOptions): Promise<EnqueueResult>;
+  /** Stops driving one tree, so that another process can continue it. Nothing of it runs here when it resolves. */
+  handBack(rootId: string, reason: string): Promise<void>;
   /** Continues every run of a tree that no living process drives. */
   resume(rootId: string, by: string, options?: ResumeOptions): Promise<ResumeResult>;
   live(runId: string): RunHandle | null;
@@ -103,7 +109,7 @@ export interface Runtime {
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { store, clock, ids } = options;
-  const owner = await store.open();
+  const owner = await store.open(options.queues);
   const runs = new Map<string, Run>();
   const deadlines = createDeadlines(clock);
   const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
@@ -228,6 +234,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     resume,
     client,
     start: async (input, more) => createHandle(await startRun(input, more)),
+    async enqueue(input, more) {
+      assertOpen();
+      return enqueueRun(input, more, services);
+    },
+    async handBack(rootId, reason) {
+      const root = runs.get(rootId);
+      root?.stop({ code: 'paused', message: reason });
+      await root?.ended.catch(() => {});
+      await store.releaseTree(owner, rootId);
+    },
     live: (id) => {
       const run = runs.get(id);
       return run ? createHandle(run) : null;

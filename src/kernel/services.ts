@@ -51,6 +51,8 @@ export interface RuntimeOptions extends DialectDeps {
   executorNamed(name: string): ToolExecutor | null;
   /** The executor of every run; otherwise delegated runs use their dialect's and roots `inline`. */
   host?: string | undefined;
+  /** The queues that this process takes trees from, if it is a worker. */
+  queues?: string[];
   /** Runs that may work at the same time in this process. */
   slots?: number;
   maxQueued?: number;

@@ -2,6 +2,7 @@ import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, FactType, StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import type { RunRow } from '../contract/run.ts';
+import type { JobOptions, Queue } from './queue.ts';
 
 /** A process that drives runs. One heartbeat keeps it alive, but each tree is taken from it separately. */
 export interface Owner {
@@ -38,6 +39,8 @@ export interface TreeAppend {
   blobs: StoredBlob[];
   /** Ids of the orders that caused these facts. The tree never gets an order with such an id again. */
   consumed: string[];
+  /** For the first unit of a tree: it gets no owner, and a job in the same transaction. Only for stores that have a queue. */
+  job?: JobOptions;
 }
 
 /**
@@ -162,7 +165,10 @@ export interface Store {
   /** Faults of the data as a whole: its schema, rows and trees that do not fit together, orders that nobody here has given. */
   findFaults(): Promise<StoreFault[]>;
 
-  /** Signs and stores an order, and wakes the owner of the tree. Durable when it resolves. An order that its tree has had before is not stored again. */
+  /**
+   * Signs and stores an order, and wakes the owner of the tree. Durable when it resolves. An order that its tree has had before is not stored again.
+   * A tree of a queue that has neither an owner nor a job gets a job in the same transaction.
+   */
   order(order: Order): Promise<void>;
   /**
    * Unconsumed orders for the trees of this owner, oldest first. Rejects with `fenced` if the owner has released its lease. An order that is not authentic,
@@ -172,10 +178,12 @@ export interface Store {
   /** Removes orders without a fact, because they have no effect any more. Their trees never get them again. */
   dropOrders(owner: Owner, ids: string[]): Promise<void>;
 
-  /** Registers this process and starts its heartbeat. */
-  open(): Promise<Owner>;
+  /** Registers this process and starts its heartbeat. `queues`: those that it takes trees from, if it is a worker. */
+  open(queues?: string[]): Promise<Owner>;
   /** Ends the lease. Its trees then have no owner. */
   release(owner: Owner): Promise<void>;
+  /** Gives up one tree, which then has no owner. No effect if the owner does not own it. */
+  releaseTree(owner: Owner, rootId: string): Promise<void>;
   /**
    * Takes a tree that is new, or whose owner is missing, dead or silent for 15 s. From then on, appends of the previous owner to this tree are
    * refused; its other trees stay its own. Rejects with `fenced` if the caller has released its lease, and with `store_corrupt` if somebody else
@@ -195,6 +203,9 @@ export interface Store {
   publish(delta: Delta): void;
   /** Gets the live pieces that other processes publish, as far as they arrive. Returns a function that ends the subscription. `listener` must not throw. */
   subscribe(listener: (delta: Delta) => void): () => void;
+
+  /** Trees that want a worker; absent if the store has no queue. */
+  queue?: Queue;
 
   /** Closes everything that the store has open. Later calls reject. */
   close(): Promise<void>;

@@ -5,8 +5,9 @@ import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
-import { appendUnit, createMemoryData, createTreeRecord, isRegistered, type MemoryData } from './memory/data.ts';
+import { addJob, appendUnit, createMemoryData, createTreeRecord, hasJob, isRegistered, type MemoryData } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
+import { createMemoryQueue } from './memory/queue.ts';
 import { getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
 
 export interface MemoryStoreOptions {
@@ -131,8 +132,13 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
 
     async order(order) {
       assertOpen();
-      const isConsumed = memory.trees.get(order.rootId)?.consumed.has(order.id) ?? false;
+      const tree = memory.trees.get(order.rootId);
+      const isConsumed = tree?.consumed.has(order.id) ?? false;
       if (!isConsumed && !memory.orders.has(order.id)) memory.orders.set(order.id, { ...order });
+      if (tree?.job && tree.owner === null && !hasJob(memory, order.rootId)) {
+        const { startAfter: _, ...job } = tree.job;
+        addJob(memory, order.rootId, job);
+      }
       for (const each of memory.stores) each.wake();
     },
     async orders(owner) {
@@ -151,10 +157,10 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       }
     },
 
-    async open() {
+    async open(queues = []) {
       assertOpen();
       const owner = { id: `memory-${++memory.ownerCount}` };
-      memory.owners.set(owner.id, { isDead: false });
+      memory.owners.set(owner.id, { isDead: false, queues });
       opened.add(owner.id);
       return owner;
     },
@@ -162,6 +168,11 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       assertOpen();
       memory.owners.delete(owner.id);
       opened.delete(owner.id);
+    },
+    async releaseTree(owner, rootId) {
+      assertOpen();
+      const tree = memory.trees.get(rootId);
+      if (tree?.owner === owner.id) tree.owner = null;
     },
     async claim(owner, rootId) {
       assertOpen();
@@ -172,8 +183,8 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
         return { ok: true, previous: null };
       }
       if (tree.owner === owner.id) return { ok: true, previous: null };
-      const previous = memory.owners.get(tree.owner);
-      if (previous !== undefined && !previous.isDead) return { ok: false, owner: tree.owner, pid: process.pid };
+      const previous = memory.owners.get(tree.owner ?? '');
+      if (previous !== undefined && !previous.isDead) return { ok: false, owner: tree.owner as string, pid: process.pid };
       const previousId = previous === undefined ? null : tree.owner;
       tree.owner = owner.id;
       return { ok: true, previous: previousId };
@@ -189,6 +200,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       );
     },
 
+    queue: createMemoryQueue({ memory, now: () => clock?.now() ?? Date.now(), assertOpen }),
     watch(changed) {
       assertOpen();
       const watcher = () => changed();

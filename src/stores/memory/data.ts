@@ -4,6 +4,7 @@ import type { Delta } from '../../contract/delta.ts';
 import type { Order } from '../../contract/order.ts';
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
+import type { JobOptions } from '../../ports/queue.ts';
 import type { AppendResult, BlobContent, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
 
 /** An empty `text` means that the data was erased. */
@@ -19,8 +20,24 @@ export interface RunRecord {
   facts: FactRecord[];
 }
 
+export interface JobRecord {
+  id: string;
+  /** The position in the order of creation. */
+  n: number;
+  rootId: string;
+  queue: string;
+  priority: number;
+  group: string | null;
+  /** Milliseconds since the epoch. */
+  startAfter: number;
+  isTaken: boolean;
+}
+
 export interface TreeRecord {
-  owner: string;
+  /** Null for a tree that was released, or that no worker has taken yet. */
+  owner: string | null;
+  /** How it waits for a worker; null for a tree that was not queued. */
+  job: JobOptions | null;
   facts: FactRecord[];
   runs: RunRecord[];
   /** Hashes of the blobs that were appended with this tree. */
@@ -40,8 +57,11 @@ export interface MemoryData {
   blobs: Map<string, BlobContent>;
   orders: Map<string, Order>;
   /** `isDead`: tests set it to simulate a killed process. */
-  owners: Map<string, { isDead: boolean }>;
+  owners: Map<string, { isDead: boolean; queues: string[] }>;
   ownerCount: number;
+  jobs: Map<string, JobRecord>;
+  jobCount: number;
+  queueWatchers: Set<{ queue: string; added(): void }>;
   /** The open stores that share this data. */
   stores: Set<{ wake(): void; receive(delta: Delta): void }>;
 }
@@ -58,12 +78,15 @@ export function createMemoryData(): MemoryData {
     orders: new Map(),
     owners: new Map(),
     ownerCount: 0,
+    jobs: new Map(),
+    jobCount: 0,
+    queueWatchers: new Set(),
     stores: new Set(),
   };
 }
 
-export function createTreeRecord(owner: Owner): TreeRecord {
-  return { owner: owner.id, facts: [], runs: [], pins: new Set(), consumed: new Set() };
+export function createTreeRecord(owner: Owner | null, job: JobOptions | null = null): TreeRecord {
+  return { owner: owner?.id ?? null, job, facts: [], runs: [], pins: new Set(), consumed: new Set() };
 }
 
 export function isRegistered(memory: MemoryData, owner: Owner): boolean {
@@ -81,8 +104,9 @@ export function appendUnit(memory: MemoryData, owner: Owner, unit: TreeAppend): 
   const reason = findRefusal(memory, unit);
   if (reason !== null) return { ok: false, reason };
   if (tree === undefined) {
-    tree = createTreeRecord(owner);
+    tree = unit.job === undefined ? createTreeRecord(owner) : createTreeRecord(null, unit.job);
     memory.trees.set(unit.rootId, tree);
+    if (unit.job !== undefined) addJob(memory, unit.rootId, unit.job);
   }
   for (const fact of unit.facts) {
     const { runId, seq, at, v, type, text, hash } = fact;
@@ -101,6 +125,18 @@ export function appendUnit(memory: MemoryData, owner: Owner, unit: TreeAppend): 
     if (memory.orders.get(id)?.rootId === unit.rootId) memory.orders.delete(id);
   }
   return { ok: true };
+}
+
+/** Also wakes the workers of the queue. */
+export function addJob(memory: MemoryData, rootId: string, { queue, priority = 0, startAfter, group }: JobOptions): void {
+  const n = ++memory.jobCount;
+  const due = startAfter === undefined ? 0 : Date.parse(startAfter);
+  memory.jobs.set(`job-${n}`, { id: `job-${n}`, n, rootId, queue, priority, group: group ?? null, startAfter: due, isTaken: false });
+  for (const watcher of memory.queueWatchers) if (watcher.queue === queue) watcher.added();
+}
+
+export function hasJob(memory: MemoryData, rootId: string): boolean {
+  return memory.jobs.values().some((job) => job.rootId === rootId);
 }
 
 function findRefusal(memory: MemoryData, unit: TreeAppend): 'fenced' | 'conflict' | null {

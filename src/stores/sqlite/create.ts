@@ -6,7 +6,7 @@ import { createAppender } from './append.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { connect, resolveDatabasePath } from './connect.ts';
 import { createEraser } from './erase.ts';
-import { createClosedError, toStoreError } from './errors.ts';
+import { createClosedError, createNoQueueError, toStoreError } from './errors.ts';
 import { findFaults } from './faults.ts';
 import { measureFiles } from './file-size.ts';
 import { createLeases } from './leases.ts';
@@ -65,6 +65,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 
   return {
     async append(owner, units) {
+      if (units.some(({ job }) => job !== undefined)) throw createNoQueueError();
       const results = await writer.write(() => appender.apply(owner, units));
       appender.rememberCommitted(units, results);
       for (const [index, { rootId, consumed }] of units.entries()) if (results[index]?.ok) orders.rememberConsumed(rootId, consumed);
@@ -109,6 +110,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       await leases.release(owner);
       if (openOwners.delete(owner.id) && openOwners.size === 0) await closeWakeSocket();
     },
+    releaseTree: (owner, rootId) => leases.releaseTree(owner, rootId),
     async claim(owner, rootId) {
       const claim = await leases.claim(owner, rootId);
       if (claim.ok) orders.rememberConsumed(rootId, tags.listConsumed(rootId));

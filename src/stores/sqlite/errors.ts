@@ -117,3 +117,10 @@ function createHostileError(reason: string, path: string, cause: unknown): Retin
     { cause },
   );
 }
+
+export function createNoQueueError(): RetinueError {
+  return new RetinueError(
+    'usage',
+    'A SQLite database has no queue. Use a PostgreSQL database (`--db postgres://…`) to run trees on workers.',
+  );
+}

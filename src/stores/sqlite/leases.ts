@@ -20,6 +20,7 @@ export interface Leases {
   open(socketName: string | null): Promise<Owner>;
   claim(owner: Owner, rootId: string): Promise<Claim>;
   release(owner: Owner): Promise<void>;
+  releaseTree(owner: Owner, rootId: string): Promise<void>;
   /** Whether a claim on this owner's trees would be refused. */
   isHeld(owner: OwnerRow): boolean;
   findHolders(rootIds: string[]): Promise<Map<string, Holder | null>>;
@@ -50,6 +51,7 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
   const selectOwner = db.prepare('SELECT * FROM owners WHERE id = ?');
   const selectTree = db.prepare('SELECT owner FROM trees WHERE root = ?');
   const takeTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?) ON CONFLICT (root) DO UPDATE SET owner = excluded.owner');
+  const dropTree = db.prepare('UPDATE trees SET owner = NULL WHERE root = ? AND owner = ?');
   const selectLiveRun = db.prepare('SELECT 1 FROM runs JOIN trees ON trees.n = runs.tree WHERE runs.live = 1 AND trees.owner = ? LIMIT 1');
 
   const isHeld = createLeaseCheck(now, timing, self);
@@ -117,7 +119,11 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
     }
   }
 
-  return { open, claim, release, isHeld, findHolders: createHolderQuery(kysely, isHeld), close };
+  async function releaseTree(owner: Owner, rootId: string): Promise<void> {
+    await writer.write(() => dropTree.run(rootId, owner.id));
+  }
+
+  return { open, claim, release, releaseTree, isHeld, findHolders: createHolderQuery(kysely, isHeld), close };
 }
 
 /** Whether a claim on an owner's trees would be refused. */
