@@ -51,8 +51,6 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
     const turns = createTurnTracker();
     /** The next fact in the tail's buffer; null while the reader is behind it. */
     let next: number | null = null;
-    /** Facts that were read from the store and may also be in the buffer. */
-    let known = new Set<string>();
 
     /** Removes what may come now, of one run or of all, and what comes too late. */
     function takeDue(runId?: string): Delta[] {
@@ -72,16 +70,14 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
           turns.add(fact);
           yield fact;
         }
-        if (page.length < pageSize) {
-          next = end;
-          known = new Set(page.map(({ position }) => position));
-        }
+        if (page.length < pageSize) next = end;
         continue;
       }
       next = tail.end();
       for (const fact of facts) {
+        // The buffer may be behind what this reader has read from the store.
+        if (!store.isAfter(fact.position, cursor)) continue;
         cursor = fact.position;
-        if (known.has(fact.position)) continue;
         yield* takeDue(fact.runId);
         turns.add(fact);
         yield fact;

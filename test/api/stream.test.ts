@@ -54,6 +54,38 @@ const names = (events: StreamEvent[]) =>
   events.map((event) => (event.type === 'message.received' ? `${event.runId}/${event.seq}` : event.type));
 
 describe('stream', () => {
+  it('gives no fact twice to a reader that is ahead of the shared buffer', async () => {
+    const memory = createMemoryData();
+    const writer = createMemoryStore({ memory });
+    const reading = createMemoryStore({ memory });
+    let announce: (() => void) | null = null;
+    let pages = 0;
+    const api = readingApi({
+      ...reading,
+      watch(changed) {
+        announce = changed;
+        return () => {};
+      },
+      async facts(query) {
+        const page = await reading.facts(query);
+        pages++;
+        return page;
+      },
+    });
+    const other = collect(api, {}, 1);
+    await expect.poll(() => pages).toBe(1);
+    const owner = await writer.open();
+    const root = createId(1);
+    await writer.append(owner, [createUnit(root, { facts: createFacts(root, 1, 1_300), rows: [createRow(root)] })]);
+    // Reads three pages of the store. The shared buffer has none of them yet.
+    const ahead = collect(api, { after: '0' }, 1_301);
+    await expect.poll(() => pages).toBe(4);
+    await writer.append(owner, [createUnit(root, { facts: createFacts(root, 1_301) })]);
+    (announce as unknown as () => void)();
+    expect((await ahead).map((event) => ('seq' in event ? event.seq : 0))).toEqual(Array.from({ length: 1_301 }, (_, n) => n + 1));
+    await other;
+  });
+
   it('gives every fact once and in order to readers that stop and go on at any point, from two processes', async () => {
     const step = fc.record({ tree: fc.integer({ min: 0, max: 3 }), facts: fc.integer({ min: 1, max: 40 }), other: fc.boolean() });
     await fc.assert(
