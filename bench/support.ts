@@ -6,7 +6,7 @@ import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provide
 import { z } from 'zod';
 import { builtInAgents } from '../src/agents/built-in.ts';
 import { createCatalog } from '../src/agents/catalog.ts';
-import { createRedact } from '../src/config/redact.ts';
+import { createRedaction } from '../src/config/redact.ts';
 import { native } from '../src/dialects/native.ts';
 import { inlineExecutor } from '../src/hosts/inline.ts';
 import { createRuntime, type Runtime } from '../src/kernel/runtime.ts';
@@ -85,7 +85,7 @@ export async function withRuntime<T>(
     memories: createMemoryNotes().memories,
     callModel: createModelCaller(systemClock),
     compileSchema,
-    redact: createRedact({}),
+    ...createRedaction({}),
     models: options.models ?? { resolve: async () => handle },
     ...(options.slots === undefined ? {} : { slots: options.slots }),
     settings: {

@@ -2,7 +2,8 @@
 //
 // 1. A value is also found with JSON escapes (`\"`, `\u0041`, `\x41`), also where JSON is inside JSON.
 // 2. In tool results, the rest of a value is removed where a tool has cut through it: its beginning before a cut mark (`…`), its end after one.
-import type { Redact } from '../ports/secrets.ts';
+import type { Redact, RedactStream } from '../ports/secrets.ts';
+import { createRedactStream } from './redact-stream.ts';
 import { redactSecretShapes } from './secret-shapes.ts';
 import { findSecretValues, type KnownSecrets, type SecretValue } from './secret-values.ts';
 import type { Env } from './user-folders.ts';
@@ -12,8 +13,23 @@ const minRest = 4;
 /** The most spaces and brackets between a text and the mark of its cut. */
 const maxMark = 4;
 
+export interface Redaction {
+  redact: Redact;
+  redactStream: RedactStream;
+}
+
 export function createRedact(env: Env, known: Partial<KnownSecrets> = {}): Redact {
-  const secrets = findSecretValues(env, known).map((secret) => ({ ...secret, placeholder: `[secret ${secret.name}]`, escaped: null }));
+  return createRedaction(env, known).redact;
+}
+
+export function createRedaction(env: Env, known: Partial<KnownSecrets> = {}): Redaction {
+  const values = findSecretValues(env, known);
+  const redact = createValueRedact(values);
+  return { redact, redactStream: createRedactStream([...new Set(values.map(({ value }) => value))], redact) };
+}
+
+function createValueRedact(values: SecretValue[]): Redact {
+  const secrets = values.map((secret) => ({ ...secret, placeholder: `[secret ${secret.name}]`, escaped: null }));
   return (text, isResult) => {
     let clean = text;
     for (const secret of secrets) {

@@ -4,6 +4,7 @@
 // L2. No model call starts after the signal has fired (invariant 8), nor without a reserved estimate (invariant 5).
 // L3. A request that the provider called too long is never sent again unchanged.
 import type { Usage } from '../contract/content.ts';
+import type { Delta } from '../contract/delta.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import { completeLimits } from '../contract/limits.ts';
@@ -181,7 +182,7 @@ async function attemptModelCall(
       idleMs: idleMs.value as number,
       signal: run.signal,
       onFirst: () => pass.accepted(),
-      onDelta: (kind, text) => services.journal.emit({ type: 'delta', runId: run.id, turn, kind, text }),
+      onDelta: createDeltaEmitter(run.id, turn, services),
     });
     if (result.ok) laneResult = { kind: 'ok' };
     else if (result.failure.limited) laneResult = { kind: 'limited', retryAfterMs: result.failure.retryAfterMs };
@@ -189,6 +190,15 @@ async function attemptModelCall(
   } finally {
     pass.leave(laneResult);
   }
+}
+
+/** Sends pieces of an answer to watchers, without secrets (invariant 11). */
+function createDeltaEmitter(runId: string, turn: number, { journal, redactStream }: Services): (kind: Delta['kind'], text: string) => void {
+  const streams = { text: redactStream(), reasoning: redactStream(), tool: redactStream() };
+  return (kind, piece) => {
+    const text = streams[kind](piece);
+    if (text !== '') journal.emit({ type: 'delta', runId, turn, kind, text });
+  };
 }
 
 async function recordAnswer(loop: Loop, answer: Extract<ModelCallResult, { ok: true }>['answer'], purpose: Purpose): Promise<void> {

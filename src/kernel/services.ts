@@ -6,7 +6,7 @@ import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ModelCaller, Models } from '../ports/model.ts';
 import type { ResultCheck, SchemaCompiler } from '../ports/schema.ts';
-import type { Redact } from '../ports/secrets.ts';
+import type { Redact, RedactStream } from '../ports/secrets.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { ToolExecutor } from '../ports/tool-executor.ts';
 import type { ToolSource } from '../ports/tool-source.ts';
@@ -46,6 +46,8 @@ export interface RuntimeOptions extends DialectDeps {
   callModel: ModelCaller;
   compileSchema: SchemaCompiler;
   redact: Redact;
+  /** For what streams to watchers before it is recorded. */
+  redactStream: RedactStream;
   questions?: Questions | undefined;
   /** Finds a tool executor by name; null if there is none. `inline` must exist. */
   executorNamed(name: string): ToolExecutor | null;
@@ -86,6 +88,7 @@ export interface Services
     | 'callModel'
     | 'compileSchema'
     | 'redact'
+    | 'redactStream'
     | 'questions'
     | 'executorNamed'
     | 'host'

@@ -2,7 +2,7 @@
 import type { Api } from '../api/api.ts';
 import { createApi } from '../api/create.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
-import { createRedact } from '../config/redact.ts';
+import { createRedaction } from '../config/redact.ts';
 import { findServerSecrets, listServers } from '../config/secrets.ts';
 import type { HostName } from '../config/settings.ts';
 import { inlineExecutor } from '../hosts/inline.ts';
@@ -49,10 +49,10 @@ function assembleRuntime(
   const { env, workspace, shell, notes, mcpServers } = input;
   const guard = createProcessGuard();
   const { names, values } = findServerSecrets(listServers(mcpServers, catalog.list()));
-  const redact = createRedact(env, { names: [...input.secretNames, ...names], values });
+  const { redact, redactStream } = createRedaction(env, { names: [...input.secretNames, ...names], values });
   const bash = { ...shell, marks: guard.marks, ...(input.grantedVariables ? { secrets: input.grantedVariables } : {}) };
   return {
-    ...{ store, catalog, dialect, dialectNamed, redact, compileSchema },
+    ...{ store, catalog, dialect, dialectNamed, redact, redactStream, compileSchema },
     clock: systemClock,
     ids: systemIds,
     tools: [...builtInTools({ ...notes, clock: systemClock, search: input.search, bash, readable: input.readable }), ...input.programTools],

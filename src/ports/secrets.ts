@@ -3,3 +3,6 @@
  * removes strings that look like keys: for tool results, never for text that a model wrote.
  */
 export type Redact = (text: string, shapes: boolean) => string;
+
+/** Begins a text that comes in pieces. The function gets the next piece and returns what can be shown of the text; the rest follows later or not at all. */
+export type RedactStream = () => (piece: string) => string;

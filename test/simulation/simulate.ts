@@ -241,6 +241,7 @@ function createOptions(world: World, proc: SimulatedProcess): Parameters<typeof 
     callModel: createCaller(plan, proc, outside),
     compileSchema,
     redact: (text) => text,
+    redactStream: () => (piece) => piece,
     models: createModels(plan),
     settings: { workspace: '/simulated', model: 'simulated/one', limits: {}, rulesets: () => [ruleset] },
   };

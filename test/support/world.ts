@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
-import { createRedact } from '../../src/config/redact.ts';
+import { createRedaction } from '../../src/config/redact.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
@@ -107,7 +107,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     memories: given.memories ?? createMemoryNotes().memories,
     callModel: createModelCaller(clock),
     compileSchema,
-    redact: createRedact(given.env ?? {}),
+    ...createRedaction(given.env ?? {}),
     models: createModels({ providers: { script } }),
     settings: {
       workspace,
