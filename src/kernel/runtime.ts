@@ -128,6 +128,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   let isClosed = false;
   const startRun = createStarter(services, () => !isClosed);
   let isFenced = false;
+  /** Resumes under way, by tree. Never reject. */
+  const resuming = new Map<string, Promise<void>>();
   const orders = watchOrders(services, (error) => {
     isFenced = true;
     for (const { id, parent } of runs.values()) if (parent === null) journal.abandon(id, error);
@@ -177,7 +179,33 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
   }
 
-  async function resume(rootId: string, by: string, { patient = false, keeps = () => false }: ResumeOptions = {}): Promise<ResumeResult> {
+  /** One at a time for each tree, because a resume that fails gives the tree up. */
+  function resume(rootId: string, by: string, more?: ResumeOptions): Promise<ResumeResult> {
+    const current = (resuming.get(rootId) ?? Promise.resolve()).then(() => resumeOrGiveUp(rootId, by, more));
+    const settled = current.then(
+      () => {},
+      () => {},
+    );
+    resuming.set(rootId, settled);
+    void settled.then(() => resuming.get(rootId) === settled && resuming.delete(rootId));
+    return current;
+  }
+
+  async function resumeOrGiveUp(rootId: string, by: string, more?: ResumeOptions): Promise<ResumeResult> {
+    try {
+      return await resumeTree(rootId, by, more);
+    } catch (error) {
+      // A tree that this process holds but does not drive would look alive, and nothing would carry out its orders.
+      if (!runs.has(rootId)) await store.releaseTree(owner, rootId).catch(() => {});
+      throw error;
+    }
+  }
+
+  async function resumeTree(
+    rootId: string,
+    by: string,
+    { patient = false, keeps = () => false }: ResumeOptions = {},
+  ): Promise<ResumeResult> {
     assertOpen();
     const known = runs.get(rootId);
     if (known) return { ok: true, handles: [createHandle(known)] };

@@ -176,6 +176,8 @@ export interface Store {
    * caller has lost its own lease, and with `store_corrupt` if somebody else changed the facts of the tree.
    */
   claim(owner: Owner, rootId: string): Promise<Claim>;
+  /** Gives up one tree: it then has no owner. A tree of another owner stays as it is. */
+  releaseTree(owner: Owner, rootId: string): Promise<void>;
   /** The process that owns each tree, and whether it is alive; null for a tree without an owner. */
   holders(rootIds: string[]): Promise<Map<string, { pid: number; alive: boolean } | null>>;
 

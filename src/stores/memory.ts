@@ -179,6 +179,11 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       tree.owner = owner.id;
       return { ok: true, previous: previousId };
     },
+    async releaseTree(owner, rootId) {
+      assertOpen();
+      const tree = memory.trees.get(rootId);
+      if (tree?.owner === owner.id) tree.owner = '';
+    },
     async holders(rootIds) {
       assertOpen();
       return new Map(

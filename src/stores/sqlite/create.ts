@@ -114,6 +114,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       if (claim.ok) orders.rememberConsumed(rootId, tags.listConsumed(rootId));
       return claim;
     },
+    releaseTree: (owner, rootId) => leases.releaseTree(owner, rootId),
     holders: (rootIds) => read(() => leases.findHolders(rootIds)),
     watch(changed) {
       if (isClosed) throw createClosedError();
