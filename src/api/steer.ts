@@ -172,14 +172,15 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     return (await endHere(row, reason)) ? { runId, result: 'ended' } : cancelOne(id, reason);
   }
 
-  /** Ends a run that no process drives. False if a living process owns its tree. */
+  /**
+   * Ends a run that no process drives. False if a living process owns its tree. A separate lease lets any process continue the rest of the tree.
+   */
   async function endHere(row: RunRow, reason: string): Promise<boolean> {
-    const runtime = await running();
-    const owner = runtime ? runtime.owner : await store.open();
+    const owner = await store.open();
     try {
       return await endInterruptedRun(row, { reason, by: 'the user', code: 'cancelled' }, { store, owner, clock });
     } finally {
-      if (!runtime) await store.release(owner);
+      await store.release(owner);
     }
   }
 

@@ -134,6 +134,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
   let isClosed = false;
   const startRun = createStarter(services, () => !isClosed);
+  /** Resumes under way, by tree. Never reject. */
+  const resuming = new Map<string, Promise<void>>();
   const orders = watchOrders(services, journal.abandon);
 
   function createHandle(run: Run): RunHandle {
@@ -180,7 +182,29 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
   }
 
-  async function resume(rootId: string, by: string, options: ResumeOptions = {}): Promise<ResumeResult> {
+  /** One at a time for each tree, because a resume that fails gives the tree up. */
+  function resume(rootId: string, by: string, more?: ResumeOptions): Promise<ResumeResult> {
+    const current = (resuming.get(rootId) ?? Promise.resolve()).then(() => resumeOrGiveUp(rootId, by, more));
+    const settled = current.then(
+      () => {},
+      () => {},
+    );
+    resuming.set(rootId, settled);
+    void settled.then(() => resuming.get(rootId) === settled && resuming.delete(rootId));
+    return current;
+  }
+
+  async function resumeOrGiveUp(rootId: string, by: string, more?: ResumeOptions): Promise<ResumeResult> {
+    try {
+      return await resumeTree(rootId, by, more);
+    } catch (error) {
+      // A tree that this process holds but does not drive would look alive, and nothing would carry out its orders.
+      if (!runs.has(rootId)) await store.releaseTree(owner, rootId).catch(() => {});
+      throw error;
+    }
+  }
+
+  async function resumeTree(rootId: string, by: string, options: ResumeOptions = {}): Promise<ResumeResult> {
     const { patient = false, keeps = () => false, maxTakeovers = Number.POSITIVE_INFINITY } = options;
     assertOpen();
     // What this process had of a lost tree must be over before it is read again.

@@ -23,8 +23,17 @@ export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProc
   setup(settings: Settings): WorkspaceSetup;
 }
 
-/** Rejects with `usage`. */
+/** Rejects with `usage`; the mounts are closed then, because they have timers that keep a process alive. */
 export async function startServer(request: ServeRequest, deps: ServeDeps): Promise<RunningServer> {
+  try {
+    return await openServer(request, deps);
+  } catch (error) {
+    await Promise.allSettled((deps.mounts ?? []).map((mount) => mount.close()));
+    throw error;
+  }
+}
+
+async function openServer(request: ServeRequest, deps: ServeDeps): Promise<RunningServer> {
   const { host, port, publicMetrics, behindProxy } = request;
   const publicUrl = parsePublicUrl(request);
   assertProtected(request, publicUrl);

@@ -48,6 +48,7 @@ export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (
     open: () => store.open(),
     release: (owner) => store.release(owner),
     claim: (owner, rootId) => slow(() => store.claim(owner, rootId)),
+    releaseTree: (owner, rootId) => slow(() => store.releaseTree(owner, rootId)),
     holders: (ids) => store.holders(ids),
     watch: (changed) =>
       store.watch(() => {

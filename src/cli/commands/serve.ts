@@ -26,7 +26,7 @@ const serverFlags: Flag[] = [
   { name: 'tls-key', value: 'FILE', help: 'the private key of the certificate (PEM)' },
   { name: 'behind-proxy', help: 'a proxy in front of the server does TLS; needs --public-url' },
   { name: 'public-url', value: 'URL', help: 'the https address that browsers use' },
-  { name: 'everywhere', help: 'with --token-file: also serve your other workspaces (default with the link)' },
+  { name: 'everywhere', short: 'e', help: 'with --token-file: also serve your other workspaces (default with the link)' },
   { name: 'public-metrics', help: 'answer /metrics without a token' },
 ];
 

@@ -111,12 +111,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       await leases.release(owner);
       if (openOwners.delete(owner.id) && openOwners.size === 0) await closeWakeSocket();
     },
-    releaseTree: (owner, rootId) => leases.releaseTree(owner, rootId),
     async claim(owner, rootId) {
       const claim = await leases.claim(owner, rootId);
       if (claim.ok) orders.rememberConsumed(rootId, tags.listConsumed(rootId));
       return claim;
     },
+    releaseTree: (owner, rootId) => leases.releaseTree(owner, rootId),
     holders: (rootIds) => read(() => leases.findHolders(rootIds)),
     watch(changed) {
       if (isClosed) throw createClosedError();

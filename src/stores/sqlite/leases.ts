@@ -19,8 +19,8 @@ type OwnerRow = Tables['owners'];
 export interface Leases {
   open(socketName: string | null): Promise<Owner>;
   claim(owner: Owner, rootId: string): Promise<Claim>;
-  release(owner: Owner): Promise<void>;
   releaseTree(owner: Owner, rootId: string): Promise<void>;
+  release(owner: Owner): Promise<void>;
   /** Whether a claim on this owner's trees would be refused. */
   isHeld(owner: OwnerRow): boolean;
   findHolders(rootIds: string[]): Promise<Map<string, Holder | null>>;
@@ -51,7 +51,7 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
   const selectOwner = db.prepare('SELECT * FROM owners WHERE id = ?');
   const selectTree = db.prepare('SELECT owner FROM trees WHERE root = ?');
   const takeTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?) ON CONFLICT (root) DO UPDATE SET owner = excluded.owner');
-  const dropTree = db.prepare('UPDATE trees SET owner = NULL WHERE root = ? AND owner = ?');
+  const freeTree = db.prepare('UPDATE trees SET owner = NULL WHERE root = ? AND owner = ?');
   const selectLiveRun = db.prepare('SELECT 1 FROM runs JOIN trees ON trees.n = runs.tree WHERE runs.live = 1 AND trees.owner = ? LIMIT 1');
 
   const isHeld = createLeaseCheck(now, timing, self);
@@ -96,6 +96,10 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
     });
   }
 
+  async function releaseTree(owner: Owner, rootId: string): Promise<void> {
+    await writer.write(() => freeTree.run(rootId, owner.id));
+  }
+
   async function release(owner: Owner): Promise<void> {
     stopHeartbeat(owner.id);
     // If the row cannot be deleted, `close` tries again; without heartbeats the lease expires.
@@ -119,11 +123,7 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
     }
   }
 
-  async function releaseTree(owner: Owner, rootId: string): Promise<void> {
-    await writer.write(() => dropTree.run(rootId, owner.id));
-  }
-
-  return { open, claim, release, releaseTree, isHeld, findHolders: createHolderQuery(kysely, isHeld), close };
+  return { open, claim, releaseTree, release, isHeld, findHolders: createHolderQuery(kysely, isHeld), close };
 }
 
 /** Whether a claim on an owner's trees would be refused. */

@@ -104,7 +104,7 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
     findFaults: () => read((current) => current.findFaults()),
     holders: (rootIds) => read((current) => current.holders(rootIds)),
     ...{ append: refuse, erase: refuse, reclaim: refuse, order: refuse, orders: refuse, dropOrders: refuse },
-    ...{ open: refuse, release: refuse, releaseTree: refuse, claim: refuse },
+    ...{ open: refuse, release: refuse, claim: refuse, releaseTree: refuse },
     watch(changed) {
       if (isClosed) throw createClosedError();
       return watcher.add(changed);

@@ -26,6 +26,7 @@ export function testClosing(getContext: GetContext): void {
       () => store.open(),
       () => store.release(owner),
       () => store.claim(owner, a),
+      () => store.releaseTree(owner, a),
       () => store.holders([a]),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'store_io', message: expect.stringContaining('closed') });

@@ -1,4 +1,4 @@
-// `claim`, `release` and `holders`: at most one living owner per tree, and fencing of the previous one.
+// `claim`, `release`, `releaseTree` and `holders`: at most one living owner per tree, and fencing of the previous one.
 import { describe, expect, it } from 'vitest';
 import { a, accepted, b, c, conflict, createFacts, createOrder, createRootUnit, createUnit, fenced, type GetContext } from './fixtures.ts';
 
@@ -73,6 +73,24 @@ export function testLeases(getContext: GetContext): void {
       await expect(store.claim(owner, c)).rejects.toMatchObject({ code: 'fenced' });
       const again = await store.open();
       expect(await store.append(again, [createRootUnit(c)])).toEqual([accepted]);
+    });
+
+    it('gives up one tree and keeps the others', async () => {
+      const { harness, store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a), createRootUnit(b)]);
+      const other = await harness.open();
+      const otherOwner = await other.open();
+      await other.releaseTree(otherOwner, a);
+      expect(await other.claim(otherOwner, a)).toMatchObject({ ok: false });
+      await store.releaseTree(owner, a);
+      await store.releaseTree(owner, c);
+      expect(await other.holders([a])).toEqual(new Map([[a, null]]));
+      expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) }), createUnit(b, { facts: createFacts(b, 2) })])).toEqual(
+        [fenced, accepted],
+      );
+      expect(await other.claim(otherOwner, a)).toEqual({ ok: true, previous: null });
+      expect(await other.append(otherOwner, [createUnit(a, { facts: createFacts(a, 2) })])).toEqual([accepted]);
+      expect(await other.claim(otherOwner, b)).toMatchObject({ ok: false });
     });
 
     it('returns the holders of trees', async () => {
