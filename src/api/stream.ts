@@ -8,6 +8,7 @@ import type { Delta } from '../contract/delta.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import { assertNotErased } from '../kernel/history.ts';
 import { findRun } from '../records/find-run.ts';
+import { isAfter } from '../text/position.ts';
 import type { StreamEvent, StreamOptions } from './api.ts';
 import type { ChangeSource } from './follow.ts';
 import { createTail, type Tail } from './tail.ts';
@@ -76,7 +77,7 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
       next = tail.end();
       for (const fact of facts) {
         // The buffer may be behind what this reader has read from the store.
-        if (!store.isAfter(fact.position, cursor)) continue;
+        if (!isAfter(fact.position, cursor)) continue;
         cursor = fact.position;
         yield* takeDue(fact.runId);
         turns.add(fact);

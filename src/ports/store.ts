@@ -135,8 +135,6 @@ export interface Store {
   facts(query: FactQuery): Promise<StoredFact[]>;
   /** The position of the newest fact, and how many facts at most come after `after`: null if `after` is not a position of this store. */
   cursor(after?: string): Promise<{ newest: string; behind: number | null }>;
-  /** Whether one position of this store comes after another. */
-  isAfter(position: string, other: string): boolean;
   /** Facts whose data contains the text, newest first. ASCII letters match in either case. */
   search(text: string, options: SearchOptions): Promise<StoredFact[]>;
   /** All facts of a run in order, including what remains of erased ones. */

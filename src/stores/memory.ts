@@ -69,7 +69,6 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       assertOpen();
       return readCursor(memory, after);
     },
-    isAfter: (position, other) => Number(position) > Number(other),
     async search(text, options) {
       assertOpen();
       return searchFacts(memory, text, options);

@@ -1,9 +1,9 @@
 import type { Api } from '../../api/api.ts';
 import { isLive } from '../../contract/run-status.ts';
 import type { LiveRun } from '../../contract/view.ts';
+import { isAfter } from '../../text/position.ts';
 import { createProgressDescriber } from '../../views/describe-fact.ts';
 import { snapshotToState } from '../../views/live-state.ts';
-import { isAfter } from '../../views/position.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings, defaultQuestionMs } from '../args/settings-flags.ts';
 import { type Command, serverFlags, writingFlags } from '../command.ts';

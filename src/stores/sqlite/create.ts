@@ -14,7 +14,7 @@ import { createPublisher } from './live-relay.ts';
 import { createLiveSubscriber } from './live-subscriber.ts';
 import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
 import { createOrders } from './orders.ts';
-import { createQueries, isAfterPosition } from './queries.ts';
+import { createQueries } from './queries.ts';
 import { retryWhileBusy } from './retry.ts';
 import { createRunTags, signStoredRuns } from './run-tags.ts';
 import { createKysely, createStatements } from './tables.ts';
@@ -75,7 +75,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     },
     facts: (query) => read(() => queries.facts(query)),
     cursor: (after) => read(() => queries.cursor(after)),
-    isAfter: isAfterPosition,
     search: (text, options) => read(() => queries.search(text, options)),
     trail: (runId) => read(() => queries.trail(runId)),
     run: (runId) => read(() => queries.run(runId)),

@@ -144,10 +144,6 @@ export function createRunsQuery(db: Kysely<Tables>, { rootId, parentId, live, pr
   };
 }
 
-export function isAfterPosition(position: string, other: string): boolean {
-  return Number(position) > Number(other);
-}
-
 function parsePosition(text: string): number {
   const position = Number(text);
   if (text === '' || !Number.isSafeInteger(position)) throw new RetinueError('usage', `"${text}" is not a position of this store.`);

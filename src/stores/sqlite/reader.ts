@@ -10,7 +10,7 @@ import { getLogBytes, measureFiles } from './file-size.ts';
 import { createHolderQuery, createLeaseCheck } from './leases.ts';
 import { createLiveSubscriber } from './live-subscriber.ts';
 import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
-import { createQueries, isAfterPosition, type Queries } from './queries.ts';
+import { createQueries, type Queries } from './queries.ts';
 import { openReadConnection, type ReadConnection } from './read-connection.ts';
 import { retryWhileBusy } from './retry.ts';
 import { createKysely, createStatements } from './tables.ts';
@@ -87,7 +87,6 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
   return {
     facts: (query) => read(({ queries }) => queries.facts(query)),
     cursor: (after) => read(({ queries }) => queries.cursor(after)),
-    isAfter: isAfterPosition,
     search: (text, options) => read(({ queries }) => queries.search(text, options)),
     trail: (runId) => read(({ queries }) => queries.trail(runId)),
     run: (runId) => read(({ queries }) => queries.run(runId)),

@@ -1,9 +1,9 @@
 // The run that is open on the screen: its events so far, and those that the stream brings.
 import type { Delta } from '../../contract/delta.ts';
 import type { StoredFact } from '../../contract/fact.ts';
+import { isAfter } from '../../text/position.ts';
 import { applyToConversation, type Conversation, createConversation } from '../../views/conversation.ts';
 import { createFactDescriber } from '../../views/describe-fact.ts';
-import { isAfter } from '../../views/position.ts';
 import type { ScreenApi } from './deps.ts';
 import { errorText } from './tree-source.ts';
 

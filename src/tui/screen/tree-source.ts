@@ -9,9 +9,9 @@ import { isRetinueError } from '../../contract/error.ts';
 import type { StoredFact } from '../../contract/fact.ts';
 import { isLive } from '../../contract/run-status.ts';
 import type { LiveRun } from '../../contract/view.ts';
+import { isAfter } from '../../text/position.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { applyEvent, createLiveState, type LiveState } from '../../views/live-state.ts';
-import { isAfter } from '../../views/position.ts';
 import type { ScreenApi, Timers } from './deps.ts';
 
 /** The parts of the API that only the trees need. */
