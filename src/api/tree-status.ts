@@ -2,6 +2,7 @@
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
 import type { RunView } from './api.ts';
+import type { TreeDriver } from './tree-drivers.ts';
 
 /** Whether nothing of a live run happens until somebody continues it: it is paused, or it only waits for children of this kind. */
 export function isAtRest(row: RunRow, tree: RunRow[]): boolean {
@@ -11,10 +12,11 @@ export function isAtRest(row: RunRow, tree: RunRow[]): boolean {
 }
 
 /**
- * The status of a live run. Without a process, all live runs of a tree have one status: `paused` if each of them was paused in order, otherwise
- * `interrupted`. `tree`: the live rows of its tree.
+ * The status of a live run. Without a process, all live runs of a tree have one status: `queued` if a worker will take the tree, `paused` if each of them
+ * was paused in order, otherwise `interrupted`. `tree`: the live rows of its tree.
  */
-export function shownStatus(row: RunRow, tree: RunRow[], isOwned: boolean): RunView['status'] {
-  if (isOwned) return isAtRest(row, tree) ? 'paused' : row.status;
+export function shownStatus(row: RunRow, tree: RunRow[], { pid, isQueued }: Pick<TreeDriver, 'pid' | 'isQueued'>): RunView['status'] {
+  if (pid !== null) return isAtRest(row, tree) ? 'paused' : row.status;
+  if (isQueued) return 'queued';
   return tree.every((other) => isAtRest(other, tree)) ? 'paused' : 'interrupted';
 }

@@ -14,6 +14,8 @@ export interface Holder {
   owner: string;
   pid: number;
   alive: boolean;
+  /** The name of the worker, if it is one. */
+  worker?: string;
 }
 
 /** A fact with the canonical JSON of its data, which the hash covers and the store keeps byte for byte. */
