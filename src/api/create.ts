@@ -29,6 +29,7 @@ import { createOverview } from './overview.ts';
 import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
 import { shownStatus } from './tree-status.ts';
+import { listTrees } from './trees.ts';
 
 /** The taint of a run, from the facts that carry it. */
 function factsToTaint(facts: Fact[]): string[] {
@@ -228,6 +229,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     },
     find: async (id) => (await findRun(id, store)).runId,
     ps: async ({ all, ...query }) => rowsToViews(await store.runs({ order: 'newest', ...(all ? {} : { live: true }), ...query })),
+    trees: (query) => listTrees(query, { store, rowsToViews }),
     ...createOverview(store),
     stream: openStream,
     show,

@@ -10,7 +10,7 @@ import type { ErasedFact, StoredFact } from '../contract/fact.ts';
 import type * as Http from '../contract/http.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
-import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeSnapshot } from '../contract/view.ts';
+import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
 import type { Memory } from '../ports/notes.ts';
 import type { ReplayResult } from '../records/replay.ts';
 import type { VerifyResult } from '../records/verify.ts';
@@ -49,6 +49,8 @@ export interface Client {
   workspaces(options?: Cancellable): Promise<Http.Workspace[]>;
   /** Newest first. */
   runs(options?: ListOptions): Promise<RunView[]>;
+  /** Trees by their roots, newest first. `before: next` of an answer continues it. */
+  trees(query?: Partial<TreeQuery> & Cancellable): Promise<TreeList>;
   run(id: string, options?: Cancellable): Promise<RunDetail>;
   /** All runs of the tree that a run belongs to, with the position that events continue from. */
   tree(id: string, options?: Cancellable): Promise<TreeSnapshot>;
@@ -107,6 +109,8 @@ export function createClient(options: ClientOptions = {}): Client {
     workspaces: (given) => get('api/workspaces', given),
     runs: ({ all, roots, limit, before, signal } = {}) =>
       get('api/runs', { query: { all: all ? 1 : undefined, roots: roots ? 1 : undefined, limit, before }, signal }),
+    trees: ({ limit, before, status, agent, text, signal } = {}) =>
+      get('api/trees', { query: { limit, before, status: status?.join(','), agent, text }, signal }),
     // The JSON of the command line omits a process that does not exist.
     run: async (id, given) => {
       const detail = await get<Omit<RunDetail, 'pid'> & { pid?: number }>(runPath(id), given);

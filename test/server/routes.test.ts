@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { FileChange, RunDetailJson } from '../../src/contract/http.ts';
 import { Outcome } from '../../src/contract/outcome.ts';
-import { Question, RunView, TreeSnapshot } from '../../src/contract/view.ts';
+import { Question, RunView, TreeList, TreeSnapshot } from '../../src/contract/view.ts';
 import { outcomeToJson, runDetailToJson, runToJson } from '../../src/views/json.ts';
 import { createTestServer, tokenOf } from './support.ts';
 
@@ -50,6 +50,46 @@ it('starts a run and shows it in all forms of the command line', async () => {
   expect(TreeSnapshot.parse(await get(`/api/runs/${runId}/tree`))).toMatchObject({ rootId: runId, runs: [{ status: 'completed' }] });
   expect(await get('/api/search?q=a+note')).toContainEqual(expect.objectContaining({ runId, type: 'run.created' }));
   expect(await get('/api/costs')).toEqual([expect.objectContaining({ agent: 'general', runs: 1 })]);
+});
+
+it('lists trees with their numbers of runs, filtered and in pages', async () => {
+  const delegates = { tasks: [{ task: 'count', agent: 'explore' }], wait_seconds: 60 };
+  await using server = await createTestServer({
+    script: {
+      runs: [
+        { when: { task: 'survey' }, times: 'any', steps: [{ calls: [{ tool: 'delegate', args: delegates }] }, { text: 'surveyed' }] },
+        { when: { agent: 'explore' }, times: 'any', steps: [{ text: 'seven' }] },
+        { when: { task: 'fails' }, times: 'any', steps: [{ error: { message: 'no', status: 400 } }] },
+      ],
+    },
+  });
+  const start = async (brief: object) => {
+    const { id, outcome } = await server.api.start(brief);
+    await outcome;
+    return id;
+  };
+  const survey = await start({ task: 'survey the tests' });
+  const failed = await start({ task: 'it fails', label: 'Broken build' });
+  const explore = await start({ task: 'look around', agent: 'explore' });
+  const list = async (query: string) => TreeList.parse((await server.ask(`/api/trees${query}`)).json());
+  const ids = async (query: string) => (await list(query)).trees.map(({ runId }) => runId);
+
+  const { trees, next } = await list('');
+  expect(next).toBeNull();
+  expect(trees).toMatchObject([
+    { runId: explore, task: 'look around', runs: 1, live: 0, status: 'completed' },
+    { runId: failed, label: 'Broken build', runs: 1, status: 'failed' },
+    { runId: survey, task: 'survey the tests', runs: 2, live: 0, model: 'script/main' },
+  ]);
+  expect(await list('?limit=2')).toMatchObject({ trees: [{ runId: explore }, { runId: failed }], next: failed });
+  expect(await list(`?limit=2&before=${failed}`)).toMatchObject({ trees: [{ runId: survey }], next: null });
+  expect(await ids('?status=failed,cancelled')).toEqual([failed]);
+  expect(await ids('?agent=explore')).toEqual([explore]);
+  expect(await ids('?text=BROKEN')).toEqual([failed]);
+  expect(await ids('?text=the+tests')).toEqual([survey]);
+  expect(await ids('?text=nothing&status=completed')).toEqual([]);
+  expect(await list('?text=o&limit=1')).toMatchObject({ trees: [{ runId: explore }], next: explore });
+  expect((await server.ask('/api/trees?status=odd')).status).toBe(400);
 });
 
 it('pages through the facts by position', async () => {

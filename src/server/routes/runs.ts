@@ -5,7 +5,7 @@ import { Artifact } from '../../contract/artifact.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { FactJson, FileChange, RunDetailJson } from '../../contract/http.ts';
 import { Outcome } from '../../contract/outcome.ts';
-import { CostRow, RunView as RunViewSchema, SearchHit, TreeSnapshot } from '../../contract/view.ts';
+import { CostRow, RunView as RunViewSchema, SearchHit, TreeList, TreeSnapshot, type TreeView } from '../../contract/view.ts';
 import { factsToChanges } from '../../views/changes.ts';
 import { factToJson, outcomeToJson, runDetailToJson, runToJson } from '../../views/json.ts';
 import type { ServerOptions } from '../options.ts';
@@ -25,6 +25,27 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
       const options = { all, roots, ...(count === undefined ? {} : { limit: count }) };
       const views = await api.ps({ ...options, ...(before === undefined ? {} : { before: await api.find(before) }) });
       return views.map(viewToJson);
+    },
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'get', path: '/api/trees', role: 'read' },
+    summary: 'List trees by their roots, newest first; ?before= takes `next` of the answer',
+    query: {
+      limit: limit(1_000),
+      before: cursor,
+      status: z
+        .string()
+        .max(200)
+        .transform((value) => value.split(','))
+        .pipe(z.array(RunViewSchema.shape.status))
+        .optional(),
+      agent: z.string().max(200).optional(),
+      text: z.string().max(1_000).optional(),
+    },
+    response: TreeList,
+    run: async ({ api, query: { limit: count = 50, before, ...filter } }) => {
+      const { trees, next } = await api.trees({ limit: count, before: before && (await api.find(before)), ...filter });
+      return { trees: trees.map(treeToJson), next };
     },
   });
   addRoute(app, findApi, {
@@ -97,6 +118,11 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
 /** As `ps --json`, and what a client needs to show it as the command line does. */
 function viewToJson(view: RunView): RunView {
   return { ...runToJson(view), task: view.task, driven: view.driven };
+}
+
+function treeToJson(tree: TreeView): TreeView {
+  const { createdAt, model, runs, live } = tree;
+  return { ...viewToJson(tree), createdAt, model, runs, live };
 }
 
 /** As `show --json`, and what a client needs to rebuild the detail. */
