@@ -85,8 +85,8 @@ export interface Api {
   /** All runs of the tree that a run belongs to, as they are now. Rejects with `erased` for an erased tree. */
   tree(id: string): Promise<TreeSnapshot>;
   show(id: string): Promise<RunDetail>;
-  /** `tree`: with all descendants. `after`: only facts after this position. For an erased run: what remains. */
-  logs(id: string, options?: { tree?: boolean; after?: string }): Promise<(StoredFact | ErasedFact)[]>;
+  /** `tree`: with all descendants. `after`: only facts after this position. `limit`: only so many of them. For an erased run: what remains. */
+  logs(id: string, options?: { tree?: boolean; after?: string; limit?: number }): Promise<(StoredFact | ErasedFact)[]>;
   /** Facts from the first on, as they are recorded by any process; ends with the run. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
   /**

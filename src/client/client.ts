@@ -54,8 +54,11 @@ export interface Client {
   run(id: string, options?: Cancellable): Promise<RunDetail>;
   /** All runs of the tree that a run belongs to, with the position that events continue from. */
   tree(id: string, options?: Cancellable): Promise<TreeSnapshot>;
-  /** `tree`: with all descendants. `after`: only facts after this position. */
-  facts(id: string, options?: { tree?: boolean; after?: string; limit?: number } & Cancellable): Promise<(StoredFact | ErasedFact)[]>;
+  /** `tree`: with all descendants. `after`: only facts after this position. `cut`: cuts texts to so many characters (default: whole texts). */
+  facts(
+    id: string,
+    options?: { tree?: boolean; after?: string; limit?: number; cut?: number } & Cancellable,
+  ): Promise<(StoredFact | ErasedFact)[]>;
   /** Null while the run is live. */
   outcome(id: string, options?: Cancellable): Promise<Outcome | null>;
   /** `tree`: also those of its descendants. */
@@ -117,8 +120,8 @@ export function createClient(options: ClientOptions = {}): Client {
       return { ...detail, pid: detail.pid ?? null };
     },
     tree: (id, given) => get(runPath(id, '/tree'), given),
-    facts: (id, { tree, after, limit, signal } = {}) =>
-      get(runPath(id, '/facts'), { query: { tree: tree ? 1 : undefined, after, limit }, signal }),
+    facts: (id, { tree, after, limit, cut, signal } = {}) =>
+      get(runPath(id, '/facts'), { query: { tree: tree ? 1 : undefined, after, limit, cut }, signal }),
     outcome: (id, given) => get(runPath(id, '/outcome'), given),
     artifacts: (id, { tree, signal } = {}) => get(runPath(id, '/artifacts'), { query: { tree: tree ? 1 : undefined }, signal }),
     diff: (id, given) => get(runPath(id, '/diff'), given),

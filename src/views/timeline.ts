@@ -17,7 +17,7 @@ import { formatStatus } from './format.ts';
 import { createLane, type Lane, type MarkKind, type ModelCall, type ToolCall, updateSegment } from './timeline/lane.ts';
 
 export type { Lane, Mark, MarkKind, ModelCall, Segment, SegmentKind, ToolCall } from './timeline/lane.ts';
-export { laneSegments, type Moment, segmentKinds, sumByKind } from './timeline/lane.ts';
+export { type ClosedSegment, laneSegments, type Moment, segmentKinds, sumByKind } from './timeline/lane.ts';
 export { findCriticalPath, type PathStep } from './timeline/path.ts';
 
 export interface Timeline {

@@ -105,7 +105,49 @@ it('pages through the facts by position', async () => {
     if (page.length === 0) break;
   }
   expect(read).toEqual(all);
+  expect((await server.ask(`/api/runs/${id}/facts?limit=2&after=unknown`)).json()).toEqual(all.slice(0, 2));
   expect((await server.ask('/api/position')).json()).toEqual({ position: all.at(-1)?.position });
+});
+
+it('pages through the facts of a tree, and of a part of it', async () => {
+  const delegates = { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look', agent: 'explore' }] } }] };
+  const script = {
+    runs: [
+      { when: { agent: 'general' }, steps: [delegates, { text: 'done' }] },
+      { when: { agent: 'explore' }, steps: [{ text: 'seen' }] },
+    ],
+  };
+  await using server = await createTestServer({ script });
+  const { id, outcome } = await server.api.start({ task: 'lead' });
+  await outcome;
+  const stored = await server.world.store.facts({ rootId: id });
+  const child = stored.find(({ runId }) => runId !== id)?.runId as string;
+  for (const [runId, facts] of [
+    [id, stored],
+    [child, stored.filter((fact) => fact.runId === child)],
+  ] as const) {
+    const read: { position: string }[] = [];
+    for (let after = ''; ; after = `&after=${read.at(-1)?.position}`) {
+      const page = (await server.ask(`/api/runs/${runId}/facts?tree=1&limit=4${after}`)).json() as { position: string }[];
+      expect(page.length).toBeLessThanOrEqual(4);
+      if (page.length === 0) break;
+      read.push(...page);
+    }
+    expect(read.map(({ position }) => position)).toEqual(facts.map(({ position }) => position));
+  }
+});
+
+it('cuts long texts of facts on request', async () => {
+  await using server = await createTestServer({ script: { runs: [{ steps: [{ text: `😀${'long '.repeat(100)}` }] }] } });
+  const { id, outcome } = await server.api.start({ task: 'x' });
+  await outcome;
+  const texts = async (query: string) => {
+    const facts = (await server.ask(`/api/runs/${id}/facts${query}`)).json() as { type: string; data: { content?: { text: string }[] } }[];
+    return facts.find(({ type }) => type === 'model.answered')?.data.content?.map(({ text }) => text);
+  };
+  expect(await texts('?cut=100')).toEqual([`${`😀${'long '.repeat(20)}`.slice(0, 100)}…`]);
+  expect((await texts('?cut=10000'))?.[0]).toHaveLength(502);
+  expect((await server.ask(`/api/runs/${id}/facts?cut=10`)).status).toBe(400);
 });
 
 it('cancels a run, with the reason', async () => {

@@ -13,6 +13,8 @@ import { type App, addRoute, type FindApi, queryFlag } from '../route.ts';
 
 const maxListed = 10_000;
 const limit = (max: number) => z.coerce.number().int().min(1).max(max).optional();
+/** Not so short that it would cut names, ids and hashes. */
+const cutLength = z.coerce.number().int().min(100).max(1_000_000).optional();
 const cursor = z.string().max(200).optional();
 
 export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pick<ServerOptions, 'findToolProcess'>): void {
@@ -61,11 +63,12 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
   addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/runs/{id}/facts', role: 'read' },
     summary: 'The log of a run; with ?tree=1 of its descendants too',
-    query: { tree: queryFlag, after: cursor, limit: limit(1_000_000) },
+    query: { tree: queryFlag, after: cursor, limit: limit(1_000_000), cut: cutLength },
     response: z.array(FactJson),
-    run: async ({ api, id, query: { tree, after, limit: count } }) => {
-      const facts = await api.logs(id, { tree, ...(after === undefined ? {} : { after }) });
-      return facts.slice(0, count).map(storedFactToJson);
+    run: async ({ api, id, query: { tree, after, limit: count, cut } }) => {
+      const page = { ...(after === undefined ? {} : { after }), ...(count === undefined ? {} : { limit: count }) };
+      const facts = (await api.logs(id, { tree, ...page })).slice(0, count).map(storedFactToJson);
+      return cut === undefined ? facts : (cutStrings(facts, cut) as object[]);
     },
   });
   addRoute(app, findApi, {
@@ -138,4 +141,12 @@ function detailToJson(run: RunDetail, toolPid: number | null): object {
 
 function storedFactToJson(fact: StoredFact | ErasedFact): object {
   return { ...factToJson(fact), position: fact.position };
+}
+
+/** The value with long strings cut: a screen that shows only what happened and when does not need whole files and answers. */
+function cutStrings(value: unknown, max: number): unknown {
+  if (typeof value === 'string') return value.length <= max ? value : `${value.slice(0, max).toWellFormed()}…`;
+  if (Array.isArray(value)) return value.map((each) => cutStrings(each, max));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cutStrings(each, max)]));
 }
