@@ -8,7 +8,7 @@ import type { Owner, Store } from '../ports/store.ts';
 import { addJob, appendUnit, createMemoryData, createTreeRecord, hasJob, isRegistered, type MemoryData } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
 import { createMemoryQueue } from './memory/queue.ts';
-import { getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
+import { countRuns, getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
 
 export interface MemoryStoreOptions {
   /** Schedules the calls of watchers. Default: a microtask. */
@@ -97,6 +97,10 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     async runs(query) {
       assertOpen();
       return readRuns(memory, query);
+    },
+    async countRuns(rootIds) {
+      assertOpen();
+      return countRuns(memory, rootIds);
     },
     async runByKey(parentId, key) {
       assertOpen();
