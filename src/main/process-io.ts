@@ -25,6 +25,11 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     const timer = setInterval(run, ms);
     return () => clearInterval(timer);
   };
+  /** The same without keeping the process alive. */
+  const repeatQuietly: Io['repeat'] = (ms, run) => {
+    const timer = setInterval(run, ms).unref();
+    return () => clearInterval(timer);
+  };
   const files = () => import('../config/files.ts');
   const attachments = () => import('../config/attachments.ts');
   const models = () => import('../config/model-choice.ts');
@@ -83,8 +88,10 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       });
       const open: Io['open'] = async (given, options) => (await import('./open-api.ts')).openApi(given, options, hooks);
       const { createMcpMount } = await import('./mcp-http.ts');
-      const mcp = await createMcpMount(request.mcp, { version, repeat, now: Date.now, open, api, settings, env, log });
-      return startServer(request, { ...{ api, settings, root, version, findToolProcess, log, setup }, cwd: context.cwd, mounts: [mcp] });
+      const openMounts = async () => [
+        await createMcpMount(request.mcp, { version, repeat: repeatQuietly, now: Date.now, open, api, settings, env, log }),
+      ];
+      return startServer(request, { ...{ api, settings, root, version, findToolProcess, log, setup, openMounts }, cwd: context.cwd });
     },
     mcpInstall: {
       plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),

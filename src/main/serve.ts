@@ -9,31 +9,24 @@ import type { Settings } from '../config/settings.ts';
 import { databaseId } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
 import { isLoopback, listen } from '../server/listen.ts';
-import type { ServerOptions, WorkspaceSetup } from '../server/options.ts';
+import type { Mount, ServerOptions, WorkspaceSetup } from '../server/options.ts';
 import { readTokenFile } from '../server/token-file.ts';
 import { createTokenBook } from '../server/tokens.ts';
 import { createWorkspaces, type Workspaces } from './workspaces.ts';
 
-export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log' | 'mounts'> {
+export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log'> {
   api: Api;
   settings: Settings;
   /** Folder of this package. */
   root: string;
   cwd: string;
   setup(settings: Settings): WorkspaceSetup;
+  /** Called when everything else is known to be valid. */
+  openMounts(): Promise<Mount[]>;
 }
 
-/** Rejects with `usage`; the mounts are closed then, because they have timers that keep a process alive. */
+/** Rejects with `usage`; then nothing is left open. */
 export async function startServer(request: ServeRequest, deps: ServeDeps): Promise<RunningServer> {
-  try {
-    return await openServer(request, deps);
-  } catch (error) {
-    await Promise.allSettled((deps.mounts ?? []).map((mount) => mount.close()));
-    throw error;
-  }
-}
-
-async function openServer(request: ServeRequest, deps: ServeDeps): Promise<RunningServer> {
   const { host, port, publicMetrics, behindProxy } = request;
   const publicUrl = parsePublicUrl(request);
   assertProtected(request, publicUrl);
@@ -47,8 +40,9 @@ async function openServer(request: ServeRequest, deps: ServeDeps): Promise<Runni
   const workspace = databaseId(existsSync(settings.db.path) ? realpathSync(settings.db.path) : settings.db.path);
   // A token that the user gave away is for this workspace alone.
   const others = token !== null || request.everywhere ? createWorkspaces({ env: process.env, warn: deps.log, askMs: request.askMs }) : null;
+  const mounts = await deps.openMounts();
   const server = await listen({
-    ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, workspace },
+    ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, workspace, mounts },
     version: deps.version,
     workspaces: combineWorkspaces(workspace, deps, others),
     setup: async (id) => setup(id === workspace ? settings : await (others?.settings(id) ?? rejectWorkspace(id))),
@@ -57,7 +51,9 @@ async function openServer(request: ServeRequest, deps: ServeDeps): Promise<Runni
     web: join(root, 'dist', 'web'),
     now: Date.now,
     log: deps.log,
-    mounts: deps.mounts ?? [],
+  }).catch(async (error: unknown) => {
+    await Promise.all(mounts.map((mount) => mount.close()));
+    throw error;
   });
   const close = async () => {
     await server.close();

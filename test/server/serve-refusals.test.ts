@@ -24,8 +24,10 @@ async function serve(...args: string[]) {
   const setup = () => ({ models: unused, policy: unused, memories: unused });
   const deps = { version: '1.2.3', log: () => {}, root: cli.folder, cwd: cli.folder, findToolProcess: unused, setup };
   const start: Io['serve'] = async (request, api, settings) => {
-    const mcp = await createMcpMount(request.mcp, { ...deps, repeat, now: Date.now, open: cli.parts.open, api, settings, env: {} });
-    const server = await startServer(request, { ...deps, api, settings, mounts: [mcp] });
+    const openMounts = async () => [
+      await createMcpMount(request.mcp, { ...deps, repeat, now: Date.now, open: cli.parts.open, api, settings, env: {} }),
+    ];
+    const server = await startServer(request, { ...deps, api, settings, openMounts });
     await server.close();
     throw new Error(`it listened on ${server.url}`);
   };
