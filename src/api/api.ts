@@ -5,8 +5,9 @@ import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
-import type { BriefOptions, Client, ClientOptions, ResumeOptions, RunHandle } from '../kernel/runtime.ts';
+import type { BriefOptions, Client, ClientOptions, EnqueueOptions, EnqueueResult, ResumeOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
+import type { QueueState, WorkerState } from '../ports/queue.ts';
 import type { EraseReport, EraseSize } from '../records/erase.ts';
 import type { TreeExport } from '../records/export-tree.ts';
 import type { Fork } from '../records/fork.ts';
@@ -74,6 +75,12 @@ export interface Api {
   server?: RemoteServer;
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
+  /** Admits the brief and leaves it to a worker. Rejects with the refusal if it is not admitted, and with `usage` if the database has no queue. */
+  enqueue(brief: unknown, options: EnqueueOptions): Promise<EnqueueResult>;
+  /** The queues of the database and the workers that take trees from them. Rejects with `usage` if it has no queue. */
+  queues(): Promise<{ queues: QueueState[]; workers: WorkerState[] }>;
+  /** Stops driving one tree of this process, so that another process can continue it. */
+  handBack(rootId: string, reason: string): Promise<void>;
   /** Advice for a brief that has no model to run it; null if it has one. */
   advise(brief: { model?: string | undefined; agent?: string | undefined }): Promise<string | null>;
   /** Resolves an id, a unique prefix of one, or `last`. */

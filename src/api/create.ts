@@ -5,7 +5,6 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
-import { isLive } from '../contract/run-status.ts';
 import { assertNotErased } from '../kernel/history.ts';
 import { pinnedServers } from '../kernel/pinned-agent.ts';
 import type { ResumeOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
@@ -26,9 +25,10 @@ import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createOverview } from './overview.ts';
+import { createRunViews } from './run-views.ts';
 import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
-import { shownStatus } from './tree-status.ts';
+import { findTreeDrivers } from './tree-drivers.ts';
 import { listTrees } from './trees.ts';
 
 /** The taint of a run, from the facts that carry it. */
@@ -63,6 +63,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   let replacing: Promise<Runtime> | null = null;
   const listeners = new Set<(event: Fact | Delta) => void>();
   const openStream = createStreams({ store, listeners });
+  const rowsToViews = createRunViews(store);
 
   /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
   async function drive(): Promise<Runtime> {
@@ -107,27 +108,6 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     }
   }
 
-  async function rowsToViews(rows: RunRow[]): Promise<RunView[]> {
-    const live = new Set(rows.filter((row) => isLive(row.status)).map((row) => row.rootId));
-    const holders = await store.holders([...live]);
-    const trees = new Map(
-      await Promise.all([...live].map(async (rootId) => [rootId, await store.runs({ rootId, live: true })] as [string, RunRow[]])),
-    );
-    return Promise.all(
-      rows.map(async (row) => ({
-        ...rowToView(row, trees.get(row.rootId) ?? [], holders.get(row.rootId)?.alive ?? false),
-        task: row.erasedAt === undefined ? await findTask(row) : null,
-      })),
-    );
-  }
-
-  /** Only for runs without a label, which a list shows by their task. */
-  async function findTask({ runId, label, kind }: RunRow): Promise<string> {
-    if (label !== null || kind === 'client') return '';
-    const [created] = await store.facts({ runId, types: ['run.created'] });
-    return created?.type === 'run.created' ? (created.data.brief.task.split('\n', 1)[0] as string) : '';
-  }
-
   async function show(id: string): Promise<RunDetail> {
     const row = await findRun(id, store);
     const facts = await store.facts({
@@ -139,13 +119,13 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
     const children = await store.runs({ parentId: row.runId, order: 'oldest' });
     const [view, ...childViews] = await rowsToViews([row, ...children]);
-    const holder = (await store.holders([row.rootId])).get(row.rootId);
+    const driver = (await findTreeDrivers([row.rootId], store)).get(row.rootId);
     return {
       ...(view as RunView),
       brief: created?.data.brief ?? null,
       grant: created?.data.grant ?? null,
       outcome: ended?.data.outcome ?? null,
-      pid: row.endedAt === null && holder?.alive ? holder.pid : null,
+      pid: row.endedAt === null ? (driver?.pid ?? null) : null,
       host: created?.data.host ?? null,
       servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
       model: row.model ?? started?.data.model ?? null,
@@ -181,15 +161,14 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   async function interrupted(): Promise<Interrupted[]> {
     const rows = await store.runs({ live: true, order: 'oldest' });
     const rootIds = [...new Set(rows.map((row) => row.rootId))];
-    const holders = await store.holders(rootIds);
+    const drivers = await findTreeDrivers(rootIds, store);
+    const isInterrupted = (rootId: string) => drivers.get(rootId)?.pid === null && !drivers.get(rootId)?.isQueued;
     return Promise.all(
-      rootIds
-        .filter((rootId) => !holders.get(rootId)?.alive)
-        .map(async (rootId): Promise<Interrupted> => {
-          const { brief, kind, agent, dialect: name } = (await loadCreated(rootId)).data;
-          const open = rows.filter((row) => row.rootId === rootId).length;
-          return { rootId, kind, label: brief.label ?? null, agent, dialect: name, open };
-        }),
+      rootIds.filter(isInterrupted).map(async (rootId): Promise<Interrupted> => {
+        const { brief, kind, agent, dialect: name } = (await loadCreated(rootId)).data;
+        const open = rows.filter((row) => row.rootId === rootId).length;
+        return { rootId, kind, label: brief.label ?? null, agent, dialect: name, open };
+      }),
     );
   }
 
@@ -213,6 +192,13 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
 
   return {
     start: async (brief, options) => (await drive()).start(brief, options),
+    enqueue: async (brief, options) => (await drive()).enqueue(brief, options),
+    async queues() {
+      if (!store.queue) throw new RetinueError('usage', 'this database has no queue; use a PostgreSQL database (`--db postgres://…`)');
+      const [queues, workers] = await Promise.all([store.queue.states(), store.queue.workers()]);
+      return { queues, workers };
+    },
+    handBack: async (rootId, reason) => (await running)?.handBack(rootId, reason),
     advise: advise ?? (async () => null),
     dialect,
     ...createSteer({ store, clock, ids, listeners, drive, running: () => running }),
@@ -275,25 +261,4 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
 /** Whether the store can continue after it. Without one, it begins with the first fact. */
 async function isPosition(after: string | undefined, store: Store): Promise<boolean> {
   return after === undefined || (await store.cursor(after)).behind !== null;
-}
-
-/** `tree`: the live rows of its tree. `isOwned`: a living process owns the tree. */
-function rowToView(row: RunRow, tree: RunRow[], isOwned: boolean): Omit<RunView, 'task'> {
-  const { runId, parentId, rootId, depth, kind, label, agent, turns, tokens, costUsd, startedAt, endedAt } = row;
-  return {
-    runId,
-    parentId,
-    rootId,
-    depth,
-    kind,
-    label,
-    agent,
-    status: isLive(row.status) ? shownStatus(row, tree, isOwned) : row.status,
-    driven: isLive(row.status) && isOwned,
-    turns,
-    tokens,
-    costUsd,
-    startedAt,
-    endedAt,
-  };
 }

@@ -108,6 +108,9 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
       runs.leave();
       closed.abort();
     },
+    enqueue: refuse('putting runs into a queue'),
+    queues: refuse('showing queues'),
+    handBack: refuse('handing back a run'),
     export: refuse('exporting a run'),
     import: refuse('importing a run'),
     weigh: refuse('erasing runs'),

@@ -1,0 +1,57 @@
+// Rows of runs as front-ends show them.
+import type { RunRow } from '../contract/run.ts';
+import { isLive } from '../contract/run-status.ts';
+import type { Store } from '../ports/store.ts';
+import type { RunView } from './api.ts';
+import { findTreeDrivers, type TreeDriver } from './tree-drivers.ts';
+import { shownStatus } from './tree-status.ts';
+
+const nobody: TreeDriver = { pid: null, worker: null, isQueued: false };
+
+/** The views of rows, in the same order. */
+export function createRunViews(store: Store): (rows: RunRow[]) => Promise<RunView[]> {
+  async function rowsToViews(rows: RunRow[]): Promise<RunView[]> {
+    const live = new Set(rows.filter((row) => isLive(row.status)).map((row) => row.rootId));
+    const drivers = await findTreeDrivers([...live], store);
+    const trees = new Map(
+      await Promise.all([...live].map(async (rootId) => [rootId, await store.runs({ rootId, live: true })] as [string, RunRow[]])),
+    );
+    return Promise.all(
+      rows.map(async (row) => ({
+        ...rowToView(row, trees.get(row.rootId) ?? [], drivers.get(row.rootId) ?? nobody),
+        task: row.erasedAt === undefined ? await findTask(row) : null,
+      })),
+    );
+  }
+
+  /** Only for runs without a label, which a list shows by their task. */
+  async function findTask({ runId, label, kind }: RunRow): Promise<string> {
+    if (label !== null || kind === 'client') return '';
+    const [created] = await store.facts({ runId, types: ['run.created'] });
+    return created?.type === 'run.created' ? (created.data.brief.task.split('\n', 1)[0] as string) : '';
+  }
+
+  return rowsToViews;
+}
+
+/** `tree`: the live rows of its tree. */
+function rowToView(row: RunRow, tree: RunRow[], driver: TreeDriver): Omit<RunView, 'task'> {
+  const { runId, parentId, rootId, depth, kind, label, agent, turns, tokens, costUsd, startedAt, endedAt } = row;
+  return {
+    runId,
+    parentId,
+    rootId,
+    depth,
+    kind,
+    label,
+    agent,
+    status: isLive(row.status) ? shownStatus(row, tree, driver) : row.status,
+    driven: isLive(row.status) && driver.pid !== null,
+    turns,
+    tokens,
+    costUsd,
+    startedAt,
+    endedAt,
+    ...(isLive(row.status) && driver.worker !== null && { worker: driver.worker }),
+  };
+}
