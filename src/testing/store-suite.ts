@@ -6,12 +6,14 @@ import { testErasing } from './store-suite/erasing.ts';
 import type { StoreContext, StoreHarness } from './store-suite/fixtures.ts';
 import { testLeases } from './store-suite/leases.ts';
 import { testOrders } from './store-suite/orders.ts';
+import { testMissingQueue, testQueue } from './store-suite/queue.ts';
 import { testReading } from './store-suite/reading.ts';
 import { testWatching } from './store-suite/watching.ts';
 
 export type { StoreHarness } from './store-suite/fixtures.ts';
 
-export function runStoreSuite(name: string, createHarness: () => Promise<StoreHarness>): void {
+/** `hasQueue`: its trees can want a worker. */
+export function runStoreSuite(name: string, createHarness: () => Promise<StoreHarness>, { hasQueue = false } = {}): void {
   describe(name, () => {
     let context: StoreContext;
     beforeEach(async () => {
@@ -22,5 +24,6 @@ export function runStoreSuite(name: string, createHarness: () => Promise<StoreHa
     afterEach(() => context.harness.dispose());
 
     for (const test of [testAppending, testReading, testOrders, testLeases, testErasing, testWatching, testClosing]) test(() => context);
+    (hasQueue ? testQueue : testMissingQueue)(() => context);
   });
 }

@@ -5,25 +5,29 @@ import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { runStoreSuite } from '../../src/testing/store-suite.ts';
 
-runStoreSuite('memory store', async () => {
-  const memory = createMemoryData();
-  const stores: Store[] = [];
-  const markDead = async (owner: Owner) => void Object.assign(memory.owners.get(owner.id) ?? {}, { isDead: true });
-  return {
-    open: async () => {
-      const store = createMemoryStore({ memory });
-      stores.push(store);
-      return store;
-    },
-    // Only the store itself can change its data, so nobody can forge an order.
-    forge: null,
-    replay: null,
-    warnings: () => [],
-    kill: markDead,
-    silence: markDead,
-    dispose: async () => void (await Promise.all(stores.map((store) => store.close()))),
-  };
-});
+runStoreSuite(
+  'memory store',
+  async () => {
+    const memory = createMemoryData();
+    const stores: Store[] = [];
+    const markDead = async (owner: Owner) => void Object.assign(memory.owners.get(owner.id) ?? {}, { isDead: true });
+    return {
+      open: async () => {
+        const store = createMemoryStore({ memory });
+        stores.push(store);
+        return store;
+      },
+      // Only the store itself can change its data, so nobody can forge an order.
+      forge: null,
+      replay: null,
+      warnings: () => [],
+      kill: markDead,
+      silence: markDead,
+      dispose: async () => void (await Promise.all(stores.map((store) => store.close()))),
+    };
+  },
+  { hasQueue: true },
+);
 
 it('calls watchers through the given clock', async () => {
   const clock = createHandClock();

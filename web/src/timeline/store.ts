@@ -6,7 +6,7 @@
 import type { Client } from '../../../src/client/client.ts';
 import type { Delta } from '../../../src/contract/delta.ts';
 import type { StoredFact } from '../../../src/contract/fact.ts';
-import { isAfter } from '../../../src/views/position.ts';
+import { isAfter } from '../../../src/text/position.ts';
 import { applyToTimeline, createTimeline, type Timeline } from '../../../src/views/timeline.ts';
 import type { EventHub } from '../data/event-hub.ts';
 

@@ -1,0 +1,143 @@
+// The queue of a store: trees that want a worker.
+import { describe, expect, it } from 'vitest';
+import type { JobOptions, Queue } from '../../ports/queue.ts';
+import type { Store } from '../../ports/store.ts';
+import { a, accepted, b, c, createFacts, createId, createOrder, createRootUnit, createUnit, type GetContext } from './fixtures.ts';
+
+const [d] = [createId(13)];
+const far = '2999-01-01T00:00:00.000Z';
+
+export function testQueue(getContext: GetContext): void {
+  const getQueue = ({ queue }: Store): Queue => {
+    if (!queue) throw new Error('the store has no queue');
+    return queue;
+  };
+  const enqueue = (rootId: string, job: Partial<JobOptions> = {}) => {
+    const { store, owner } = getContext();
+    return store.append(owner, [{ ...createRootUnit(rootId, { status: 'queued' }), job: { queue: 'q', ...job } }]);
+  };
+  const take = async (limit = 10, more: { perGroup?: number } = {}) =>
+    (await getQueue(getContext().store).take({ queue: 'q', limit, ...more })).map(({ rootId }) => rootId);
+
+  describe('queue', () => {
+    it('creates a tree without an owner, with its job; a worker takes it once', async () => {
+      const { store, owner } = getContext();
+      const queue = getQueue(store);
+      expect(await enqueue(a)).toEqual([accepted]);
+      expect(await store.holders([a])).toEqual(new Map([[a, null]]));
+      expect(await queue.findQueued([a, b])).toEqual(new Set([a]));
+      expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) })])).toMatchObject([{ ok: false, reason: 'fenced' }]);
+      const [job] = await queue.take({ queue: 'q', limit: 5 });
+      expect(job).toMatchObject({ rootId: a, queue: 'q' });
+      expect(await take()).toEqual([]);
+      expect(await store.claim(owner, a)).toEqual({ ok: true, previous: null });
+      expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) })])).toEqual([accepted]);
+      expect(await queue.findQueued([a])).toEqual(new Set([a]));
+      await queue.touch(job ? [job] : []);
+      if (job) await queue.complete(job);
+      expect(await queue.findQueued([a])).toEqual(new Set());
+    });
+
+    it('writes neither the tree nor the job if the unit is refused', async () => {
+      const { store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      expect(await enqueue(a)).toMatchObject([{ ok: false }]);
+      expect(await take()).toEqual([]);
+    });
+
+    it('gives the highest priority first, then the oldest, and nothing before its time', async () => {
+      await enqueue(a);
+      await enqueue(b, { priority: 5 });
+      await enqueue(c, { startAfter: far, priority: 9 });
+      await enqueue(d);
+      expect(await take(2)).toEqual([b, a]);
+      expect(await take(2)).toEqual([d]);
+      const [state] = await getQueue(getContext().store).states();
+      expect(state).toMatchObject({ name: 'q', waiting: 0, delayed: 1, running: 3, oldestMs: null });
+    });
+
+    it('runs only so many trees of a group at a time', async () => {
+      for (const rootId of [a, b, c]) await enqueue(rootId, { group: 'customer' });
+      await enqueue(d);
+      expect(await take(10, { perGroup: 1 })).toEqual([a, d]);
+      expect(await take(10, { perGroup: 1 })).toEqual([]);
+      expect(await take(10, { perGroup: 2 })).toEqual([b]);
+    });
+
+    it('takes a job that was put back again, and a new one that replaces it', async () => {
+      const { store } = getContext();
+      const queue = getQueue(store);
+      await enqueue(a);
+      const [first] = await queue.take({ queue: 'q', limit: 1 });
+      if (!first) throw new Error('nothing was taken');
+      await queue.putBack(first, 0);
+      await expect.poll(() => queue.take({ queue: 'q', limit: 1 })).toMatchObject([{ rootId: a }]);
+      const [again] = await queue.findOrphans('q', 10);
+      expect(again).toMatchObject({ rootId: a });
+      if (again) await queue.complete(again, { queue: 'q' });
+      expect(await take()).toEqual([a]);
+    });
+
+    it('finds trees whose worker died, and no others', async () => {
+      const { harness, store, owner } = getContext();
+      const worker = await harness.open();
+      const workerOwner = await worker.open(['q']);
+      await enqueue(a);
+      await enqueue(b);
+      await take(1);
+      await worker.claim(workerOwner, a);
+      await worker.append(workerOwner, [createUnit(a, { facts: createFacts(a, 2) })]);
+      expect(await getQueue(store).findOrphans('q', 10)).toEqual([]);
+      expect(await getQueue(store).workers()).toMatchObject([{ queues: ['q'], trees: 1, alive: true }]);
+      await harness.kill(workerOwner);
+      expect(await getQueue(store).findOrphans('q', 10)).toMatchObject([{ rootId: a }]);
+      expect(await store.claim(owner, a)).toEqual({ ok: true, previous: workerOwner.id });
+      expect(await getQueue(store).findOrphans('q', 10)).toEqual([]);
+    });
+
+    it('gives a tree that nobody drives a job when an order wakes it', async () => {
+      const { store, owner } = getContext();
+      const queue = getQueue(store);
+      await enqueue(a, { startAfter: far });
+      await store.order(createOrder(1, a));
+      expect(await take()).toEqual([]);
+      const [job] = await queue.take({ queue: 'q', limit: 1 });
+      expect(job).toBeUndefined();
+      await enqueue(b);
+      const [own] = await queue.take({ queue: 'q', limit: 1 });
+      if (!own) throw new Error('nothing was taken');
+      await store.claim(owner, b);
+      await queue.complete(own);
+      await store.order(createOrder(2, b));
+      expect(await queue.findQueued([b])).toEqual(new Set());
+      await store.releaseTree(owner, b);
+      await store.order(createOrder(3, b));
+      await store.order(createOrder(4, b));
+      expect(await take()).toEqual([b]);
+    });
+
+    it('wakes workers of the queue', async () => {
+      const { harness } = getContext();
+      const worker = await harness.open();
+      let calls = 0;
+      const end = getQueue(worker).watch('q', () => calls++);
+      await expect
+        .poll(async () => {
+          await enqueue(createId(100 + calls));
+          return calls;
+        })
+        .toBeGreaterThan(0);
+      end();
+    });
+  });
+}
+
+/** For a store without a queue. */
+export function testMissingQueue(getContext: GetContext): void {
+  it('refuses trees that want a worker', async () => {
+    const { store, owner } = getContext();
+    expect(store.queue).toBeUndefined();
+    await expect(store.append(owner, [{ ...createRootUnit(a), job: { queue: 'q' } }])).rejects.toMatchObject({ code: 'usage' });
+    expect(await store.run(a)).toBeNull();
+  });
+}
