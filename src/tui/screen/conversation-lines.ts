@@ -70,7 +70,8 @@ function answerLines(item: AnswerItem, view: View): string[] {
     ),
     ...textLines(item.reasoning, view, 'dim'),
     ...textLines(item.text, view, null),
-    '',
+    // Its calls follow directly if it says nothing else.
+    ...(item.reasoning.trim() + item.text.trim() === '' ? [] : ['']),
   ];
 }
 
@@ -80,7 +81,7 @@ function streamingLines({ streaming, askedAt, turn }: Conversation, view: View):
   const head = joinParts(
     [
       [`Turn ${streaming?.turn ?? turn}`, 'bold'],
-      [`  ${streaming === null ? 'thinking' : 'writing'} · ${elapsed}`, 'cyan'],
+      [`  ${(streaming?.text ?? '') === '' ? 'thinking' : 'writing'} · ${elapsed}`, 'cyan'],
     ],
     view,
   );

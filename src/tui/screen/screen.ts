@@ -13,6 +13,7 @@ import { createActions } from './actions.ts';
 import type { ScreenApi, Timers } from './deps.ts';
 import { pasteInDialog, pressInDialog } from './dialog-keys.ts';
 import { type Frame, renderFrame } from './frame.ts';
+import { createLiveTexts } from './live-texts.ts';
 import { pressOnPage } from './page-keys.ts';
 import { listRows } from './rows.ts';
 import { createRunBody } from './run-page.ts';
@@ -60,6 +61,7 @@ const clockMs = 1_000;
 export function createScreen({ api, attach, driven = [], until, timers, colour, size: initial }: ScreenOptions): Screen {
   const ui = createUi();
   ui.selected = attach?.runId ?? null;
+  const texts = createLiveTexts();
   const listeners = new Set<() => void>();
   const { promise: left, resolve: leave } = Promise.withResolvers<'quit' | 'interrupt'>();
   let size = initial;
@@ -94,11 +96,12 @@ export function createScreen({ api, attach, driven = [], until, timers, colour, 
   }
 
   function takeEvent(event: StoredFact | Delta): void {
+    texts.take(event);
     shown?.run.take(event);
   }
 
   function openPage(id: string): void {
-    const run = openRun(id, { api, onChange: scheduleUpdate });
+    const run = openRun(id, { api, texts, onChange: scheduleUpdate });
     shown = { run, body: createRunBody(run) };
     Object.assign(ui, { page: 'run', selected: id, scroll: ui.tab === 'conversation' || ui.tab === 'log' ? 'end' : 0 });
   }

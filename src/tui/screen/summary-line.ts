@@ -15,7 +15,8 @@ export interface SummaryInput {
   title: string;
 }
 
-const counted: ShownStatus[] = ['running', 'waiting', 'queued', 'paused', 'interrupted', 'failed'];
+/** The most important ones first: the last ones are dropped where there is no room. */
+const counted: ShownStatus[] = ['running', 'interrupted', 'failed', 'waiting', 'queued', 'paused'];
 
 export function summaryLine({ source, rows, filter, title }: SummaryInput, view: View): string {
   const { state, unloaded, undriven } = source;
@@ -34,7 +35,7 @@ export function summaryLine({ source, rows, filter, title }: SummaryInput, view:
   const groups: Part[][] = [
     [[`retinue ${title}`, 'bold']],
     [[`  ${formatPlural(runs.length, 'run')}${inTrees}`]],
-    [[states.length === 0 ? '' : `: ${states.join(', ')}`]],
+    ...states.map((text, i): Part[] => [[`${i === 0 ? ':' : ','} ${text}`]]),
     [[costs.length === 0 ? '' : `  ${formatCost(costs.reduce((sum, cost) => sum + cost, 0))}`]],
     [[tokens === 0 ? '' : `  ${formatCount(tokens)} tokens`, 'dim']],
   ];

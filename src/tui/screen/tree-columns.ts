@@ -40,15 +40,16 @@ export interface ColumnOptions {
 
 /** `rows`: the visible ones; columns are as wide as these need. */
 export function layOutColumns(rows: TreeRow[], { state, view: { columns }, widestActivity }: ColumnOptions): TreeColumns {
-  const widest = (text: (row: TreeRow) => string, max: number) => Math.min(max, Math.max(0, ...rows.map((row) => textWidth(text(row)))));
+  const widest = (text: (row: TreeRow) => string, max: number, min = 0) =>
+    Math.min(max, Math.max(min, ...rows.map((row) => textWidth(text(row)))));
   const fits = (column: keyof typeof minWidth) => columns >= minWidth[column];
   const hasLimit = fits('limit') && rows.some(({ run }) => limitText(run) !== '');
   const hasCost = rows.some(({ run }) => run.costUsd !== null);
   const hasTokens = rows.some(({ run }) => run.tokens > 0);
   const fixed = {
-    agent: fits('agent') ? widest(({ run }) => toDrawable(sanitizeLine(run.agent ?? run.kind)), 16) : 0,
-    model: fits('model') ? widest(({ run }) => toDrawable(sanitizeLine(run.model ?? '')), 28) : 0,
-    turn: fits('turn') ? widest(({ run }) => turnText(run), 7) : 0,
+    agent: fits('agent') ? widest(({ run }) => toDrawable(sanitizeLine(run.agent ?? run.kind)), 16, 5) : 0,
+    model: fits('model') ? widest(({ run }) => toDrawable(sanitizeLine(run.model ?? '')), 28, 5) : 0,
+    turn: fits('turn') ? widest(({ run }) => turnText(run), 7, 4) : 0,
     time: fits('time') ? (hasLimit ? 10 : 6) : 0,
     tokens: hasTokens && fits(hasCost ? 'tokens' : 'cost') ? 6 : 0,
     cost: hasCost && fits('cost') ? 7 : 0,
