@@ -53,7 +53,7 @@ const named: [keyof InkKey, Key][] = [
   ['delete', 'delete'],
 ];
 
-/** A sequence that the terminal sends by itself or for a key that has no name here, without its escape character. */
+/** The rest of a sequence whose escape character arrived alone, on a slow connection: its letters are no keys. */
 const unknownSequence = /^\[[0-?]*[ -/]*[@-~]$/;
 
 /** Several characters that arrive together are several keys. */
