@@ -1,8 +1,8 @@
 // Draws the frames of a screen with ink and passes keys to it.
 import { Box, type Key as InkKey, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { memo, type ReactNode, useEffect, useSyncExternalStore } from 'react';
+import type { Key } from './screen/key.ts';
 import type { Screen } from './screen/screen.ts';
-import type { Key } from './screen/ui.ts';
 
 export interface AppProps {
   screen: Screen;

@@ -1,8 +1,9 @@
 // Keys while a dialog is open: help, yes or no, a line of text, an approval.
 import type { Style } from '../../views/style.ts';
 import type { Actions } from './actions.ts';
+import type { Key } from './key.ts';
 import { createLineEditor, editLine, editorText, insertText } from './line-editor.ts';
-import type { Dialog, Key, QuestionDialog, Ui } from './ui.ts';
+import type { Dialog, QuestionDialog, Ui } from './ui.ts';
 
 export interface DialogDeps {
   ui: Ui;

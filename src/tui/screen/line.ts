@@ -12,14 +12,17 @@ type Look = Pick<View, 'columns' | 'colour'>;
 /** The parts beside each other, cut at the right edge. */
 export function joinParts(parts: Part[], { columns, colour }: Look): string {
   let room = columns;
-  let line = '';
+  const painted: { text: string; style: Style | null }[] = [];
   for (const [text, style = null] of parts) {
     if (room <= 0) break;
     const kept = cutToWidth(toDrawable(text), room);
     room -= textWidth(kept);
-    line += paint(colour, style, kept);
+    const last = painted.at(-1);
+    // Blanks look the same in most styles, and fewer changes of the style are fewer bytes.
+    if (last && (last.style === style || (last.style !== 'inverse' && style !== 'inverse' && kept.trim() === ''))) last.text += kept;
+    else painted.push({ text: kept, style });
   }
-  return line;
+  return painted.map(({ text, style }) => paint(colour, style, text)).join('');
 }
 
 /** A line that fills the width in reverse colours; without colours, its text. */

@@ -4,11 +4,12 @@ import type { LiveRun } from '../../contract/view.ts';
 import type { Style } from '../../views/style.ts';
 import type { Actions } from './actions.ts';
 import { scrollBy, settleMs } from './dialog-keys.ts';
+import type { Key } from './key.ts';
 import { createLineEditor } from './line-editor.ts';
 import type { TreeRow } from './rows.ts';
 import { type Tab, tabs } from './run-page.ts';
 import { rootOf, type TreeSource } from './tree-source.ts';
-import type { Key, Ui } from './ui.ts';
+import type { Ui } from './ui.ts';
 
 export interface PageDeps {
   ui: Ui;

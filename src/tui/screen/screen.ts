@@ -13,13 +13,14 @@ import { createActions } from './actions.ts';
 import type { ScreenApi, Timers } from './deps.ts';
 import { pasteInDialog, pressInDialog } from './dialog-keys.ts';
 import { type Frame, renderFrame } from './frame.ts';
+import type { Key } from './key.ts';
 import { createLiveTexts } from './live-texts.ts';
 import { pressOnPage } from './page-keys.ts';
 import { listRows } from './rows.ts';
 import { createRunBody } from './run-page.ts';
 import { type OpenRun, openRun } from './run-source.ts';
 import { createTreeSource, rootOf } from './tree-source.ts';
-import { createUi, type Key } from './ui.ts';
+import { createUi } from './ui.ts';
 
 export interface ScreenOptions {
   api: ScreenApi;

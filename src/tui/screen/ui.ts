@@ -4,9 +4,6 @@ import type { Style } from '../../views/style.ts';
 import type { LineEditor } from './line-editor.ts';
 import type { Tab } from './run-page.ts';
 
-/** A printable character, or the name of another key: `up`, `enter`, `ctrl-c`, … */
-export type Key = string;
-
 export type Dialog =
   | { kind: 'help'; scroll: number }
   | { kind: 'confirm'; text: string; confirm: () => void }
