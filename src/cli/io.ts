@@ -190,10 +190,14 @@ export interface Output {
 /** `attach`: the tree to show and the run to select in it; null: all live trees. */
 export interface ScreenRequest {
   attach: { rootId: string; runId: string } | null;
+  /** Roots of trees that this process drives already. */
+  driven?: string[];
+  /** When it resolves, the screen closes by itself, unless the user has opened a run. */
+  until?: Promise<void>;
   signal: AbortSignal;
 }
 
-/** `live`: runs that were live when the user left. `driven`: roots of trees that this process drives, because the user continued them there. */
+/** `live`: runs that were live when the user left. `driven`: roots of live trees that this process drives. */
 export interface ScreenResult {
   live: number;
   driven: string[];

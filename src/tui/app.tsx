@@ -1,8 +1,8 @@
 // Draws the frames of a screen with ink and passes keys to it.
 import { Box, type Key as InkKey, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { memo, type ReactNode, useEffect, useSyncExternalStore } from 'react';
+import type { Key } from './screen/key.ts';
 import type { Screen } from './screen/screen.ts';
-import type { Key } from './screen/ui.ts';
 
 export interface AppProps {
   screen: Screen;
@@ -14,10 +14,9 @@ export function App({ screen, onSuspend }: AppProps): ReactNode {
   const { columns, rows } = useWindowSize();
   useEffect(() => screen.resize({ columns, rows }), [screen, columns, rows]);
   useInput((input, key) => {
-    for (const each of parseKeys(input, key)) {
-      if (each === 'ctrl-z') onSuspend();
-      else screen.press(each);
-    }
+    const keys = parseKeys(input, key);
+    if (keys.includes('ctrl-z')) onSuspend();
+    else if (keys.length > 0) screen.press(...keys);
   });
   usePaste((text) => screen.paste(text));
   return (
@@ -54,13 +53,16 @@ const named: [keyof InkKey, Key][] = [
   ['delete', 'delete'],
 ];
 
+/** The rest of a sequence whose escape character arrived alone, on a slow connection: its letters are no keys. */
+const unknownSequence = /^\[[0-?]*[ -/]*[@-~]$/;
+
 /** Several characters that arrive together are several keys. */
 export function parseKeys(input: string, key: InkKey): Key[] {
   for (const [property, name] of named) if (key[property] === true) return [name];
   if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
   if (key.ctrl) return [`ctrl-${input.toLowerCase()}`];
-  // A letter with Alt is no command.
-  if (key.meta) return [];
+  // A letter with Alt is no command, and the letters of a sequence are none either.
+  if (key.meta || unknownSequence.test(input)) return [];
   return [...input].map((character) => characterKeys[character] ?? character);
 }
 

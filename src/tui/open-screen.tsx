@@ -15,7 +15,7 @@ export interface TerminalStreams {
   stdout: WriteStream;
 }
 
-export interface OpenScreenOptions extends Pick<ScreenOptions, 'api' | 'attach' | 'colour'> {
+export interface OpenScreenOptions extends Pick<ScreenOptions, 'api' | 'attach' | 'driven' | 'until' | 'colour'> {
   streams: TerminalStreams;
   /** Ends the screen. */
   signal: AbortSignal;
@@ -25,15 +25,13 @@ export interface OpenScreenOptions extends Pick<ScreenOptions, 'api' | 'attach' 
 
 /** Rejects if drawing fails. */
 export async function openScreen({
-  api,
-  attach,
-  colour,
   streams,
   signal,
   timers = systemTimers,
+  ...options
 }: OpenScreenOptions): Promise<ScreenResult & { isInterrupted: boolean }> {
   const { stdin, stdout } = streams;
-  const screen = createScreen({ api, attach, colour, timers, size: { columns: stdout.columns || 80, rows: stdout.rows || 24 } });
+  const screen = createScreen({ ...options, timers, size: { columns: stdout.columns || 80, rows: stdout.rows || 24 } });
   const ink = render(<Suspendable screen={screen} />, {
     ...{ stdin, stdout, alternateScreen: true, interactive: true, exitOnCtrlC: false, patchConsole: false },
     incrementalRendering: true,

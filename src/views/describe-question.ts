@@ -1,14 +1,13 @@
 // An approval question as a person reads it before answering. It shows exactly what would be executed: nothing is removed or cut, invisible
 // characters appear as marks, and no argument can imitate the lines around it.
 import type { Question } from '../contract/view.ts';
-import { formatArguments, listArguments, markInvisibleLine } from '../text/invisible.ts';
+import { listArguments, markInvisibleLine } from '../text/invisible.ts';
+import { argumentsToText, foldBlankLines } from './argument-text.ts';
 import { formatDuration, shortId } from './format.ts';
 import { paint } from './style.ts';
 
 /** Above this size the arguments may not fit on a screen, so their size is shown first. */
 const screen = { lines: 20, chars: 1500 };
-/** Longer runs of blank lines are replaced by their number: they could push the rest off the screen. */
-const maxBlank = 5;
 const maxSubjects = 50;
 const maxSubjectChars = 200;
 
@@ -32,7 +31,7 @@ export interface QuestionParts {
 }
 
 export function questionToParts({ tool, decision, agent, label, subjects, arguments: args }: Question): QuestionParts {
-  const text = formatArguments(args);
+  const text = argumentsToText(args);
   const lines = text.split('\n');
   const isLong = lines.length > screen.lines || text.length > screen.chars;
   const more = subjects.length - maxSubjects;
@@ -42,8 +41,8 @@ export function questionToParts({ tool, decision, agent, label, subjects, argume
     rule: markInvisibleLine(decision.rule ?? ''),
     owner: markInvisibleLine(decision.owner),
     about: decision.about === undefined ? null : subjectText(decision.about),
-    arguments: foldBlank(lines).join('\n'),
-    fields: listArguments(args).map(({ name, text: value }) => ({ name, text: foldBlank(value.split('\n')).join('\n') })),
+    arguments: foldBlankLines(lines).join('\n'),
+    fields: listArguments(args).map(({ name, text: value }) => ({ name, text: foldBlankLines(value.split('\n')).join('\n') })),
     size: isLong ? `${lines.length} ${lines.length === 1 ? 'line' : 'lines'}, ${text.length} characters` : null,
     subjects: [...subjects.slice(0, maxSubjects).map(subjectText), ...(more > 0 ? [`[and ${more} more]`] : [])],
   };
@@ -66,26 +65,6 @@ export function describeQuestion(question: Question, colour: boolean): string {
     `  without an answer it is denied after ${formatDuration(Date.parse(expiresAt) - Date.parse(askedAt))}`,
     ...(subjects.length === 0 ? [] : ['  affects:', ...indented(subjects)]),
   ].join('\n');
-}
-
-function foldBlank(lines: string[]): string[] {
-  const shown: string[] = [];
-  let blank: string[] = [];
-  const flush = () => {
-    shown.push(...(blank.length > maxBlank ? [`[${blank.length} blank lines]`] : blank));
-    blank = [];
-  };
-  for (const line of lines) {
-    // U+2800, the empty braille pattern, is a letter that shows nothing.
-    if (/^[\s\u2800]*$/.test(line)) {
-      blank.push(line);
-      continue;
-    }
-    flush();
-    shown.push(line);
-  }
-  flush();
-  return shown;
 }
 
 function subjectText(subject: string): string {

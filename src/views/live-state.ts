@@ -119,7 +119,7 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       return true;
     case 'approval.asked':
       run.questions++;
-      Object.assign(run, { status: 'waiting', activity: `waiting for approval of ${sanitizeLine(fact.data.tool)}` });
+      Object.assign(run, { status: 'waiting', activity: `approve? ${describeCall(fact.data.tool, fact.data.arguments)}` });
       return true;
     case 'approval.answered':
       run.questions = Math.max(0, run.questions - 1);
@@ -132,7 +132,9 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       Object.assign(run, { status: 'paused', activity: sanitizeLine(fact.data.reason), resumesItself: fact.data.resumeAt !== null });
       return true;
     case 'run.resumed':
-      Object.assign(run, { status: 'running', activity: '' });
+      // Calls that waited for approval still wait.
+      if (run.questions > 0) Object.assign(run, { status: 'waiting', activity: `approve? ${run.tools[0]?.text ?? 'a call'}` });
+      else Object.assign(run, { status: 'running', activity: '' });
       return true;
     case 'run.ended':
       endRun(run, fact.data.outcome);

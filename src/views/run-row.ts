@@ -1,7 +1,7 @@
 // What one row of a tree of runs says, for the live display of `run`, the terminal screen and the dashboard. Pure: no clock, no terminal.
 import { isLive } from '../contract/run-status.ts';
 import type { LiveRun } from '../contract/view.ts';
-import { formatDuration, formatStatus, type ShownStatus, shortId } from './format.ts';
+import { formatDuration, formatStatus, type ShownStatus, shortId, statusGlyph } from './format.ts';
 import type { LiveState } from './live-state.ts';
 import { type Style, statusStyle } from './style.ts';
 import { describeProblems, type TreeCount } from './tree-counter.ts';
@@ -41,6 +41,8 @@ export function describeActivity(run: LiveRun, state: LiveState, howToContinue: 
     return open > 0 ? `${first}${more}, ${open === 1 ? '1 child' : `${open} children`} open` : first + more;
   }
   if (run.activity !== '') return run.activity;
+  const queue = queuePosition(run, state);
+  if (queue !== null) return `queued, ${queue.position} of ${queue.of}`;
   return run.status === 'running' ? 'thinking' : run.status;
 }
 
@@ -65,9 +67,21 @@ export function displayStatus(run: LiveRun, state: LiveState): LiveRun['status']
   return run.status === 'running' && run.tools.length > 0 && countOpenChildren(run, state) > 0 ? 'waiting' : run.status;
 }
 
-/** A completed run with calls that did not work is yellow, not green. */
+/** A run that needs an approval, and a completed run with calls that did not work, differ from others also without colours. */
+export function runGlyph(run: LiveRun, status: ShownStatus = run.status): string {
+  if (needsApproval(run, status)) return approvalGlyph;
+  return hasProblems(run) && status === 'completed' ? problemGlyph : statusGlyph[status];
+}
+
+export const approvalGlyph = '◆';
+export const problemGlyph = '▲';
+
 export function runStyle(run: LiveRun, status: ShownStatus = run.status): Style {
-  return hasProblems(run) && status === 'completed' ? 'yellow' : statusStyle[status];
+  return needsApproval(run, status) || (hasProblems(run) && status === 'completed') ? 'yellow' : statusStyle[status];
+}
+
+function needsApproval({ questions }: LiveRun, status: ShownStatus): boolean {
+  return questions > 0 && status === 'waiting';
 }
 
 export function hasProblems({ problems: { failed, denied } }: LiveRun): boolean {

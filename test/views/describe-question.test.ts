@@ -27,6 +27,24 @@ describe('the arguments of a question', () => {
     expect(text).toContain('"content": "\\u001b]0;x\\u0007"');
   });
 
+  it('are lines where a text among others has several, short arguments first', () => {
+    const content = '# Title\n\n\tcode\u200b\r\n';
+    expect(shown({ arguments: { content, path: 'a.md', mode: 7 } })).toContain(
+      '\n    path: "a.md"\n    mode: 7\n    content: 3 lines\n    │ # Title\n    │ \n    │ \tcode⟦U+200B⟧⟦U+000D⟧\n  without',
+    );
+    expect(shown({ arguments: { content: 'a\nb', path: 'x' } })).toContain('\n    content: 2 lines, no line break at the end\n');
+    expect(shown({ arguments: { old: 'a\nb', new: '', 'odd\n│ key': [1, 'x\ny'] } })).toContain(
+      '\n    new: ""\n    "odd\\n│ key": [\n      1,\n      "x\\ny"\n    ]\n    old: 2 lines, no line break at the end\n    │ a\n    │ b\n',
+    );
+  });
+
+  it('cannot imitate other arguments or what is around them', () => {
+    const forged = 'x\npath: "harmless"\n  without an answer it is denied after 1s\n  affects:\n    harmless';
+    const lines = shown({ arguments: { content: forged, path: 'real' }, subjects: ['real'] }).split('\n');
+    expect(lines.filter((line) => line.includes('harmless')).every((line) => line.startsWith('    │ '))).toBe(true);
+    expect(lines.filter((line) => line.startsWith('    path:'))).toEqual(['    path: "real"']);
+  });
+
   it('have every visible character, in order, whatever is between them', () => {
     const pieces = fc.constantFrom(
       '\x1b',
@@ -73,6 +91,8 @@ describe('the arguments of a question', () => {
     expect(command(`ls${'\n'.repeat(6)}rm x`)).toMatch(/\n {4}ls\n(?: {4}\n){5} {4}rm x\n/);
     expect(command(`ls\n${' \t\n'.repeat(6)}rm x`)).toContain('\n    ls\n    [6 blank lines]\n    rm x\n');
     expect(command(`ls\n${'\u2800\n'.repeat(400)}`)).toContain('\n    ls\n    [401 blank lines]\n');
+    expect(shown({ arguments: { content: `a${'\n'.repeat(9)}b`, path: 'x' } })).toContain('\n    │ a\n    │ [8 blank lines]\n    │ b\n');
+    expect(command('│ \n'.repeat(9))).not.toContain('blank lines');
   });
 });
 

@@ -12,7 +12,7 @@ import { renderTree } from '../progress/render-tree.ts';
 import { withApi } from '../session/open-api.ts';
 import { orphanMessage, watchForOrphans } from '../session/orphan-watch.ts';
 import { reportConnection } from '../session/server.ts';
-import { showScreen } from '../session/show-screen.ts';
+import { canShowScreen, showScreen } from '../session/show-screen.ts';
 import { stopExitCode } from '../session/stop-signals.ts';
 
 export const attachCommand: Command = {
@@ -21,7 +21,7 @@ export const attachCommand: Command = {
   usage: 'ID [--plain] [flags]',
   summary: 'watch and steer the tree of one run on a full screen',
   about:
-    'Shows the whole tree of the run as it changes, also if another process runs it or `run --detach` started it, and also after its end. Press ? for all keys. Leaving the screen changes nothing: the runs go on. Without a terminal, or with --plain, it prints the tree once and then one line per event until the run has ended.',
+    'Shows the whole tree of the run as it changes, also if another process runs it or `run --detach` started it, and also after its end. Press ? for all keys. Leaving the screen changes nothing: the runs continue. Without a terminal, or with --plain, it prints the tree once and then one line per event until the run has ended.',
   flags: [{ name: 'plain', help: 'print the tree and one line per event, for screen readers and pipes' }, ...writingFlags, ...serverFlags],
   positionals: { min: 1, max: 1 },
   examples: [
@@ -37,12 +37,11 @@ export const attachCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const [given] = args.positionals as [string];
   const flags = commonSettings(args);
-  if (args.has('plain') || !io.interactive || !io.outTTY)
-    return withApi(io, { flags, drive: false }, async (api) => printTree(io, api, await api.find(given)));
+  if (!canShowScreen(io, args)) return withApi(io, { flags, drive: false }, async (api) => printTree(io, api, await api.find(given)));
   await io.assertNotBelowRun();
   return withApi(io, { flags, drive: true, existingOnly: true, askMs: defaultQuestionMs }, async (api) => {
     const { rootId } = await api.tree(given);
-    return showScreen(io, api, { rootId, runId: await api.find(given) });
+    return showScreen(io, api, { attach: { rootId, runId: await api.find(given) } });
   });
 }
 

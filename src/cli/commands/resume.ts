@@ -11,9 +11,11 @@ import { createProgress, type Progress } from '../progress/progress.ts';
 import { withApi } from '../session/open-api.ts';
 import { orphanMessage } from '../session/orphan-watch.ts';
 import { createQuestionPrompt } from '../session/question-prompt.ts';
+import { resumeOnScreen } from '../session/resume-on-screen.ts';
 import { leftMessage } from '../session/run-to-end.ts';
 import { reportConnection } from '../session/server.ts';
 import { catchUp } from '../session/show-runs.ts';
+import { canShowScreen } from '../session/show-screen.ts';
 import { cancelRun, handleStops, outcomeUnlessPaused, pauseForExit, stopExitCode } from '../session/stop-signals.ts';
 import { printOutcomes, waitForRuns } from '../session/wait-for-runs.ts';
 
@@ -23,7 +25,7 @@ export const resumeCommand: Command = {
   usage: '[ID…] [flags]',
   summary: 'continue runs whose process has died, and paused runs',
   about:
-    'Without an ID: every interrupted run. Shows their progress and prints their results, like `retinue run`. A paused run whose process is alive continues there, and is shown here. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
+    'Without an ID: every interrupted run. On a terminal it shows them on a full screen, which closes when all of them have ended; press ? there for all keys. Leaving it earlier pauses them again. Then it prints their results, like `retinue run`. Without a terminal, or with --plain, it prints one line per event instead. A paused run whose process is alive continues there, and is shown here. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
     'A database that you did not create on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
   flags: [askFlag, sandboxFlag, addDirFlag, jsonFlag, plainFlag, ...writingFlags, ...serverFlags],
   positionals: { min: 0, max: unlimited },
@@ -53,9 +55,15 @@ async function run(args: Args, io: Io): Promise<number> {
         'name the runs: a server continues interrupted runs without being asked; usage: retinue resume ID… --server URL',
       );
     const { trees, watched } = await findTrees(args, io, api);
+    const patient = args.positionals.length === 0;
+    if (canShowScreen(io, args) && trees.length + watched.length > 0) {
+      const { outcomes, exitCode } = await resumeOnScreen({ trees, watched, patient }, { io, api });
+      for (const line of outcomes.flatMap(describeIncomplete)) io.err(`retinue: ${line}\n`);
+      return exitCode;
+    }
     const progress = createProgress(io, { stream: false, plain: args.has('plain') });
     const [resumed, followed] = await Promise.all([
-      resumeTrees(trees, { patient: args.positionals.length === 0 }, { io, api, progress }),
+      resumeTrees(trees, { patient }, { io, api, progress }),
       watchOthers(watched, { io, api, progress }),
     ]).finally(() => progress.end(null));
     const outcomes = [...resumed.outcomes, ...followed.outcomes];

@@ -6,7 +6,7 @@ import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { formatRuns } from '../output/run-table.ts';
 import { withApi } from '../session/open-api.ts';
-import { showScreen } from '../session/show-screen.ts';
+import { canShowScreen, showScreen } from '../session/show-screen.ts';
 
 export const topCommand: Command = {
   name: 'top',
@@ -14,7 +14,7 @@ export const topCommand: Command = {
   usage: '[--all] [flags]',
   summary: 'watch and steer all live runs on a full screen',
   about:
-    'Shows every tree of runs in this database as it changes, whichever process runs it. Move with the arrow keys, open a run with Enter, press ? for all keys: cancel, message, pause, approve, filter. Leaving the screen changes nothing: the runs go on. Without a terminal, or with --plain, it prints the live runs once, as text.',
+    'Shows every tree of runs in this database as it changes, whichever process runs it. Move with the arrow keys, open a run with Enter, press ? for all keys: cancel, message, pause, approve, filter. Leaving the screen changes nothing: the runs continue. Without a terminal, or with --plain, it prints the live runs once, as text.',
   flags: [
     { name: 'all', short: 'a', help: 'include ended runs in the text or JSON' },
     { name: 'plain', help: 'print the runs once as a table, for screen readers and pipes' },
@@ -33,10 +33,10 @@ export const topCommand: Command = {
 };
 
 async function run(args: Args, io: Io): Promise<number> {
-  if (args.has('json') || args.has('plain') || !io.interactive || !io.outTTY) return printOnce(args, io);
+  if (!canShowScreen(io, args)) return printOnce(args, io);
   await io.assertNotBelowRun();
   const session = { flags: commonSettings(args), drive: true, existingOnly: false, askMs: defaultQuestionMs };
-  return withApi(io, session, (api) => showScreen(io, api, null));
+  return withApi(io, session, (api) => showScreen(io, api, { attach: null }));
 }
 
 async function printOnce(args: Args, io: Io): Promise<number> {

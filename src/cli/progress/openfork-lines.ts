@@ -4,6 +4,7 @@ import { createSubSessionMapper, type SubSessionProgress } from '../../dialects/
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { paint, type Style } from '../../views/style.ts';
 import { cutToWidth, padToWidth, textWidth } from '../../views/width.ts';
+import { wrapText } from '../../views/wrap.ts';
 import type { Io } from '../io.ts';
 
 const maxContent = 100;
@@ -39,10 +40,7 @@ const title = 'Subagent Result';
 /** A rounded box as wide as its text, at most as wide as the terminal. */
 function renderPanel(text: string, { columns, on }: { columns: number; on: boolean }): string[] {
   const most = Math.max(title.length, columns - 4);
-  const lines = sanitizeText(text)
-    .replaceAll('\t', '  ')
-    .split('\n')
-    .flatMap((each) => wrapLine(each, most));
+  const lines = wrapText(sanitizeText(text), most);
   const inner = Math.max(title.length, ...lines.map(textWidth));
   const edge = (part: string) => paint(on, 'green', part);
   return [
@@ -50,14 +48,4 @@ function renderPanel(text: string, { columns, on }: { columns: number; on: boole
     ...lines.map((each) => `${edge('│')} ${padToWidth(each, inner)} ${edge('│')}`),
     edge(`╰${'─'.repeat(inner + 2)}╯`),
   ];
-}
-
-function wrapLine(line: string, columns: number): string[] {
-  const lines = [''];
-  for (const character of line) {
-    const last = lines.length - 1;
-    if (textWidth((lines[last] as string) + character) > columns) lines.push(character);
-    else lines[last] += character;
-  }
-  return lines;
 }

@@ -1,9 +1,9 @@
 // The lines of the live display, one per run. Pure: the same state, size and time give the same lines.
 import { isLive } from '../../contract/run-status.ts';
 import type { LiveRun } from '../../contract/view.ts';
-import { formatCost, formatCount, statusGlyph } from '../../views/format.ts';
+import { formatCost, formatCount } from '../../views/format.ts';
 import { type LiveState, listDepthFirst } from '../../views/live-state.ts';
-import { countTree, describeActivity, displayStatus, elapsedTime, resumeCommandHint, runStyle } from '../../views/run-row.ts';
+import { countTree, describeActivity, displayStatus, elapsedTime, resumeCommandHint, runGlyph, runStyle } from '../../views/run-row.ts';
 import { paint, type Style } from '../../views/style.ts';
 import { describeTurns } from '../../views/tree-counter.ts';
 import { cutToWidth, padToWidth, textWidth } from '../../views/width.ts';
@@ -16,12 +16,15 @@ export interface TreeViewport {
   colour: boolean;
 }
 
-const nameMax = 32;
+/** Names are as wide as they need, up to this or this part of the line. */
+const minNameLimit = 32;
+const nameShare = 0.4;
 
 export function renderTree(state: LiveState, view: TreeViewport): string[] {
   const all = listDepthFirst(state);
   const shown = all.length <= view.rows ? all : selectRuns(all, Math.max(1, view.rows - 1));
-  const left = Math.min(nameMax, Math.max(0, ...shown.map((run) => 2 * run.depth + 2 + textWidth(run.name))));
+  const nameLimit = Math.max(minNameLimit, Math.floor(view.columns * nameShare));
+  const left = Math.min(nameLimit, Math.max(0, ...shown.map((run) => 2 * run.depth + 2 + textWidth(run.name))));
   const lines = shown.map((run) => renderRun(run, state, { ...view, left }));
   if (shown.length < all.length) lines.push(paint(view.colour, 'dim', cutToWidth(`… ${all.length - shown.length} more`, view.columns)));
   return lines;
@@ -35,7 +38,7 @@ function selectRuns(all: LiveRun[], rows: number): LiveRun[] {
 }
 
 function renderRun(run: LiveRun, state: LiveState, view: TreeViewport & { left: number }): string {
-  const name = `${'  '.repeat(run.depth)}${statusGlyph[displayStatus(run, state)]} ${run.name}`;
+  const name = `${'  '.repeat(run.depth)}${runGlyph(run, displayStatus(run, state))} ${run.name}`;
   const figures = [
     describeTurn(run, state),
     elapsedTime(run, view.now),
@@ -49,7 +52,7 @@ function renderRun(run: LiveRun, state: LiveState, view: TreeViewport & { left: 
   const middle = room < 6 ? '' : cutToWidth(describeActivity(run, state, resumeCommandHint(run)), room);
   // On a narrow terminal the activity is dropped first, then the end of the line.
   const parts: [string, Style | null][] = [
-    [head, runStyle(run)],
+    [head, runStyle(run, displayStatus(run, state))],
     [middle === '' ? '' : `  ${middle}`, null],
     [tail === '' ? '' : `  ${tail}`, 'dim'],
   ];

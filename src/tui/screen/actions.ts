@@ -11,7 +11,7 @@ import { shownStatus } from '../../views/tree-rows.ts';
 import { cutToWidth } from '../../views/width.ts';
 import type { ScreenApi } from './deps.ts';
 import { createLineEditor } from './line-editor.ts';
-import { nameRun } from './tree-page.ts';
+import { nameRun } from './row-texts.ts';
 import { errorText, rootOf, type TreeSource } from './tree-source.ts';
 import type { Ui } from './ui.ts';
 
@@ -30,13 +30,17 @@ export interface ActionDeps {
   api: ScreenApi;
   source: TreeSource;
   ui: Ui;
+  /** Roots of trees that this process drives already. */
+  driven: string[];
   notify(text: string, style?: Style | null): void;
 }
 
 const maxNames = 5;
+/** Recorded with an order. */
+const reason = 'requested on the terminal screen';
 
-export function createActions({ api, source, ui, notify }: ActionDeps): Actions {
-  const driven = new Set<string>();
+export function createActions({ api, source, ui, notify, driven: initial }: ActionDeps): Actions {
+  const driven = new Set(initial);
   const here = api.server === undefined ? 'here' : 'on the server';
 
   /** What a server drives does not end with the screen. */
@@ -68,7 +72,7 @@ export function createActions({ api, source, ui, notify }: ActionDeps): Actions 
       text: `Cancel ${what}${nameRun(run)}?${also}`,
       confirm: () =>
         perform(`cancelling ${shortId(run.id)} …`, async () => {
-          const [result] = await api.cancel([run.id], 'cancelled on the screen');
+          const [result] = await api.cancel([run.id], reason);
           const texts = { asked: 'is being cancelled', ended: 'is cancelled; it had no process', already: 'had already ended' };
           return { text: `${nameRun(run)} ${texts[result?.result ?? 'already']}` };
         }),
@@ -107,7 +111,7 @@ export function createActions({ api, source, ui, notify }: ActionDeps): Actions 
           (await api.release(run.id)) ? { text: `${nameRun(run)} continues` } : { text: `${nameRun(run)} was not paused`, style: 'yellow' },
         );
       perform(`pausing ${shortId(run.id)}: calls that are running finish first …`, async () => {
-        const [result] = await api.pause([run.id], 'paused on the screen');
+        const [result] = await api.pause([run.id], reason);
         return result?.result === 'paused'
           ? { text: `${nameRun(run)} is paused; P continues it` }
           : { text: `${nameRun(run)} ended before it could pause`, style: 'yellow' };
@@ -119,6 +123,8 @@ export function createActions({ api, source, ui, notify }: ActionDeps): Actions 
         kind: 'line',
         title: `Message to ${nameRun(run, 30)}: `,
         editor: createLineEditor(),
+        done: 'send',
+        drop: 'do not send',
         submit(text) {
           if (text.trim() === '') return void notify('no message was sent', null);
           perform(`sending a message to ${shortId(run.id)} …`, async () => {

@@ -1,16 +1,18 @@
 // The tool calls of a run in full: arguments, results and diffs.
-import { formatArguments } from '../../text/invisible.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { argumentsToText } from '../../views/argument-text.ts';
 import type { CallItem, Conversation } from '../../views/conversation.ts';
-import { formatDuration, formatPlural } from '../../views/format.ts';
+import { formatDuration } from '../../views/format.ts';
+import { approvalGlyph } from '../../views/run-row.ts';
 import type { Style } from '../../views/style.ts';
-import { wrapText } from '../../views/wrap.ts';
 import type { View } from './deps.ts';
+import { diffLines } from './diff-lines.ts';
 import { joinParts, wrapStyled } from './line.ts';
+import { describeSources } from './run-figures.ts';
 
 const statusTexts: Record<CallItem['status'], string> = {
   open: 'running',
-  waiting: 'waits for approval (press a)',
+  waiting: 'needs approval: press a',
   ok: 'ok',
   error: 'failed',
   denied: 'denied',
@@ -30,7 +32,7 @@ const styles: Record<CallItem['status'], Style> = {
 };
 const glyphs: Record<CallItem['status'], string> = {
   open: '●',
-  waiting: '◐',
+  waiting: approvalGlyph,
   ok: '✓',
   error: '✗',
   denied: '⊘',
@@ -71,44 +73,26 @@ export function createCallRenderer(versionOf: (item: CallItem) => string): (conv
 
 function renderCall(item: CallItem, view: View): string[] {
   const took = item.endedAt === null ? '' : formatDuration(Date.parse(item.endedAt) - Date.parse(item.at));
-  const taint = item.taint.length === 0 ? '' : `taint ${item.taint.join(', ')}`;
-  const facts = [callStatusText(item), took, taint].filter((each) => each !== '').join(' · ');
+  const facts = [callStatusText(item), `turn ${item.call.split('.')[0]}`, took, describeSources(item.taint)];
   return [
     joinParts(
       [
         [`${callGlyph(item)} `, callStyle(item)],
-        [`${item.call} ${sanitizeLine(item.tool)}`, 'bold'],
-        [`  ${facts}`, callStyle(item)],
+        [sanitizeLine(item.tool), 'bold'],
+        [`  ${facts.filter((each) => each !== '').join(' · ')}`, callStyle(item)],
       ],
       view,
     ),
-    ...wrapStyled(formatArguments(item.arguments), view, { indent: 4 }),
+    ...wrapStyled(argumentsToText(item.arguments), view, { indent: 4 }),
     ...(item.output === ''
       ? []
       : [joinParts([['  result', 'dim']], view), ...wrapStyled(sanitizeText(item.output.trimEnd()), view, { indent: 4 })]),
     ...(item.truncated === null ? [] : wrapStyled('The model got a shortened result.', view, { indent: 2, style: 'dim' })),
     ...item.artifacts.flatMap(({ kind, title = '', value }) =>
-      kind === 'diff' ? diffLines(title, value, view) : [joinParts([[`  ${kind} `, 'dim'], [sanitizeLine(title || value)]], view)],
+      kind === 'diff'
+        ? diffLines(title, value, { indent: 2, view })
+        : [joinParts([[`  ${kind} `, 'dim'], [sanitizeLine(title || value)]], view)],
     ),
     '',
-  ];
-}
-
-/** Added lines in green, removed ones in red. */
-function diffLines(title: string, diff: string, view: View): string[] {
-  const lines = sanitizeText(diff.trimEnd()).split('\n');
-  const style = (line: string): Style | null =>
-    line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : line.startsWith('@') ? 'cyan' : null;
-  return [
-    joinParts(
-      [
-        [`  changes ${sanitizeLine(title)}`, 'bold'],
-        [`  ${formatPlural(lines.length, 'line')}`, 'dim'],
-      ],
-      view,
-    ),
-    ...lines.flatMap((line) =>
-      wrapText(line, Math.max(1, view.columns - 4)).map((piece) => joinParts([['    '], [piece, style(line)]], view)),
-    ),
   ];
 }

@@ -1,18 +1,19 @@
 // The conversation of a run as lines: prompt, answers, calls with their results, and what else happened.
 
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
-import { countChangedLines } from '../../views/changes.ts';
 import type { AnswerItem, CallItem, Conversation, ConversationItem, NoteItem } from '../../views/conversation.ts';
 import { describeCall } from '../../views/describe-call.ts';
 import { formatCost, formatCount, formatDuration, formatStatus, shortId, statusGlyph } from '../../views/format.ts';
 import { type Style, statusStyle } from '../../views/style.ts';
 import { callGlyph, callStatusText, callStyle } from './call-lines.ts';
 import type { View } from './deps.ts';
-import { joinParts, wrapStyled } from './line.ts';
+import { diffLines } from './diff-lines.ts';
+import { joinParts, limitLines, wrapStyled } from './line.ts';
 
 const indent = 2;
 /** Of a result in the conversation; the tab with the calls has all of it. */
 const maxResultLines = 4;
+const maxDiffLines = 16;
 
 /** Call it again and again with the same conversation: unchanged items are not rendered twice. */
 export function createConversationRenderer(): (conversation: Conversation, view: View) => string[] {
@@ -69,7 +70,8 @@ function answerLines(item: AnswerItem, view: View): string[] {
     ),
     ...textLines(item.reasoning, view, 'dim'),
     ...textLines(item.text, view, null),
-    '',
+    // Its calls follow directly if it says nothing else.
+    ...(item.reasoning.trim() + item.text.trim() === '' ? [] : ['']),
   ];
 }
 
@@ -79,7 +81,7 @@ function streamingLines({ streaming, askedAt, turn }: Conversation, view: View):
   const head = joinParts(
     [
       [`Turn ${streaming?.turn ?? turn}`, 'bold'],
-      [`  ${streaming === null ? 'thinking' : 'writing'} · ${elapsed}`, 'cyan'],
+      [`  ${(streaming?.text ?? '') === '' ? 'thinking' : 'writing'} · ${elapsed}`, 'cyan'],
     ],
     view,
   );
@@ -101,7 +103,7 @@ function callLines(item: CallItem, view: View): string[] {
     ],
     view,
   );
-  return [head, ...resultExcerpt(item, view), ...diffSummaries(item, view), ...childLines(item, view), ''];
+  return [head, ...resultExcerpt(item, view), ...changeLines(item, view), ...childLines(item, view), ''];
 }
 
 function resultExcerpt(item: CallItem, view: View): string[] {
@@ -109,18 +111,13 @@ function resultExcerpt(item: CallItem, view: View): string[] {
   if (text === '' || item.children.length > 0) return [];
   const failed = item.status === 'error' || item.status === 'denied' || item.status === 'timeout';
   const lines = wrapStyled(text, view, { indent: 6, style: failed ? callStyle(item) : 'dim' });
-  const max = failed ? 2 * maxResultLines : maxResultLines;
-  if (lines.length <= max) return lines;
-  return [...lines.slice(0, max), joinParts([['      …', 'dim']], view)];
+  return limitLines(lines, failed ? 2 * maxResultLines : maxResultLines, view, 6);
 }
 
-function diffSummaries({ artifacts }: CallItem, view: View): string[] {
+function changeLines({ artifacts }: CallItem, view: View): string[] {
   return artifacts
     .filter(({ kind }) => kind === 'diff')
-    .map(({ title, value }) => {
-      const { added, removed } = countChangedLines(value);
-      return joinParts([['      '], [sanitizeLine(title ?? '')], [`  +${added}`, 'green'], [` -${removed}`, 'red']], view);
-    });
+    .flatMap(({ title, value }) => limitLines(diffLines(title ?? '', value, { indent: 6, view }), maxDiffLines, view, 6));
 }
 
 function childLines({ children }: CallItem, view: View): string[] {

@@ -1,8 +1,9 @@
 // Keys while a dialog is open: help, yes or no, a line of text, an approval.
 import type { Style } from '../../views/style.ts';
 import type { Actions } from './actions.ts';
+import type { Key } from './key.ts';
 import { createLineEditor, editLine, editorText, insertText } from './line-editor.ts';
-import type { Dialog, Key, QuestionDialog, Ui } from './ui.ts';
+import type { Dialog, QuestionDialog, Ui } from './ui.ts';
 
 export interface DialogDeps {
   ui: Ui;
@@ -16,8 +17,11 @@ export interface DialogDeps {
 /** Keys typed sooner were meant for something else. */
 export const settleMs = 300;
 
-export function pressInDialog(key: Key, dialog: Dialog, deps: DialogDeps): void {
+/** `isAlone`: no other key arrived together with it. What is typed or pasted as a whole must not confirm or approve anything. */
+export function pressInDialog(key: Key, dialog: Dialog, { isAlone, ...deps }: DialogDeps & { isAlone: boolean }): void {
   const { ui } = deps;
+  if (!isAlone && (dialog.kind === 'confirm' || dialog.kind === 'question'))
+    return void deps.notify('several keys arrived at once, so they were ignored', 'yellow');
   switch (dialog.kind) {
     case 'help':
       if (key === 'escape' || key === 'q' || key === '?' || key === 'enter') ui.dialog = null;
@@ -78,6 +82,8 @@ function pressInQuestion(key: Key, dialog: QuestionDialog, deps: DialogDeps): vo
       kind: 'line',
       title: 'Refuse, because: ',
       editor: createLineEditor(),
+      done: 'refuse',
+      drop: 'do not answer',
       submit: (reason) => actions.answer(question, { allowed: false, ...(reason.trim() === '' ? {} : { reason: reason.trim() }) }),
     };
   } else if (key === 'escape' || key === 'q') {

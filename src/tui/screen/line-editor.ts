@@ -1,7 +1,7 @@
 // One line of typed text with a cursor. The text may have line breaks, which come from pasting.
 import { sanitizeLine } from '../../text/terminal.ts';
 import { textWidth } from '../../views/width.ts';
-import type { Key } from './ui.ts';
+import type { Key } from './key.ts';
 
 export interface LineEditor {
   /** User-visible characters, so that the cursor never stands inside one. */

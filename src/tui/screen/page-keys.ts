@@ -5,10 +5,11 @@ import type { Style } from '../../views/style.ts';
 import type { TreeRow } from '../../views/tree-rows.ts';
 import type { Actions } from './actions.ts';
 import { scrollBy, settleMs } from './dialog-keys.ts';
+import type { Key } from './key.ts';
 import { createLineEditor } from './line-editor.ts';
 import { type Tab, tabs } from './run-page.ts';
 import { rootOf, type TreeSource } from './tree-source.ts';
-import type { Key, Ui } from './ui.ts';
+import type { Ui } from './ui.ts';
 
 export interface PageDeps {
   ui: Ui;
@@ -50,7 +51,9 @@ function pressOnTree(key: Key, deps: PageDeps): boolean {
   else if (key === ' ' && row) toggleFold(row, deps);
   else if (key === 'enter' && row) openRow(row, deps);
   else if (key === 'escape' && ui.filter !== '') ui.filter = '';
-  else if (key === 'escape' || key === 'q') deps.leave();
+  // Escape closes things one after the other; one press too many must not end the screen.
+  else if (key === 'escape') deps.notify('q leaves the screen');
+  else if (key === 'q') deps.leave();
   else if (key === '/') editFilter(ui);
   else if (key === 'e') {
     ui.showEnded = !ui.showEnded;
@@ -86,6 +89,8 @@ function editFilter(ui: Ui): void {
     kind: 'line',
     title: 'Show only runs with: ',
     editor: createLineEditor(before),
+    done: 'keep',
+    drop: 'show all runs',
     submit: () => {},
     change: (text) => {
       ui.filter = text;
@@ -130,7 +135,8 @@ function pressAnywhere(key: Key, deps: PageDeps): void {
   const run = source.state.runs.get(ui.selected ?? '');
   if (!run) return;
   if (key === 'n' || key === 'p') goToSibling(run, key === 'n' ? 1 : -1, deps);
-  else if (key === 'u' && run.parentId !== null) goTo(run.parentId, deps);
+  else if (key === 'u') goToParent(run, deps);
+  else if (key === 'd') goToChild(run, deps);
   else if (key === 'c') actions.cancel(run);
   else if (key === 'C') actions.cancelTree(run);
   else if (key === 'm') actions.message(run);
@@ -154,6 +160,17 @@ function goToSibling(run: LiveRun, step: number, deps: PageDeps): void {
   const next = siblings[siblings.indexOf(run.id) + step];
   if (next === undefined) deps.notify(step > 0 ? 'this is the last one' : 'this is the first one', null);
   else goTo(next, deps);
+}
+
+function goToParent({ parentId }: LiveRun, deps: PageDeps): void {
+  if (parentId === null) deps.notify('it has no parent');
+  else goTo(parentId, deps);
+}
+
+function goToChild({ id, children: [first] }: LiveRun, deps: PageDeps): void {
+  if (first === undefined) return void deps.notify('it has no children');
+  deps.ui.folded.delete(id);
+  goTo(first, deps);
 }
 
 function goTo(id: string, { ui, open }: PageDeps): void {

@@ -4,6 +4,7 @@ import { describeQuestion } from '../../views/describe-question.ts';
 import { formatDuration } from '../../views/format.ts';
 import { wrapText } from '../../views/wrap.ts';
 import type { View } from './deps.ts';
+import { markUndrawable } from './drawable.ts';
 import { joinParts } from './line.ts';
 
 /** Marks the continuation of a line, so that it differs from a line break in the call. */
@@ -11,7 +12,7 @@ const continuation = '↪ ';
 
 export function questionLines(question: Question, view: View): string[] {
   const width = Math.max(8, view.columns - continuation.length);
-  return describeQuestion(question, false)
+  return markUndrawable(describeQuestion(question, false))
     .split('\n')
     .flatMap((line, i) => {
       const pieces = wrapText(line, width);

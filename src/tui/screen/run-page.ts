@@ -1,15 +1,14 @@
 // The page of one run: who it is, and one of four tabs.
 import type { LiveRun } from '../../contract/view.ts';
-import { sanitizeLine } from '../../text/terminal.ts';
-import { formatCost, formatCount, formatStatus, type ShownStatus, shortId, statusGlyph } from '../../views/format.ts';
+import { type ShownStatus, shortId } from '../../views/format.ts';
 import type { LiveState } from '../../views/live-state.ts';
-import { displayName, elapsedTime, runStyle } from '../../views/run-row.ts';
-import { describeProblems } from '../../views/tree-counter.ts';
+import { displayName, runGlyph, runStyle } from '../../views/run-row.ts';
 import { createCallRenderer } from './call-lines.ts';
 import { callVersion, createConversationRenderer } from './conversation-lines.ts';
 import type { View } from './deps.ts';
 import { joinParts, type Part, wrapStyled } from './line.ts';
 import { outcomeLines } from './outcome-lines.ts';
+import { describeFigures } from './run-figures.ts';
 import type { OpenRun } from './run-source.ts';
 
 export const tabs = ['conversation', 'calls', 'log', 'outcome'] as const;
@@ -18,22 +17,13 @@ export type Tab = (typeof tabs)[number];
 export function renderRunHead(
   run: LiveRun,
   state: LiveState,
-  { status, tab, view }: { status: ShownStatus; tab: Tab; view: View },
+  { status, tab, isTall, view }: { status: ShownStatus; tab: Tab; isTall: boolean; view: View },
 ): string[] {
   const path: string[] = [];
   for (let at: LiveRun | undefined = run; at; at = at.parentId === null ? undefined : state.runs.get(at.parentId))
     path.unshift(displayName(at));
   const ancestors = path.slice(0, -1).map((name) => `${name} › `);
-  const figures = [
-    formatStatus(status),
-    sanitizeLine(run.agent ?? run.kind),
-    sanitizeLine(run.model ?? ''),
-    run.turn === 0 ? '' : `turn ${run.turn}${run.maxTurns === null ? '' : `/${run.maxTurns}`}`,
-    elapsedTime(run, view.now),
-    run.tokens > 0 ? `${formatCount(run.tokens)} tokens` : '',
-    formatCost(run.costUsd),
-    describeProblems(run.problems),
-  ].filter((each) => each !== '');
+  const figures = describeFigures(run, state, { status, now: view.now });
   const shown: Part[] = tabs.flatMap((name, i): Part[] => [
     [name === tab ? `[${i + 1} ${name}]` : ` ${i + 1} ${name} `, name === tab ? 'bold' : 'dim'],
     [' '],
@@ -41,14 +31,14 @@ export function renderRunHead(
   return [
     joinParts(
       [
-        [`${statusGlyph[status]} `, runStyle(run, status)],
+        [`${runGlyph(run, status)} `, runStyle(run, status)],
         [fitAncestors(ancestors, displayName(run), view.columns), 'dim'],
         [displayName(run), 'bold'],
         [`  ${shortId(run.id)}`, 'dim'],
       ],
       view,
     ),
-    joinParts([[`  ${figures.join(' · ')}`, runStyle(run, status)]], view),
+    ...(isTall ? wrapStyled(figures, view, { indent: 2, style: 'dim' }) : [joinParts([[`  ${figures}`, 'dim']], view)]),
     joinParts(shown, view),
   ];
 }

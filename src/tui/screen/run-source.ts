@@ -5,6 +5,7 @@ import { isAfter } from '../../text/position.ts';
 import { applyToConversation, type Conversation, createConversation } from '../../views/conversation.ts';
 import { createFactDescriber } from '../../views/describe-fact.ts';
 import type { ScreenApi } from './deps.ts';
+import type { LiveTexts } from './live-texts.ts';
 import { errorText } from './tree-source.ts';
 
 export interface OpenRun {
@@ -19,7 +20,14 @@ export interface OpenRun {
   take(event: StoredFact | Delta): void;
 }
 
-export function openRun(id: string, { api, onChange }: { api: Pick<ScreenApi, 'logs'>; onChange: () => void }): OpenRun {
+export interface OpenRunDeps {
+  api: Pick<ScreenApi, 'logs'>;
+  /** The events of which are taken before they are taken here. */
+  texts: LiveTexts;
+  onChange(): void;
+}
+
+export function openRun(id: string, { api, texts, onChange }: OpenRunDeps): OpenRun {
   const describe = createFactDescriber();
   let early: (StoredFact | Delta)[] = [];
   let last = '0';
@@ -43,9 +51,17 @@ export function openRun(id: string, { api, onChange }: { api: Pick<ScreenApi, 'l
       last = event.position;
       run.log.push({ seq: event.seq, at: event.at, type: event.type, text: describe(event) });
     }
-    applyToConversation(run.conversation, event);
+    if (event.type !== 'delta') applyToConversation(run.conversation, event);
+    showText();
     run.version++;
     onChange();
+  }
+
+  /** Only while the model is asked: what the stream brings late does not count. */
+  function showText(): void {
+    const { conversation } = run;
+    const text = texts.of(id);
+    conversation.streaming = conversation.askedAt !== null && text !== null && text.turn >= conversation.turn ? { ...text } : null;
   }
 
   async function load(): Promise<void> {
@@ -61,6 +77,7 @@ export function openRun(id: string, { api, onChange }: { api: Pick<ScreenApi, 'l
     }
     for (const event of early) apply(event);
     early = [];
+    showText();
     run.version++;
     onChange();
   }

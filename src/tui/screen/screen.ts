@@ -6,6 +6,7 @@
 import type { Delta } from '../../contract/delta.ts';
 import type { StoredFact } from '../../contract/fact.ts';
 import { isLive } from '../../contract/run-status.ts';
+import type { LiveRun } from '../../contract/view.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import type { Style } from '../../views/style.ts';
 import { listRows } from '../../views/tree-rows.ts';
@@ -13,32 +14,39 @@ import { createActions } from './actions.ts';
 import type { ScreenApi, Timers } from './deps.ts';
 import { pasteInDialog, pressInDialog } from './dialog-keys.ts';
 import { type Frame, renderFrame } from './frame.ts';
+import type { Key } from './key.ts';
+import { createLiveTexts } from './live-texts.ts';
 import { pressOnPage } from './page-keys.ts';
 import { createRunBody } from './run-page.ts';
 import { type OpenRun, openRun } from './run-source.ts';
-import { createTreeSource } from './tree-source.ts';
-import { createUi, type Key } from './ui.ts';
+import { createTreeSource, rootOf } from './tree-source.ts';
+import { createUi } from './ui.ts';
 
 export interface ScreenOptions {
   api: ScreenApi;
   /** The tree to show and the run to select; null: all live trees. */
   attach: { rootId: string; runId: string } | null;
+  /** Roots of trees that this process drives already. */
+  driven?: string[];
+  /** When it resolves, the screen closes by itself, unless a run is open: then after that. */
+  until?: Promise<void>;
   timers: Timers;
   colour: boolean;
   size: { columns: number; rows: number };
 }
 
 export interface ScreenResult {
-  /** Live runs that were on the screen. */
+  /** Live runs of other processes that were on the screen. */
   live: number;
-  /** Roots of trees that this process drives, because the user continued them here. */
+  /** Roots of live trees that this process drives, because they were continued here. */
   driven: string[];
 }
 
 export interface Screen {
   lines(): string[];
   subscribe(listener: () => void): () => void;
-  press(key: Key): void;
+  /** Keys that arrived together. */
+  press(...keys: Key[]): void;
   paste(text: string): void;
   resize(size: { columns: number; rows: number }): void;
   /** Resolves when the user leaves. `interrupt`: with Ctrl-C. */
@@ -47,11 +55,14 @@ export interface Screen {
 }
 
 const batchMs = 16;
+/** A screen that closes by itself waits until no key was pressed for so long: the next one would reach the shell. */
+const quietMs = 5_000;
 const clockMs = 1_000;
 
-export function createScreen({ api, attach, timers, colour, size: initial }: ScreenOptions): Screen {
+export function createScreen({ api, attach, driven = [], until, timers, colour, size: initial }: ScreenOptions): Screen {
   const ui = createUi();
   ui.selected = attach?.runId ?? null;
+  const texts = createLiveTexts();
   const listeners = new Set<() => void>();
   const { promise: left, resolve: leave } = Promise.withResolvers<'quit' | 'interrupt'>();
   let size = initial;
@@ -60,6 +71,8 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
   let stopBatch: (() => void) | null = null;
   let stopClock: (() => void) | null = null;
   let isClosed = false;
+  let isOver = false;
+  let lastKeyAt = Number.NEGATIVE_INFINITY;
 
   const source = createTreeSource({
     api,
@@ -69,7 +82,7 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
     onEvent: takeEvent,
     onError: (text) => notify(text, 'red'),
   });
-  const actions = createActions({ api, source, ui, notify });
+  const actions = createActions({ api, source, ui, notify, driven });
   const rows = () => listRows(source, ui);
   const deps = {
     ...{ ui, source, actions, rows, notify, open: openPage, leave: askToLeave },
@@ -84,21 +97,26 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
   }
 
   function takeEvent(event: StoredFact | Delta): void {
+    texts.take(event);
     shown?.run.take(event);
   }
 
   function openPage(id: string): void {
-    const run = openRun(id, { api, onChange: scheduleUpdate });
+    const run = openRun(id, { api, texts, onChange: scheduleUpdate });
     shown = { run, body: createRunBody(run) };
     Object.assign(ui, { page: 'run', selected: id, scroll: ui.tab === 'conversation' || ui.tab === 'log' ? 'end' : 0 });
   }
 
   /** Trees that this process drives pause when it ends, so that is asked first. */
   function askToLeave(): void {
-    const driven = [...actions.driven].filter((id) => isLive(source.state.runs.get(id)?.status ?? 'completed'));
-    if (driven.length === 0) return void leave('quit');
-    const text = `${driven.length === 1 ? 'A tree' : `${driven.length} trees`} continued here will pause. Leave the screen?`;
+    const live = liveDriven();
+    if (live.length === 0) return void leave('quit');
+    const text = `${live.length === 1 ? 'The tree that was' : `The ${live.length} trees that were`} continued here will pause. Leave the screen?`;
     ui.dialog = { kind: 'confirm', text, confirm: () => leave('quit') };
+  }
+
+  function liveDriven(): string[] {
+    return [...actions.driven].filter((id) => isLive(source.state.runs.get(id)?.status ?? 'completed'));
   }
 
   function scheduleUpdate(): void {
@@ -111,6 +129,7 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
     stopBatch = null;
     if (isClosed) return;
     settleState();
+    if (isOver && ui.page === 'tree' && ui.dialog === null && lastKeyAt + quietMs <= timers.now()) return void leave('quit');
     const view = { ...size, colour, now: timers.now() };
     const next = renderFrame(
       {
@@ -126,7 +145,7 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
     const isChanged = next.lines.length !== frame.lines.length || next.lines.some((line, i) => line !== frame.lines[i]);
     frame = isChanged ? next : { ...next, lines: frame.lines };
     stopClock?.();
-    stopClock = next.isTimed ? timers.after(clockMs - (timers.now() % clockMs), update) : null;
+    stopClock = next.isTimed || isOver ? timers.after(clockMs - (timers.now() % clockMs), update) : null;
     if (isChanged) for (const listener of listeners) listener();
   }
 
@@ -157,6 +176,12 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
     if (isConnected) notify('connected to the server again');
     else notify(`the connection to the server was lost (${sanitizeLine(reason)}); trying again`, 'yellow');
   });
+  void until?.then(() => {
+    isOver = true;
+    // The screen may learn a little later that they have ended.
+    for (const id of driven) actions.driven.delete(id);
+    notify('everything has ended; q shows the results', 'green');
+  });
   source.start();
   update();
   return {
@@ -166,13 +191,16 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    press(key) {
-      if (key === 'ctrl-c') return void leave('interrupt');
-      const { dialog } = ui;
-      if (dialog === null || dialog.kind === 'question') ui.notice = null;
-      if (dialog === null) pressOnPage(key, deps);
-      else pressInDialog(key, dialog, deps);
-      update();
+    press(...keys) {
+      if (keys.includes('ctrl-c')) return void leave('interrupt');
+      lastKeyAt = timers.now();
+      for (const key of keys) {
+        const { dialog } = ui;
+        if (dialog === null || dialog.kind === 'question') ui.notice = null;
+        if (dialog === null) pressOnPage(key, deps);
+        else pressInDialog(key, dialog, { ...deps, isAlone: keys.length === 1 });
+        update();
+      }
     },
     paste(text) {
       pasteInDialog(text, ui.dialog);
@@ -188,8 +216,10 @@ export function createScreen({ api, attach, timers, colour, size: initial }: Scr
       source.close();
       stopBatch?.();
       stopClock?.();
-      const live = [...source.state.runs.values()].filter(({ status, kind }) => isLive(status) && kind === 'agent').length;
-      return { live, driven: [...actions.driven] };
+      const { state, undriven } = source;
+      const isContinuing = ({ id, status, kind }: LiveRun) => isLive(status) && kind === 'agent' && !undriven.has(rootOf(state, id) ?? '');
+      const live = isOver ? [] : [...state.runs.values()].filter(isContinuing);
+      return { live: live.length, driven: liveDriven() };
     },
   };
 }

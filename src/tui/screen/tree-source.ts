@@ -120,6 +120,7 @@ export function createTreeSource({ api, rootId, timers, onChange, onEvent, onErr
     if (event.type === 'approval.asked' || event.type === 'approval.answered' || event.type === 'run.ended') readQuestions();
     if (event.type === 'run.resumed' || event.type === 'run.paused') void refresh();
     if (event.type === 'run.created') scheduleRefresh();
+    if (event.type === 'run.ended' && rootId === null) dropOldTrees();
   }
 
   /** The root of the run's tree, loaded if it was not; null for a new tree. */
@@ -153,6 +154,19 @@ export function createTreeSource({ api, rootId, timers, onChange, onEvent, onErr
       if (isRetinueError(error) && rootId !== null) throw error;
     }
     onChange();
+  }
+
+  /** The screen may be open for days, so only the newest ended trees are kept. */
+  function dropOldTrees(): void {
+    const { state, unloaded } = source;
+    const ended = state.roots.filter((id) => !unloaded.has(id) && !isLiveRoot(state, id));
+    const old = new Set(ended.slice(0, Math.max(0, ended.length - maxEndedTrees)));
+    if (old.size === 0) return;
+    for (const id of old) {
+      for (const each of listTree(state, id)) state.runs.delete(each);
+      positions.delete(id);
+    }
+    state.roots = state.roots.filter((id) => !old.has(id));
   }
 
   async function addEnded(): Promise<void> {
@@ -234,6 +248,10 @@ export function rootOf(state: LiveState, runId: string): string | null {
   if (!run) return null;
   while (run.parentId !== null) run = state.runs.get(run.parentId) as LiveRun;
   return run.id;
+}
+
+function listTree(state: LiveState, id: string): string[] {
+  return [id, ...(state.runs.get(id) as LiveRun).children.flatMap((child) => listTree(state, child))];
 }
 
 function isLiveRoot(state: LiveState, id: string): boolean {

@@ -4,14 +4,22 @@ import type { Style } from '../../views/style.ts';
 import type { LineEditor } from './line-editor.ts';
 import type { Tab } from './run-page.ts';
 
-/** A printable character, or the name of another key: `up`, `enter`, `ctrl-c`, … */
-export type Key = string;
-
 export type Dialog =
   | { kind: 'help'; scroll: number }
   | { kind: 'confirm'; text: string; confirm: () => void }
-  | { kind: 'line'; title: string; editor: LineEditor; submit: (text: string) => void; change?: (text: string) => void }
+  | LineDialog
   | QuestionDialog;
+
+export interface LineDialog {
+  kind: 'line';
+  title: string;
+  editor: LineEditor;
+  /** What Enter and Escape do, for the line with the keys. */
+  done: string;
+  drop: string;
+  submit: (text: string) => void;
+  change?: (text: string) => void;
+}
 
 export interface QuestionDialog {
   kind: 'question';
@@ -30,6 +38,8 @@ export interface Ui {
   /** The first visible row. */
   top: number;
   folded: Set<string>;
+  /** The widest activity that was shown at this terminal width. */
+  widest: { activity: number; columns: number };
   filter: string;
   showEnded: boolean;
   tab: Tab;
@@ -45,6 +55,7 @@ export function createUi(): Ui {
     selected: null,
     top: 0,
     folded: new Set(),
+    widest: { activity: 0, columns: 0 },
     filter: '',
     showEnded: false,
     tab: 'conversation',

@@ -79,9 +79,9 @@ describe('a line per run', () => {
     [
       'completed in spite of calls that did not work',
       [created(), started(), finished(0, 'error'), finished(1, 'denied'), finished(2, 'denied'), fact('run.ended', { outcome: outcome() })],
-      ['✓ general completed, 1 call failed, 2 denied turn 2 · 3s · 1.2k tokens · $0.02'],
+      ['▲ general completed, 1 call failed, 2 denied turn 2 · 3s · 1.2k tokens · $0.02'],
     ],
-    ['waiting for approval', [created(), started(), question], ['◐ general waiting for approval of bash 5s']],
+    ['waiting for approval', [created(), started(), question], ['◆ general approve? bash x 5s']],
     [
       'ended well',
       [created(), started(), fact('run.ended', { outcome: outcome() })],

@@ -1,0 +1,76 @@
+// A tree with a run in each of the states that a screen shows.
+import type { ScreenWorldOptions } from './support.ts';
+
+const diff = `--- src/date.ts
++++ src/date.ts
+@@ -1,3 +1,3 @@
+ export function formatDate(date: Date): string {
+-  return date.toLocaleDateString();
++  return date.toISOString().slice(0, 10);
+ }
+`;
+
+const changelog = '# Changelog\n\n## 1.2.0\n\n- Dates are written as in ISO 8601.\n- The parser reports line numbers.\n';
+
+const child = (label: string, task: string) => ({ task, label, agent: 'any' });
+const tasks = [
+  child('check the licences', 'Check the licences of all dependencies.'),
+  child('fix the date format', 'Write dates as in ISO 8601.'),
+  child('update the changelog', 'Write CHANGELOG.md.'),
+  child('clean up', 'Remove old build output.'),
+  child('map the parser modules and all of their callers', 'Find the modules of the parser and who calls them.'),
+  child('collect what is left to do', 'Look for TODO comments.'),
+  child('survey the documentation', 'Survey the documentation.'),
+  child('survey the examples', 'Survey the examples.'),
+];
+
+/** Two children at a time. Those that have ended or wait for approval make room for the next ones, and the last two stay in the queue. */
+export const release: ScreenWorldOptions = {
+  limits: { maxConcurrent: 2 },
+  rules: ['ask write:CHANGELOG.md', 'deny bash:rm *'],
+  outputs: { edit: { output: 'src/date.ts: 1 line replaced', diff }, read: { error: 'src/parser.ts does not exist' } },
+  script: {
+    model: { price: { input: 3, output: 15 } },
+    runs: [
+      {
+        when: { label: 'map the parser modules and all of their callers' },
+        steps: [
+          {
+            reasoning: 'The parser may be anywhere.',
+            text: 'The parser has three modules: the first one reads tokens, the second one builds the tree.',
+            hang: 'middle',
+            chunkSize: 12,
+            delayMs: 500,
+          },
+        ],
+      },
+      {
+        when: { label: 'fix the date format' },
+        steps: [
+          { text: 'I read the parser first.', calls: [{ tool: 'read', args: { path: 'src/parser.ts' } }] },
+          { calls: [{ tool: 'edit', args: { path: 'src/date.ts', old: 'toLocaleDateString()', new: 'toISOString().slice(0, 10)' } }] },
+          { text: 'Dates are written as in ISO 8601 now.' },
+        ],
+      },
+      {
+        when: { label: 'update the changelog' },
+        steps: [{ calls: [{ tool: 'write', args: { path: 'CHANGELOG.md', content: changelog } }] }, { text: 'Written.' }],
+      },
+      {
+        when: { label: 'collect what is left to do' },
+        steps: [{ calls: [{ tool: 'grep', args: { pattern: 'TODO|FIXME', path: 'src' } }] }],
+      },
+      { when: { label: 'check the licences' }, steps: [{ error: { status: 400, message: 'the model does not exist' } }] },
+      {
+        when: { label: 'clean up' },
+        steps: [
+          { calls: [{ tool: 'bash', args: { command: 'rm -rf dist' } }] },
+          { calls: [{ tool: 'bash', args: { command: 'npm run clean -- --all' } }] },
+        ],
+      },
+      { when: { label: 'survey the documentation' }, times: 'any', steps: [{ text: 'Three pages.' }] },
+      { when: { label: 'survey the examples' }, times: 'any', steps: [{ text: 'Two examples.' }] },
+      { steps: [{ text: 'I split this into parts.', calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'All parts are done.' }] },
+    ],
+  },
+};
