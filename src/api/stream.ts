@@ -34,6 +34,7 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
   const wake = () => wakeUp.resolve();
   let deltas: Delta[] = [];
   const leave = await tail.join({
+    run: row,
     wake,
     takeDelta(delta, root) {
       if ((rootId !== undefined && root !== rootId) || deltas.length >= maxBufferedDeltas) return;

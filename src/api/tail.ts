@@ -6,8 +6,12 @@ import type { ChangeSource } from './follow.ts';
 
 const pageSize = 500;
 const maxKept = 2_000;
+/** Deltas of one run that wait until its tree is known. */
+const maxUnplaced = 1_000;
 
 export interface TailReader {
+  /** The run that it follows; null: all runs. */
+  run: { runId: string; rootId: string } | null;
   /** There are new facts. */
   wake(): void;
   takeDelta(delta: Delta, rootId: string): void;
@@ -25,6 +29,7 @@ export interface Tail {
 export function createTail({ store, listeners }: ChangeSource): Tail {
   const readers = new Set<TailReader>();
   const roots = new Map<string, string>();
+  const unplaced = new Map<string, Delta[]>();
   let kept: { fact: StoredFact; rootId: string }[] = [];
   let first = 0;
   let position = '0';
@@ -35,8 +40,9 @@ export function createTail({ store, listeners }: ChangeSource): Tail {
 
   function start(): Promise<void> {
     const onEvent = (event: Fact | Delta) => {
-      if (event.type === 'delta') passDelta(event);
-      else readOn();
+      if (event.type === 'delta') return passDelta(event);
+      if (event.type === 'run.created') roots.set(event.runId, event.data.rootId);
+      readOn();
     };
     listeners.add(onEvent);
     const endWatch = store.watch(readOn);
@@ -55,10 +61,30 @@ export function createTail({ store, listeners }: ChangeSource): Tail {
   }
 
   function passDelta(delta: Delta): void {
-    const rootId = roots.get(delta.runId);
-    if (rootId !== undefined) for (const reader of readers) reader.takeDelta(delta, rootId);
-    // The first delta of a run that began earlier finds the run's tree for the next ones.
-    else void findRoot(delta.runId).catch(() => {});
+    const { runId } = delta;
+    const waiting = unplaced.get(runId);
+    const rootId = roots.get(runId) ?? readers.values().find(({ run }) => run?.runId === runId)?.run?.rootId;
+    if (waiting !== undefined) {
+      if (waiting.length < maxUnplaced) waiting.push(delta);
+    } else if (rootId === undefined) {
+      unplaced.set(runId, [delta]);
+      void placeDeltas(runId);
+    } else {
+      roots.set(runId, rootId);
+      deliver(delta, rootId);
+    }
+  }
+
+  function deliver(delta: Delta, rootId: string): void {
+    for (const reader of readers) reader.takeDelta(delta, rootId);
+  }
+
+  /** Looks up the tree of a run that began before the tail did, and delivers what came meanwhile. Drops it if the run has ended. */
+  async function placeDeltas(runId: string): Promise<void> {
+    await findRoot(runId).catch(() => {});
+    const [rootId, waiting] = [roots.get(runId), unplaced.get(runId) ?? []];
+    unplaced.delete(runId);
+    if (rootId !== undefined) for (const delta of waiting) deliver(delta, rootId);
   }
 
   async function findRoot(runId: string): Promise<string> {

@@ -91,7 +91,9 @@ it('gives up a tree that it cannot continue, also if it is asked twice at once, 
   const { id, world, api, statuses } = await interruptedTree(scripts);
   await using _ = world;
   const resumes = await Promise.allSettled([api.resume(id), api.resume(id)]);
-  expect(resumes).toMatchObject(Array(2).fill({ status: 'rejected', reason: { message: expect.stringContaining('cannot be read: no script') } }));
+  expect(resumes).toMatchObject(
+    Array(2).fill({ status: 'rejected', reason: { message: expect.stringContaining('cannot be read: no script') } }),
+  );
   expect(await statuses()).toEqual(undriven);
   scripts.lost = {
     runs: [

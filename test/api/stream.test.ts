@@ -13,6 +13,7 @@ import { createMemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { systemClock, systemIds } from '../../src/system/clock.ts';
 import { createFacts, createId, createRow, createUnit } from '../../src/testing/store-suite/fixtures.ts';
+import { anyAgent, tool } from '../support/adversary.ts';
 import { createWorld } from '../support/world.ts';
 
 const rest = { clock: systemClock, ids: systemIds, catalog: createCatalog(builtInAgents), dialect: native };
@@ -217,6 +218,27 @@ describe('stream', () => {
     const deltas = events.flatMap((event, at) => (event.type === 'delta' ? [{ ...event, at }] : []));
     expect(deltas.every(({ at }) => at > asked && at < answered)).toBe(true);
     expect(deltas.map(({ text }: Delta) => text).join('')).toBe('one two three four five');
+  });
+
+  it.each([['one tree'], ['all trees']])('gives the first delta of a run that began before the stream of %s', async (which) => {
+    const gate = Promise.withResolvers<void>();
+    const waits = tool('wait', async () => {
+      await gate.promise;
+      return { output: 'waited' };
+    });
+    const steps = [{ calls: [{ tool: 'wait', args: {} }] }, { text: 'said' }];
+    await using world = await createWorld({ script: { runs: [{ steps }] }, tools: [waits], agents: [anyAgent] });
+    const api = createApi({ ...rest, store: world.store, runtime: async () => world.runtime });
+    const { id } = await api.start({ task: 'x', agent: 'any' });
+    await expect.poll(() => world.types(id)).toContain('tool.asked');
+    const stop = new AbortController();
+    const types: string[] = [];
+    for await (const { type } of api.stream({ ...(which === 'one tree' ? { tree: id } : {}), after: '0', signal: stop.signal })) {
+      types.push(type);
+      if (type === 'tool.asked') gate.resolve();
+      if (type === 'run.ended') break;
+    }
+    expect(types.slice(types.indexOf('tool.finished'))).toEqual(['tool.finished', 'model.asked', 'delta', 'model.answered', 'run.ended']);
   });
 });
 

@@ -1,5 +1,5 @@
 // `run --detach` with real processes: the run outlives the command that asked for it, and its process ends with it.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../src/contract/fact.ts';
@@ -26,8 +26,9 @@ const onLinux = process.platform === 'linux';
 
 describe('a detached run', () => {
   it('continues after the command has returned, can be followed and waited for, and ends its process', async () => {
-    using place = createPlace(one({ delayMs: 2500, text: 'canary of an answer' }));
-    const asked = await place.run('run', '--detach', '--json', 'canary of a task');
+    const waits = { calls: [{ tool: 'bash', args: { command: 'until test -e finish; do sleep 0.05; done' } }] };
+    using place = createPlace(one(waits, { text: 'canary of an answer' }));
+    const asked = await place.run('run', '--detach', '--json', '--allow', 'bash', 'canary of a task');
     expect(asked.code).toBe(0);
     const { runId } = JSON.parse(asked.out) as View;
     const live = JSON.parse((await place.run('ps', '--json')).out) as View[];
@@ -37,7 +38,10 @@ describe('a detached run', () => {
       expect(background(place)[0]).not.toContain('canary');
     }
     const follow = place.start('logs', runId, '-f', '--json');
-    const waited = await place.run('wait', runId);
+    const waiting = place.run('wait', runId);
+    await follow.untilOutput((out) => out.includes('"tool.asked"'));
+    writeFileSync(join(place.folder, 'finish'), '');
+    const waited = await waiting;
     expect([waited.code, waited.out]).toEqual([0, 'canary of an answer\n']);
     const facts = (await follow.finished).out
       .trim()

@@ -32,14 +32,7 @@ interface Server {
 
 async function serve(place: Place, ...args: string[]): Promise<Server> {
   const running = place.start('serve', '--json', ...args);
-  const line = await new Promise<string>((resolve, reject) => {
-    let text = '';
-    running.process.stdout?.on('data', (part: Buffer) => {
-      text += part.toString();
-      if (text.includes('\n')) resolve(text);
-    });
-    void running.finished.then(({ err }) => reject(new Error(err)));
-  });
+  const line = await running.untilOutput((out) => out.includes('\n'));
   const { url, token } = JSON.parse(line) as { url: string; token: string | null };
   const headers = { authorization: `Bearer ${token ?? 'a-token-that-is-long-enough-to-be-used'}` };
   const request = (path: string, init: RequestInit = {}) => fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });

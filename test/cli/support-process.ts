@@ -20,6 +20,8 @@ export interface Finished {
 export interface Running {
   process: ChildProcess;
   finished: Promise<Finished>;
+  /** Standard output as soon as it satisfies `holds`. Rejects if the process ends before. */
+  untilOutput(holds: (out: string) => boolean): Promise<string>;
 }
 
 export interface Place {
@@ -42,14 +44,21 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
     const env = { PATH: process.env.PATH, HOME: folder, RETINUE_MODEL: 'script/script.json', NO_COLOR: '1', ...more };
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
+    const said = outputOf(child);
     const finished = new Promise<Finished>((done) => {
-      const said = outputOf(child);
       child.on('close', (code, signal) => {
         running.delete(child);
         done({ code, signal, ...said });
       });
     });
-    return { process: child, finished };
+    const untilOutput = (holds: (out: string) => boolean) =>
+      new Promise<string>((resolve, reject) => {
+        const check = () => holds(said.out) && resolve(said.out);
+        child.stdout.on('data', check);
+        void finished.then(({ err }) => reject(new Error(`the process has ended: ${err}`)));
+        check();
+      });
+    return { process: child, finished, untilOutput };
   }
 
   const run = (...args: string[]) => start(...args).finished;

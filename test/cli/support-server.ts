@@ -36,8 +36,8 @@ export async function createServedPlace(script: object, config: object = {}): Pr
     async serve() {
       const port = address === '' ? '0' : new URL(address).port;
       server = place.start('serve', '--json', '--port', port, '--token-file', 'tokens');
-      const line = await firstLine(server);
-      address = (JSON.parse(line) as { url: string }).url;
+      const [line] = (await server.untilOutput((out) => out.includes('\n'))).split('\n', 1);
+      address = (JSON.parse(line as string) as { url: string }).url;
     },
     async stop(signal = 'SIGTERM') {
       server?.process.kill(signal);
@@ -50,17 +50,6 @@ export async function createServedPlace(script: object, config: object = {}): Pr
   };
   await served.serve();
   return served;
-}
-
-function firstLine({ process, finished }: Running): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    process.stdout?.on('data', (chunk) => {
-      text += chunk;
-      if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')));
-    });
-    void finished.then(({ err }) => reject(new Error(`the server has ended: ${err}`)));
-  });
 }
 
 /** Nothing of Retinue was created in the folder of the caller. */

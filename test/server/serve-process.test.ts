@@ -19,15 +19,8 @@ interface Served {
 
 async function serve(place: Place, ...args: string[]): Promise<Served> {
   const process = place.start('serve', '--json', ...args);
-  const line = await new Promise<string>((resolve, reject) => {
-    let text = '';
-    process.process.stdout?.on('data', (chunk: string) => {
-      text += chunk;
-      if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')));
-    });
-    void process.finished.then(({ err }) => reject(new Error(err)));
-  });
-  const { url, token, link } = JSON.parse(line);
+  const [line] = (await process.untilOutput((out) => out.includes('\n'))).split('\n', 1);
+  const { url, token, link } = JSON.parse(line as string);
   return {
     ...{ process, url, token, link },
     ask: (path, options) => ask(url, path, { token, ...options }),
