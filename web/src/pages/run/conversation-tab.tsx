@@ -57,10 +57,16 @@ function Item({ item, view }: { item: ConversationItem; view: RunPageView }): Re
     case 'call':
       return <CallView item={item} state={view.state} revision={callRevision(item, view.state)} />;
     case 'end':
-      return <OutcomeCard outcome={item.outcome} maxLines={60} />;
+      return <OutcomeCard outcome={item.outcome} maxLines={60} isRepeated={isLastAnswer(item.outcome.summary, view)} />;
     default:
       return <NoteView item={item} />;
   }
+}
+
+/** Whether the text is that of the last answer, which is right above it. */
+function isLastAnswer(text: string, { record }: RunPageView): boolean {
+  const last = record.conversation.items.findLast(({ kind }) => kind === 'answer');
+  return last?.kind === 'answer' && last.text.trim() === text.trim();
 }
 
 /** The answer while it is written. */

@@ -58,6 +58,11 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
               started <Age at={run.createdAt} />
             </span>
           )}
+          {detail.brief?.continues !== undefined && (
+            <span>
+              continues <Link to={`/runs/${detail.brief.continues}`}>{shortId(detail.brief.continues)}</Link>
+            </span>
+          )}
           {run.taint.toSorted().map((source) => (
             <Badge key={source} title="It has read text from outside this machine">
               {source}
