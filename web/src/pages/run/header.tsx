@@ -43,7 +43,7 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
       heading={
         <span className="run-title">
           <StatusMark status={status} hasProblems={hasProblems(run)} needsUser={run.questions > 0} />
-          {name}
+          <span className="run-title-text">{name}</span>
         </span>
       }
       subtitle={
