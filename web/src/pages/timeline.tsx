@@ -4,7 +4,7 @@ import { Duration } from '../parts/figures.tsx';
 import { Page } from '../parts/page.tsx';
 import { EmptyState, ErrorState, Loading } from '../parts/states.tsx';
 import { Link } from '../router.tsx';
-import { Hatches } from '../timeline/row.tsx';
+import { Hatches } from '../timeline/hatches.tsx';
 import { TimelineView } from '../timeline/timeline-view.tsx';
 import { useTimeline } from '../timeline/use-timeline.ts';
 import './timeline.css';
