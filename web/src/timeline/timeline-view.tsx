@@ -17,8 +17,8 @@ import { formatTick } from './ticks.ts';
 import { useActiveKeys } from './use-keys.ts';
 import { useTreeClock } from './use-timeline.ts';
 
-export function TimelineView({ state, root }: { state: TimelineState; root: Lane }): ReactNode {
-  const { timeline, version, isDriven, aheadMs } = state;
+export function TimelineView({ state, root, isDriven }: { state: TimelineState; root: Lane; isDriven: boolean }): ReactNode {
+  const { timeline, version, aheadMs } = state;
   const isPathOnly = useRoute().query.get('path') === '1';
   const [zoom, setZoom] = useState<Zoom>(null);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
