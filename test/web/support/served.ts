@@ -1,9 +1,10 @@
 // `retinue serve` as a real process in a folder of its own, with the fake provider behind it.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Client, createClient } from '../../../src/client/client.ts';
 import { type ProviderServer, type Scenario, startProviderServer } from '../../../src/testing/provider-server.ts';
 import { createPlace, type Place, type Running } from '../../cli/support-process.ts';
+import { writeFiles } from './files.ts';
 
 export interface ServedOptions {
   /** What the model answers. Default: every call is an error. */
@@ -70,13 +71,6 @@ export async function serveWorkspace(options: ServedOptions = {}): Promise<Serve
     },
   };
   return served;
-}
-
-export function writeFiles(folder: string, files: Record<string, string>): void {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
 }
 
 function firstLine({ process, finished }: Running): Promise<string> {

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { useBrowser } from './browser.ts';
+import { useBrowser } from './use-browser.ts';
 import { watchPages } from './watch-page.ts';
 
 const browser = useBrowser();

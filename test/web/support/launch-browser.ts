@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
 import { findBrowser } from './find-browser.ts';
 
 const flags = [
@@ -41,16 +40,4 @@ export async function launchBrowser(): Promise<LaunchedBrowser> {
     remove();
     throw error;
   }
-}
-
-/** One browser for all tests of a file. */
-export function useBrowser(): () => Browser {
-  let launched: LaunchedBrowser | null = null;
-  beforeAll(async () => {
-    launched = await launchBrowser();
-  });
-  afterAll(async () => {
-    await launched?.[Symbol.asyncDispose]();
-  });
-  return () => (launched as LaunchedBrowser).browser;
 }
