@@ -1,10 +1,14 @@
-// Builds dist/: the command line, the library's entry points, the demos and the types. Code that only some commands need becomes a separate
+// Builds dist/: the command line, the library's entry points, the dashboard, the demos and the types. Code that only some commands need becomes a separate
 // chunk. `--no-types` skips the types.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { build } from 'rolldown';
+import { build as buildWeb } from 'vite';
+
+// Vite would build React for development where this names another environment, as in tests.
+process.env.NODE_ENV = 'production';
 
 rmSync('dist', { recursive: true, force: true });
 // These packages find their files relative to themselves, so they cannot be bundled.
@@ -126,6 +130,7 @@ await Promise.all([
     external: [/^retinue\//],
     output,
   }),
+  buildWeb({ configFile: 'web/vite.config.ts', logLevel: 'warn' }),
 ]);
 // Modules run in the order of their imports, so the check comes first.
 for (const name of Object.keys(libraryEntries))

@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname } from 'node:path';
 
 const stamp = 'node_modules/.cache/retinue/built-from';
-const built = ['dist/cli.js', 'dist/index.js', 'dist/tree-sitter-bash.wasm', 'dist/types/main/index.d.ts'];
+const built = ['dist/cli.js', 'dist/index.js', 'dist/tree-sitter-bash.wasm', 'dist/types/main/index.d.ts', 'dist/web/index.html'];
 
 export default function setup(): void {
   const inputs = hashInputs();
@@ -17,7 +17,8 @@ export default function setup(): void {
 }
 
 function hashInputs(): string {
-  const files = globSync(['src/**/*.ts', 'scripts/build.mjs', 'tsconfig*.json', 'package.json', 'package-lock.json']).sort();
+  const sources = ['src/**/*.{ts,tsx}', 'web/**/*.*', 'scripts/build.mjs'];
+  const files = globSync([...sources, 'tsconfig*.json', 'package.json', 'package-lock.json']).sort();
   const hash = createHash('sha256');
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
   return hash.digest('hex');

@@ -1,0 +1,60 @@
+// What the page says while the server cannot be reached, or no longer accepts the session.
+import { type ReactNode, useEffect } from 'react';
+import { createClient } from '../../../src/client/client.ts';
+import { useConnection } from '../data/context.tsx';
+import { EmptyState } from '../parts/states.tsx';
+
+export function ConnectionBanner(): ReactNode {
+  const connection = useConnection();
+  return (
+    <div role="status" aria-live="polite">
+      {connection.state === 'lost' && (
+        <div className="banner">
+          <span className="spinner" aria-hidden="true" />
+          <span>
+            <strong>Connection lost.</strong> What you see may be out of date. Trying again…{' '}
+            <span className="muted">({connection.reason})</span>
+          </span>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const checkMs = 3_000;
+
+/** Opening the new link in any tab sets the cookie for all of them, so this page checks from time to time and continues. */
+export function SessionEnded({ reason }: { reason: string }): ReactNode {
+  useEffect(() => {
+    const client = createClient();
+    const stop = new AbortController();
+    const check = () => {
+      if (document.visibilityState !== 'visible') return;
+      client.server({ signal: stop.signal }).then(
+        () => window.location.reload(),
+        () => {},
+      );
+    };
+    const timer = setInterval(check, checkMs);
+    document.addEventListener('visibilitychange', check);
+    return () => {
+      stop.abort();
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', check);
+    };
+  }, []);
+  return (
+    <main className="session-ended">
+      <EmptyState title="Open a new link" command="retinue serve">
+        <p>The server does not accept this browser’s session: {reason}.</p>
+        <p>
+          Open the link that <code>retinue serve</code> printed when it started. If you no longer have it, stop the server with Ctrl-C and
+          start it again. With a token file, the link is the address of this page followed by <code>/?token=TOKEN</code>.
+        </p>
+        <p>
+          Runs that were in progress are not lost. This page continues as soon as you have opened the link, in this tab or in another one.
+        </p>
+      </EmptyState>
+    </main>
+  );
+}
