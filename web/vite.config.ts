@@ -17,6 +17,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
   ...(server === undefined ? {} : { server: { proxy: { '/api': { target: server, changeOrigin: true } } } }),
 });

@@ -4,7 +4,7 @@ import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
-import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeSnapshot } from '../contract/view.ts';
+import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
 import type { BriefOptions, Client, ClientOptions, ResumeOptions, RunHandle } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { EraseReport, EraseSize } from '../records/erase.ts';
@@ -80,11 +80,13 @@ export interface Api {
   find(id: string): Promise<string>;
   /** Newest first. `roots`: only runs without a parent. `before`: only runs created before this one. */
   ps(options: { all: boolean; roots?: boolean; limit?: number; before?: string }): Promise<RunView[]>;
+  /** Trees by their roots, newest first. One call may look at only a part of them; `next` continues. */
+  trees(query: TreeQuery): Promise<TreeList>;
   /** All runs of the tree that a run belongs to, as they are now. Rejects with `erased` for an erased tree. */
   tree(id: string): Promise<TreeSnapshot>;
   show(id: string): Promise<RunDetail>;
-  /** `tree`: with all descendants. `after`: only facts after this position. For an erased run: what remains. */
-  logs(id: string, options?: { tree?: boolean; after?: string }): Promise<(StoredFact | ErasedFact)[]>;
+  /** `tree`: with all descendants. `after`: only facts after this position. `limit`: only so many of them. For an erased run: what remains. */
+  logs(id: string, options?: { tree?: boolean; after?: string; limit?: number }): Promise<(StoredFact | ErasedFact)[]>;
   /** Facts from the first on, as they are recorded by any process; ends with the run. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
   /**

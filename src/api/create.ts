@@ -29,6 +29,7 @@ import { createOverview } from './overview.ts';
 import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
 import { shownStatus } from './tree-status.ts';
+import { listTrees } from './trees.ts';
 
 /** The taint of a run, from the facts that carry it. */
 function factsToTaint(facts: Fact[]): string[] {
@@ -228,15 +229,22 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     },
     find: async (id) => (await findRun(id, store)).runId,
     ps: async ({ all, ...query }) => rowsToViews(await store.runs({ order: 'newest', ...(all ? {} : { live: true }), ...query })),
+    trees: (query) => listTrees(query, { store, rowsToViews }),
     ...createOverview(store),
     stream: openStream,
     show,
     async logs(id, options = {}) {
       const row = await findRun(id, store);
-      if (row.erasedAt !== undefined) return remainingFacts(row, options.tree ?? false, store);
-      const scope = options.tree ? { rootId: row.rootId } : { runId: row.runId };
+      const { tree = false, after, limit } = options;
+      if (row.erasedAt !== undefined) return remainingFacts(row, tree, store);
+      const scope = tree ? { rootId: row.rootId } : { runId: row.runId };
+      const isWhole = !tree || row.runId === row.rootId;
+      // Nothing has to be left out, so the store reads only the page.
+      if (isWhole && limit !== undefined && (await isPosition(after, store)))
+        return store.facts({ ...scope, limit, ...(after === undefined ? {} : { after }) });
       const facts = (await store.facts(scope)).filter(createDescendantFilter(row.runId));
-      return facts.slice(facts.findIndex((fact) => fact.position === options.after) + 1);
+      const start = facts.findIndex((fact) => fact.position === after) + 1;
+      return facts.slice(start, limit === undefined ? undefined : start + limit);
     },
     async *follow(id, options) {
       yield* followFacts(await findRun(id, store), options, { store, listeners });
@@ -262,6 +270,11 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       }
     },
   };
+}
+
+/** Whether the store can continue after it. Without one, it begins with the first fact. */
+async function isPosition(after: string | undefined, store: Store): Promise<boolean> {
+  return after === undefined || (await store.cursor(after)).behind !== null;
 }
 
 /** `tree`: the live rows of its tree. `isOwned`: a living process owns the tree. */

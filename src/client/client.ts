@@ -10,7 +10,7 @@ import type { ErasedFact, StoredFact } from '../contract/fact.ts';
 import type * as Http from '../contract/http.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
-import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeSnapshot } from '../contract/view.ts';
+import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
 import type { Memory } from '../ports/notes.ts';
 import type { ReplayResult } from '../records/replay.ts';
 import type { VerifyResult } from '../records/verify.ts';
@@ -49,11 +49,16 @@ export interface Client {
   workspaces(options?: Cancellable): Promise<Http.Workspace[]>;
   /** Newest first. */
   runs(options?: ListOptions): Promise<RunView[]>;
+  /** Trees by their roots, newest first. `before: next` of an answer continues it. */
+  trees(query?: Partial<TreeQuery> & Cancellable): Promise<TreeList>;
   run(id: string, options?: Cancellable): Promise<RunDetail>;
   /** All runs of the tree that a run belongs to, with the position that events continue from. */
   tree(id: string, options?: Cancellable): Promise<TreeSnapshot>;
-  /** `tree`: with all descendants. `after`: only facts after this position. */
-  facts(id: string, options?: { tree?: boolean; after?: string; limit?: number } & Cancellable): Promise<(StoredFact | ErasedFact)[]>;
+  /** `tree`: with all descendants. `after`: only facts after this position. `cut`: cuts texts to so many characters (default: whole texts). */
+  facts(
+    id: string,
+    options?: { tree?: boolean; after?: string; limit?: number; cut?: number } & Cancellable,
+  ): Promise<(StoredFact | ErasedFact)[]>;
   /** Null while the run is live. */
   outcome(id: string, options?: Cancellable): Promise<Outcome | null>;
   /** `tree`: also those of its descendants. */
@@ -107,14 +112,16 @@ export function createClient(options: ClientOptions = {}): Client {
     workspaces: (given) => get('api/workspaces', given),
     runs: ({ all, roots, limit, before, signal } = {}) =>
       get('api/runs', { query: { all: all ? 1 : undefined, roots: roots ? 1 : undefined, limit, before }, signal }),
+    trees: ({ limit, before, status, agent, text, signal } = {}) =>
+      get('api/trees', { query: { limit, before, status: status?.join(','), agent, text }, signal }),
     // The JSON of the command line omits a process that does not exist.
     run: async (id, given) => {
       const detail = await get<Omit<RunDetail, 'pid'> & { pid?: number }>(runPath(id), given);
       return { ...detail, pid: detail.pid ?? null };
     },
     tree: (id, given) => get(runPath(id, '/tree'), given),
-    facts: (id, { tree, after, limit, signal } = {}) =>
-      get(runPath(id, '/facts'), { query: { tree: tree ? 1 : undefined, after, limit }, signal }),
+    facts: (id, { tree, after, limit, cut, signal } = {}) =>
+      get(runPath(id, '/facts'), { query: { tree: tree ? 1 : undefined, after, limit, cut }, signal }),
     outcome: (id, given) => get(runPath(id, '/outcome'), given),
     artifacts: (id, { tree, signal } = {}) => get(runPath(id, '/artifacts'), { query: { tree: tree ? 1 : undefined }, signal }),
     diff: (id, given) => get(runPath(id, '/diff'), given),

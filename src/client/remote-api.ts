@@ -61,6 +61,7 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     advise: async () => null,
     find: async (id) => (await client.run(id)).runId,
     ps: (options) => client.runs(options),
+    trees: (query) => client.trees(query),
     tree: (id) => client.tree(id),
     show: (id) => client.run(id),
     logs: (id, options) => client.facts(id, options),

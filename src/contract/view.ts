@@ -32,6 +32,29 @@ export const RunView = z.object({
 });
 export type RunView = z.infer<typeof RunView>;
 
+/** A tree in a list: its root, and how many runs it has. */
+export const TreeView = RunView.extend({
+  createdAt: Instant,
+  model: z.string().nullable(),
+  /** All runs of the tree, and those that have not ended. */
+  runs: z.int(),
+  live: z.int(),
+});
+export type TreeView = z.infer<typeof TreeView>;
+
+/** Newest first. `next`: there may be more trees before this one; null if there are none. */
+export const TreeList = z.object({ trees: z.array(TreeView), next: RunId.nullable() });
+export type TreeList = z.infer<typeof TreeList>;
+
+/** `before`: only trees created before this one. `status`: one of these. `text`: part of the label, task, agent or id. */
+export interface TreeQuery {
+  limit: number;
+  before?: string | undefined;
+  status?: RunView['status'][] | undefined;
+  agent?: string | undefined;
+  text?: string | undefined;
+}
+
 /** `brief`, `grant` and `outcome` are null for an erased run; `outcome` also while the run is live. */
 export const RunDetail = RunView.extend({
   brief: Brief.nullable(),

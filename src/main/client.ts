@@ -10,4 +10,4 @@ export type { Delta } from '../contract/delta.ts';
 export type { ErasedFact, StoredFact } from '../contract/fact.ts';
 export type { FileChange, Role, ServerInfo, Workspace } from '../contract/http.ts';
 export type { Outcome } from '../contract/outcome.ts';
-export type { CostRow, LiveRun, Question, RunDetail, RunView, SearchHit, TreeSnapshot } from '../contract/view.ts';
+export type { CostRow, LiveRun, Question, RunDetail, RunView, SearchHit, TreeList, TreeSnapshot, TreeView } from '../contract/view.ts';

@@ -103,6 +103,11 @@ export interface RunQuery {
   limit?: number;
 }
 
+export interface RunCount {
+  runs: number;
+  live: number;
+}
+
 export interface SearchOptions {
   limit: number;
   signal?: AbortSignal | undefined;
@@ -138,6 +143,8 @@ export interface Store {
    */
   head(runId: string): Promise<{ seq: number; hash: string } | null>;
   runs(query: RunQuery): Promise<RunRow[]>;
+  /** How many runs these trees have, and how many of them are live. Unknown trees are left out. */
+  countRuns(rootIds: string[]): Promise<Map<string, RunCount>>;
   /** The run with this idempotency key under this parent; null for roots. */
   runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
   /** The content as it was written: text as a string, bytes as bytes. */

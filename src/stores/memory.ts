@@ -7,7 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import { appendUnit, createMemoryData, createTreeRecord, isCurrentOwner, type MemoryData } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
-import { getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
+import { countRuns, getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
 
 export interface MemoryStoreOptions {
   /** Schedules the calls of watchers. Default: a microtask. */
@@ -96,6 +96,10 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     async runs(query) {
       assertOpen();
       return readRuns(memory, query);
+    },
+    async countRuns(rootIds) {
+      assertOpen();
+      return countRuns(memory, rootIds);
     },
     async runByKey(parentId, key) {
       assertOpen();

@@ -1,4 +1,4 @@
-// What one row of a tree of runs says, for the live display of `run` and for the terminal screen. Pure: no clock, no terminal.
+// What one row of a tree of runs says, for the live display of `run`, the terminal screen and the dashboard. Pure: no clock, no terminal.
 import { isLive } from '../contract/run-status.ts';
 import type { LiveRun } from '../contract/view.ts';
 import { formatDuration, formatStatus, type ShownStatus, shortId } from './format.ts';
@@ -12,6 +12,17 @@ export function elapsedTime(run: LiveRun, now: number): string {
   if (run.endedAt !== null) return formatDuration(run.endedAt - run.startedAt);
   const seconds = Math.floor(Math.max(0, now - run.startedAt) / 1000);
   return seconds === 0 ? '0s' : formatDuration(seconds * 1000);
+}
+
+/** `3/40`; empty for a client, which has no turns. */
+export function formatTurn({ turn, maxTurns, kind }: LiveRun): string {
+  if (kind === 'client') return '';
+  return maxTurns === null ? (turn === 0 ? '' : String(turn)) : `${turn}/${maxTurns}`;
+}
+
+/** Less than a tenth of its time is left. */
+export function isLate({ startedAt, endedAt, deadline }: LiveRun, now: number): boolean {
+  return startedAt !== null && endedAt === null && deadline !== null && now > deadline - (deadline - startedAt) / 10;
 }
 
 /** `howToContinue`: what the reader does to continue a paused run. */

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { FileChange, RunDetailJson } from '../../src/contract/http.ts';
 import { Outcome } from '../../src/contract/outcome.ts';
-import { Question, RunView, TreeSnapshot } from '../../src/contract/view.ts';
+import { Question, RunView, TreeList, TreeSnapshot } from '../../src/contract/view.ts';
 import { outcomeToJson, runDetailToJson, runToJson } from '../../src/views/json.ts';
 import { createTestServer, tokenOf } from './support.ts';
 
@@ -52,6 +52,46 @@ it('starts a run and shows it in all forms of the command line', async () => {
   expect(await get('/api/costs')).toEqual([expect.objectContaining({ agent: 'general', runs: 1 })]);
 });
 
+it('lists trees with their numbers of runs, filtered and in pages', async () => {
+  const delegates = { tasks: [{ task: 'count', agent: 'explore' }], wait_seconds: 60 };
+  await using server = await createTestServer({
+    script: {
+      runs: [
+        { when: { task: 'survey' }, times: 'any', steps: [{ calls: [{ tool: 'delegate', args: delegates }] }, { text: 'surveyed' }] },
+        { when: { agent: 'explore' }, times: 'any', steps: [{ text: 'seven' }] },
+        { when: { task: 'fails' }, times: 'any', steps: [{ error: { message: 'no', status: 400 } }] },
+      ],
+    },
+  });
+  const start = async (brief: object) => {
+    const { id, outcome } = await server.api.start(brief);
+    await outcome;
+    return id;
+  };
+  const survey = await start({ task: 'survey the tests' });
+  const failed = await start({ task: 'it fails', label: 'Broken build' });
+  const explore = await start({ task: 'look around', agent: 'explore' });
+  const list = async (query: string) => TreeList.parse((await server.ask(`/api/trees${query}`)).json());
+  const ids = async (query: string) => (await list(query)).trees.map(({ runId }) => runId);
+
+  const { trees, next } = await list('');
+  expect(next).toBeNull();
+  expect(trees).toMatchObject([
+    { runId: explore, task: 'look around', runs: 1, live: 0, status: 'completed' },
+    { runId: failed, label: 'Broken build', runs: 1, status: 'failed' },
+    { runId: survey, task: 'survey the tests', runs: 2, live: 0, model: 'script/main' },
+  ]);
+  expect(await list('?limit=2')).toMatchObject({ trees: [{ runId: explore }, { runId: failed }], next: failed });
+  expect(await list(`?limit=2&before=${failed}`)).toMatchObject({ trees: [{ runId: survey }], next: null });
+  expect(await ids('?status=failed,cancelled')).toEqual([failed]);
+  expect(await ids('?agent=explore')).toEqual([explore]);
+  expect(await ids('?text=BROKEN')).toEqual([failed]);
+  expect(await ids('?text=the+tests')).toEqual([survey]);
+  expect(await ids('?text=nothing&status=completed')).toEqual([]);
+  expect(await list('?text=o&limit=1')).toMatchObject({ trees: [{ runId: explore }], next: explore });
+  expect((await server.ask('/api/trees?status=odd')).status).toBe(400);
+});
+
 it('pages through the facts by position', async () => {
   await using server = await createTestServer({ script: writes });
   const { id, outcome } = await server.api.start({ task: 'write a note' });
@@ -65,7 +105,49 @@ it('pages through the facts by position', async () => {
     if (page.length === 0) break;
   }
   expect(read).toEqual(all);
+  expect((await server.ask(`/api/runs/${id}/facts?limit=2&after=unknown`)).json()).toEqual(all.slice(0, 2));
   expect((await server.ask('/api/position')).json()).toEqual({ position: all.at(-1)?.position });
+});
+
+it('pages through the facts of a tree, and of a part of it', async () => {
+  const delegates = { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'look', agent: 'explore' }] } }] };
+  const script = {
+    runs: [
+      { when: { agent: 'general' }, steps: [delegates, { text: 'done' }] },
+      { when: { agent: 'explore' }, steps: [{ text: 'seen' }] },
+    ],
+  };
+  await using server = await createTestServer({ script });
+  const { id, outcome } = await server.api.start({ task: 'lead' });
+  await outcome;
+  const stored = await server.world.store.facts({ rootId: id });
+  const child = stored.find(({ runId }) => runId !== id)?.runId as string;
+  for (const [runId, facts] of [
+    [id, stored],
+    [child, stored.filter((fact) => fact.runId === child)],
+  ] as const) {
+    const read: { position: string }[] = [];
+    for (let after = ''; ; after = `&after=${read.at(-1)?.position}`) {
+      const page = (await server.ask(`/api/runs/${runId}/facts?tree=1&limit=4${after}`)).json() as { position: string }[];
+      expect(page.length).toBeLessThanOrEqual(4);
+      if (page.length === 0) break;
+      read.push(...page);
+    }
+    expect(read.map(({ position }) => position)).toEqual(facts.map(({ position }) => position));
+  }
+});
+
+it('cuts long texts of facts on request', async () => {
+  await using server = await createTestServer({ script: { runs: [{ steps: [{ text: `😀${'long '.repeat(100)}` }] }] } });
+  const { id, outcome } = await server.api.start({ task: 'x' });
+  await outcome;
+  const texts = async (query: string) => {
+    const facts = (await server.ask(`/api/runs/${id}/facts${query}`)).json() as { type: string; data: { content?: { text: string }[] } }[];
+    return facts.find(({ type }) => type === 'model.answered')?.data.content?.map(({ text }) => text);
+  };
+  expect(await texts('?cut=100')).toEqual([`${`😀${'long '.repeat(20)}`.slice(0, 100)}…`]);
+  expect((await texts('?cut=10000'))?.[0]).toHaveLength(502);
+  expect((await server.ask(`/api/runs/${id}/facts?cut=10`)).status).toBe(400);
 });
 
 it('cancels a run, with the reason', async () => {

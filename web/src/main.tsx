@@ -1,7 +1,8 @@
+// First, so that pages can override it.
+import './style.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import './style.css';
 
 createRoot(document.getElementById('app') as HTMLElement).render(
   <StrictMode>

@@ -5,7 +5,7 @@ import { Artifact } from '../../contract/artifact.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { FactJson, FileChange, RunDetailJson } from '../../contract/http.ts';
 import { Outcome } from '../../contract/outcome.ts';
-import { CostRow, RunView as RunViewSchema, SearchHit, TreeSnapshot } from '../../contract/view.ts';
+import { CostRow, RunView as RunViewSchema, SearchHit, TreeList, TreeSnapshot, type TreeView } from '../../contract/view.ts';
 import { factsToChanges } from '../../views/changes.ts';
 import { factToJson, outcomeToJson, runDetailToJson, runToJson } from '../../views/json.ts';
 import type { ServerOptions } from '../options.ts';
@@ -13,6 +13,8 @@ import { type App, addRoute, type FindApi, queryFlag } from '../route.ts';
 
 const maxListed = 10_000;
 const limit = (max: number) => z.coerce.number().int().min(1).max(max).optional();
+/** Not so short that it would cut names, ids and hashes. */
+const cutLength = z.coerce.number().int().min(100).max(1_000_000).optional();
 const cursor = z.string().max(200).optional();
 
 export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pick<ServerOptions, 'findToolProcess'>): void {
@@ -28,6 +30,27 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
     },
   });
   addRoute(app, findApi, {
+    ...{ method: 'get', path: '/api/trees', role: 'read' },
+    summary: 'List trees by their roots, newest first; ?before= takes `next` of the answer',
+    query: {
+      limit: limit(1_000),
+      before: cursor,
+      status: z
+        .string()
+        .max(200)
+        .transform((value) => value.split(','))
+        .pipe(z.array(RunViewSchema.shape.status))
+        .optional(),
+      agent: z.string().max(200).optional(),
+      text: z.string().max(1_000).optional(),
+    },
+    response: TreeList,
+    run: async ({ api, query: { limit: count = 50, before, ...filter } }) => {
+      const { trees, next } = await api.trees({ limit: count, before: before && (await api.find(before)), ...filter });
+      return { trees: trees.map(treeToJson), next };
+    },
+  });
+  addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/runs/{id}', role: 'read' },
     summary: 'Show a run: brief, grant, state, outcome, children',
     response: RunDetailJson,
@@ -40,11 +63,12 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
   addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/runs/{id}/facts', role: 'read' },
     summary: 'The log of a run; with ?tree=1 of its descendants too',
-    query: { tree: queryFlag, after: cursor, limit: limit(1_000_000) },
+    query: { tree: queryFlag, after: cursor, limit: limit(1_000_000), cut: cutLength },
     response: z.array(FactJson),
-    run: async ({ api, id, query: { tree, after, limit: count } }) => {
-      const facts = await api.logs(id, { tree, ...(after === undefined ? {} : { after }) });
-      return facts.slice(0, count).map(storedFactToJson);
+    run: async ({ api, id, query: { tree, after, limit: count, cut } }) => {
+      const page = { ...(after === undefined ? {} : { after }), ...(count === undefined ? {} : { limit: count }) };
+      const facts = (await api.logs(id, { tree, ...page })).slice(0, count).map(storedFactToJson);
+      return cut === undefined ? facts : (cutStrings(facts, cut) as object[]);
     },
   });
   addRoute(app, findApi, {
@@ -99,6 +123,11 @@ function viewToJson(view: RunView): RunView {
   return { ...runToJson(view), task: view.task, driven: view.driven };
 }
 
+function treeToJson(tree: TreeView): TreeView {
+  const { createdAt, model, runs, live } = tree;
+  return { ...viewToJson(tree), createdAt, model, runs, live };
+}
+
 /** As `show --json`, and what a client needs to rebuild the detail. */
 function detailToJson(run: RunDetail, toolPid: number | null): object {
   return {
@@ -112,4 +141,12 @@ function detailToJson(run: RunDetail, toolPid: number | null): object {
 
 function storedFactToJson(fact: StoredFact | ErasedFact): object {
   return { ...factToJson(fact), position: fact.position };
+}
+
+/** The value with long strings cut: a screen that shows only what happened and when does not need whole files and answers. */
+function cutStrings(value: unknown, max: number): unknown {
+  if (typeof value === 'string') return value.length <= max ? value : `${value.slice(0, max).toWellFormed()}…`;
+  if (Array.isArray(value)) return value.map((each) => cutStrings(each, max));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cutStrings(each, max)]));
 }

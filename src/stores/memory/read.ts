@@ -4,7 +4,7 @@ import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
-import type { FactQuery, RunQuery, SearchOptions } from '../../ports/store.ts';
+import type { FactQuery, RunCount, RunQuery, SearchOptions } from '../../ports/store.ts';
 import { copyRow, type FactRecord, type MemoryData, type RunRecord } from './data.ts';
 
 /** This much is read in a few milliseconds. Counted, not timed, so that simulations do not depend on the speed of the machine. */
@@ -77,6 +77,15 @@ export function readRuns(memory: MemoryData, query: RunQuery): RunRow[] {
     if (n < end && row !== null && matches(row, query)) found.push(copyRow(row));
   }
   return found;
+}
+
+export function countRuns(memory: MemoryData, rootIds: string[]): Map<string, RunCount> {
+  const counts = new Map<string, RunCount>();
+  for (const rootId of rootIds) {
+    const rows = (memory.trees.get(rootId)?.runs ?? []).flatMap(({ row }) => row ?? []);
+    if (rows.length > 0) counts.set(rootId, { runs: rows.length, live: rows.filter(({ status }) => isLive(status)).length });
+  }
+  return counts;
 }
 
 export function getRow(run: RunRecord | undefined): RunRow | null {

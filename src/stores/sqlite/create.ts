@@ -79,6 +79,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     run: (runId) => read(() => queries.run(runId)),
     head: (runId) => read(async () => tags.readHead(runId)),
     runs: (query) => read(() => queries.runs(query)),
+    countRuns: (rootIds) => read(() => queries.countRuns(rootIds)),
     runByKey: (parentId, key) => read(() => queries.runByKey(parentId, key)),
     blob: (hash) => read(() => queries.blob(hash)),
 

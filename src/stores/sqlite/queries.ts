@@ -4,7 +4,7 @@ import { type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'k
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
-import type { BlobContent, FactQuery, RunQuery, SearchOptions, Store } from '../../ports/store.ts';
+import type { BlobContent, FactQuery, RunCount, RunQuery, SearchOptions, Store } from '../../ports/store.ts';
 import { searchRows } from './search.ts';
 import { readInSlices } from './slices.ts';
 import type { Tables } from './tables.ts';
@@ -15,6 +15,7 @@ export interface Queries {
   search(text: string, options: SearchOptions): Promise<StoredFact[]>;
   trail(runId: string): Promise<(StoredFact | ErasedFact)[]>;
   runs(query: RunQuery): Promise<RunRow[]>;
+  countRuns(rootIds: string[]): Promise<Map<string, RunCount>>;
   run(runId: string): Promise<RunRow | null>;
   runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
   blob(hash: string): Promise<BlobContent | null>;
@@ -94,6 +95,16 @@ export function createQueries({ db, statements, path }: QueryDeps): Queries {
       type Row = { n: number; id: string; row: string };
       const page = createRunsQuery(db, query);
       return readInSlices(statements, page, (row) => [rowToRun(row as Row), (row as Row).n], query.limit);
+    },
+    async countRuns(rootIds) {
+      const select = statements(`SELECT count(*) AS runs, coalesce(sum(live), 0) AS live FROM runs
+        WHERE tree = (SELECT n FROM trees WHERE root = ?) AND row IS NOT NULL`);
+      const counts = new Map<string, RunCount>();
+      for (const rootId of rootIds) {
+        const count = select.get(rootId) as unknown as RunCount;
+        if (count.runs > 0) counts.set(rootId, { runs: count.runs, live: count.live });
+      }
+      return counts;
     },
     run: (runId) => findRun(runs.where('id', '=', runId)),
     runByKey: (parentId, key) => findRun(runs.where(sql`coalesce(parent, '')`, '=', parentId ?? '').where('key', '=', key)),

@@ -96,6 +96,7 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
         return last === undefined ? null : { seq: last.seq, hash: last.hash };
       }),
     runs: (query) => read(({ queries }) => queries.runs(query)),
+    countRuns: (rootIds) => read(({ queries }) => queries.countRuns(rootIds)),
     runByKey: (parentId, key) => read(({ queries }) => queries.runByKey(parentId, key)),
     blob: (hash) => read(({ queries }) => queries.blob(hash)),
     weigh: (rootIds) => read(async ({ weigh }) => weigh(rootIds)),

@@ -76,6 +76,13 @@ export function testReading(getContext: GetContext): void {
       expect(await readRunIds(store, { live: true })).toEqual([a]);
     });
 
+    it('counts the runs of trees', async () => {
+      const { store } = getContext();
+      const counts = await store.countRuns([a, c, createId(99)]);
+      expect(Object.fromEntries(counts)).toEqual({ [a]: { runs: 2, live: 2 }, [c]: { runs: 1, live: 0 } });
+      expect(await store.countRuns([])).toEqual(new Map());
+    });
+
     it('returns null for an unknown run or blob', async () => {
       const { store } = getContext();
       expect(await store.run(createId(99))).toBeNull();

@@ -1,11 +1,17 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { RunView } from '../../../src/contract/view.ts';
+import type { RunView, TreeView } from '../../../src/contract/view.ts';
 import { useClient, useHub } from './context.tsx';
 import { createThrottledLoader } from './throttled-loader.ts';
 
+export interface TreeFilter {
+  status?: RunView['status'][] | undefined;
+  agent?: string | undefined;
+  text?: string | undefined;
+}
+
 export interface LiveRuns {
   /** Roots of trees, newest first; undefined while they load. */
-  runs: RunView[] | undefined;
+  runs: TreeView[] | undefined;
   error: Error | null;
   reload(): void;
   /** Whether there are older trees than those loaded. */
@@ -14,7 +20,7 @@ export interface LiveRuns {
   loadMore(): void;
 }
 
-export const pageSize = 50;
+const pageSize = 50;
 /** Facts that change what a list of trees says. */
 const relevant = new Set<string>([
   'run.created',
@@ -29,32 +35,45 @@ const relevant = new Set<string>([
 /** A process that dies records nothing, so this is looked up while trees are live. */
 const refreshMs = 10_000;
 
-/** All trees of the workspace, kept up to date. */
-export function useLiveRuns(): LiveRuns {
+/** All trees of the workspace that match, kept up to date. */
+export function useLiveRuns({ status, agent, text }: TreeFilter = {}): LiveRuns {
   const client = useClient();
   const hub = useHub();
-  const [state, setState] = useState<{ runs: RunView[] | undefined; hasMore: boolean; error: Error | null }>({
+  const [state, setState] = useState<{ runs: TreeView[] | undefined; hasMore: boolean; error: Error | null }>({
     runs: undefined,
     hasMore: false,
     error: null,
   });
   const [wanted, setWanted] = useState(pageSize);
   const count = useRef(wanted);
-  count.current = wanted;
   const request = useRef(() => {});
+  const statuses = status?.join(',');
 
   useEffect(() => {
     const stop = new AbortController();
+    const { signal } = stop;
     let hasLive = false;
     const load = async () => {
       try {
         await hub.ready();
-        const limit = count.current;
-        const runs = await client.runs({ all: true, roots: true, limit: limit + 1, signal: stop.signal });
+        const filter = { status: statuses?.split(',') as RunView['status'][] | undefined, agent, text };
+        const runs: TreeView[] = [];
+        let next: string | null = null;
+        // With a filter, one answer may have fewer trees than there are.
+        do {
+          const { trees, next: more } = await client.trees({
+            ...filter,
+            limit: count.current - runs.length,
+            before: next ?? undefined,
+            signal,
+          });
+          runs.push(...trees);
+          next = more;
+        } while (next !== null && runs.length < count.current);
         hasLive = runs.some(({ endedAt }) => endedAt === null);
-        if (!stop.signal.aborted) setState({ runs: runs.slice(0, limit), hasMore: runs.length > limit, error: null });
+        if (!signal.aborted) setState({ runs, hasMore: next !== null, error: null });
       } catch (error) {
-        if (!stop.signal.aborted) setState((old) => ({ ...old, error: error as Error }));
+        if (!signal.aborted) setState((old) => ({ ...old, error: error as Error }));
       }
     };
     const loader = createThrottledLoader(load, { soonMs: 20, intervalMs: 1_000 });
@@ -67,20 +86,20 @@ export function useLiveRuns(): LiveRuns {
     const timer = setInterval(() => {
       if (hasLive && document.visibilityState === 'visible') loader.request();
     }, refreshMs);
-    loader.request();
+    void load();
     return () => {
       stop.abort();
       unsubscribe();
       loader.close();
       clearInterval(timer);
     };
-  }, [client, hub]);
+  }, [client, hub, statuses, agent, text]);
 
   const { runs, hasMore, error } = state;
   const reload = useCallback(() => request.current(), []);
   const loadMore = useCallback(() => {
-    setWanted((value) => value + pageSize);
     count.current += pageSize;
+    setWanted(count.current);
     request.current();
   }, []);
   return { runs, error, reload, hasMore, isLoadingMore: runs !== undefined && hasMore && wanted > runs.length, loadMore };

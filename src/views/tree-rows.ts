@@ -1,10 +1,9 @@
-// The rows of the tree of runs: which runs are shown, in what order, after folding and filtering.
-import { isLive } from '../../contract/run-status.ts';
-import type { LiveRun } from '../../contract/view.ts';
-import { formatStatus, type ShownStatus } from '../../views/format.ts';
-import type { LiveState } from '../../views/live-state.ts';
-import { displayName, displayStatus } from '../../views/run-row.ts';
-import type { TreeSource } from './tree-source.ts';
+// The rows of a tree of runs on a screen: which runs are shown, in what order, after folding and filtering.
+import { isLive } from '../contract/run-status.ts';
+import type { LiveRun } from '../contract/view.ts';
+import { formatStatus, type ShownStatus } from './format.ts';
+import type { LiveState } from './live-state.ts';
+import { displayName, displayStatus } from './run-row.ts';
 
 export interface TreeRow {
   run: LiveRun;
@@ -24,9 +23,15 @@ export interface RowOptions {
   showEnded: boolean;
 }
 
-type Data = Pick<TreeSource, 'state' | 'undriven' | 'unloaded'>;
+export interface RowData {
+  state: LiveState;
+  /** Roots of live trees that no living process drives. */
+  undriven: ReadonlySet<string>;
+  /** Ended trees of which only the root is known. */
+  unloaded: ReadonlySet<string>;
+}
 
-export function listRows(data: Data, { folded, filter, showEnded }: RowOptions): TreeRow[] {
+export function listRows(data: RowData, { folded, filter, showEnded }: RowOptions): TreeRow[] {
   const { state, unloaded } = data;
   const wanted = filter.trim().toLowerCase();
   const matching = wanted === '' ? null : findMatches(data, wanted);
@@ -56,7 +61,7 @@ export function shownStatus(run: LiveRun, state: LiveState, isUndriven: boolean)
 }
 
 /** Matching runs and their ancestors; the value tells which match themselves. */
-function findMatches({ state, undriven }: Data, wanted: string): Map<string, boolean> {
+function findMatches({ state, undriven }: RowData, wanted: string): Map<string, boolean> {
   const found = new Map<string, boolean>();
   const visit = (run: LiveRun, isUndriven: boolean): boolean => {
     const below = run.children.map((id) => visit(state.runs.get(id) as LiveRun, isUndriven)).some(Boolean);

@@ -1,0 +1,58 @@
+import type { ReactNode } from 'react';
+import { isLive } from '../../../../src/contract/run-status.ts';
+import type { LiveState } from '../../../../src/views/live-state.ts';
+import { describeActivity, queuePosition } from '../../../../src/views/run-row.ts';
+import type { TreeRow } from '../../../../src/views/tree-rows.ts';
+import { Badge, type Tone } from '../../parts/status.tsx';
+import { Link } from '../../router.tsx';
+
+/** What a run does now, and what went wrong so far. */
+export function Activity({ row, state }: { row: Pick<TreeRow, 'run' | 'status'>; state: LiveState }): ReactNode {
+  const { run, status } = row;
+  const { failed, denied } = run.problems;
+  const text = describe(row, state);
+  return (
+    <>
+      {run.questions > 0 && (
+        <Link to="/approvals" className="approval-link" tabIndex={-1}>
+          <Badge tone="warning">{run.questions === 1 ? 'needs approval' : `${run.questions} need approval`}</Badge>
+        </Link>
+      )}
+      <span className={`truncate tone-${toneOf(row)} tone-text`} title={text}>
+        {text}
+      </span>
+      {failed > 0 && (
+        <Badge tone="error" title="Calls that failed">
+          {failed} failed
+        </Badge>
+      )}
+      {denied > 0 && (
+        <Badge tone="warning" title="Calls that were denied">
+          {denied} denied
+        </Badge>
+      )}
+      {isLive(status === 'interrupted' ? 'running' : status) &&
+        run.taint.toSorted().map((source) => (
+          <Badge key={source} title={`It has read text from outside: ${source}`}>
+            {source}
+          </Badge>
+        ))}
+    </>
+  );
+}
+
+function describe({ run, status }: Pick<TreeRow, 'run' | 'status'>, state: LiveState): string {
+  if (status === 'interrupted') return 'interrupted';
+  const queue = queuePosition(run, state);
+  if (queue !== null) return `queued, ${queue.position} of ${queue.of}`;
+  // Badges tell the problems of an ended run.
+  const shown = isLive(run.status) ? run : { ...run, problems: { failed: 0, denied: 0 } };
+  return describeActivity(shown, state, 'waits until somebody continues it');
+}
+
+function toneOf({ run, status }: Pick<TreeRow, 'run' | 'status'>): Tone | 'plain' | 'quiet' {
+  if (status === 'interrupted' || status === 'exhausted') return 'warning';
+  if (status === 'paused') return 'paused';
+  if (status === 'failed' || status === 'timed_out') return 'error';
+  return isLive(run.status) ? 'plain' : 'quiet';
+}

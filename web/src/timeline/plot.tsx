@@ -1,0 +1,211 @@
+// The rows of the timeline under a common axis. Only the rows on the screen are drawn.
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import type { ShownStatus } from '../../../src/views/format.ts';
+import { type Lane, laneSegments, type Moment, type PathStep, sumByKind } from '../../../src/views/timeline.ts';
+import { Axis, Overview } from './axis.tsx';
+import { barMiddle, rowHeight, segmentNear } from './bars.ts';
+import { describeLane } from './describe.ts';
+import { Details, marksBetween } from './details.tsx';
+import type { CriticalPath } from './model.ts';
+import { Row } from './row.tsx';
+import { type Range, toTime, toX, visibleRange, type Zoom } from './scale.ts';
+import { usePlotPointer } from './use-pointer.ts';
+
+export interface Active {
+  runId: string;
+  /** The index of a segment; null for the whole run. */
+  segment: number | null;
+}
+
+export interface PlotProps {
+  rows: Lane[];
+  path: CriticalPath;
+  moment: Moment;
+  /** Changes when the timeline does. */
+  version: number;
+  full: Range;
+  zoom: Zoom;
+  setZoom(next: Zoom): void;
+  folded: ReadonlySet<string>;
+  onFold(runId: string): void;
+  isPathOnly: boolean;
+  active: Active | null;
+  setActive(next: Active | null): void;
+  onOpen(runId: string): void;
+  onKey(event: KeyboardEvent): void;
+  statusOf(lane: Lane): ShownStatus;
+  width: number;
+  setWidth(width: number): void;
+}
+
+const labelHeight = 22;
+
+export function Plot(props: PlotProps): ReactNode {
+  const { rows, path, moment, full, zoom, setZoom, folded, onFold, isPathOnly, active, setActive, onOpen, onKey, statusOf, width } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const area = useRef<HTMLDivElement>(null);
+  const head = useRef<HTMLDivElement>(null);
+  const { left, isStacked } = usePlotSize(head, area, props.setWidth);
+  const height = isStacked ? rowHeight + labelHeight : rowHeight;
+  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => height, overscan: 6 });
+  const range = visibleRange(zoom, full);
+  const { from, to } = range;
+  const view = useMemo(() => ({ range: { from, to }, width }), [from, to, width]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured again when their height changes.
+  useEffect(() => virtual.measure(), [height]);
+
+  const activeIndex = active === null ? -1 : rows.findIndex(({ id }) => id === active.runId);
+  useEffect(() => {
+    if (activeIndex >= 0) virtual.scrollToIndex(activeIndex);
+  }, [activeIndex, virtual]);
+
+  const pixelMs = (range.to - range.from) / Math.max(1, width);
+  const { pointed, selection, handlers } = usePlotPointer({
+    ...{ area, full, zoom, width, left, setZoom },
+    onPick(target, time, isTouch) {
+      const runId = target.closest('[data-run]')?.getAttribute('data-run');
+      const lane = rows.find(({ id }) => id === runId);
+      if (!lane) return;
+      const segment = segmentNear(laneSegments(lane, moment), time, pixelMs);
+      // On a touch screen there is no hover, so the first tap shows the details.
+      if (isTouch || segment === null) setActive({ runId: lane.id, segment });
+      else onOpen(lane.id);
+    },
+  });
+
+  const hovered = pointed?.runId == null ? undefined : rows.find(({ id }) => id === pointed.runId);
+  return (
+    <div className="tl-frame card">
+      <div className="tl-head" ref={head}>
+        <div className="tl-corner muted">Critical path</div>
+        <div className="tl-plot">
+          <Overview steps={path.steps} {...{ full, zoom, width, setZoom }} visible={range} />
+          <Axis range={range} width={width} start={full.from} />
+        </div>
+      </div>
+      <div
+        ref={scroller}
+        className="tl-scroll"
+        role="tree"
+        aria-label="Timeline, one bar per run"
+        tabIndex={0}
+        {...(active !== null && activeIndex >= 0 ? { 'aria-activedescendant': rowId(active.runId) } : {})}
+        onKeyDown={onKey}
+      >
+        <div ref={area} className="tl-rows" style={{ height: virtual.getTotalSize() }} {...handlers}>
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const lane = rows[index] as Lane;
+            const segments = laneSegments(lane, moment);
+            const steps = path.byRun.get(lane.id) ?? noSteps;
+            const isActive = active?.runId === lane.id;
+            const total = (segments.at(-1)?.to ?? lane.createdAt) - lane.createdAt;
+            const onPath = steps.reduce((sum, { from, to }) => sum + to - from, 0);
+            return (
+              <Row
+                key={lane.id}
+                id={rowId(lane.id)}
+                {...{ lane, segments, steps, view, isActive, isPathOnly, onFold }}
+                top={start}
+                status={statusOf(lane)}
+                description={describeLane(lane, { sums: sumByKind(segments), total, onPath, isDriven: moment.isDriven })}
+                isFolded={folded.has(lane.id)}
+                chosen={isActive ? active.segment : null}
+              />
+            );
+          })}
+          <PathLinks {...{ path, rows, left, width, height }} range={range} isStacked={isStacked} />
+          {selection && <div className="tl-selection" style={{ left: left + selection.from, width: selection.to - selection.from }} />}
+          {pointed && !selection && <div className="tl-cursor" style={{ left: left + pointed.x }} />}
+        </div>
+      </div>
+      {pointed && hovered && !selection && (
+        <Tooltip lane={hovered} moment={moment} time={toTime(pointed.x, range, width)} pixelMs={pixelMs} start={full.from} at={pointed} />
+      )}
+    </div>
+  );
+}
+
+const noSteps: PathStep[] = [];
+
+export function rowId(runId: string): string {
+  return `tl-${runId}`;
+}
+
+/** Measures the plot. On a narrow screen the name of a run is above its bar. */
+function usePlotSize(head: RefObject<HTMLElement | null>, area: RefObject<HTMLElement | null>, setWidth: (width: number) => void) {
+  const [size, setSize] = useState({ left: 0, isStacked: false });
+  useLayoutEffect(() => {
+    const plot = head.current?.querySelector('.tl-plot');
+    if (!head.current || !plot) return;
+    const measure = () => {
+      const { left, width } = plot.getBoundingClientRect();
+      const isStacked = window.matchMedia('(max-width: 40rem)').matches;
+      setWidth(Math.max(50, Math.floor(width)));
+      setSize({ left: Math.round(left - (area.current?.getBoundingClientRect().left ?? left)), isStacked });
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(plot);
+    measure();
+    return () => observer.disconnect();
+  }, [head, area, setWidth]);
+  return size;
+}
+
+interface PathLinksProps {
+  path: CriticalPath;
+  rows: Lane[];
+  range: Range;
+  left: number;
+  width: number;
+  height: number;
+  isStacked: boolean;
+}
+
+/** Vertical lines where the critical path goes from one run to another. */
+function PathLinks({ path, rows, range, left, width, height, isStacked }: PathLinksProps): ReactNode {
+  const index = new Map(rows.map(({ id }, i) => [id, i]));
+  const yOf = (runId: string) => (index.get(runId) as number) * height + (isStacked ? labelHeight : 0) + barMiddle + 9.5;
+  const d: string[] = [];
+  for (const [i, step] of path.steps.entries()) {
+    const next = path.steps[i + 1];
+    if (!next || next.runId === step.runId || !index.has(next.runId) || !index.has(step.runId)) continue;
+    if (step.to < range.from || step.to > range.to) continue;
+    d.push(`M${toX(step.to, range, width).toFixed(1)} ${yOf(step.runId)}V${yOf(next.runId)}`);
+  }
+  return (
+    <svg className="tl-links" style={{ left }} width={width} height={rows.length * height} aria-hidden="true">
+      <path d={d.join('')} />
+    </svg>
+  );
+}
+
+interface TooltipProps {
+  lane: Lane;
+  moment: Moment;
+  time: number;
+  pixelMs: number;
+  start: number;
+  at: { clientX: number; clientY: number };
+}
+
+function Tooltip({ lane, moment, time, pixelMs, start, at }: TooltipProps): ReactNode {
+  const segments = laneSegments(lane, moment);
+  const index = segmentNear(segments, time, pixelMs);
+  const segment = index === null ? undefined : segments[index];
+  if (!segment) return null;
+  const isRight = at.clientX > window.innerWidth / 2;
+  const isLow = at.clientY > window.innerHeight / 2;
+  return (
+    <div
+      className="tl-tooltip"
+      style={{
+        ...(isRight ? { right: window.innerWidth - at.clientX + 12 } : { left: at.clientX + 12 }),
+        ...(isLow ? { bottom: window.innerHeight - at.clientY + 12 } : { top: at.clientY + 12 }),
+      }}
+    >
+      <Details {...{ lane, segment, start }} marks={marksBetween(lane.marks, time - 5 * pixelMs, time + 5 * pixelMs)} />
+    </div>
+  );
+}

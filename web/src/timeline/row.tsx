@@ -1,0 +1,121 @@
+// One run of the timeline: its name, and its bar as a few SVG paths.
+//
+// SVG and not a canvas: colours follow the theme by CSS, text stays sharp and selectable, and with one path per kind a row has at most a dozen
+// elements, so that the thirty rows on a screen are redrawn within a frame.
+import { memo, type ReactNode } from 'react';
+import type { ShownStatus } from '../../../src/views/format.ts';
+import { formatDuration } from '../../../src/views/format.ts';
+import type { ClosedSegment, Lane, PathStep } from '../../../src/views/timeline.ts';
+import { StatusMark } from '../parts/status.tsx';
+import { Link } from '../router.tsx';
+import { barHeight, barTop, boundariesToPath, marksToPaths, rowHeight, segmentsToPaths, stepsToPath, type View } from './bars.ts';
+import { toX } from './scale.ts';
+
+export interface RowProps {
+  id: string;
+  lane: Lane;
+  /** Of the lane, at the moment that is shown. */
+  segments: ClosedSegment[];
+  steps: PathStep[];
+  view: View;
+  top: number;
+  status: ShownStatus;
+  /** For screen readers. */
+  description: string;
+  isFolded: boolean;
+  isActive: boolean;
+  /** The index of the chosen segment. */
+  chosen: number | null;
+  /** Only the critical path is shown: everything else is faint. */
+  isPathOnly: boolean;
+  onFold(id: string): void;
+}
+
+export const Row = memo(function Row(props: RowProps): ReactNode {
+  const { id, lane, segments, top, status, description, isFolded, isActive, onFold } = props;
+  const first = segments[0];
+  const last = segments.at(-1);
+  const hasChildren = lane.children.length > 0;
+  return (
+    <div
+      id={id}
+      role="treeitem"
+      tabIndex={-1}
+      aria-level={lane.depth + 1}
+      aria-selected={isActive}
+      aria-label={description}
+      {...(hasChildren ? { 'aria-expanded': !isFolded } : {})}
+      className={isActive ? 'tl-row is-active' : 'tl-row'}
+      data-run={lane.id}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <div className="tl-label" style={{ paddingInlineStart: `${Math.min(lane.depth, 12) * 0.875}rem` }}>
+        {hasChildren ? (
+          <button
+            type="button"
+            className="tl-fold"
+            tabIndex={-1}
+            aria-label={isFolded ? `Unfold ${lane.name}` : `Fold ${lane.name}`}
+            onClick={() => onFold(lane.id)}
+          >
+            {isFolded ? '▸' : '▾'}
+          </button>
+        ) : (
+          <span className="tl-fold" />
+        )}
+        <StatusMark status={status} />
+        <Link to={`/runs/${lane.id}`} className="tl-name truncate" tabIndex={-1} title={lane.task}>
+          {lane.name}
+        </Link>
+        <span className="tl-duration figure muted">{first && last ? formatDuration(last.to - first.from) : ''}</span>
+      </div>
+      <div className="tl-plot" data-plot>
+        <Bar {...props} />
+      </div>
+    </div>
+  );
+});
+
+function Bar({ lane, segments, steps, view, chosen, isPathOnly }: RowProps): ReactNode {
+  const { range, width } = view;
+  const selected = chosen === null ? undefined : segments[chosen];
+  return (
+    <svg className={isPathOnly ? 'tl-bar is-faint' : 'tl-bar'} width={width} height={rowHeight} aria-hidden="true">
+      {segmentsToPaths(segments, view).map(({ kind, d }) => (
+        <path key={kind} d={d} className={`tl-kind kind-${kind}`} {...(hatched.has(kind) ? { fill: `url(#hatch-${kind})` } : {})} />
+      ))}
+      <path d={boundariesToPath(segments, view)} className="tl-boundary" />
+      {steps.length > 0 && <path d={stepsToPath(steps, view)} className="tl-path" />}
+      {lane.marks.length > 0 &&
+        marksToPaths(lane.marks, view).map(({ kind, d }) => <path key={kind} d={d} className={`tl-mark mark-${kind}`} />)}
+      {selected && (
+        <rect
+          className="tl-chosen"
+          x={toX(selected.from, range, width) - 1}
+          y={barTop - 2}
+          width={Math.max(3, toX(selected.to, range, width) - toX(selected.from, range, width) + 2)}
+          height={barHeight + 4}
+          rx={2}
+        />
+      )}
+    </svg>
+  );
+}
+
+const hatched = new Set<string>(['approval', 'paused', 'queued', 'interrupted']);
+
+/** Patterns that bars and the legend refer to; once per page. */
+export function Hatches(): ReactNode {
+  return (
+    <svg className="visually-hidden" aria-hidden="true" width="0" height="0">
+      <defs>
+        {[...hatched].map((kind) => (
+          <pattern key={kind} id={`hatch-${kind}`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <rect width="6" height="6" className={`hatch-back kind-${kind}`} />
+            <rect width="3" height="6" className={`hatch-line kind-${kind}`} />
+          </pattern>
+        ))}
+      </defs>
+    </svg>
+  );
+}
