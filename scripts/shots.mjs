@@ -19,7 +19,7 @@ const payments = runs.find(({ name }) => name === 'payments');
 const pages = {
   tree: [`/trees/${story.runId}`, 560, 'licences'],
   timeline: [`/trees/${story.runId}/timeline`, 620, 'licences'],
-  run: [`/runs/${payments.id}`, 720, 'idempotency key'],
+  run: [`/runs/${payments.id}`, 720, 'payments'],
 };
 
 for (const colorScheme of ['light', 'dark']) {
