@@ -59,6 +59,16 @@ export function formatArguments(args: Json): string {
   return markInvisible(values.length === 1 && typeof only === 'string' ? markCarriageReturns(only) : JSON.stringify(args, null, 2));
 }
 
+/**
+ * The complete arguments of a call one by one, for screens that keep names and values apart. Strings are plain text, everything else is JSON.
+ * Arguments that are no object have one entry without a name.
+ */
+export function listArguments(args: Json): { name: string; text: string }[] {
+  const toText = (value: Json) => markInvisible(typeof value === 'string' ? markCarriageReturns(value) : JSON.stringify(value, null, 2));
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) return [{ name: '', text: toText(args) }];
+  return Object.entries(args).map(([name, value]) => ({ name: markInvisibleLine(name), text: toText(value as Json) }));
+}
+
 /** Marks the carriage returns before newlines, which `markInvisible` would normalise away. */
 function markCarriageReturns(text: string): string {
   return text.replace(/\r(?=\n)/g, mark);

@@ -63,6 +63,12 @@ export function withWorkspace(to: string): string {
   return url.pathname + url.search + url.hash;
 }
 
+/** The address with the tab of the current page, for pages of the same kind. */
+export function withTab(to: string): string {
+  const tab = new URLSearchParams(window.location.search).get('tab');
+  return tab === null ? to : `${to}?tab=${encodeURIComponent(tab)}`;
+}
+
 export interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   to: string;
   children?: ReactNode;

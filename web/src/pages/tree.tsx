@@ -52,5 +52,5 @@ function Outcome({ tree: { state, rootId } }: { tree: LiveTree }): ReactNode {
   const root = state.runs.get(rootId as string) as LiveRun;
   const hasEnded = root.endedAt !== null;
   const { data } = useResource(async (signal) => (hasEnded ? client.outcome(root.id, { signal }) : null), [client, root.id, hasEnded]);
-  return data ? <OutcomeCard outcome={data} maxLines={10} /> : null;
+  return data ? <OutcomeCard outcome={data} maxLines={6} /> : null;
 }

@@ -59,6 +59,13 @@ export function formatTime(at: string | number): string {
   return dateFormat.format(toMs(at) as number);
 }
 
+/** The time of day in the user's zone, with milliseconds. */
+export function formatClock(at: string): string {
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}
+
 /** An unknown price is never shown as zero. */
 export function Money({ usd }: { usd: number | null }): ReactNode {
   if (usd === null)

@@ -20,13 +20,15 @@ export interface StatusMarkProps {
   status: ShownStatus;
   /** Completed, but some of its calls failed or were denied. */
   hasProblems?: boolean;
+  /** It waits for the user. */
+  needsUser?: boolean;
   /** Show the word besides the mark. */
   withText?: boolean;
 }
 
 /** The state of a run. Without text, screen readers still get the word. */
-export function StatusMark({ status, hasProblems = false, withText = false }: StatusMarkProps): ReactNode {
-  const tone = hasProblems && status === 'completed' ? 'warning' : statusTone[status];
+export function StatusMark({ status, hasProblems = false, needsUser = false, withText = false }: StatusMarkProps): ReactNode {
+  const tone = needsUser || (hasProblems && status === 'completed') ? 'warning' : statusTone[status];
   const text = formatStatus(status);
   return (
     <span className={`status tone-${tone} ${status === 'running' ? 'is-live' : ''}`} title={withText ? undefined : text}>

@@ -34,11 +34,20 @@ export interface CodeBlockProps {
   /** A button that copies the whole text. */
   canCopy?: boolean;
   tone?: 'plain' | 'error' | 'muted';
+  /** The text is safe to show already, and every character of it counts. */
+  isExact?: boolean;
 }
 
-export function CodeBlock({ text, label, maxLines = defaultLines, canCopy = false, tone = 'plain' }: CodeBlockProps): ReactNode {
+export function CodeBlock({
+  text,
+  label,
+  maxLines = defaultLines,
+  canCopy = false,
+  tone = 'plain',
+  isExact = false,
+}: CodeBlockProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
-  const clean = useMemo(() => sanitizeText(text.trimEnd()), [text]);
+  const clean = useMemo(() => (isExact ? text : sanitizeText(text.trimEnd())), [text, isExact]);
   const { shown, lines } = useMemo(() => foldText(clean, maxLines), [clean, maxLines]);
   return (
     <div className={`code code-${tone}`}>

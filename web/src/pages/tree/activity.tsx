@@ -6,9 +6,16 @@ import type { TreeRow } from '../../../../src/views/tree-rows.ts';
 import { Badge, type Tone } from '../../parts/status.tsx';
 import { Link } from '../../router.tsx';
 
+interface ActivityProps {
+  row: Pick<TreeRow, 'run' | 'status'>;
+  state: LiveState;
+  /** Without marks for problems and sources, where they are shown elsewhere. */
+  isCompact?: boolean;
+}
+
 /** What a run does now, and what went wrong so far. */
-export function Activity({ row, state }: { row: Pick<TreeRow, 'run' | 'status'>; state: LiveState }): ReactNode {
-  const { run, status } = row;
+export function Activity({ row, state, isCompact = false }: ActivityProps): ReactNode {
+  const { run } = row;
   const { failed, denied } = run.problems;
   const text = describe(row, state);
   return (
@@ -21,17 +28,18 @@ export function Activity({ row, state }: { row: Pick<TreeRow, 'run' | 'status'>;
       <span className={`truncate tone-${toneOf(row)} tone-text`} title={text}>
         {text}
       </span>
-      {failed > 0 && (
+      {!isCompact && failed > 0 && (
         <Badge tone="error" title="Calls that failed">
           {failed} failed
         </Badge>
       )}
-      {denied > 0 && (
+      {!isCompact && denied > 0 && (
         <Badge tone="warning" title="Calls that were denied">
           {denied} denied
         </Badge>
       )}
-      {isLive(status === 'interrupted' ? 'running' : status) &&
+      {!isCompact &&
+        isLive(run.status) &&
         run.taint.toSorted().map((source) => (
           <Badge key={source} title={`It has read text from outside: ${source}`}>
             {source}
@@ -45,6 +53,8 @@ function describe({ run, status }: Pick<TreeRow, 'run' | 'status'>, state: LiveS
   if (status === 'interrupted') return 'interrupted';
   const queue = queuePosition(run, state);
   if (queue !== null) return `queued, ${queue.position} of ${queue.of}`;
+  // A badge says that it waits; the call says for what.
+  if (run.questions > 0 && run.tools.length > 0) return run.tools.map(({ text }) => text).join(', ');
   // Badges tell the problems of an ended run.
   const shown = isLive(run.status) ? run : { ...run, problems: { failed: 0, denied: 0 } };
   return describeActivity(shown, state, 'waits until somebody continues it');

@@ -70,7 +70,7 @@ export const GridRow = memo(function GridRow({
             {fold === 'open' ? '▾' : '▸'}
           </button>
         )}
-        <StatusMark status={status} hasProblems={hasProblems(run)} />
+        <StatusMark status={status} hasProblems={hasProblems(run)} needsUser={run.questions > 0} />
         <Link to={`/runs/${run.id}`} className="run-name truncate" tabIndex={-1} title={displayName(run)}>
           {displayName(run)}
         </Link>

@@ -131,14 +131,14 @@ function TreeTotals({ tree: { state }, root }: { tree: LiveTree; root: LiveRun }
         )}
       </Total>
       {problems > 0 && (
-        <Total label="Calls that did not work">
+        <Total label="Failed or denied calls">
           <span className="tone-warning tone-text">{problems}</span>
         </Total>
       )}
       {questions > 0 && (
         <Total label="Waiting for approval">
           <Link to="/approvals" className="tone-warning tone-text">
-            {questions} — review
+            {questions}, review
           </Link>
         </Total>
       )}

@@ -25,7 +25,7 @@ export const TreeRow = memo(
           <div className="trees-details muted truncate">{[agent ?? kind, model, shortId(runId)].filter(Boolean).join(' · ')}</div>
         </td>
         <td className="trees-state">
-          <StatusMark status={status} withText />
+          <StatusMark status={status} needsUser={waiting > 0} withText />
           {waiting > 0 && (
             <Link to="/approvals" className="above-row-link">
               <Badge tone="warning">{waiting === 1 ? '1 approval' : `${waiting} approvals`}</Badge>

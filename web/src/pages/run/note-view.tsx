@@ -1,0 +1,34 @@
+import { memo, type ReactNode } from 'react';
+import { sanitizeLine } from '../../../../src/text/terminal.ts';
+import type { NoteItem } from '../../../../src/views/conversation.ts';
+import { formatTime } from '../../parts/figures.tsx';
+import { Markdown } from '../../parts/markdown.tsx';
+import type { Tone } from '../../parts/status.tsx';
+
+const titles: Record<NoteItem['kind'], { title: string; tone: Tone | 'plain' }> = {
+  prompt: { title: 'Prompt', tone: 'plain' },
+  message: { title: 'Message', tone: 'running' },
+  nudge: { title: 'Reminder by the runtime', tone: 'neutral' },
+  failure: { title: 'Model call failed', tone: 'error' },
+  pause: { title: 'Paused', tone: 'paused' },
+  resume: { title: 'Resumed', tone: 'neutral' },
+  cancel: { title: 'Cancellation requested', tone: 'warning' },
+  child: { title: 'Delegated', tone: 'neutral' },
+  context: { title: 'Context shortened', tone: 'neutral' },
+};
+
+/** Everything in a conversation that is neither an answer nor a call. */
+export const NoteView = memo(function NoteView({ item: { kind, from, text, at } }: { item: NoteItem }): ReactNode {
+  const { title, tone } = titles[kind];
+  return (
+    <section className={`note note-${kind} tone-${tone}`} aria-label={title}>
+      <header className="turn-head">
+        <h3>{title}</h3>
+        <span className="muted" title={formatTime(at)}>
+          {from !== '' && `from ${sanitizeLine(from)}`}
+        </span>
+      </header>
+      {text.trim() !== '' && <Markdown text={text} maxLines={24} />}
+    </section>
+  );
+});
