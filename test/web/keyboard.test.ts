@@ -17,9 +17,8 @@ it('opens a tree and a run, and cancels a run, with keys alone', async () => {
     const { runId } = await served.client.start({ task: 'lead the work', label: 'lead' });
     const { keyboard } = page;
     const active = () =>
-      page.evaluate<string>(
-        'document.activeElement.ariaLabel || document.activeElement.querySelector(".run-name")?.textContent || document.activeElement.textContent',
-      );
+      page.evaluate<string>(`(({ activeElement: element }) =>
+        element.ariaLabel || (element.dataset.run ? element.querySelector('.run-name').textContent : element.textContent))(document)`);
     /** Presses the key until the element with this name has the focus. */
     const pressUntil = async (key: string, name: string | RegExp) => {
       for (let presses = 0; presses < 40; presses++) {
