@@ -48,8 +48,12 @@ it('opens a tree and a run, and cancels a run, with keys alone', async () => {
     const child = page.url().split('/').at(-1) as string;
     expect((await served.client.run(child)).label).toBe('right');
 
-    await page.getByRole('button', { name: 'Cancel…' }).waitFor();
-    await pressUntil('Tab', 'Cancel…');
+    await page.getByRole('button', { name: 'More actions' }).waitFor();
+    await pressUntil('Tab', 'More actions');
+    await keyboard.press('Enter');
+    await page.getByRole('menu').waitFor();
+    await expect.poll(active).not.toBe('More actions');
+    await pressUntil('ArrowDown', 'Cancel…');
     await keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     await pressUntil('Tab', 'Cancel run');
