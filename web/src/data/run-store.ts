@@ -41,6 +41,9 @@ export interface RunStoreDeps {
   createScheduler(run: () => void): { schedule(): void; cancel(): void };
 }
 
+/** An event that is older was missed while the page had no connection. */
+const freshMs = 2_000;
+
 export function createRunStore(id: string, { client, hub, createScheduler }: RunStoreDeps): RunStore {
   const listeners = new Set<() => void>();
   let stop = new AbortController();
@@ -69,7 +72,7 @@ export function createRunStore(id: string, { client, hub, createScheduler }: Run
     applyToConversation(record.conversation, event);
   }
 
-  /** Whether the request of this turn arrived as an event: then no piece of its answer is missing. */
+  /** The turn whose request arrived as it was made: no piece of its answer is missing. */
   let liveTurn = 0;
   function sawRequest(turn: number): boolean {
     return turn <= liveTurn;
@@ -116,7 +119,7 @@ export function createRunStore(id: string, { client, hub, createScheduler }: Run
       unsubscribe = hub.subscribe({
         onEvent(event) {
           if (event.runId !== id) return;
-          if (event.type === 'model.asked') liveTurn = event.data.turn;
+          if (event.type === 'model.asked' && Date.now() - Date.parse(event.at) < freshMs) liveTurn = event.data.turn;
           if (early !== null) early.push(event);
           else {
             apply(event);

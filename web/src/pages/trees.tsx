@@ -26,7 +26,7 @@ export function TreesPage(): ReactNode {
       }
     >
       <FilterBar />
-      {error !== null && <ErrorState error={error} retry={reload} />}
+      {error !== null && runs === undefined && <ErrorState error={error} retry={reload} />}
       {runs === undefined && error === null && <Loading label="Loading trees" />}
       {runs !== undefined && runs.length === 0 && <NoTrees isFiltered={isFiltered(filter)} />}
       {runs !== undefined && runs.length > 0 && <TreeTable runs={runs} />}

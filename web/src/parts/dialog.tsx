@@ -8,10 +8,12 @@ export interface DialogProps {
   /** Buttons, right-aligned. */
   footer?: ReactNode;
   size?: 'normal' | 'wide';
+  /** Keys besides Escape. */
+  onKey?(key: string): void;
 }
 
 /** A modal dialog: the browser keeps the focus inside, Escape closes it, and the focus returns to where it was. Render it only while it is open. */
-export function Dialog({ title, onClose, children, footer, size = 'normal' }: DialogProps): ReactNode {
+export function Dialog({ title, onClose, children, footer, size = 'normal', onKey }: DialogProps): ReactNode {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -28,12 +30,12 @@ export function Dialog({ title, onClose, children, footer, size = 'normal' }: Di
     onClose();
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it; the click is on the backdrop.
     <dialog
       ref={element}
       className={`dialog dialog-${size}`}
       aria-labelledby={titleId}
       onCancel={cancel}
+      onKeyDown={(event) => onKey?.(event.key)}
       onClick={(event) => void (event.target === element.current && onClose())}
     >
       <div className="dialog-content">

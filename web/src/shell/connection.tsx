@@ -45,15 +45,16 @@ export function SessionEnded({ reason }: { reason: string }): ReactNode {
   }, []);
   return (
     <main className="session-ended">
-      <EmptyState title="Open a new link" command="retinue serve">
-        <p>The server does not accept this browser’s session: {reason}.</p>
+      <EmptyState title="This browser has no valid session" command="retinue serve">
         <p>
-          Open the link that <code>retinue serve</code> printed when it started. If you no longer have it, stop the server with Ctrl-C and
-          start it again. With a token file, the link is the address of this page followed by <code>/?token=TOKEN</code>.
+          Open the link that <code>retinue serve</code> printed when it started. This page continues as soon as you have opened it, in this
+          tab or in another one.
         </p>
         <p>
-          Runs that were in progress are not lost. This page continues as soon as you have opened the link, in this tab or in another one.
+          If you no longer have the link, stop the server with Ctrl-C and start it again; runs in progress are continued. With a token file,
+          the link is <code>{window.location.origin}/?token=TOKEN</code>.
         </p>
+        <p className="muted">The server said: {reason}</p>
       </EmptyState>
     </main>
   );

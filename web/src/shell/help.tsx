@@ -4,7 +4,7 @@ import { keyTable } from './shortcuts.ts';
 
 export function HelpDialog({ onClose }: { onClose(): void }): ReactNode {
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title="Keyboard" onClose={onClose} onKey={(key) => void (key === '?' && onClose())}>
       {keyTable.map(({ where, keys }) => (
         <section key={where} className="help-section">
           <h3>{where}</h3>

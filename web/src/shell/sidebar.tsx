@@ -18,7 +18,7 @@ export function Sidebar({ onHelp }: { onHelp(): void }): ReactNode {
   const info = useServer();
   const section = segments[0] ?? '';
   return (
-    <div className="sidebar">
+    <header className="sidebar">
       <div className="sidebar-top">
         <Link to="/" className="brand" aria-label="Retinue, to the list of trees">
           <Logo />
@@ -51,7 +51,7 @@ export function Sidebar({ onHelp }: { onHelp(): void }): ReactNode {
           </span>
         )}
       </div>
-    </div>
+    </header>
   );
 }
 

@@ -80,7 +80,7 @@ export function QuestionCard({ question, state, onSettle, onConflict }: Question
 
 function Answer({ question, onSettle, onConflict }: Omit<QuestionCardProps, 'state'>): ReactNode {
   const client = useClient();
-  const noSteer = useMissingRole('steer');
+  const missing = useMissingRole('steer');
   const [isSettled, setSettled] = useState(false);
   const [isRefusing, setRefusing] = useState(false);
   const [reason, setReason] = useState('');
@@ -91,8 +91,9 @@ function Answer({ question, onSettle, onConflict }: Omit<QuestionCardProps, 'sta
     return () => clearTimeout(timer);
   }, []);
 
+  const off = missing ?? (isSettled ? null : 'It has just appeared.');
+
   const answer = async (name: string, request: AnswerRequest) => {
-    if (!isSettled) return;
     setBusy(name);
     setProblem(null);
     try {
@@ -140,23 +141,18 @@ function Answer({ question, onSettle, onConflict }: Omit<QuestionCardProps, 'sta
           </>
         ) : (
           <>
-            <Button
-              variant="primary"
-              isBusy={busy !== null}
-              disabledReason={noSteer}
-              onClick={() => void answer('once', { allowed: true })}
-            >
+            <Button variant="primary" isBusy={busy !== null} disabledReason={off} onClick={() => void answer('once', { allowed: true })}>
               Approve once
             </Button>
             <Button
               isBusy={busy !== null}
-              disabledReason={noSteer}
+              disabledReason={off}
               title="The same subjects need no further approval in this run and those below it"
               onClick={() => void answer('always', { allowed: true, always: true })}
             >
               Approve always in this run
             </Button>
-            <Button variant="danger" isBusy={busy !== null} disabledReason={noSteer} onClick={() => setRefusing(true)}>
+            <Button variant="danger" isBusy={busy !== null} disabledReason={off} onClick={() => setRefusing(true)}>
               Refuse…
             </Button>
           </>
@@ -165,7 +161,7 @@ function Answer({ question, onSettle, onConflict }: Omit<QuestionCardProps, 'sta
           <Countdown to={question.expiresAt} past="its time is over" /> left
         </span>
       </div>
-      {noSteer !== null && <p className="muted">{noSteer}</p>}
+      {missing !== null && <p className="muted">{missing}</p>}
       {problem !== null && (
         <p className="error-text" role="alert">
           {problem}

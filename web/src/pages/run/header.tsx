@@ -43,7 +43,7 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
       heading={
         <span className="run-title">
           <StatusMark status={status} hasProblems={hasProblems(run)} needsUser={run.questions > 0} />
-          {name}
+          <span className="run-title-text">{name}</span>
         </span>
       }
       subtitle={
@@ -56,6 +56,11 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
           {run.createdAt > 0 && (
             <span>
               started <Age at={run.createdAt} />
+            </span>
+          )}
+          {detail.brief?.continues !== undefined && (
+            <span>
+              continues <Link to={`/runs/${detail.brief.continues}`}>{shortId(detail.brief.continues)}</Link>
             </span>
           )}
           {run.taint.toSorted().map((source) => (

@@ -1,9 +1,10 @@
 // The facts of a run, one line each; a line opens to the whole record.
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { stringifySafely } from '../../../../src/text/terminal.ts';
 import type { LogEntry } from '../../data/run-store.ts';
 import { formatClock, formatTime } from '../../parts/figures.tsx';
+import { useScrollMargin } from '../../parts/scroll-margin.ts';
 import { EmptyState, Loading } from '../../parts/states.tsx';
 import { CodeBlock } from '../../parts/text.tsx';
 import { filterLog } from './log-filter.ts';
@@ -49,12 +50,8 @@ export function LogTab({ view: { record, version } }: { view: RunPageView }): Re
 
 function LogList({ entries }: { entries: LogEntry[] }): ReactNode {
   const list = useRef<HTMLOListElement>(null);
-  const [scrollMargin, setScrollMargin] = useState(0);
+  const scrollMargin = useScrollMargin(list);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
-  useLayoutEffect(() => {
-    const top = list.current === null ? 0 : Math.round(list.current.getBoundingClientRect().top + window.scrollY);
-    if (top !== scrollMargin) setScrollMargin(top);
-  });
   const virtualizer = useWindowVirtualizer({
     count: entries.length,
     estimateSize: () => lineHeight,

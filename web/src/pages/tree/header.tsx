@@ -38,7 +38,7 @@ export function TreeFrame({ tree, tab, children }: TreeFrameProps): ReactNode {
   const target = toTarget(root, state, isUndriven);
   const actions = useRunActions();
   const noSteer = useMissingRole('steer');
-  const primary = actions.items(target).filter(({ label }) => label === 'Pause' || label === 'Continue' || label === 'Cancel…');
+  const primary = actions.items(target).filter(({ label }) => ['Pause', 'Continue', 'Cancel…', 'Ask a follow-up…'].includes(label));
   return (
     <Page
       title={name}
@@ -50,7 +50,7 @@ export function TreeFrame({ tree, tab, children }: TreeFrameProps): ReactNode {
       heading={
         <span className="run-title">
           <StatusMark status={status} hasProblems={hasProblems(root)} />
-          {name}
+          <span className="run-title-text">{name}</span>
         </span>
       }
       subtitle={

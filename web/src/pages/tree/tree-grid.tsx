@@ -1,9 +1,10 @@
 // The runs of a tree as a grid with rows that fold. Only visible rows are in the document, so thousands of runs stay smooth.
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { listRows, type TreeRow } from '../../../../src/views/tree-rows.ts';
 import type { LiveTree } from '../../data/use-live-tree.ts';
 import { narrow, useMedia } from '../../parts/media.ts';
+import { useScrollMargin } from '../../parts/scroll-margin.ts';
 import { EmptyState } from '../../parts/states.tsx';
 import { navigate } from '../../router.tsx';
 import { findTarget, type GridMove, keyToMove } from './grid-keys.ts';
@@ -35,12 +36,7 @@ export function TreeGrid({ tree, isUndriven, folded, onFold, filter }: TreeGridP
     rows.findIndex(({ run }) => run.id === activeId),
   );
   const body = useRef<HTMLDivElement>(null);
-  const [scrollMargin, setScrollMargin] = useState(0);
-  // The height of what is above can change with every render.
-  useLayoutEffect(() => {
-    const top = body.current === null ? 0 : Math.round(body.current.getBoundingClientRect().top + window.scrollY);
-    if (top !== scrollMargin) setScrollMargin(top);
-  });
+  const scrollMargin = useScrollMargin(body);
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => (isNarrow ? rowHeight.narrow : rowHeight.wide),
