@@ -4,7 +4,8 @@ import { parseInline, parseMarkdown, toSafeAddress } from '../../web/src/parts/m
 
 describe('blocks', () => {
   it('reads headings, paragraphs, code, quotes, rules and tables', () => {
-    const text = '# Title\none\ntwo\n\n```ts\nconst a = 1;\n# not a heading\n```\n> quoted\n> more\n\n---\n| a | b |\n|---|:-:|\n| 1 | `2` |';
+    const text =
+      '# Title\none\ntwo\n\n```ts\nconst a = 1;\n# not a heading\n```\n> quoted\n> more\n\n---\n| a | b |\n|---|:-:|\n| 1 | `2` |';
     expect(parseMarkdown(text)).toEqual([
       { type: 'heading', level: 1, children: ['Title'] },
       { type: 'paragraph', children: ['one\ntwo'] },
@@ -59,7 +60,15 @@ describe('inline', () => {
   });
 
   it('links only to web pages', () => {
-    for (const href of ['javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'data:text/html,x', '/api/runs', '//evil.org', 'vbscript:x', 'file:///etc/passwd'])
+    for (const href of [
+      'javascript:alert(1)',
+      'JaVaScRiPt:alert(1)',
+      'data:text/html,x',
+      '/api/runs',
+      '//evil.org',
+      'vbscript:x',
+      'file:///etc/passwd',
+    ])
       expect(toSafeAddress(href)).toBeNull();
     expect(toSafeAddress('https://example.org/a?b=c')).toBe('https://example.org/a?b=c');
     expect(parseInline('[x](javascript:alert`1`)')).toEqual([{ type: 'code', text: '[x](javascript:alert`1`)' }]);

@@ -1,59 +1,57 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { formatPlural } from '../../../src/views/format.ts';
-import { Duration } from '../parts/figures.tsx';
+import { RunActionsProvider } from '../actions/run-actions.tsx';
+import { useLiveTree } from '../data/use-live-tree.ts';
 import { Page } from '../parts/page.tsx';
-import { EmptyState, ErrorState, Loading } from '../parts/states.tsx';
-import { Link } from '../router.tsx';
-import { Hatches } from '../timeline/row.tsx';
+import { ErrorState, Loading } from '../parts/states.tsx';
+import { TabPanel } from '../parts/tabs.tsx';
+import { navigate } from '../router.tsx';
+import { Hatches } from '../timeline/hatches.tsx';
 import { TimelineView } from '../timeline/timeline-view.tsx';
 import { useTimeline } from '../timeline/use-timeline.ts';
+import { TreeFrame } from './tree/header.tsx';
 import './timeline.css';
 
-/** When each run of a tree did what. `id` may be any run of the tree. */
+/** When each run of a tree did what. */
 export function TimelinePage({ id }: { id: string }): ReactNode {
-  const state = useTimeline(id);
-  const { timeline, rootId, isComplete, isErased, error, reload } = state;
-  const root = rootId === null ? undefined : timeline.lanes.get(rootId);
-  if (error !== null && !root) return <ErrorState error={error} retry={reload} />;
-  if (isErased)
+  const tree = useLiveTree(id);
+  const { rootId, error, reload } = tree;
+  // The address of another run of the tree leads to its root.
+  useEffect(() => {
+    if (rootId !== null && rootId !== id) navigate(`/trees/${rootId}/timeline${window.location.search}`, { replace: true });
+  }, [rootId, id]);
+  if (rootId === null)
     return (
-      <EmptyState title="This tree was erased">
-        <p>
-          Its content was removed with <code>retinue erase</code>, so there is no timeline of it.{' '}
-          <Link to="/">Go to the list of trees</Link>.
-        </p>
-      </EmptyState>
+      <Page title="Timeline">{error === null ? <Loading label="Loading the tree" /> : <ErrorState error={error} retry={reload} />}</Page>
     );
-  if (!root) return <Loading label="Loading the timeline" />;
   return (
-    <Page
-      title={`Timeline of ${root.name}`}
-      above={
-        <nav aria-label="Breadcrumbs" className="breadcrumbs muted">
-          <Link to="/">Trees</Link> / <Link to={`/trees/${root.id}`}>{root.name}</Link> / Timeline
-        </nav>
-      }
-      subtitle={
-        <>
-          <span>{formatPlural(timeline.lanes.size, 'run')}</span>
-          <Duration from={root.createdAt} {...(root.endedAt === null ? {} : { to: root.endedAt })} />
-          <span className="truncate">{root.task}</span>
-        </>
-      }
-      actions={
-        <Link className="button button-default" to={`/trees/${root.id}`}>
-          Tree
-        </Link>
-      }
-    >
+    <RunActionsProvider>
+      <TreeFrame tree={tree} tab="timeline">
+        {(isUndriven) => (
+          <TabPanel id="timeline">
+            <TreeTimeline rootId={rootId} isDriven={!isUndriven} />
+          </TabPanel>
+        )}
+      </TreeFrame>
+    </RunActionsProvider>
+  );
+}
+
+function TreeTimeline({ rootId, isDriven }: { rootId: string; isDriven: boolean }): ReactNode {
+  const state = useTimeline(rootId);
+  const { timeline, isComplete, error, reload } = state;
+  const root = timeline.lanes.get(rootId);
+  return (
+    <>
       {error !== null && <ErrorState error={error} retry={reload} />}
-      {!isComplete && error === null && (
+      {error === null && !root && <Loading label="Loading the timeline" />}
+      {error === null && root && !isComplete && (
         <p className="muted" role="status">
           Loading more: {formatPlural(timeline.lanes.size, 'run')} so far…
         </p>
       )}
       <Hatches />
-      <TimelineView state={state} root={root} />
-    </Page>
+      {root && <TimelineView state={state} root={root} isDriven={isDriven} />}
+    </>
   );
 }

@@ -32,6 +32,16 @@ export const keyTable: { where: string; keys: [string, string][] }[] = [
       ['u', 'up to the parent'],
     ],
   },
+  {
+    where: 'On a timeline',
+    keys: [
+      ['+ -', 'zoom in and out; also Ctrl and the wheel, or drag over a range'],
+      ['0', 'show everything'],
+      ['Shift ← →', 'move the visible range'],
+      ['[ ]', 'previous and next segment of the run'],
+      ['p', 'show only the critical path, or everything'],
+    ],
+  },
 ];
 
 const targets: Record<string, string> = { t: '/', a: '/approvals', c: '/costs', s: '/search', n: '/start' };

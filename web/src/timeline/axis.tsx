@@ -1,6 +1,7 @@
 // The time axis, and above it the critical path of the whole tree, which also shows and moves the visible range.
 import { type PointerEvent, type ReactNode, useRef } from 'react';
 import type { PathStep, SegmentKind } from '../../../src/views/timeline.ts';
+import { fillOf } from './hatches.tsx';
 import { panBy, type Range, rangeToZoom, toTime, toX, type Zoom } from './scale.ts';
 import { timeTicks } from './ticks.ts';
 
@@ -70,7 +71,7 @@ export function Overview({ steps, full, zoom, visible, width, setZoom }: Overvie
       }}
     >
       {mergeSteps(steps, full, width).map(({ kind, x, size }) => (
-        <rect key={x} className={`tl-kind kind-${kind}`} x={x} width={size} y={3} height={height - 6} />
+        <rect key={x} className={`tl-kind kind-${kind}`} {...fillOf(kind)} x={x} width={size} y={3} height={height - 6} />
       ))}
       {zoom !== null && (
         <>

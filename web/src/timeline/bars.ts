@@ -6,7 +6,10 @@ export const rowHeight = 30;
 /** Where bars are in a row. Marks are above them, the critical path is below. */
 export const barTop = 9;
 export const barHeight = 12;
-export const barMiddle = barTop + barHeight / 2;
+const barMiddle = barTop + barHeight / 2;
+const pathTop = barTop + barHeight + 2;
+const pathHeight = 3;
+export const pathMiddle = pathTop + pathHeight / 2;
 
 /** Work is as high as the bar; waiting is a thinner line, so that kinds differ without colour too. */
 const heights: Record<SegmentKind, number> = {
@@ -27,15 +30,23 @@ export interface BarPart {
   d: string;
 }
 
+/** A segment, or a step of the critical path. */
+interface Span {
+  kind: SegmentKind;
+  from: number;
+  to: number;
+}
+
 export interface View {
   range: Range;
   width: number;
 }
 
-export function segmentsToPaths(segments: ClosedSegment[], { range, width }: View): BarPart[] {
+/** `segments`: in the order of time. */
+export function segmentsToPaths(segments: readonly Span[], { range, width }: View): BarPart[] {
   const paths = new Map<SegmentKind, { d: string[]; end: number }>();
   for (let i = firstVisible(segments, range.from); i < segments.length; i++) {
-    const { kind, from, to } = segments[i] as ClosedSegment;
+    const { kind, from, to } = segments[i] as Span;
     if (from > range.to) break;
     const x0 = clampX(toX(from, range, width), width);
     const x1 = Math.max(x0 + minPixels, clampX(toX(to, range, width), width));
@@ -72,7 +83,7 @@ export function stepsToPath(steps: PathStep[], { range, width }: View): string {
     const x0 = clampX(toX(from, range, width), width);
     const x1 = Math.max(x0 + 1, clampX(toX(to, range, width), width));
     if (x1 - end < minPixels) continue;
-    d.push(rectangle(Math.max(x0, end), barTop + barHeight + 2, x1, 3));
+    d.push(rectangle(Math.max(x0, end), pathTop, x1, pathHeight));
     end = x1;
   }
   return d.join('');
@@ -108,7 +119,7 @@ export function markShape(kind: MarkKind): string {
 }
 
 /** The index of the segment at a time; null outside the run. Of several without a length, the last one. */
-export function segmentAt(segments: ClosedSegment[], time: number): number | null {
+export function segmentAt(segments: readonly Span[], time: number): number | null {
   const first = segments[0];
   const last = segments.at(-1);
   if (!first || !last || time < first.from || time > last.to) return null;
@@ -116,7 +127,7 @@ export function segmentAt(segments: ClosedSegment[], time: number): number | nul
   let high = segments.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((segments[middle] as ClosedSegment).from <= time) low = middle + 1;
+    if ((segments[middle] as Span).from <= time) low = middle + 1;
     else high = middle;
   }
   return low - 1;
@@ -139,7 +150,7 @@ function isWork({ kind }: ClosedSegment): boolean {
   return kind === 'model' || kind === 'tool';
 }
 
-function firstVisible(segments: ClosedSegment[], from: number): number {
+function firstVisible(segments: readonly Span[], from: number): number {
   return segmentAt(segments, from) ?? 0;
 }
 

@@ -80,7 +80,7 @@ function modelDetails({ model, tokens, costUsd, result }: ModelCall): string[] {
 
 function describeCallTime({ from, to, status, needsApproval }: ToolCall, segment: { from: number; to: number }): string {
   if (needsApproval) return 'waits for approval';
-  const time = formatDuration((to ?? segment.to) - from);
+  const time = formatSpan((to ?? segment.to) - from);
   if (status === 'open') return `${time} so far`;
   return status === 'ok' ? time : `${time}, ${status}`;
 }
@@ -91,7 +91,7 @@ export function describeLane(
   { sums, total, onPath, isDriven }: { sums: Record<SegmentKind, number>; total: number; onPath: number; isDriven: boolean },
 ): string {
   const status = lane.status === null ? (isDriven ? 'live' : 'interrupted') : formatStatus(lane.status);
-  const parts = kindOrder.filter((kind) => sums[kind] > 0).map((kind) => `${kindLabel[kind].toLowerCase()} ${formatDuration(sums[kind])}`);
+  const parts = kindOrder.filter((kind) => sums[kind] > 0).map((kind) => `${kindLabel[kind].toLowerCase()} ${formatSpan(sums[kind])}`);
   const marks = markOrder.flatMap((kind) => {
     const count = lane.marks.filter((mark) => mark.kind === kind).length;
     return count === 0 ? [] : [`${formatPlural(count, markLabel[kind].toLowerCase())}`];
@@ -99,10 +99,10 @@ export function describeLane(
   return [
     lane.name,
     status,
-    formatDuration(total),
+    formatSpan(total),
     ...parts,
     ...marks,
-    ...(onPath > 0 ? [`${formatDuration(onPath)} on the critical path`] : []),
+    ...(onPath > 0 ? [`${formatSpan(onPath)} on the critical path`] : []),
   ].join(', ');
 }
 
@@ -110,6 +110,11 @@ export function describeLane(
 export function stepTitle({ segment, call, kind }: PathStep): string {
   if ((kind === 'tool' || kind === 'approval') && call) return kind === 'approval' ? `Waiting for approval of ${call.text}` : call.text;
   return segmentTitle(segment);
+}
+
+/** Tenths of a second where they matter, so that neighbouring steps can be compared. */
+export function formatSpan(ms: number): string {
+  return ms >= 999.5 && ms < 9_950 ? `${(ms / 1000).toFixed(1)}s` : formatDuration(ms);
 }
 
 /** A share of the whole, for people: `<1%`, `37%`. */

@@ -1,9 +1,8 @@
 // What is known of one segment: at the pointer, and below the timeline for the row that has the focus.
 import type { ReactNode } from 'react';
-import { formatDuration } from '../../../src/views/format.ts';
 import type { ClosedSegment, Lane, Mark } from '../../../src/views/timeline.ts';
 import { formatTime } from '../parts/figures.tsx';
-import { kindLabel, markLabel, segmentDetails, segmentTitle } from './describe.ts';
+import { formatSpan, kindLabel, markLabel, segmentDetails, segmentTitle } from './describe.ts';
 import { Swatch } from './legend.tsx';
 
 const maxLines = 8;
@@ -24,10 +23,10 @@ export function Details({ lane, segment, marks, start }: DetailsProps): ReactNod
       <div className="tl-details-head">
         <Swatch kind={segment.kind} />
         <strong>{segmentTitle(segment)}</strong>
-        <span className="figure">{formatDuration(segment.to - segment.from)}</span>
+        <span className="figure">{formatSpan(segment.to - segment.from)}</span>
       </div>
       <div className="muted tl-details-when">
-        {lane.name} · {kindLabel[segment.kind]} · {formatDuration(segment.from - start)} after the start ·{' '}
+        {lane.name} · {kindLabel[segment.kind]} · {formatSpan(segment.from - start)} after the start ·{' '}
         <time dateTime={new Date(segment.from).toISOString()}>{formatTime(segment.from)}</time>
       </div>
       {lines.length > 0 && (

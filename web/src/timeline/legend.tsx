@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { formatDuration } from '../../../src/views/format.ts';
 import type { MarkKind, SegmentKind } from '../../../src/views/timeline.ts';
 import { markShape } from './bars.ts';
-import { formatShare, kindExplanation, kindLabel, kindOrder, markLabel, markOrder } from './describe.ts';
+import { formatShare, formatSpan, kindExplanation, kindLabel, kindOrder, markLabel, markOrder } from './describe.ts';
+import { fillOf } from './hatches.tsx';
 
 export interface LegendProps {
   /** Kinds that occur. */
@@ -24,7 +24,7 @@ export function Legend({ kinds, marks, sums, total }: LegendProps): ReactNode {
             <Swatch kind={kind} />
             {kindLabel[kind]}
             {sums[kind] > 0 && (
-              <span className="figure tl-share" title={`${formatDuration(sums[kind])} of the critical path`}>
+              <span className="figure tl-share" title={`${formatSpan(sums[kind])} of the critical path`}>
                 {formatShare(sums[kind], total)}
                 <span className="visually-hidden"> of the critical path</span>
               </span>
@@ -53,17 +53,9 @@ export function Legend({ kinds, marks, sums, total }: LegendProps): ReactNode {
 
 export function Swatch({ kind }: { kind: SegmentKind }): ReactNode {
   const isThin = kind === 'children' || kind === 'idle' || kind === 'queued' || kind === 'interrupted';
-  const fill = kind === 'approval' || kind === 'paused' || kind === 'queued' || kind === 'interrupted' ? `url(#hatch-${kind})` : undefined;
   return (
     <svg width="16" height="12" aria-hidden="true" className="tl-swatch">
-      <rect
-        className={`tl-kind kind-${kind}`}
-        {...(fill === undefined ? {} : { fill })}
-        x="0"
-        y={isThin ? 4 : 1}
-        width="16"
-        height={isThin ? 4 : 10}
-      />
+      <rect className={`tl-kind kind-${kind}`} {...fillOf(kind)} x="0" y={isThin ? 4 : 1} width="16" height={isThin ? 4 : 10} />
     </svg>
   );
 }

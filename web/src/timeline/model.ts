@@ -79,3 +79,15 @@ function keepLongest(longest: LongSegment[], count: number): void {
 function lengthOf({ segment: { from, to } }: LongSegment): number {
   return to - from;
 }
+
+const mainCount = 20;
+const leastCount = 5;
+const leastShare = 0.005;
+
+/** The steps that matter most, in the order of time: the longest ones, without those that hardly count. */
+export function mainSteps(steps: PathStep[]): PathStep[] {
+  const total = steps.reduce((sum, { from, to }) => sum + to - from, 0);
+  const longest = steps.toSorted((a, b) => b.to - b.from - (a.to - a.from)).slice(0, mainCount);
+  const main = longest.filter(({ from, to }, i) => i < leastCount || to - from >= total * leastShare);
+  return main.toSorted((a, b) => a.from - b.from);
+}

@@ -4,12 +4,13 @@ import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useLayou
 import type { ShownStatus } from '../../../src/views/format.ts';
 import { type Lane, laneSegments, type Moment, type PathStep, sumByKind } from '../../../src/views/timeline.ts';
 import { Axis, Overview } from './axis.tsx';
-import { barMiddle, rowHeight, segmentNear } from './bars.ts';
+import { pathMiddle, rowHeight, segmentNear } from './bars.ts';
 import { describeLane } from './describe.ts';
 import { Details, marksBetween } from './details.tsx';
 import type { CriticalPath } from './model.ts';
 import { Row } from './row.tsx';
 import { type Range, toTime, toX, visibleRange, type Zoom } from './scale.ts';
+import { timeTicks } from './ticks.ts';
 import { usePlotPointer } from './use-pointer.ts';
 
 export interface Active {
@@ -50,6 +51,9 @@ export function Plot(props: PlotProps): ReactNode {
   const height = isStacked ? rowHeight + labelHeight : rowHeight;
   const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => height, overscan: 6 });
   const range = visibleRange(zoom, full);
+  const items = virtual.getVirtualItems();
+  const top = items[0]?.start ?? 0;
+  const bottom = items.at(-1)?.end ?? 0;
   const { from, to } = range;
   const view = useMemo(() => ({ range: { from, to }, width }), [from, to, width]);
 
@@ -62,7 +66,7 @@ export function Plot(props: PlotProps): ReactNode {
   }, [activeIndex, virtual]);
 
   const pixelMs = (range.to - range.from) / Math.max(1, width);
-  const { pointed, selection, handlers } = usePlotPointer({
+  const { pointed, selection, handlers, leave } = usePlotPointer({
     ...{ area, full, zoom, width, left, setZoom },
     onPick(target, time, isTouch) {
       const runId = target.closest('[data-run]')?.getAttribute('data-run');
@@ -92,10 +96,14 @@ export function Plot(props: PlotProps): ReactNode {
         aria-label="Timeline, one bar per run"
         tabIndex={0}
         {...(active !== null && activeIndex >= 0 ? { 'aria-activedescendant': rowId(active.runId) } : {})}
-        onKeyDown={onKey}
+        onKeyDown={(event) => {
+          leave();
+          onKey(event);
+        }}
       >
         <div ref={area} className="tl-rows" style={{ height: virtual.getTotalSize() }} {...handlers}>
-          {virtual.getVirtualItems().map(({ index, start }) => {
+          <Grid {...{ range, left, width, top, bottom }} start={full.from} />
+          {items.map(({ index, start }) => {
             const lane = rows[index] as Lane;
             const segments = laneSegments(lane, moment);
             const steps = path.byRun.get(lane.id) ?? noSteps;
@@ -115,7 +123,7 @@ export function Plot(props: PlotProps): ReactNode {
               />
             );
           })}
-          <PathLinks {...{ path, rows, left, width, height }} range={range} isStacked={isStacked} />
+          {!isStacked && <PathLinks {...{ path, rows, range, left, width, top, bottom }} />}
           {selection && <div className="tl-selection" style={{ left: left + selection.from, width: selection.to - selection.from }} />}
           {pointed && !selection && <div className="tl-cursor" style={{ left: left + pointed.x }} />}
         </div>
@@ -153,29 +161,41 @@ function usePlotSize(head: RefObject<HTMLElement | null>, area: RefObject<HTMLEl
   return size;
 }
 
-interface PathLinksProps {
-  path: CriticalPath;
-  rows: Lane[];
+/** What is drawn behind or over the rows: only between `top` and `bottom`, since a large tree is tens of thousands of pixels high. */
+interface LayerProps {
   range: Range;
   left: number;
   width: number;
-  height: number;
-  isStacked: boolean;
+  top: number;
+  bottom: number;
 }
 
-/** Vertical lines where the critical path goes from one run to another. */
-function PathLinks({ path, rows, range, left, width, height, isStacked }: PathLinksProps): ReactNode {
-  const index = new Map(rows.map(({ id }, i) => [id, i]));
-  const yOf = (runId: string) => (index.get(runId) as number) * height + (isStacked ? labelHeight : 0) + barMiddle + 9.5;
+/** Vertical lines at the ticks of the axis. */
+function Grid({ range, left, width, top, bottom, start }: LayerProps & { start: number }): ReactNode {
+  const ticks = timeTicks({ from: range.from - start, to: range.to - start }, width);
+  const d = ticks.map(({ at }) => `M${toX(at + start, range, width).toFixed(1)} 0V${bottom - top}`).join('');
+  return (
+    <svg className="tl-grid" style={{ left, top }} width={width} height={bottom - top} aria-hidden="true">
+      <path d={d} />
+    </svg>
+  );
+}
+
+/** Vertical lines where the critical path goes from one run to another. A line that begins and ends outside of the view says nothing. */
+function PathLinks({ path, rows, range, left, width, top, bottom }: LayerProps & Pick<PlotProps, 'path' | 'rows'>): ReactNode {
+  const yOf = useMemo(() => new Map(rows.map(({ id }, i) => [id, i * rowHeight + pathMiddle])), [rows]);
+  const isVisible = (y: number) => y >= top && y <= bottom;
+  const clamp = (y: number) => Math.min(Math.max(y, top), bottom);
   const d: string[] = [];
   for (const [i, step] of path.steps.entries()) {
     const next = path.steps[i + 1];
-    if (!next || next.runId === step.runId || !index.has(next.runId) || !index.has(step.runId)) continue;
-    if (step.to < range.from || step.to > range.to) continue;
-    d.push(`M${toX(step.to, range, width).toFixed(1)} ${yOf(step.runId)}V${yOf(next.runId)}`);
+    if (!next || next.runId === step.runId || step.to < range.from || step.to > range.to) continue;
+    const [begin, end] = [yOf.get(step.runId), yOf.get(next.runId)];
+    if (begin === undefined || end === undefined || !(isVisible(begin) || isVisible(end))) continue;
+    d.push(`M${toX(step.to, range, width).toFixed(1)} ${clamp(begin) - top}V${clamp(end) - top}`);
   }
   return (
-    <svg className="tl-links" style={{ left }} width={width} height={rows.length * height} aria-hidden="true">
+    <svg className="tl-links" style={{ left, top }} width={width} height={bottom - top} aria-hidden="true">
       <path d={d.join('')} />
     </svg>
   );

@@ -4,11 +4,12 @@
 // elements, so that the thirty rows on a screen are redrawn within a frame.
 import { memo, type ReactNode } from 'react';
 import type { ShownStatus } from '../../../src/views/format.ts';
-import { formatDuration } from '../../../src/views/format.ts';
 import type { ClosedSegment, Lane, PathStep } from '../../../src/views/timeline.ts';
 import { StatusMark } from '../parts/status.tsx';
 import { Link } from '../router.tsx';
 import { barHeight, barTop, boundariesToPath, marksToPaths, rowHeight, segmentsToPaths, stepsToPath, type View } from './bars.ts';
+import { formatSpan } from './describe.ts';
+import { fillOf } from './hatches.tsx';
 import { toX } from './scale.ts';
 
 export interface RowProps {
@@ -63,11 +64,11 @@ export const Row = memo(function Row(props: RowProps): ReactNode {
         ) : (
           <span className="tl-fold" />
         )}
-        <StatusMark status={status} />
+        <StatusMark status={status} hasProblems={lane.marks.some(({ kind }) => kind === 'failure' || kind === 'denied')} />
         <Link to={`/runs/${lane.id}`} className="tl-name truncate" tabIndex={-1} title={lane.task}>
           {lane.name}
         </Link>
-        <span className="tl-duration figure muted">{first && last ? formatDuration(last.to - first.from) : ''}</span>
+        <span className="tl-duration figure muted">{first && last ? formatSpan(last.to - first.from) : ''}</span>
       </div>
       <div className="tl-plot" data-plot>
         <Bar {...props} />
@@ -80,10 +81,11 @@ function Bar({ lane, segments, steps, view, chosen, isPathOnly }: RowProps): Rea
   const { range, width } = view;
   const selected = chosen === null ? undefined : segments[chosen];
   return (
-    <svg className={isPathOnly ? 'tl-bar is-faint' : 'tl-bar'} width={width} height={rowHeight} aria-hidden="true">
-      {segmentsToPaths(segments, view).map(({ kind, d }) => (
-        <path key={kind} d={d} className={`tl-kind kind-${kind}`} {...(hatched.has(kind) ? { fill: `url(#hatch-${kind})` } : {})} />
-      ))}
+    <svg className="tl-bar" width={width} height={rowHeight} aria-hidden="true">
+      <g className={isPathOnly ? 'is-faint' : undefined}>
+        <Spans spans={segments} view={view} />
+      </g>
+      {isPathOnly && <Spans spans={steps} view={view} />}
       <path d={boundariesToPath(segments, view)} className="tl-boundary" />
       {steps.length > 0 && <path d={stepsToPath(steps, view)} className="tl-path" />}
       {lane.marks.length > 0 &&
@@ -102,20 +104,6 @@ function Bar({ lane, segments, steps, view, chosen, isPathOnly }: RowProps): Rea
   );
 }
 
-const hatched = new Set<string>(['approval', 'paused', 'queued', 'interrupted']);
-
-/** Patterns that bars and the legend refer to; once per page. */
-export function Hatches(): ReactNode {
-  return (
-    <svg className="visually-hidden" aria-hidden="true" width="0" height="0">
-      <defs>
-        {[...hatched].map((kind) => (
-          <pattern key={kind} id={`hatch-${kind}`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-            <rect width="6" height="6" className={`hatch-back kind-${kind}`} />
-            <rect width="3" height="6" className={`hatch-line kind-${kind}`} />
-          </pattern>
-        ))}
-      </defs>
-    </svg>
-  );
+function Spans({ spans, view }: { spans: readonly (ClosedSegment | PathStep)[]; view: View }): ReactNode {
+  return segmentsToPaths(spans, view).map(({ kind, d }) => <path key={kind} d={d} className={`tl-kind kind-${kind}`} {...fillOf(kind)} />);
 }

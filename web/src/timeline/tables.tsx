@@ -1,29 +1,30 @@
 // The timeline as text: the steps of the critical path, and the longest segments. For screen readers, and for everyone who wants exact numbers.
-import { type ReactNode, useState } from 'react';
-import { formatDuration, formatPlural } from '../../../src/views/format.ts';
-import type { Lane, Moment, Timeline } from '../../../src/views/timeline.ts';
+import { memo, type ReactNode, useMemo, useState } from 'react';
+import { formatPlural } from '../../../src/views/format.ts';
+import type { Lane, Moment, PathStep, Timeline } from '../../../src/views/timeline.ts';
 import { Link } from '../router.tsx';
-import { formatShare, kindLabel, segmentTitle, stepTitle } from './describe.ts';
+import { formatShare, formatSpan, kindLabel, segmentTitle, stepTitle } from './describe.ts';
 import { Swatch } from './legend.tsx';
-import { type CriticalPath, longestSegments } from './model.ts';
+import { type CriticalPath, longestSegments, mainSteps } from './model.ts';
 
-const shownSteps = 25;
 const shownSegments = 15;
 
-export function PathTable({
-  path,
-  timeline,
-  start,
-  isLive,
-}: {
-  path: CriticalPath;
+export interface TableProps {
   timeline: Timeline;
+  /** Changes when the timeline does. */
+  version: number;
+  /** When the tree was created. */
   start: number;
-  isLive: boolean;
-}): ReactNode {
+}
+
+/** Zooming changes nothing here, so it is not drawn again then. */
+export const PathTable = memo(function PathTable({ path, timeline, start, isLive }: TableProps & { path: CriticalPath; isLive: boolean }) {
   const [isWhole, setWhole] = useState(false);
-  const total = path.steps.reduce((sum, { from, to }) => sum + to - from, 0);
-  const steps = isWhole ? path.steps : path.steps.slice(0, shownSteps);
+  const main = useMemo(() => mainSteps(path.steps), [path]);
+  const steps = isWhole ? path.steps : main;
+  const sum = (all: PathStep[]) => all.reduce((ms, { from, to }) => ms + to - from, 0);
+  const total = sum(path.steps);
+  const hidden = path.steps.length - main.length;
   return (
     <section className="tl-section" aria-labelledby="tl-path-title">
       <h2 id="tl-path-title">Critical path</h2>
@@ -36,7 +37,7 @@ export function PathTable({
         <p>It took no measurable time.</p>
       ) : (
         <div className="tl-table-scroll">
-          <table className="table">
+          <table className="table tl-table">
             <thead>
               <tr>
                 <th className="number">After</th>
@@ -49,8 +50,8 @@ export function PathTable({
             <tbody>
               {steps.map((step) => (
                 <tr key={step.from}>
-                  <td className="number">{formatDuration(step.from - start)}</td>
-                  <td className="number">{formatDuration(step.to - step.from)}</td>
+                  <td className="number">{formatSpan(step.from - start)}</td>
+                  <td className="number">{formatSpan(step.to - step.from)}</td>
                   <td className="number">{formatShare(step.to - step.from, total)}</td>
                   <td>
                     <RunLink lane={timeline.lanes.get(step.runId)} />
@@ -65,16 +66,16 @@ export function PathTable({
           </table>
         </div>
       )}
-      {path.steps.length > shownSteps && (
+      {hidden > 0 && (
         <button type="button" className="show-all" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Show less' : `Show all ${path.steps.length} steps`}
+          {isWhole ? 'Show only longer steps' : `Show ${formatPlural(hidden, 'shorter step')}, ${formatSpan(total - sum(main))} in total`}
         </button>
       )}
     </section>
   );
-}
+});
 
-export function LongestTable({ timeline, moment, start }: { timeline: Timeline; moment: Moment; start: number }): ReactNode {
+export const LongestTable = memo(function LongestTable({ timeline, moment, start }: TableProps & { moment: Moment }) {
   const longest = longestSegments(timeline, moment, shownSegments);
   if (longest.length === 0) return null;
   return (
@@ -82,7 +83,7 @@ export function LongestTable({ timeline, moment, start }: { timeline: Timeline; 
       <h2 id="tl-longest-title">Longest segments</h2>
       <p className="muted">In all {formatPlural(timeline.lanes.size, 'run')}, without the time that runs waited for their children.</p>
       <div className="tl-table-scroll">
-        <table className="table">
+        <table className="table tl-table">
           <thead>
             <tr>
               <th className="number">Time</th>
@@ -94,8 +95,8 @@ export function LongestTable({ timeline, moment, start }: { timeline: Timeline; 
           <tbody>
             {longest.map(({ lane, segment }) => (
               <tr key={`${lane.id} ${segment.from} ${segment.kind}`}>
-                <td className="number">{formatDuration(segment.to - segment.from)}</td>
-                <td className="number">{formatDuration(segment.from - start)}</td>
+                <td className="number">{formatSpan(segment.to - segment.from)}</td>
+                <td className="number">{formatSpan(segment.from - start)}</td>
                 <td>
                   <RunLink lane={lane} />
                 </td>
@@ -110,7 +111,7 @@ export function LongestTable({ timeline, moment, start }: { timeline: Timeline; 
       </div>
     </section>
   );
-}
+});
 
 function RunLink({ lane }: { lane: Lane | undefined }): ReactNode {
   return lane ? <Link to={`/runs/${lane.id}`}>{lane.name}</Link> : null;

@@ -1,10 +1,11 @@
 // The timeline with its controls: what is zoomed, folded and chosen.
 import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useState } from 'react';
-import { formatDuration, type ShownStatus } from '../../../src/views/format.ts';
+import type { ShownStatus } from '../../../src/views/format.ts';
 import { type Lane, laneSegments, type MarkKind, type Moment, type SegmentKind } from '../../../src/views/timeline.ts';
 import { Button } from '../parts/button.tsx';
 import { Link, navigate, setQuery, useRoute } from '../router.tsx';
 import { usePageKeys } from '../shell/shortcuts.ts';
+import { formatSpan } from './describe.ts';
 import { Details, marksBetween } from './details.tsx';
 import { Legend } from './legend.tsx';
 import { fullRange, listRows, readPath } from './model.ts';
@@ -16,8 +17,8 @@ import { formatTick } from './ticks.ts';
 import { useActiveKeys } from './use-keys.ts';
 import { useTreeClock } from './use-timeline.ts';
 
-export function TimelineView({ state, root }: { state: TimelineState; root: Lane }): ReactNode {
-  const { timeline, version, isDriven, aheadMs } = state;
+export function TimelineView({ state, root, isDriven }: { state: TimelineState; root: Lane; isDriven: boolean }): ReactNode {
+  const { timeline, version, aheadMs } = state;
   const isPathOnly = useRoute().query.get('path') === '1';
   const [zoom, setZoom] = useState<Zoom>(null);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
@@ -51,7 +52,11 @@ export function TimelineView({ state, root }: { state: TimelineState; root: Lane
   });
   const press = useActiveKeys({ rows, active, setActive, folded, onFold, onOpen, full, zoom, setZoom, moment });
 
-  const parents = [...timeline.lanes.values()].filter(({ children, depth }) => children.length > 0 && depth > 0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as above.
+  const parents = useMemo(
+    () => [...timeline.lanes.values()].filter((lane) => lane.children.length > 0 && lane.depth > 0),
+    [timeline, version],
+  );
   const chosenLane = active ? timeline.lanes.get(active.runId) : undefined;
   return (
     <>
@@ -74,8 +79,8 @@ export function TimelineView({ state, root }: { state: TimelineState; root: Lane
         </fieldset>
         <span className="figure muted" role="status">
           {zoom === null
-            ? formatDuration(full.to - full.from)
-            : `${formatEdge(range.from - full.from, pixelMs)} – ${formatEdge(range.to - full.from, pixelMs)} of ${formatDuration(full.to - full.from)}`}
+            ? formatSpan(full.to - full.from)
+            : `${formatEdge(range.from - full.from, pixelMs)} – ${formatEdge(range.to - full.from, pixelMs)} of ${formatSpan(full.to - full.from)}`}
         </span>
         <label className="tl-toggle">
           <input type="checkbox" checked={isPathOnly} onChange={() => setQuery({ path: isPathOnly ? null : '1' })} />
@@ -125,8 +130,8 @@ export function TimelineView({ state, root }: { state: TimelineState; root: Lane
           />
         )}
       </div>
-      <PathTable {...{ path, timeline, isLive }} start={full.from} />
-      <LongestTable {...{ timeline, moment }} start={full.from} />
+      <PathTable {...{ path, timeline, version, isLive }} start={full.from} />
+      <LongestTable {...{ timeline, version, moment }} start={full.from} />
     </>
   );
 }
@@ -187,7 +192,7 @@ function ActiveDetails({ lane, active, moment, start, onZoom }: ActiveDetailsPro
       ) : (
         <div className="tl-details-head">
           <strong>{lane.name}</strong>
-          <span className="figure">{formatDuration(end - lane.createdAt)}</span>
+          <span className="figure">{formatSpan(end - lane.createdAt)}</span>
           <span className="muted truncate">{lane.task}</span>
         </div>
       )}

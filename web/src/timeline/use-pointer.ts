@@ -24,6 +24,8 @@ export interface Pointed {
 }
 
 export interface PlotPointer {
+  /** Forgets where the mouse is, until it moves. */
+  leave(): void;
   /** Where a mouse is over the plot. */
   pointed: Pointed | null;
   /** The range that is being chosen, in pixels of the plot. */
@@ -118,6 +120,7 @@ export function usePlotPointer(options: PlotPointerOptions): PlotPointer {
   }
 
   return {
+    leave: () => setPointed(null),
     pointed,
     selection,
     handlers: {

@@ -3,13 +3,13 @@ import { useClient, useHub } from '../data/context.tsx';
 import { createFrameScheduler } from '../data/frame.ts';
 import { createTimelineStore, type TimelineState } from './store.ts';
 
-/** The timeline of the tree that a run belongs to, kept up to date. */
-export function useTimeline(id: string): TimelineState & { reload(): void } {
+/** The timeline of a tree, kept up to date. */
+export function useTimeline(rootId: string): TimelineState & { reload(): void } {
   const client = useClient();
   const hub = useHub();
   const store = useMemo(
-    () => createTimelineStore(id, { client, hub, createScheduler: createFrameScheduler, now: Date.now }),
-    [client, hub, id],
+    () => createTimelineStore(rootId, { client, hub, createScheduler: createFrameScheduler, now: Date.now }),
+    [client, hub, rootId],
   );
   useEffect(() => {
     store.open();
