@@ -19,7 +19,7 @@ const payments = runs.find(({ name }) => name === 'payments');
 const pages = {
   tree: [`/trees/${story.runId}`, 560, 'licences'],
   timeline: [`/trees/${story.runId}/timeline`, 620, 'licences'],
-  run: [`/runs/${payments.id}`, 720, 'payments'],
+  run: [`/runs/${payments.id}`, 720, 'idempotency key'],
 };
 
 for (const colorScheme of ['light', 'dark']) {
@@ -38,7 +38,7 @@ for (const colorScheme of ['light', 'dark']) {
 
 const screen = await captureTerminal(`${process.execPath} ${program} top`, {
   ...{ columns: 110, rows: 14, folder: story.folder, env: story.env },
-  isReady: (text) => text.includes('licences'),
+  isReady: (text) => text.includes('licences') && text.includes('writing'),
 });
 for (const scheme of ['light', 'dark']) {
   const page = await launched.browser.newPage({ deviceScaleFactor: 1.5, viewport: { width: 1200, height: 800 } });

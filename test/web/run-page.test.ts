@@ -13,14 +13,14 @@ it('shows text before the answer is complete, and the whole answer once', async 
   const isOpen = createGate();
   const answer = playTasks({
     'write slowly': [{ text: words, chunkSize: 16, chunkDelayMs: 50 }],
-    'never stop': [{ text: `${words} end`, fault: { kind: 'stall', pings: true }, after: isOpen.opened }],
+    'never stop': [{ text: `${words} end`, chunkDelayMs: 250, fault: { kind: 'stall', pings: true }, after: isOpen.opened }],
   });
   await withDashboard(browser(), { answer }, async ({ page, served, goto }) => {
     const stalled = await served.client.start({ task: 'never stop' });
     await goto(`/runs/${stalled.runId}`);
     await page.getByRole('region', { name: 'Turn 1, in progress' }).waitFor();
     isOpen.open();
-    await page.getByText('word20').waitFor();
+    await page.getByText('word40').waitFor();
     const types = (await served.client.facts(stalled.runId)).map(({ type }) => type);
     expect(types, 'there is no answer yet').not.toContain('model.answered');
     expect(await page.getByText('word80').count()).toBe(0);
@@ -49,7 +49,8 @@ it('shows calls with arguments and results, changes, artifacts, log, costs and t
     await read.getByText("export const greeting = 'Hello';").waitFor();
     await page.getByRole('button', { name: /Reasoning/ }).click();
     await page.getByText('The file has to be read first.').last().waitFor();
-    await page.getByRole('region', { name: 'Outcome' }).locator('li').getByText('one file').waitFor();
+    await page.getByRole('region', { name: 'Turn 3' }).locator('li').getByText('one file').waitFor();
+    await page.getByRole('region', { name: 'Outcome' }).getByText('Completed').waitFor();
 
     const tab = (name: string) => page.getByRole('navigation', { name: 'About this run' }).or(page.getByRole('tablist')).getByText(name);
     await tab('Changes').click();
