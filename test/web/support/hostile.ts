@@ -25,13 +25,17 @@ export const corpus = [
 /** The field's name, then the whole corpus. */
 export const hostile = (field: string) => `${field}: ${corpus.join(' ')}`;
 /** For a field with a short limit. */
-const hostileShort = (field: string, index: number) => `${field}: ${corpus[index]}`.slice(0, 200);
+export const hostileShort = (field: string, index: number) => `${field}: ${corpus[index]}`.slice(0, 200);
 /** Part of a file name: no slash, and short. */
 const fileName = `<img src=x onerror=${code}>.txt`;
 
+/** A name of a folder. */
+export const hostileFolder = `<img src=x onerror=${code}>`;
+
 const labels = corpus.map((_, index) => hostileShort('label', index));
 
-export const hostileOptions = {
+/** `streams`: when this resolves, the run `streams` begins to write and never ends. */
+export const createHostile = (streams: Promise<void>): DashboardOptions => ({
   config: { rules: ['ask bash', `ask bash:*<img src=x onerror=${code}>*`], limits: { maxConcurrent: 30 } },
   files: {
     [fileName]: `${hostile('file')}\n`,
@@ -42,13 +46,15 @@ export const hostileOptions = {
       {
         reasoning: hostile('reasoning'),
         text: hostile('root text'),
-        ...delegate(
-          ...labels.map((label) => ({ task: `task-short ${label}`, label, agent: 'explore' })),
-          { task: `task-tools ${hostile('task')}`, context: hostile('context'), label: 'tools' },
-          { task: `task-asks ${hostile('task')}`, label: 'asks' },
-          { task: `task-fails ${hostile('task')}`, label: 'fails' },
-          { task: `task-streams ${hostile('task')}`, label: 'streams' },
-        ),
+        calls: [
+          ...(delegate(...labels.map((label) => ({ task: `task-short ${label}`, label, agent: 'explore' }))).calls ?? []),
+          ...(delegate(
+            { task: `task-tools ${hostile('task')}`, context: hostile('context'), label: 'tools' },
+            { task: `task-asks ${hostile('task')}`, label: 'asks' },
+            { task: `task-fails ${hostile('task')}`, label: 'fails' },
+            { task: `task-streams ${hostile('task')}`, label: 'streams' },
+          ).calls ?? []),
+        ],
       },
     ],
     'task-short': [{ text: 'done' }],
@@ -69,7 +75,10 @@ export const hostileOptions = {
     'task-asks': [{ text: 'I ask.', calls: [{ tool: 'bash', args: { command: `echo '<img src=x onerror=${code}> question'` } }] }],
     'task-fails': [{ fault: { kind: 'status', status: 400, message: hostile('error') } }],
     'task-streams': [
-      { reasoning: hostile('streamed reasoning'), text: hostile('streamed').repeat(4), fault: { kind: 'stall', pings: true } },
+      {
+        ...{ reasoning: hostile('streamed reasoning').repeat(2), text: hostile('streamed').repeat(6), after: streams },
+        ...{ chunkSize: 64, chunkDelayMs: 60, fault: { kind: 'stall', pings: true } as const },
+      },
     ],
   }),
-} satisfies DashboardOptions;
+});

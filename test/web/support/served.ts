@@ -26,6 +26,7 @@ export interface Served extends AsyncDisposable {
   url: string;
   /** The address that opens the dashboard. */
   link: string;
+  token: string;
   /** With the token of the link. */
   client: Client;
   /** Ends the server with the signal and waits for its end. */
@@ -44,16 +45,17 @@ export async function serveWorkspace(options: ServedOptions = {}): Promise<Serve
     { ANTHROPIC_API_KEY: 'a-key-for-tests', ANTHROPIC_BASE_URL: provider.url, RETINUE_MODEL: priced, ...options.env },
   );
   writeFiles(place.folder, { '.config/retinue/config.json': JSON.stringify(options.config ?? {}), ...options.files });
-  const [token] = options.tokens?.[0]?.split(' ') ?? [];
+  const [given] = options.tokens?.[0]?.split(' ') ?? [];
   if (options.tokens) writeFileSync(join(place.folder, 'tokens'), `${options.tokens.join('\n')}\n`, { mode: 0o600 });
   let server: Running;
 
-  async function start(port: string): Promise<{ url: string; link: string; client: Client }> {
+  async function start(port: string): Promise<Pick<Served, 'url' | 'token' | 'link' | 'client'>> {
     const tokens = options.tokens ? ['--token-file', 'tokens'] : [];
     server = place.start('serve', '--json', '--port', port, ...tokens, ...(options.args ?? []));
     const printed = JSON.parse(await firstLine(server)) as { url: string; token: string | null };
-    const value = token ?? (printed.token as string);
-    return { url: printed.url, link: `${printed.url}/?token=${value}`, client: createClient({ url: printed.url, token: value }) };
+    const { url } = printed;
+    const token = printed.token ?? (given as string);
+    return { url, token, link: `${url}/?token=${token}`, client: createClient({ url, token }) };
   }
 
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
