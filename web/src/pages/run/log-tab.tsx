@@ -1,12 +1,13 @@
 // The facts of a run, one line each; a line opens to the whole record.
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { stringifySafely } from '../../../../src/text/terminal.ts';
 import type { LogEntry } from '../../data/run-store.ts';
 import { formatClock, formatTime } from '../../parts/figures.tsx';
 import { useScrollMargin } from '../../parts/scroll-margin.ts';
 import { EmptyState, Loading } from '../../parts/states.tsx';
 import { CodeBlock } from '../../parts/text.tsx';
+import { useRoute } from '../../router.tsx';
 import { filterLog } from './log-filter.ts';
 import type { RunPageView } from './run-view.ts';
 
@@ -51,7 +52,9 @@ export function LogTab({ view: { record, version } }: { view: RunPageView }): Re
 function LogList({ entries }: { entries: LogEntry[] }): ReactNode {
   const list = useRef<HTMLOListElement>(null);
   const scrollMargin = useScrollMargin(list);
-  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  // The address can name a record, as the results of a search do.
+  const asked = Number(useRoute().query.get('record') ?? Number.NaN);
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set([asked]));
   const virtualizer = useWindowVirtualizer({
     count: entries.length,
     estimateSize: () => lineHeight,
@@ -59,6 +62,12 @@ function LogList({ entries }: { entries: LogEntry[] }): ReactNode {
     overscan: 20,
     scrollMargin,
   });
+  const askedIndex = entries.findIndex(({ fact }) => fact.seq === asked);
+  const isPlaced = scrollMargin > 0 && askedIndex >= 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only once, so that the user can scroll away.
+  useEffect(() => {
+    if (isPlaced) virtualizer.scrollToIndex(askedIndex, { align: 'center' });
+  }, [isPlaced, asked]);
   const toggle = (seq: number) => {
     const next = new Set(open);
     if (!next.delete(seq)) next.add(seq);
