@@ -4,6 +4,7 @@ import { isolatedTests } from './test/support/isolated-tests.ts';
 import { SlowestFirst } from './test/support/slowest-first.ts';
 
 const include = ['test/**/*.test.ts'];
+const web = ['test/web/**/*.test.ts'];
 const isolated = isolatedTests(include);
 const shared = {
   pool: 'forks',
@@ -23,7 +24,14 @@ export default defineConfig({
     projects: [
       { test: { ...shared, name: 'isolated', include: isolated, isolate: true } },
       // One process runs many files, which saves half a second for each.
-      { test: { ...shared, name: 'shared', include, exclude: isolated, isolate: false } },
+      { test: { ...shared, name: 'shared', include, exclude: [...isolated, ...web], isolate: false } },
+      // Each waits for a server, a browser and the runs that it watches. A condition that is not met fails before the test ends.
+      {
+        test: {
+          ...{ ...shared, name: 'web', include: web, isolate: false, testTimeout: 120_000, hookTimeout: 120_000 },
+          expect: { poll: { timeout: 45_000, interval: 50 } },
+        },
+      },
     ],
   },
 });

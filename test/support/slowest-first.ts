@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Folders and files that mostly start processes and wait for them, slowest first. Everything else comes after them. */
 const slow = [
   'torture/',
+  'web/',
   'cli/sandbox-process',
   'mcp/shutdown',
   'sandboxes/',

@@ -44,7 +44,7 @@ export const Row = memo(function Row(props: RowProps): ReactNode {
       tabIndex={-1}
       aria-level={lane.depth + 1}
       aria-selected={isActive}
-      aria-label={description}
+      aria-description={description}
       {...(hasChildren ? { 'aria-expanded': !isFolded } : {})}
       className={isActive ? 'tl-row is-active' : 'tl-row'}
       data-run={lane.id}
