@@ -1,5 +1,5 @@
 // `retinue/client`: the HTTP API of `retinue serve` as typed calls, for programs, the dashboard and `--server`. It uses only `fetch`, so it
-// runs in Node and in browsers. In a page of the server itself, the cookie identifies the user; elsewhere, a token does.
+// runs in Node and in browsers. In a page of the server itself, the cookie and the key of the page identify the user; elsewhere, a token does.
 import type { z } from 'zod';
 import type { StreamEvent } from '../api/api.ts';
 import type { PolicyVerdict } from '../config/explanation.ts';
@@ -94,7 +94,10 @@ export interface Client {
   events(options?: EventStreamOptions): AsyncGenerator<StreamEvent>;
 }
 
-/** Throws `usage` for an address that cannot be used. Makes no request. */
+/**
+ * Throws `usage` for an address that cannot be used. Makes no request. Without a token, in a page of the server, it takes the key of the page from the
+ * address and keeps it in the storage of the origin.
+ */
 export function createClient(options: ClientOptions = {}): Client {
   const { url = '/', reconnect = {}, ...more } = options;
   const request = createRequester({ url, ...more });

@@ -4,7 +4,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { setCookie } from 'hono/cookie';
+import { pageKeyName } from '../contract/page-key.ts';
 import { authenticate, createAuthenticate, refuse, type ServerEnv } from './authenticate.ts';
 import { checkOrigin } from './check-origin.ts';
 import { answerError, HttpFailure } from './errors.ts';
@@ -18,8 +18,8 @@ import { addEventRoute } from './routes/events.ts';
 import { addOrderRoutes } from './routes/orders.ts';
 import { addRunRoutes } from './routes/runs.ts';
 import { addSetupRoutes } from './routes/setup.ts';
+import { createSessionCookie } from './session-cookie.ts';
 import { createStatic } from './static.ts';
-import { sessionMs } from './tokens.ts';
 
 /** Wrong tokens from one address within a minute. Tokens cannot be guessed; this keeps the log and the machine quiet. */
 const maxFailures = 60;
@@ -32,22 +32,29 @@ export interface ServerApp {
 }
 
 export interface AppOptions extends ServerOptions {
-  /** The port is part of the name, because browsers do not separate cookies by port. */
-  cookieName: string;
+  /** The port that browsers use. */
+  port: number | string;
   events?: EventHubOptions;
 }
 
 export function createServerApp(options: AppOptions): ServerApp {
-  const { api, own, tokens, now, log, cookieName } = options;
+  const { api, own, tokens, now, log } = options;
   const events = createEventHub(options.events);
   const metrics = createMetrics(api, events, options.version);
-  const authentication = { tokens, cookieName, now, failures: createRateLimit({ max: maxFailures, windowMs: 60_000 }) };
+  const isSecure = own.scheme === 'https' || own.publicOrigin?.startsWith('https:') === true;
+  const cookie = createSessionCookie({ port: options.port, isSecure });
+  const authentication = { tokens, cookie, now, failures: createRateLimit({ max: maxFailures, windowMs: 60_000 }) };
   const serveStatic = createStatic(options.web);
   let isLeaving = false;
-  const findApi: FindApi = async (workspace) =>
-    workspace === undefined || workspace === options.workspace
-      ? { api, workspace: options.workspace }
-      : { api: await options.workspaces.open(workspace), workspace };
+  const findApi: FindApi = async (workspace, { isEverywhere }) => {
+    if (workspace === undefined || workspace === options.workspace) return { api, workspace: options.workspace };
+    if (!isEverywhere)
+      throw new HttpFailure(
+        'forbidden',
+        'this token is only for the workspace of the server; `retinue serve --everywhere` serves the others',
+      );
+    return { api: await options.workspaces.open(workspace), workspace };
+  };
 
   const app: App = new OpenAPIHono<ServerEnv>({
     defaultHook: (result) => {
@@ -93,7 +100,7 @@ export function createServerApp(options: AppOptions): ServerApp {
       await mount.handle(incoming, outgoing, context.get('principal'));
       return RESPONSE_ALREADY_SENT;
     };
-    for (const path of [mount.path, `${mount.path}/*`]) app.all(path, createAuthenticate(authentication), handle);
+    for (const path of [mount.path, `${mount.path}/*`]) app.all(path, createAuthenticate(authentication, { mcpOnly: true }), handle);
   }
 
   app.get('/', async (context, next) => {
@@ -105,9 +112,9 @@ export function createServerApp(options: AppOptions): ServerApp {
         authentication.failures.add(context.get('remoteAddress'), now()),
         'the link is not valid: copy it completely, or restart `retinue serve` for a new one',
       );
-    const secure = own.scheme === 'https' || own.publicOrigin?.startsWith('https:') === true;
-    setCookie(context, cookieName, session, { httpOnly: true, sameSite: 'Strict', path: '/', secure, maxAge: sessionMs / 1000 });
-    return context.redirect('/', 303);
+    cookie.write(context, session.cookie);
+    // Browsers do not send the fragment to any server. The page keeps the key and removes it from the address.
+    return context.redirect(`/#${pageKeyName}=${session.pageKey}`, 303);
   });
   app.get('*', serveStatic);
   app.notFound((context) =>

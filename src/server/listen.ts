@@ -8,7 +8,7 @@ import { RetinueError } from '../contract/error.ts';
 import { type AppOptions, createServerApp } from './app.ts';
 import { listOwnHosts } from './check-origin.ts';
 
-export interface ListenOptions extends Omit<AppOptions, 'own' | 'cookieName'> {
+export interface ListenOptions extends Omit<AppOptions, 'own' | 'port'> {
   host: string;
   port: number;
   tls: { cert: string; key: string } | null;
@@ -43,7 +43,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   const hosts = listOwnHosts(ownNames(host), { port, scheme });
   if (publicUrl !== null) hosts.add(publicUrl.host);
   const own = { hosts, scheme, publicOrigin: publicUrl?.origin ?? null } as const;
-  const { app, events, leave } = createServerApp({ ...options, own, cookieName: `retinue_${publicUrl?.port || port}` });
+  const { app, events, leave } = createServerApp({ ...options, own, port: publicUrl?.port || port });
   server.on('request', getRequestListener(app.fetch, { overrideGlobalObjects: false }));
   const shownHost = isIPv6(host) ? `[${host}]` : isLoopback(host) ? '127.0.0.1' : host;
   return {

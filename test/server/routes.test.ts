@@ -167,7 +167,7 @@ it('answers what can run here', async () => {
   expect(await get('/api/memories')).toMatchObject([{ title: 'a' }]);
   expect((await server.ask('/api/policy', { body: { call: 'bash:ls' } })).json()).toMatchObject({ call: 'bash:ls', agent: 'general' });
   expect((await server.ask('/api/runs?workspace=home')).status).toBe(200);
-  expect((await server.ask('/api/runs?workspace=other')).status).toBe(400);
+  expect((await server.ask('/api/runs?workspace=other')).status).toBe(403);
 });
 
 it.each([

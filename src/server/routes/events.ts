@@ -33,9 +33,10 @@ export function addEventRoute(app: App, findApi: FindApi, events: EventHub): voi
   app.openapi(
     route as never,
     (async (context: Context<ServerEnv & { Bindings: HttpBindings }>) => {
-      assertRole(context.get('principal'), 'read');
+      const principal = context.get('principal');
+      assertRole(principal, 'read');
       const { tree, workspace, after } = context.req.valid('query' as never) as z.output<typeof query>;
-      const { api } = await findApi(workspace);
+      const { api } = await findApi(workspace, principal);
       const rootId = tree === undefined ? undefined : await findTree(api, tree);
       const position = context.req.header('last-event-id') ?? after;
       void events.send(context.env.outgoing, { api, tree: rootId, after: position });

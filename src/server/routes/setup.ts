@@ -23,9 +23,9 @@ export function addSetupRoutes(app: App, findApi: FindApi, options: ServerOption
   });
   addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/workspaces', role: 'read' },
-    summary: 'Workspaces of this user, for ?workspace=',
+    summary: 'Workspaces that your token may use, for ?workspace=',
     response: z.array(Workspace),
-    run: () => workspaces.list(),
+    run: ({ principal }) => workspaces.list({ others: principal.isEverywhere }),
   });
   addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/agents', role: 'read' },
