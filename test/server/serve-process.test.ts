@@ -47,8 +47,12 @@ it('is used, stopped with Ctrl-C and started again, and everything is found agai
   writeFileSync(join(place.folder, 'src', 'a.ts'), 'export {};\n');
   const first = await serve(place);
   expect(first.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  expect(first.link).toBe(`${first.url}/?token=${first.token}`);
   expect(first.token).toMatch(/^[\w-]{43}$/);
+  // The link has a code of its own, which is no token.
+  expect(first.link?.replace(/=[\w-]{43}$/, '=CODE')).toBe(`${first.url}/?token=CODE`);
+  const code = first.link?.slice(-43) as string;
+  expect((await first.ask('/api/runs', { token: code })).status).toBe(401);
+  expect((await first.ask(`/?token=${first.token}`, { token: null })).status).toBe(401);
   const { runId } = (await first.ask('/api/runs', { body: { task: 'survey' } })).json() as { runId: string };
   await place.facts((facts) => facts.some((fact) => fact.type === 'run.ended' && fact.runId === runId));
   const before = await first.ask(`/api/runs/${runId}/facts?tree=1`);
@@ -153,6 +157,8 @@ it('refuses another interface without tokens of its own and TLS', async () => {
   expect(await refused('--host', '0.0.0.0', '--behind-proxy', '--public-url', 'https://x.example')).toContain('needs --token-file FILE');
   expect(await refused('--behind-proxy')).toContain('--behind-proxy needs --public-url');
   expect(await refused('--public-url', 'http://x.example')).toContain('must be an https address');
+  expect(await refused('--public-url', 'https://x.example')).toContain('needs --token-file FILE');
+  expect(await refused('--behind-proxy', '--public-url', 'https://x.example')).toContain('needs --token-file FILE');
   expect(await refused('--tls-cert', 'a.pem')).toContain('--tls-cert and --tls-key belong together');
   expect(await refused('--tls-cert', 'a.pem', '--tls-key', 'b.pem')).toContain('--tls-cert: a.pem does not exist');
   expect(await refused('--port', '70000')).toContain('--port');
