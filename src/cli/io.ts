@@ -100,6 +100,8 @@ export interface OpenOptions {
   host?: HostName | undefined;
   /** How long a call that needs approval waits for an answer. Absent: such calls are denied. */
   askMs?: number | undefined;
+  /** Tokens of the HTTP server of this process. They are secrets: asked for when the first run starts. */
+  serverTokens?: (() => string[]) | undefined;
 }
 
 /** A server to use instead of this machine. */

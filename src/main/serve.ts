@@ -21,6 +21,8 @@ export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProc
   root: string;
   cwd: string;
   setup(settings: Settings): WorkspaceSetup;
+  /** Called with the values of all tokens before anything can start a run. */
+  onTokens(values: string[]): void;
   /** Called when everything else is known to be valid. */
   openMounts(): Promise<Mount[]>;
 }
@@ -35,7 +37,9 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
   const { tokens, token, linkCode } = await loadTokens(request, cwd);
   const workspace = databaseId(existsSync(settings.db.path) ? realpathSync(settings.db.path) : settings.db.path);
   const hasOthers = tokens.some(({ isEverywhere }) => isEverywhere);
-  const others = hasOthers ? createWorkspaces({ env: process.env, warn: deps.log, askMs: request.askMs }) : null;
+  const serverTokens = tokens.map(({ value }) => value);
+  deps.onTokens(serverTokens);
+  const others = hasOthers ? createWorkspaces({ env: process.env, warn: deps.log, askMs: request.askMs, serverTokens }) : null;
   const mounts = await deps.openMounts();
   const server = await listen({
     ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, workspace, mounts },

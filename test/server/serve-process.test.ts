@@ -189,3 +189,17 @@ it('starts the demo and prints a link', async () => {
   expect(code).toBe(0);
   expect(out).toMatch(/Open in a browser:\n {2}http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}\n/);
 });
+
+it('removes its own tokens from what models read and from the log', async () => {
+  const read = { runs: [{ times: 'any', steps: [{ calls: [{ tool: 'read', args: { path: 'notes.txt' } }] }, { text: 'done' }] }] };
+  using place = createPlace(read);
+  const { token, link, ask: askServer, stop } = await serve(place);
+  const code = link?.slice(-43) as string;
+  writeFileSync(join(place.folder, 'notes.txt'), `the token is ${token}, the code is ${code}\n`);
+  await askServer('/api/runs', { body: { task: `read notes.txt, not ${token}` } });
+  const facts = JSON.stringify(await place.facts((all) => all.some(({ type }) => type === 'run.ended')));
+  expect(facts).toContain('the token is [secret of retinue serve], the code is [secret of retinue serve]');
+  expect(facts).not.toContain(token);
+  expect(facts).not.toContain(code);
+  await stop();
+});
