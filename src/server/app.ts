@@ -46,7 +46,12 @@ export function createServerApp(options: AppOptions): ServerApp {
   const authentication = { tokens, cookie, now, failures: createRateLimit({ max: maxFailures, windowMs: 60_000 }) };
   const serveStatic = createStatic(options.web);
   let isLeaving = false;
+  const assertServing = () => {
+    if (isLeaving) throw new HttpFailure('shutting_down', 'the server is shutting down');
+  };
   const findApi: FindApi = async (workspace, { isEverywhere }) => {
+    // The body of the request may have arrived after the server began to stop.
+    assertServing();
     if (workspace === undefined || workspace === options.workspace) return { api, workspace: options.workspace };
     if (!isEverywhere)
       throw new HttpFailure(
@@ -72,7 +77,7 @@ export function createServerApp(options: AppOptions): ServerApp {
 
   app.get('/healthz', (context) => context.text('ok\n'));
   app.get('/readyz', async (context) => {
-    if (isLeaving) throw new HttpFailure('shutting_down', 'the server is shutting down');
+    assertServing();
     await api.position();
     return context.text('ready\n');
   });
@@ -81,6 +86,10 @@ export function createServerApp(options: AppOptions): ServerApp {
     return context.text(await metrics.read(), 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
   });
 
+  app.use('/api/*', async (_, next) => {
+    assertServing();
+    await next();
+  });
   app.use('/api/*', createAuthenticate(authentication));
   app.use('/openapi.json', createAuthenticate(authentication));
   addRunRoutes(app, findApi, options);
