@@ -139,9 +139,9 @@ export interface Api {
   /** Starts a run from a recorded turn of another run. Rejects with `not_continuable` if there is no such turn or it is not over. */
   fork(id: string, fork: Fork): Promise<RunHandle>;
   /** Replays a run and its descendants, the run first. Rejects with `erased` for an erased run. */
-  replay(id: string): Promise<ReplayResult[]>;
+  replay(id: string, options?: { signal?: AbortSignal }): Promise<ReplayResult[]>;
   /** Verifies the tree of a run, or all trees. */
-  verify(id?: string): Promise<VerifyResult>;
+  verify(id?: string, options?: { signal?: AbortSignal }): Promise<VerifyResult>;
   /**
    * Exports the tree of a run. Rejects with `live_tree` while a living process drives it, unless `live`: then everything recorded so far is
    * exported. Rejects with `erased` for an erased tree.

@@ -90,8 +90,15 @@ export function addRoute<Query extends z.ZodRawShape, Body extends z.ZodType>(ap
     const { api, workspace } = await findApi(wanted, principal);
     const id = context.req.param(names.at(-1) ?? '') ?? '';
     const trace = { traceparent: context.req.header('traceparent'), tracestate: context.req.header('tracestate') };
-    const request = { api, workspace, id, query, body, principal, trace, signal: context.req.raw.signal };
-    return answerJson(context, await route.run(request as never), status);
+    const { signal } = context.req.raw;
+    const request = { api, workspace, id, query, body, principal, trace, signal };
+    try {
+      return answerJson(context, await route.run(request as never), status);
+    } catch (error) {
+      // Then it failed with whatever the adapter gives as the reason, and nobody reads the answer.
+      if (signal.aborted) throw new HttpFailure('bad_request', 'the client has left');
+      throw error;
+    }
   };
   app.openapi(described as never, handle as never);
 }
