@@ -248,9 +248,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     interrupted,
     resume,
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
-    async fork(id, fork) {
+    async fork(id, fork, options) {
       const { runId } = await findRun(id, store);
-      return (await drive()).start(await forkBrief(runId, fork, store), { dialect: await dialectOf(runId, store) });
+      return (await drive()).start(await forkBrief(runId, fork, store), { ...options, dialect: await dialectOf(runId, store) });
     },
     agents: (): Agent[] => catalog.list(),
     watch(listener) {

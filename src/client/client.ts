@@ -72,13 +72,13 @@ export interface Client {
   /** Starts a run on the server. Files of the brief are paths in the server's workspace. `trace`: the trace of the caller (W3C Trace Context). */
   start(brief: z.input<typeof Http.StartRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.StartResponse>>;
   cancel(id: string, request?: z.input<typeof Http.CancelRequest>): Promise<z.infer<typeof Http.CancelResponse>>;
-  /** A live run reads the message before its next turn; an ended run answers in a new one. */
-  message(id: string, request: z.input<typeof Http.MessageRequest>): Promise<z.infer<typeof Http.MessageResponse>>;
+  /** A live run reads the message before its next turn; an ended run answers in a new one, which belongs to the trace. */
+  message(id: string, request: z.input<typeof Http.MessageRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.MessageResponse>>;
   /** Resolves when nothing of the run is running. */
   pause(id: string, request?: z.input<typeof Http.PauseRequest> & Cancellable): Promise<z.infer<typeof Http.PauseResponse>>;
   /** Ends a pause, or continues an interrupted tree on the server. */
   resume(id: string): Promise<z.infer<typeof Http.ResumeResponse>>;
-  fork(id: string, request: z.input<typeof Http.ForkRequest>): Promise<z.infer<typeof Http.StartResponse>>;
+  fork(id: string, request: z.input<typeof Http.ForkRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.StartResponse>>;
   replay(id: string): Promise<ReplayResult[]>;
   /** Verifies the tree of a run, or all trees. */
   verify(id?: string): Promise<VerifyResult>;
@@ -131,10 +131,10 @@ export function createClient(options: ClientOptions = {}): Client {
 
     start: (brief, trace) => post('api/runs', { body: brief, headers: toHeaders(trace) }),
     cancel: (id, body = {}) => post(runPath(id, '/cancel'), { body }),
-    message: (id, body) => post(runPath(id, '/message'), { body }),
+    message: (id, body, trace) => post(runPath(id, '/message'), { body, headers: toHeaders(trace) }),
     pause: (id, { signal, ...body } = {}) => post(runPath(id, '/pause'), { body, signal }),
     resume: (id) => post(runPath(id, '/resume')),
-    fork: (id, body) => post(runPath(id, '/fork'), { body }),
+    fork: (id, body, trace) => post(runPath(id, '/fork'), { body, headers: toHeaders(trace) }),
     replay: (id) => post(runPath(id, '/replay')),
     verify: (id) => post(id === undefined ? 'api/verify' : runPath(id, '/verify')),
     answer: (id, body) => post(`api/questions/${encodeURIComponent(id)}`, { body }),

@@ -126,6 +126,22 @@ it('forks a run from a turn', async () => {
   expect((await server.ask(`/api/runs/${id}/fork`, { body: { turn: 9 } })).status).toBe(409);
 });
 
+it.each([
+  ['a run', async () => ['/api/runs', { task: 'again' }] as const],
+  ['a fork', async (id: string) => [`/api/runs/${id}/fork`, { turn: 1 }] as const],
+  ['a follow-up', async (id: string) => [`/api/runs/${id}/message`, { text: 'more' }] as const],
+])('keeps the trace of the request that starts %s', async (_, describeRequest) => {
+  await using server = await createTestServer({ script: writes });
+  const { id, outcome } = await server.api.start({ task: 'write a note' });
+  await outcome;
+  const [path, body] = await describeRequest(id);
+  const headers = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
+  const { runId } = (await server.ask(path, { body, headers })).json() as { runId: string };
+  const [created] = await server.api.logs(runId);
+  expect(created).toMatchObject({ type: 'run.created', data: { trace: headers } });
+  await server.api.wait([runId], { any: false, signal: new AbortController().signal });
+});
+
 it('approves exactly the call that was shown', async () => {
   await using server = await createTestServer({ script: asks });
   const { id, outcome } = await server.api.start({ task: 'write the rules' });

@@ -39,8 +39,8 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     ...{ method: 'post', path: '/api/runs/{id}/fork', role: 'start', status: 201 },
     summary: 'Start a new run from a recorded turn of another one',
     ...{ body: ForkRequest, response: StartResponse },
-    run: async ({ api, id, body: { turn, task = defaultForkTask, model } }) => ({
-      runId: ignoreOutcome(await api.fork(id, { turn, task, ...(model === undefined ? {} : { model }) })).id,
+    run: async ({ api, id, body: { turn, task = defaultForkTask, model }, trace }) => ({
+      runId: ignoreOutcome(await api.fork(id, { turn, task, ...(model === undefined ? {} : { model }) }, { trace })).id,
     }),
   });
   addRoute(app, findApi, {
@@ -53,10 +53,10 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     ...{ method: 'post', path: '/api/runs/{id}/message', role: 'steer' },
     summary: 'Send a message to a live run; an ended run gets a follow-up in a new run, which needs the role `start`',
     ...{ body: MessageRequest, response: MessageResponse },
-    run: async ({ api, id, body: { text, rules }, principal }) => {
+    run: async ({ api, id, body: { text, rules }, principal, trace }) => {
       const runId = await api.find(id);
       const followUp = principal.role === 'start';
-      const result = await api.message(runId, text, { followUp, ...(rules === undefined ? {} : { rules }) });
+      const result = await api.message(runId, text, { followUp, trace, ...(rules === undefined ? {} : { rules }) });
       return result.kind === 'sent' ? { kind: 'sent', runId } : { kind: 'continued', runId: ignoreOutcome(result.handle).id };
     },
   });
