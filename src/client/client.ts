@@ -2,8 +2,6 @@
 // runs in Node and in browsers. In a page of the server itself, the cookie and the key of the page identify the user; elsewhere, a token does.
 import type { z } from 'zod';
 import type { StreamEvent } from '../api/api.ts';
-import type { PolicyVerdict } from '../config/explanation.ts';
-import type { ListedModel } from '../config/model-choice.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Artifact } from '../contract/artifact.ts';
 import type { ErasedFact, StoredFact } from '../contract/fact.ts';
@@ -64,7 +62,7 @@ export interface Client {
   costs(options?: Cancellable): Promise<CostRow[]>;
   questions(options?: Cancellable): Promise<Question[]>;
   agents(options?: Cancellable): Promise<Agent[]>;
-  models(options?: Cancellable): Promise<ListedModel[]>;
+  models(options?: Cancellable): Promise<Http.ListedModel[]>;
   memories(options?: Cancellable): Promise<Memory[]>;
   /** The position of the newest fact. */
   position(options?: Cancellable): Promise<string>;
@@ -85,7 +83,7 @@ export interface Client {
   /** `hash`: the call that you looked at; an answer for another one is refused. */
   answer(questionId: string, request: z.input<typeof Http.AnswerRequest>): Promise<z.infer<typeof Http.AnswerResponse>>;
   /** How the server would decide a call. */
-  policy(request: z.input<typeof Http.PolicyRequest>): Promise<PolicyVerdict>;
+  policy(request: z.input<typeof Http.PolicyRequest>): Promise<Http.PolicyVerdict>;
 
   /**
    * Facts as any process records them, each exactly once and in order, and text while it streams. Reconnects without your help. `reset`: load

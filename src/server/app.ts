@@ -12,6 +12,7 @@ import { createEventHub, type EventHub, type EventHubOptions } from './events.ts
 import { addHeaders, securityHeaders } from './headers.ts';
 import { createMetrics } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
+import { describeOtherPaths } from './other-paths.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { type App, describeIssues, type FindApi } from './route.ts';
 import { addEventRoute } from './routes/events.ts';
@@ -97,6 +98,7 @@ export function createServerApp(options: AppOptions): ServerApp {
   addSetupRoutes(app, findApi, options);
   addEventRoute(app, findApi, events);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
+  describeOtherPaths(app.openAPIRegistry, options);
   app.doc31('/openapi.json', { openapi: '3.1.0', info: { title: 'Retinue', version: options.version } });
   app.all('/api/*', ({ req }) => {
     throw new HttpFailure('not_found', `there is no ${req.method} ${req.path}; /openapi.json lists all routes`);

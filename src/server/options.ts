@@ -32,6 +32,8 @@ export interface Mount {
   handle(incoming: IncomingMessage, outgoing: ServerResponse, principal: Principal): Promise<void>;
   /** Ends what is open when the server stops. */
   close(): Promise<void>;
+  /** For the OpenAPI document. */
+  summary?: string;
 }
 
 export interface ServerOptions {

@@ -186,6 +186,25 @@ it('answers what can run here', async () => {
   expect((await server.ask('/api/runs?workspace=other')).status).toBe(403);
 });
 
+it('describes every answer and path in the OpenAPI document', async () => {
+  const mount = { path: '/mcp', summary: 'MCP', handle: async () => {}, close: async () => {} };
+  await using server = await createTestServer({ listen: { mounts: [mount] } });
+  type Described = { responses: Record<string, { content?: Record<string, { schema: Record<string, unknown> }> }>; security: object[] };
+  const { paths } = (await server.ask('/openapi.json')).json() as { paths: Record<string, Record<string, Described>> };
+  expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/healthz', '/readyz', '/metrics', '/mcp']));
+  expect(Object.keys(paths['/mcp'] as object).sort()).toEqual(['delete', 'get', 'post']);
+  expect(paths['/healthz']?.get?.security).toEqual([]);
+  expect(paths['/metrics']?.get?.security).toEqual([{ token: [] }]);
+  // No answer of the API is described as just anything.
+  for (const [path, methods] of Object.entries(paths).filter(([path]) => path.startsWith('/api/') && path !== '/api/events')) {
+    for (const [method, { responses }] of Object.entries(methods)) {
+      const schema = (responses[200] ?? responses[201])?.content?.['application/json']?.schema as Record<string, unknown>;
+      const items = (schema?.items ?? schema) as { properties?: object; anyOf?: object[] };
+      expect(items?.anyOf ?? Object.keys(items?.properties ?? {}), `${method} ${path}`).not.toEqual([]);
+    }
+  }
+});
+
 it.each([
   ['/api/runs', { task: '' }, 400, 'invalid_brief'],
   ['/api/runs', { task: 'x', tusk: 1 }, 400, 'invalid_brief'],
