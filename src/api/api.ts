@@ -129,8 +129,11 @@ export interface Api {
   message(
     id: string,
     text: string,
-    /** `rules` narrow the run and its descendants from now on. `followUp: false`: rejects with `parent_ended` if the run has ended. */
-    options?: { rules?: string[]; followUp?: boolean },
+    /**
+     * `rules` narrow the run and its descendants from now on. `followUp: false`: rejects with `parent_ended` if the run has ended. `trace`: of the
+     * caller, for a follow-up.
+     */
+    options?: { rules?: string[]; followUp?: boolean } & Pick<BriefOptions, 'trace'>,
   ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: RunHandle }>;
   /** Calls of live runs, of any process, that wait for approval; oldest first. */
   questions(): Promise<Question[]>;
@@ -146,11 +149,11 @@ export interface Api {
     answer: { allowed: boolean; always?: boolean; reason?: string; by?: string },
   ): Promise<{ question: Question; result: 'answered' | 'kept' | 'late'; denial?: string }>;
   /** Starts a run from a recorded turn of another run. Rejects with `not_continuable` if there is no such turn or it is not over. */
-  fork(id: string, fork: Fork): Promise<RunHandle>;
+  fork(id: string, fork: Fork, options?: Pick<BriefOptions, 'trace'>): Promise<RunHandle>;
   /** Replays a run and its descendants, the run first. Rejects with `erased` for an erased run. */
-  replay(id: string): Promise<ReplayResult[]>;
+  replay(id: string, options?: { signal?: AbortSignal }): Promise<ReplayResult[]>;
   /** Verifies the tree of a run, or all trees. */
-  verify(id?: string): Promise<VerifyResult>;
+  verify(id?: string, options?: { signal?: AbortSignal }): Promise<VerifyResult>;
   /**
    * Exports the tree of a run. Rejects with `live_tree` while a living process drives it, unless `live`: then everything recorded so far is
    * exported. Rejects with `erased` for an erased tree.

@@ -99,6 +99,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return openRuntime();
   }
 
+  /** Lets other work go first. */
+  const pause = () => new Promise<void>((resolve) => clock.defer(resolve));
+
   /** A listener that throws is removed; the others still get the event. */
   function notify(listener: (event: Fact | Delta) => void, event: Fact | Delta): void {
     try {
@@ -202,8 +205,8 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     advise: advise ?? (async () => null),
     dialect,
     ...createSteer({ store, clock, ids, listeners, drive, running: () => running }),
-    replay: (id) => replayTree(id, store),
-    verify: (id) => verifyTrees(id, store),
+    replay: (id, options) => replayTree(id, store, { ...options, pause }),
+    verify: (id, options) => verifyTrees(id, store, { ...options, pause }),
     export: (id, options) => exportTree(id, options, store),
     import: (lines, options = { unfinished: false }) => importTree(lines, options, store),
     weigh: (ids) => weighTrees(ids, store),
@@ -239,9 +242,9 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     interrupted,
     resume,
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
-    async fork(id, fork) {
+    async fork(id, fork, options) {
       const { runId } = await findRun(id, store);
-      return (await drive()).start(await forkBrief(runId, fork, store), { dialect: await dialectOf(runId, store) });
+      return (await drive()).start(await forkBrief(runId, fork, store), { ...options, dialect: await dialectOf(runId, store) });
     },
     agents: (): Agent[] => catalog.list(),
     watch(listener) {

@@ -9,7 +9,7 @@ import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
 import { followUpBrief, loadState } from '../kernel/history.ts';
 import { endInterruptedRun } from '../kernel/interrupted.ts';
-import type { RunHandle, Runtime } from '../kernel/runtime.ts';
+import type { BriefOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
@@ -193,9 +193,10 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 
-  async function startFollowUp(row: RunRow, text: string, rules: string[]): Promise<RunHandle> {
+  async function startFollowUp(row: RunRow, text: string, options: { rules: string[] } & Pick<BriefOptions, 'trace'>): Promise<RunHandle> {
+    const { rules, ...more } = options;
     const dialect = await dialectOf(row.runId, store);
-    return (await drive()).start(await createFollowUp(row, text, rules), { dialect });
+    return (await drive()).start(await createFollowUp(row, text, rules), { ...more, dialect });
   }
 
   async function answerOne(question: Question, answer: Parameters<Api['answer']>[1]): ReturnType<Api['answer']> {
@@ -247,12 +248,12 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     pause: (runs, reason) => Promise.all(runs.map((id) => pauseTree(id, reason))),
     cancel: (runs, reason) => Promise.all(runs.map((id) => cancelOne(id, reason))),
     release: releaseTree,
-    async message(id, text, { rules = [], followUp = true } = {}) {
+    async message(id, text, { rules = [], followUp = true, ...more } = {}) {
       const row = await findRun(id, store);
       refuseClient(row, 'send messages to');
       if (!isLive(row.status)) {
         if (!followUp) throw new RetinueError('parent_ended', `run ${row.runId} has ended; a follow-up would start a new run`);
-        return { kind: 'continued', handle: await startFollowUp(row, text, rules) };
+        return { kind: 'continued', handle: await startFollowUp(row, text, { rules, ...more }) };
       }
       // A run that waits for paused children would not read the message. They are released after it was sent: they could end at once, and the
       // run with them.

@@ -100,6 +100,8 @@ export interface OpenOptions {
   host?: HostName | undefined;
   /** How long a call that needs approval waits for an answer. Absent: such calls are denied. */
   askMs?: number | undefined;
+  /** Tokens of the HTTP server of this process. They are secrets: asked for when the first run starts. */
+  serverTokens?: (() => string[]) | undefined;
 }
 
 /** A server to use instead of this machine. */
@@ -149,8 +151,8 @@ export interface ServeRequest {
   /** The address that browsers use. */
   publicUrl: string | undefined;
   publicMetrics: boolean;
-  /** Serve the user's other workspaces too, also with a token file. Without one they are always served. */
-  everywhere: boolean;
+  /** Who may use the user's other workspaces: nobody, browsers that opened the link, or every token too. */
+  otherWorkspaces: 'never' | 'link' | 'always';
   /** How long a call that needs approval waits for an answer, in runs of other workspaces that the server drives. */
   askMs: number;
   /** MCP at `/mcp` and `/mcp/DIALECT`. */
@@ -171,9 +173,9 @@ export interface ServeRequest {
 export interface RunningServer {
   /** Origin without a trailing slash. */
   url: string;
-  /** The token that the server made; null with a token file. */
+  /** The token for programs that the server made; null with a token file. */
   token: string | null;
-  /** Opens the dashboard in a browser; null with a token file. */
+  /** Opens the dashboard in a browser, with a code that is no token; null with a token file. */
   link: string | null;
   /** Ends streams and requests. */
   close(): Promise<void>;

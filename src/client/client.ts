@@ -1,9 +1,7 @@
 // `retinue/client`: the HTTP API of `retinue serve` as typed calls, for programs, the dashboard and `--server`. It uses only `fetch`, so it
-// runs in Node and in browsers. In a page of the server itself, the cookie identifies the user; elsewhere, a token does.
+// runs in Node and in browsers. In a page of the server itself, the cookie and the key of the page identify the user; elsewhere, a token does.
 import type { z } from 'zod';
 import type { StreamEvent } from '../api/api.ts';
-import type { PolicyVerdict } from '../config/explanation.ts';
-import type { ListedModel } from '../config/model-choice.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Artifact } from '../contract/artifact.ts';
 import type { ErasedFact, StoredFact } from '../contract/fact.ts';
@@ -69,7 +67,7 @@ export interface Client {
   costs(options?: Cancellable): Promise<CostRow[]>;
   questions(options?: Cancellable): Promise<Question[]>;
   agents(options?: Cancellable): Promise<Agent[]>;
-  models(options?: Cancellable): Promise<ListedModel[]>;
+  models(options?: Cancellable): Promise<Http.ListedModel[]>;
   memories(options?: Cancellable): Promise<Memory[]>;
   /** The position of the newest fact. */
   position(options?: Cancellable): Promise<string>;
@@ -77,20 +75,20 @@ export interface Client {
   /** Starts a run on the server. Files of the brief are paths in the server's workspace. `trace`: the trace of the caller (W3C Trace Context). */
   start(brief: z.input<typeof Http.StartRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.StartResponse>>;
   cancel(id: string, request?: z.input<typeof Http.CancelRequest>): Promise<z.infer<typeof Http.CancelResponse>>;
-  /** A live run reads the message before its next turn; an ended run answers in a new one. */
-  message(id: string, request: z.input<typeof Http.MessageRequest>): Promise<z.infer<typeof Http.MessageResponse>>;
+  /** A live run reads the message before its next turn; an ended run answers in a new one, which belongs to the trace. */
+  message(id: string, request: z.input<typeof Http.MessageRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.MessageResponse>>;
   /** Resolves when nothing of the run is running. */
   pause(id: string, request?: z.input<typeof Http.PauseRequest> & Cancellable): Promise<z.infer<typeof Http.PauseResponse>>;
   /** Ends a pause, or continues an interrupted tree on the server. */
   resume(id: string): Promise<z.infer<typeof Http.ResumeResponse>>;
-  fork(id: string, request: z.input<typeof Http.ForkRequest>): Promise<z.infer<typeof Http.StartResponse>>;
+  fork(id: string, request: z.input<typeof Http.ForkRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.StartResponse>>;
   replay(id: string): Promise<ReplayResult[]>;
   /** Verifies the tree of a run, or all trees. */
   verify(id?: string): Promise<VerifyResult>;
   /** `hash`: the call that you looked at; an answer for another one is refused. */
   answer(questionId: string, request: z.input<typeof Http.AnswerRequest>): Promise<z.infer<typeof Http.AnswerResponse>>;
   /** How the server would decide a call. */
-  policy(request: z.input<typeof Http.PolicyRequest>): Promise<PolicyVerdict>;
+  policy(request: z.input<typeof Http.PolicyRequest>): Promise<Http.PolicyVerdict>;
 
   /**
    * Facts as any process records them, each exactly once and in order, and text while it streams. Reconnects without your help. `reset`: load
@@ -99,7 +97,10 @@ export interface Client {
   events(options?: EventStreamOptions): AsyncGenerator<StreamEvent>;
 }
 
-/** Throws `usage` for an address that cannot be used. Makes no request. */
+/**
+ * Throws `usage` for an address that cannot be used. Makes no request. Without a token, in a page of the server, it takes the key of the page from the
+ * address and keeps it in the storage of the origin.
+ */
 export function createClient(options: ClientOptions = {}): Client {
   const { url = '/', reconnect = {}, ...more } = options;
   const request = createRequester({ url, ...more });
@@ -135,10 +136,10 @@ export function createClient(options: ClientOptions = {}): Client {
 
     start: (brief, trace) => post('api/runs', { body: brief, headers: toHeaders(trace) }),
     cancel: (id, body = {}) => post(runPath(id, '/cancel'), { body }),
-    message: (id, body) => post(runPath(id, '/message'), { body }),
+    message: (id, body, trace) => post(runPath(id, '/message'), { body, headers: toHeaders(trace) }),
     pause: (id, { signal, ...body } = {}) => post(runPath(id, '/pause'), { body, signal }),
     resume: (id) => post(runPath(id, '/resume')),
-    fork: (id, body) => post(runPath(id, '/fork'), { body }),
+    fork: (id, body, trace) => post(runPath(id, '/fork'), { body, headers: toHeaders(trace) }),
     replay: (id) => post(runPath(id, '/replay')),
     verify: (id) => post(id === undefined ? 'api/verify' : runPath(id, '/verify')),
     answer: (id, body) => post(`api/questions/${encodeURIComponent(id)}`, { body }),

@@ -83,8 +83,8 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     release: async (id) => (await client.resume(id)).result === 'released',
     drain: async () => runs.leave(),
     cancel: (ids, reason) => Promise.all(ids.map((id) => client.cancel(id, { reason }))),
-    async message(id, text, { rules = [] } = {}) {
-      const { kind, runId } = await client.message(id, { text, ...(rules.length === 0 ? {} : { rules }) });
+    async message(id, text, { rules = [], trace } = {}) {
+      const { kind, runId } = await client.message(id, { text, ...(rules.length === 0 ? {} : { rules }) }, trace);
       return kind === 'sent' ? { kind } : { kind, handle: runs.follow(runId) };
     },
     questions: async () => (await client.questions()).map(remember),
@@ -98,8 +98,8 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
       });
       return { question, result, ...(denial === undefined ? {} : { denial }) };
     },
-    fork: async (id, { turn, task, model }) =>
-      runs.follow((await client.fork(id, { turn, task, ...(model === undefined ? {} : { model }) })).runId),
+    fork: async (id, { turn, task, model }, { trace } = {}) =>
+      runs.follow((await client.fork(id, { turn, task, ...(model === undefined ? {} : { model }) }, trace)).runId),
     replay: (id) => client.replay(id),
     verify: (id) => client.verify(id),
     agents: () => agents,

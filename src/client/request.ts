@@ -1,5 +1,7 @@
 // One HTTP request: address, token, answer and error. Only `fetch` and standard web types, so that it runs in browsers too.
+import { pageKeyHeader } from '../contract/page-key.ts';
 import { RemoteError, unreachableError } from './error.ts';
+import { takePageKey } from './page-key.ts';
 
 export interface RequestOptions {
   query?: Record<string, string | number | boolean | undefined>;
@@ -35,6 +37,8 @@ export function createRequester({ url, token, fetch = globalThis.fetch, workspac
   const base = parseServerUrl(url);
   if (token !== undefined) checkToken(token, base, insecureHttp === true);
   const shown = base.href.replace(/\/$/, '');
+  const { location } = globalThis as { location?: { origin: string } };
+  const pageKey = token === undefined && location?.origin === base.origin ? takePageKey() : () => null;
 
   async function send(method: 'GET' | 'POST', path: string, options: RequestOptions): Promise<Response> {
     const target = new URL(path, base);
@@ -42,6 +46,8 @@ export function createRequester({ url, token, fetch = globalThis.fetch, workspac
       if (value !== undefined) target.searchParams.set(name, String(value));
     const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
     if (token !== undefined) headers.authorization = `Bearer ${token}`;
+    const key = pageKey();
+    if (key !== null) headers[pageKeyHeader] = key;
     if (method === 'POST') headers['content-type'] = 'application/json';
     let response: Response;
     try {

@@ -53,6 +53,8 @@ export interface RuntimeInput {
   grantedVariables?: BashOptions['secrets'];
   /** Environment variables that hold secrets, besides those of MCP servers. */
   secretNames: string[];
+  /** Tokens of the HTTP server of this process. */
+  serverTokens?: string[] | undefined;
   mcpServers: Record<string, McpServer>;
   search: SearchBackend | null;
   notes: Notes;

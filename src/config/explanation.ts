@@ -1,6 +1,8 @@
 // What `retinue agents explain` and `retinue policy test` report. Keys are in the order in which they are printed.
-import type { Decision, RuleAction } from '../contract/grant.ts';
+import type { RuleAction } from '../contract/grant.ts';
 import type { LimitName } from '../contract/limits.ts';
+
+export type { PolicyVerdict } from '../contract/http.ts';
 
 /** The decision for a call of this tool without arguments. */
 export interface ToolVerdict {
@@ -24,18 +26,4 @@ export interface Explanation {
   workspaceRules: boolean;
   warnings: string[];
   prompt: string;
-}
-
-/** The decision for one call, and for each of its subjects. */
-export interface PolicyVerdict extends Decision {
-  call: string;
-  tool: string;
-  agent: string;
-  /** Whether the agent gets the tool at all. */
-  offered: boolean;
-  /** Why the call is refused whatever the rules say: it cannot be analysed, or its path is outside, closed or protected. */
-  refused?: string;
-  /** What else decides what would happen: the sandbox, or that there is none. */
-  notes: string[];
-  parts: (Decision & { subject: string; unsafe?: string; alias?: true })[];
 }

@@ -1,6 +1,7 @@
 // The models that this machine can use, checking one with a real call, and making it the user's default.
 import { join } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
+import type { ListedModel } from '../contract/http.ts';
 import { findModelOptions, listOllamaModels } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
 import { withPrices } from '../models/prices.ts';
@@ -15,15 +16,7 @@ import { writeUserFile } from './user-file.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
 import { validateConfig } from './validate.ts';
 
-export interface ListedModel {
-  name: string;
-  /** Why it can be used here: a key, a local server, or the configuration. */
-  reason: string;
-  isDefault: boolean;
-  /** US dollars per million tokens; null if unknown. */
-  price: { input: number; output: number } | null;
-  contextWindow: number | null;
-}
+export type { ListedModel };
 
 export type ModelCheck = { ok: true; ms: number } | { ok: false; message: string };
 

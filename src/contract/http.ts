@@ -1,6 +1,8 @@
 // What travels over HTTP besides the views of runs (view.ts): requests, answers and errors of the server, and roles of its tokens.
 import { z } from 'zod';
+import { Agent } from './agent.ts';
 import { Brief } from './brief.ts';
+import { Decision } from './grant.ts';
 import { Hash, Instant, RunId } from './ids.ts';
 import { RunDetail } from './view.ts';
 
@@ -80,6 +82,35 @@ export type AnswerRequest = z.infer<typeof AnswerRequest>;
 export const AnswerResponse = z.object({ id: z.string(), result: z.enum(['answered', 'kept', 'late']), denial: z.string().optional() });
 /** `call`: `tool:argument`, as for `retinue policy test`. */
 export const PolicyRequest = z.strictObject({ call: z.string(), agent: z.string().optional() });
+/** The decision for one call, and for each of its subjects. */
+export const PolicyVerdict = Decision.extend({
+  call: z.string(),
+  tool: z.string(),
+  agent: z.string(),
+  /** Whether the agent gets the tool at all. */
+  offered: z.boolean(),
+  /** Why the call is refused whatever the rules say: it cannot be analysed, or its path is outside, closed or protected. */
+  refused: z.string().optional(),
+  /** What else decides what would happen: the sandbox, or that there is none. */
+  notes: z.array(z.string()),
+  parts: z.array(Decision.extend({ subject: z.string(), unsafe: z.string().optional(), alias: z.literal(true).optional() })),
+});
+export type PolicyVerdict = z.infer<typeof PolicyVerdict>;
+
+/** An agent that a brief can name. Its MCP servers appear by name only: their definitions may contain secrets. */
+export const AgentJson = Agent.extend({ mcpServers: z.array(z.string()).optional() });
+
+/** A model that can be used. */
+export const ListedModel = z.object({
+  name: z.string(),
+  /** Why it can be used here: a key, a local server, or the configuration. */
+  reason: z.string(),
+  isDefault: z.boolean(),
+  /** US dollars per million tokens; null if unknown. */
+  price: z.object({ input: z.number(), output: z.number() }).nullable(),
+  contextWindow: z.number().nullable(),
+});
+export type ListedModel = z.infer<typeof ListedModel>;
 
 /** One recorded change of a file, as the runtime saw it. */
 export const FileChange = z.object({ runId: RunId, path: z.string(), added: z.int(), removed: z.int(), diff: z.string() });

@@ -35,6 +35,7 @@ export async function createMcpMount(
   });
   return {
     path: '/mcp',
+    summary: `MCP over Streamable HTTP; the dialect of the server, or one of ${dialectNames.map((name) => `/mcp/${name}`).join(', ')}`,
     async handle(incoming: IncomingMessage, outgoing: ServerResponse, principal) {
       await getRequestListener((request) => handler.handle(request, principal), { overrideGlobalObjects: false })(incoming, outgoing);
     },

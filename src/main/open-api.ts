@@ -65,6 +65,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
         ...(settings.notify?.value.webhookSecretEnv ? [settings.notify.value.webhookSecretEnv] : []),
         ...(settings.telemetry.state === 'on' ? settings.telemetry.secretNames : []),
       ],
+      serverTokens: options.serverTokens?.(),
       search: findSearchBackend(env),
       programTools: [],
       host: options.host,

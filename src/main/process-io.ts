@@ -30,6 +30,10 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     const timer = setInterval(run, ms).unref();
     return () => clearInterval(timer);
   };
+  /** Of the server that this process starts. */
+  const serverTokens: string[] = [];
+  const open: Io['open'] = async (settings, options) =>
+    (await import('./open-api.ts')).openApi(settings, { ...options, serverTokens: () => serverTokens }, hooks);
   const files = () => import('../config/files.ts');
   const attachments = () => import('../config/attachments.ts');
   const models = () => import('../config/model-choice.ts');
@@ -72,7 +76,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     findToolProcess,
     assertNotBelowRun: async () => (await belowRun()).assertNotBelowRun(env),
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
-    open: async (settings, options) => (await import('./open-api.ts')).openApi(settings, options, hooks),
+    open,
     serverUrl: env.RETINUE_SERVER || null,
     connect: async (server) => (await import('./connect.ts')).connectToServer(server, context),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
@@ -86,12 +90,13 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
         policy: async (question: PolicyQuestion) => (await explainer()).explainConfiguredCall(each, question, env),
         memories: async () => (await import('./open-api.ts')).listMemories(each),
       });
-      const open: Io['open'] = async (given, options) => (await import('./open-api.ts')).openApi(given, options, hooks);
       const { createMcpMount } = await import('./mcp-http.ts');
       const openMounts = async () => [
         await createMcpMount(request.mcp, { version, repeat: repeatQuietly, now: Date.now, open, api, settings, env, log }),
       ];
-      return startServer(request, { ...{ api, settings, root, version, findToolProcess, log, setup, openMounts }, cwd: context.cwd });
+      const onTokens = (values: string[]) => void serverTokens.push(...values);
+      const deps = { api, settings, root, version, findToolProcess, log, setup, onTokens, openMounts };
+      return startServer(request, { ...deps, cwd: context.cwd });
     },
     mcpInstall: {
       plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),

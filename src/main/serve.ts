@@ -11,7 +11,7 @@ import { RetinueError } from '../contract/error.ts';
 import { isLoopback, listen } from '../server/listen.ts';
 import type { Mount, ServerOptions, WorkspaceSetup } from '../server/options.ts';
 import { readTokenFile } from '../server/token-file.ts';
-import { createTokenBook } from '../server/tokens.ts';
+import { createTokenBook, type Token } from '../server/tokens.ts';
 import { createWorkspaces, type Workspaces } from './workspaces.ts';
 
 export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProcess' | 'log'> {
@@ -21,6 +21,8 @@ export interface ServeDeps extends Pick<ServerOptions, 'version' | 'findToolProc
   root: string;
   cwd: string;
   setup(settings: Settings): WorkspaceSetup;
+  /** Called with the values of all tokens before anything can start a run. */
+  onTokens(values: string[]): void;
   /** Called when everything else is known to be valid. */
   openMounts(): Promise<Mount[]>;
 }
@@ -32,14 +34,12 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
   assertProtected(request, publicUrl);
   const { settings, root, cwd, api, setup } = deps;
   const tls = await loadTls(request, cwd);
-  const token = request.tokenFile === undefined ? randomBytes(32).toString('base64url') : null;
-  const tokens =
-    token === null
-      ? await readTokenFile(resolve(cwd, request.tokenFile as string))
-      : [{ value: token, role: 'start' as const, name: 'the user' }];
+  const { tokens, token, linkCode } = await loadTokens(request, cwd);
   const workspace = databaseId(existsSync(settings.db.path) ? realpathSync(settings.db.path) : settings.db.path);
-  // A token that the user gave away is for this workspace alone.
-  const others = token !== null || request.everywhere ? createWorkspaces({ env: process.env, warn: deps.log, askMs: request.askMs }) : null;
+  const hasOthers = tokens.some(({ isEverywhere }) => isEverywhere);
+  const serverTokens = tokens.map(({ value }) => value);
+  deps.onTokens(serverTokens);
+  const others = hasOthers ? createWorkspaces({ env: process.env, warn: deps.log, askMs: request.askMs, serverTokens }) : null;
   const mounts = await deps.openMounts();
   const server = await listen({
     ...{ host, port, tls, publicUrl, behindProxy, publicMetrics, api, workspace, mounts },
@@ -59,18 +59,43 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
     await server.close();
     await others?.close();
   };
-  return { url: server.url, token, link: token === null ? null : `${server.url}/?token=${token}`, close };
+  return { url: server.url, token, link: linkCode === null ? null : `${server.url}/?token=${linkCode}`, close };
 }
 
-/** The workspace of the server first. */
+/**
+ * Without a file: a token for programs, and a code that the link exchanges for a session. They differ, so that neither the address bar nor the history
+ * of a browser has a token, and so that programs with the token stay in the workspace of the server.
+ */
+async function loadTokens(
+  { tokenFile, otherWorkspaces }: ServeRequest,
+  cwd: string,
+): Promise<{ tokens: Token[]; token: string | null; linkCode: string | null }> {
+  const isEverywhere = otherWorkspaces === 'always';
+  if (tokenFile !== undefined) {
+    const tokens = (await readTokenFile(resolve(cwd, tokenFile))).map((each) => ({ ...each, isEverywhere }));
+    return { tokens, token: null, linkCode: null };
+  }
+  const [token, linkCode] = [createSecret(), createSecret()];
+  const user = { role: 'start', name: 'the user' } as const;
+  const tokens: Token[] = [
+    { value: token, ...user, use: 'bearer', isEverywhere },
+    { value: linkCode, ...user, use: 'link', isEverywhere: otherWorkspaces !== 'never' },
+  ];
+  return { tokens, token, linkCode };
+}
+
+function createSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
 function combineWorkspaces(
   id: string,
   { api, settings }: Pick<ServeDeps, 'api' | 'settings'>,
   others: Workspaces | null,
 ): ServerOptions['workspaces'] {
   return {
-    async list() {
-      const known = (await others?.list()) ?? [];
+    async list({ others: withOthers }) {
+      const known = withOthers ? ((await others?.list()) ?? []) : [];
       const usedAt = known.find((each) => each.id === id)?.usedAt ?? null;
       const { length: live } = await api.ps({ all: false });
       const { length: questions } = await api.questions();
@@ -99,9 +124,11 @@ function parsePublicUrl({ publicUrl, behindProxy }: ServeRequest): URL | null {
   return url;
 }
 
-/** Another interface than loopback needs tokens that the user has made, and TLS. */
+/** What other machines can reach needs tokens that the user has made, and TLS. */
 function assertProtected({ host, tokenFile, tlsCert, tlsKey, behindProxy }: ServeRequest, publicUrl: URL | null): void {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new RetinueError('usage', '--tls-cert and --tls-key belong together');
+  if (publicUrl !== null && tokenFile === undefined)
+    throw new RetinueError('usage', '--public-url is an address for other machines, so it also needs --token-file FILE');
   if (isLoopback(host)) return;
   const missing = [
     ...(tokenFile === undefined ? ['--token-file FILE'] : []),

@@ -41,6 +41,8 @@ export interface WorkspacesOptions {
   warn(message: string): void;
   /** How long a call that needs approval waits for an answer. Absent: such calls of runs that are driven here are denied. */
   askMs?: number | undefined;
+  /** Tokens of the server, which are secrets of the runs too. */
+  serverTokens?: string[] | undefined;
   idleMs?: number;
 }
 
@@ -122,7 +124,7 @@ export async function useReader<T>(env: Env, entry: RegisteredDatabase, work: (a
 }
 
 /** With settings that cannot be loaded, runs can be watched and steered, but nothing can be started. */
-async function openWorkspace(entry: RegisteredDatabase, { env, warn, askMs }: WorkspacesOptions): Promise<Api> {
+async function openWorkspace(entry: RegisteredDatabase, { env, warn, askMs, serverTokens = [] }: WorkspacesOptions): Promise<Api> {
   const name = (message: string) => `${entry.workspace}: ${message}`;
   let settings: Settings;
   try {
@@ -136,7 +138,8 @@ async function openWorkspace(entry: RegisteredDatabase, { env, warn, askMs }: Wo
     return assembleApi({ store, catalog: createCatalog(builtInAgents), dialect: native, prepareRuntime });
   }
   for (const notice of settings.notices) warn(name(notice));
-  return openApi(settings, { drive: true, existingOnly: true, askMs, warn: (message) => warn(name(message)) });
+  const options = { drive: true, existingOnly: true, askMs, serverTokens: () => serverTokens };
+  return openApi(settings, { ...options, warn: (message) => warn(name(message)) });
 }
 
 function loadEntrySettings({ workspace, db }: RegisteredDatabase, env: Env): Settings {

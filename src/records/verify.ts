@@ -22,12 +22,28 @@ export interface VerifyResult {
   faults: StoreFault[];
 }
 
+export interface CheckOptions {
+  /** Rejects with its reason when it fires. */
+  signal?: AbortSignal | undefined;
+  /** Lets other work of this process go first. Checks are long, and a store may answer without waiting. */
+  pause?: (() => Promise<void>) | undefined;
+}
+
+/** Facts of one run that are checked without a pause. */
+const factsPerTurn = 500;
+
+async function pauseCheck({ signal, pause }: CheckOptions): Promise<void> {
+  await pause?.();
+  signal?.throwIfAborted();
+}
+
 /** Replays a stored run and its descendants, the run first. Rejects with `erased` for an erased run. */
-export async function replayTree(id: string, store: Store): Promise<ReplayResult[]> {
+export async function replayTree(id: string, store: Store, options: CheckOptions = {}): Promise<ReplayResult[]> {
   const row = await findRun(id, store);
   assertNotErased(row);
   const results: ReplayResult[] = [];
   for (const { runId } of subtreeRows(await store.runs({ rootId: row.rootId, order: 'oldest' }), row.runId)) {
+    await pauseCheck(options);
     const facts = await store.facts({ runId });
     const started = facts.find((fact) => fact.type === 'run.started');
     results.push(replayRun(facts, started?.data.system ? await loadPinned(runId, started.data, store) : null));
@@ -36,7 +52,7 @@ export async function replayTree(id: string, store: Store): Promise<ReplayResult
 }
 
 /** Verifies the tree of a run, or all trees, and the database itself. Damage is a result: it rejects only if the database cannot be read at all. */
-export async function verifyTrees(id: string | undefined, store: Store): Promise<VerifyResult> {
+export async function verifyTrees(id: string | undefined, store: Store, options: CheckOptions = {}): Promise<VerifyResult> {
   const total: VerifyResult = { trees: 0, runs: 0, facts: 0, erased: 0, broken: [], faults: await store.findFaults() };
   const findRoots = async () =>
     id === undefined ? (await store.runs({ roots: true, order: 'oldest' })).map((row) => row.runId) : [(await findRun(id, store)).rootId];
@@ -45,7 +61,7 @@ export async function verifyTrees(id: string | undefined, store: Store): Promise
     return [];
   });
   for (const rootId of rootIds) {
-    const { runs, facts, erased, broken } = await verifyTree(rootId, store);
+    const { runs, facts, erased, broken } = await verifyTree(rootId, store, options);
     total.trees++;
     total.runs += runs;
     total.facts += facts;
@@ -57,7 +73,7 @@ export async function verifyTrees(id: string | undefined, store: Store): Promise
 
 type TreeResult = Omit<VerifyResult, 'trees' | 'faults'>;
 
-async function verifyTree(rootId: string, store: Store): Promise<TreeResult> {
+async function verifyTree(rootId: string, store: Store, options: CheckOptions): Promise<TreeResult> {
   const found = await store.runs({ rootId, order: 'oldest' }).catch((error: unknown) => toDamage(error));
   if (typeof found === 'string') return { runs: 0, facts: 0, erased: 0, broken: [{ runId: rootId, seq: 0, what: found }] };
   const rows = found.filter((row) => RunRow.safeParse(row).success);
@@ -70,6 +86,7 @@ async function verifyTree(rootId: string, store: Store): Promise<TreeResult> {
   let facts = 0;
   let erased = 0;
   for (const { runId } of rows) {
+    await pauseCheck(options);
     const trail = await store.trail(runId).catch((error: unknown) => toDamage(error));
     if (typeof trail === 'string') {
       otherFaults.set(runId, { runId, seq: 0, what: trail });
@@ -78,7 +95,7 @@ async function verifyTree(rootId: string, store: Store): Promise<TreeResult> {
     let isSound = true;
     for (const fact of trail) {
       if (chain.add(fact) !== null) isSound = false;
-      facts++;
+      if (++facts % factsPerTurn === 0) await pauseCheck(options);
       if ('erased' in fact) {
         erased++;
         continue;

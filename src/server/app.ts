@@ -4,7 +4,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { setCookie } from 'hono/cookie';
+import { pageKeyName } from '../contract/page-key.ts';
 import { authenticate, createAuthenticate, refuse, type ServerEnv } from './authenticate.ts';
 import { checkOrigin } from './check-origin.ts';
 import { answerError, HttpFailure } from './errors.ts';
@@ -12,14 +12,15 @@ import { createEventHub, type EventHub, type EventHubOptions } from './events.ts
 import { addHeaders, securityHeaders } from './headers.ts';
 import { createMetrics } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
+import { describeOtherPaths } from './other-paths.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { type App, describeIssues, type FindApi } from './route.ts';
 import { addEventRoute } from './routes/events.ts';
 import { addOrderRoutes } from './routes/orders.ts';
 import { addRunRoutes } from './routes/runs.ts';
 import { addSetupRoutes } from './routes/setup.ts';
+import { createSessionCookie } from './session-cookie.ts';
 import { createStatic } from './static.ts';
-import { sessionMs } from './tokens.ts';
 
 /** Wrong tokens from one address within a minute. Tokens cannot be guessed; this keeps the log and the machine quiet. */
 const maxFailures = 60;
@@ -32,22 +33,34 @@ export interface ServerApp {
 }
 
 export interface AppOptions extends ServerOptions {
-  /** The port is part of the name, because browsers do not separate cookies by port. */
-  cookieName: string;
+  /** The port that browsers use. */
+  port: number | string;
   events?: EventHubOptions;
 }
 
 export function createServerApp(options: AppOptions): ServerApp {
-  const { api, own, tokens, now, log, cookieName } = options;
+  const { api, own, tokens, now, log } = options;
   const events = createEventHub(options.events);
   const metrics = createMetrics(api, events, options.version);
-  const authentication = { tokens, cookieName, now, failures: createRateLimit({ max: maxFailures, windowMs: 60_000 }) };
+  const isSecure = own.scheme === 'https' || own.publicOrigin?.startsWith('https:') === true;
+  const cookie = createSessionCookie({ port: options.port, isSecure });
+  const authentication = { tokens, cookie, now, failures: createRateLimit({ max: maxFailures, windowMs: 60_000 }) };
   const serveStatic = createStatic(options.web);
   let isLeaving = false;
-  const findApi: FindApi = async (workspace) =>
-    workspace === undefined || workspace === options.workspace
-      ? { api, workspace: options.workspace }
-      : { api: await options.workspaces.open(workspace), workspace };
+  const assertServing = () => {
+    if (isLeaving) throw new HttpFailure('shutting_down', 'the server is shutting down');
+  };
+  const findApi: FindApi = async (workspace, { isEverywhere }) => {
+    // The body of the request may have arrived after the server began to stop.
+    assertServing();
+    if (workspace === undefined || workspace === options.workspace) return { api, workspace: options.workspace };
+    if (!isEverywhere)
+      throw new HttpFailure(
+        'forbidden',
+        'this token is only for the workspace of the server; `retinue serve --everywhere` serves the others',
+      );
+    return { api: await options.workspaces.open(workspace), workspace };
+  };
 
   const app: App = new OpenAPIHono<ServerEnv>({
     defaultHook: (result) => {
@@ -65,7 +78,7 @@ export function createServerApp(options: AppOptions): ServerApp {
 
   app.get('/healthz', (context) => context.text('ok\n'));
   app.get('/readyz', async (context) => {
-    if (isLeaving) throw new HttpFailure('shutting_down', 'the server is shutting down');
+    assertServing();
     await api.position();
     return context.text('ready\n');
   });
@@ -74,6 +87,10 @@ export function createServerApp(options: AppOptions): ServerApp {
     return context.text(await metrics.read(), 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
   });
 
+  app.use('/api/*', async (_, next) => {
+    assertServing();
+    await next();
+  });
   app.use('/api/*', createAuthenticate(authentication));
   app.use('/openapi.json', createAuthenticate(authentication));
   addRunRoutes(app, findApi, options);
@@ -81,6 +98,7 @@ export function createServerApp(options: AppOptions): ServerApp {
   addSetupRoutes(app, findApi, options);
   addEventRoute(app, findApi, events);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
+  describeOtherPaths(app.openAPIRegistry, options);
   app.doc31('/openapi.json', { openapi: '3.1.0', info: { title: 'Retinue', version: options.version } });
   app.all('/api/*', ({ req }) => {
     throw new HttpFailure('not_found', `there is no ${req.method} ${req.path}; /openapi.json lists all routes`);
@@ -93,7 +111,7 @@ export function createServerApp(options: AppOptions): ServerApp {
       await mount.handle(incoming, outgoing, context.get('principal'));
       return RESPONSE_ALREADY_SENT;
     };
-    for (const path of [mount.path, `${mount.path}/*`]) app.all(path, createAuthenticate(authentication), handle);
+    for (const path of [mount.path, `${mount.path}/*`]) app.all(path, createAuthenticate(authentication, { mcpOnly: true }), handle);
   }
 
   app.get('/', async (context, next) => {
@@ -105,9 +123,9 @@ export function createServerApp(options: AppOptions): ServerApp {
         authentication.failures.add(context.get('remoteAddress'), now()),
         'the link is not valid: copy it completely, or restart `retinue serve` for a new one',
       );
-    const secure = own.scheme === 'https' || own.publicOrigin?.startsWith('https:') === true;
-    setCookie(context, cookieName, session, { httpOnly: true, sameSite: 'Strict', path: '/', secure, maxAge: sessionMs / 1000 });
-    return context.redirect('/', 303);
+    cookie.write(context, session.cookie);
+    // Browsers do not send the fragment to any server. The page keeps the key and removes it from the address.
+    return context.redirect(`/#${pageKeyName}=${session.pageKey}`, 303);
   });
   app.get('*', serveStatic);
   app.notFound((context) =>

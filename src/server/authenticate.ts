@@ -1,10 +1,11 @@
 // Who sends a request: by its bearer token, or by the cookie that the link of the server sets.
 
 import type { Context, MiddlewareHandler } from 'hono';
-import { getCookie } from 'hono/cookie';
 import { Role } from '../contract/http.ts';
+import { pageKeyHeader } from '../contract/page-key.ts';
 import { HttpFailure } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
+import type { SessionCookie } from './session-cookie.ts';
 import type { Principal, TokenBook } from './tokens.ts';
 
 /** Variables that the server's handlers find in the context of a request. */
@@ -14,38 +15,61 @@ export interface ServerEnv {
 
 export interface AuthenticateOptions {
   tokens: TokenBook;
-  cookieName: string;
+  cookie: SessionCookie;
   failures: RateLimit;
   now(): number;
 }
 
-/** Rejects with `unauthorized` without valid credentials. A valid token is always accepted, however many wrong ones came before it. */
-export function createAuthenticate(options: AuthenticateOptions): MiddlewareHandler<ServerEnv> {
+/**
+ * Rejects with `unauthorized` without valid credentials, and with `forbidden` for a token that is only for MCP. A valid token is always accepted,
+ * however many wrong ones came before it.
+ */
+export function createAuthenticate(
+  options: AuthenticateOptions,
+  accepts: { mcpOnly: boolean } = { mcpOnly: false },
+): MiddlewareHandler<ServerEnv> {
   return async (context, next) => {
-    context.set('principal', authenticate(context, options));
+    context.set('principal', authenticate(context, options, accepts));
     await next();
   };
 }
 
-export function authenticate(context: Context<ServerEnv>, { tokens, cookieName, failures, now }: AuthenticateOptions): Principal {
+export function authenticate(
+  context: Context<ServerEnv>,
+  options: AuthenticateOptions,
+  accepts: { mcpOnly: boolean } = { mcpOnly: false },
+): Principal {
+  const principal = findPrincipal(context, options);
+  if (principal.isMcpOnly && !accepts.mcpOnly)
+    throw new HttpFailure('forbidden', 'this token is only for MCP at /mcp; its role in the token file is `mcp`');
+  return principal;
+}
+
+function findPrincipal(context: Context<ServerEnv>, { tokens, cookie, failures, now }: AuthenticateOptions): Principal {
   const header = context.req.header('authorization');
-  const address = context.get('remoteAddress');
   if (header !== undefined) {
     const value = /^Bearer +(\S+) *$/i.exec(header)?.[1];
     const principal = value === undefined ? null : tokens.find(value);
     if (principal !== null) return principal;
-    return refuse(failures.add(address, now()), 'the token is not valid');
+    return refuse(failures.add(context.get('remoteAddress'), now()), 'the token is not valid');
   }
-  const session = getCookie(context, cookieName);
-  if (session === undefined)
+  const cookies = cookie.read(context);
+  if (cookies.length === 0)
     throw new HttpFailure(
       'unauthorized',
       'a token is needed: send `Authorization: Bearer TOKEN`, or open the link that `retinue serve` printed',
     );
-  const principal = tokens.findSession(session, now());
-  if (principal === null) return refuse(true, 'the session has ended; open the link that `retinue serve` printed');
-  assertOwnPage(context);
-  return principal;
+  const pageKey = context.req.header(pageKeyHeader);
+  if (pageKey === undefined)
+    throw new HttpFailure('unauthorized', 'this page has no key of the server yet; open the link that `retinue serve` printed again');
+  for (const each of cookies) {
+    const session = tokens.findSession({ cookie: each, pageKey }, now());
+    if (session === null) continue;
+    assertOwnPage(context);
+    if (session.renewed !== null) cookie.write(context, session.renewed);
+    return session.principal;
+  }
+  return refuse(true, 'the session has ended; open the link that `retinue serve` printed again');
 }
 
 /** Browsers add the cookie to requests of any page of the same site, such as another port of this machine. */

@@ -71,7 +71,8 @@ export function errorToJson(error: unknown): HttpError {
 
 export function answerError(context: Context, error: unknown, log: (line: string) => void): Response {
   const status = errorToStatus(error);
-  if (status >= 500) log(`${context.req.method} ${context.req.path}: ${String((error as Error)?.stack ?? error)}`);
+  if (status >= 500 && !(error instanceof HttpFailure))
+    log(`${context.req.method} ${context.req.path}: ${String((error as Error)?.stack ?? error)}`);
   if (status === 401) context.header('WWW-Authenticate', 'Bearer realm="retinue"');
   if (status === 429) context.header('Retry-After', '60');
   return context.json(errorToJson(error), status);

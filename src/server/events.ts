@@ -14,6 +14,10 @@ export interface EventHubOptions {
   maxBlockedMs?: number;
   /** A reader with more unsent bytes is cut. One event may be larger. */
   maxBufferedBytes?: number;
+  /** Open streams in all. */
+  maxReaders?: number;
+  /** Open streams of one principal. */
+  maxReadersOfPrincipal?: number;
 }
 
 /** Events of one tree or of all trees. */
@@ -22,9 +26,12 @@ export interface EventSource {
   tree?: string | undefined;
   /** The position of the reader's last fact. */
   after?: string | undefined;
+  principalId: string;
 }
 
 export interface EventHub {
+  /** Whether another stream of this principal may be opened. */
+  hasRoom(principalId: string): boolean;
   /** Sends events until the reader leaves, is cut, or the hub closes. */
   send(response: ServerResponse, source: EventSource): Promise<void>;
   readers(): number;
@@ -43,6 +50,7 @@ const maxBatchBytes = 32_768;
 interface Reader {
   response: ServerResponse;
   stop: AbortController;
+  principalId: string;
 }
 
 interface SharedSource {
@@ -56,6 +64,8 @@ export function createEventHub({
   heartbeatMs = 15_000,
   maxBlockedMs = 30_000,
   maxBufferedBytes = 1_048_576,
+  maxReaders = 2_000,
+  maxReadersOfPrincipal = 1_000,
 }: EventHubOptions = {}): EventHub {
   const readers = new Set<Reader>();
   const frames = new WeakMap<object, Buffer>();
@@ -124,14 +134,14 @@ export function createEventHub({
   /** Sends from the reader's own stream until it can use the shared one, and from that until it has to leave it. Null: the end. */
   async function sendSeparately(
     { response, stop }: Reader,
-    { api, ...options }: EventSource,
+    { api, tree, after }: EventSource,
     common: SharedSource,
   ): Promise<string | null> {
     const own = new AbortController();
     const signal = AbortSignal.any([own.signal, stop.signal]);
     const batch = createBatch(response);
     let joined: Promise<string | null> | null = null;
-    for await (const event of api.stream({ ...withoutUndefined(options), signal })) {
+    for await (const event of api.stream({ ...withoutUndefined({ tree, after }), signal })) {
       if (signal.aborted) return null;
       const frame = toFrame(event);
       batch.add(frame);
@@ -163,9 +173,15 @@ export function createEventHub({
   }
 
   return {
+    hasRoom(principalId) {
+      if (readers.size >= maxReaders) return false;
+      let own = 0;
+      for (const reader of readers) if (reader.principalId === principalId) own++;
+      return own < maxReadersOfPrincipal;
+    },
     async send(response, source) {
       const stop = new AbortController();
-      const reader = { response, stop };
+      const reader = { response, stop, principalId: source.principalId };
       const common = enterSource(source);
       readers.add(reader);
       timer ??= setInterval(beat, heartbeatMs);
@@ -223,7 +239,7 @@ function createBatch(response: ServerResponse): { add(frame: Buffer): void; flus
   };
 }
 
-function withoutUndefined(options: Omit<EventSource, 'api'>): { tree?: string; after?: string } {
+function withoutUndefined(options: Pick<EventSource, 'tree' | 'after'>): { tree?: string; after?: string } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 

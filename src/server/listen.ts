@@ -6,9 +6,10 @@ import { networkInterfaces } from 'node:os';
 import { getRequestListener } from '@hono/node-server';
 import { RetinueError } from '../contract/error.ts';
 import { type AppOptions, createServerApp } from './app.ts';
-import { listOwnHosts } from './check-origin.ts';
+import { answerUnreadable, createAdapterErrorHandler } from './bad-request.ts';
+import { listOwnHosts, listPublicHosts } from './check-origin.ts';
 
-export interface ListenOptions extends Omit<AppOptions, 'own' | 'cookieName'> {
+export interface ListenOptions extends Omit<AppOptions, 'own' | 'port'> {
   host: string;
   port: number;
   tls: { cert: string; key: string } | null;
@@ -41,11 +42,13 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   const port = await bind(server, options);
   const scheme = tls === null ? 'http' : 'https';
   const hosts = listOwnHosts(ownNames(host), { port, scheme });
-  if (publicUrl !== null) hosts.add(publicUrl.host);
-  const own = { hosts, scheme, publicOrigin: publicUrl?.origin ?? null } as const;
-  const { app, events, leave } = createServerApp({ ...options, own, cookieName: `retinue_${publicUrl?.port || port}` });
-  server.on('request', getRequestListener(app.fetch, { overrideGlobalObjects: false }));
-  const shownHost = isIPv6(host) ? `[${host}]` : isLoopback(host) ? '127.0.0.1' : host;
+  const publicHosts = publicUrl === null ? new Set<string>() : listPublicHosts(publicUrl);
+  const own = { hosts, publicHosts, scheme, publicOrigin: publicUrl?.origin ?? null } as const;
+  const { app, events, leave } = createServerApp({ ...options, own, port: publicUrl?.port || port });
+  const errorHandler = createAdapterErrorHandler(options.log);
+  server.on('request', getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler }));
+  answerUnreadable(server);
+  const shownHost = isIPv6(host) ? `[${host}]` : host === 'localhost' ? '127.0.0.1' : host;
   return {
     url: publicUrl !== null && (behindProxy || !isLoopback(host)) ? publicUrl.origin : `${scheme}://${shownHost}:${port}`,
     port,
@@ -63,9 +66,11 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
 }
 
 function createNodeServer(tls: ListenOptions['tls']): Server {
-  if (tls === null) return createServer();
+  // A request without a host is answered by the adapter, with the headers of every answer.
+  const options = { requireHostHeader: false };
+  if (tls === null) return createServer(options);
   try {
-    return createTlsServer({ ...tls, minVersion: 'TLSv1.2' });
+    return createTlsServer({ ...options, ...tls, minVersion: 'TLSv1.2' });
   } catch (error) {
     throw new RetinueError('usage', `the TLS certificate or its key cannot be used: ${(error as Error).message}`);
   }
@@ -73,7 +78,7 @@ function createNodeServer(tls: ListenOptions['tls']): Server {
 
 /** Names by which clients can reach the server. A server on all interfaces has the addresses of all of them. */
 function ownNames(host: string): string[] {
-  if (isLoopback(host)) return loopbackNames;
+  if (isLoopback(host)) return [...new Set([...loopbackNames, host])];
   if (host !== '0.0.0.0' && host !== '::') return [host];
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return [...loopbackNames, ...addresses.map(({ address }) => address.replace(/%.*$/, ''))];

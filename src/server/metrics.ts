@@ -1,4 +1,5 @@
 // Figures of the server and its runs, in the text format of Prometheus.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Api } from '../api/api.ts';
 import type { Tokens } from '../contract/outcome.ts';
 import { type CostRow, RunView } from '../contract/view.ts';
@@ -11,6 +12,7 @@ export interface Metrics {
 type Sample = [labels: Record<string, string>, value: number];
 
 export function createMetrics(api: Api, events: EventHub, version: string): Metrics {
+  const readLag = createLagMonitor();
   let known: { position: string; costs: CostRow[]; ended: Record<string, number> } | null = null;
 
   /** Reads all runs only if something was recorded since the last time. */
@@ -27,7 +29,6 @@ export function createMetrics(api: Api, events: EventHub, version: string): Metr
       const statuses = live.map(({ status }): [string, number] => [status, live.filter((run) => run.status === status).length]);
       const sum = (of: (row: CostRow) => number) => costs.reduce((total, row) => total + of(row), 0);
       const tokens = tokenKinds.map((kind): Sample => [{ kind }, sum((row) => row.tokens[kind])]);
-      const lagSeconds = (await measureLagMs()) / 1000;
       return [
         metric('retinue_build_info', 'gauge', 'Version of Retinue.', [[{ version }, 1]]),
         metric('retinue_runs', 'gauge', 'Runs by status.', byStatus({ ...ended, ...Object.fromEntries(statuses) })),
@@ -36,7 +37,7 @@ export function createMetrics(api: Api, events: EventHub, version: string): Metr
         metric('retinue_questions', 'gauge', 'Calls that wait for approval.', [[{}, (await api.questions()).length]]),
         metric('retinue_event_subscribers', 'gauge', 'Open event streams.', [[{}, events.readers()]]),
         metric('retinue_event_cuts_total', 'counter', 'Event streams cut because their reader was slow.', [[{}, events.cuts()]]),
-        metric('retinue_event_loop_lag_seconds', 'gauge', 'Delay of a timer that was due at once.', [[{}, lagSeconds]]),
+        metric('retinue_event_loop_lag_seconds', 'gauge', 'Delay of timers since the last reading.', readLag()),
         metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', [[{}, process.memoryUsage.rss()]]),
         metric('process_cpu_seconds_total', 'counter', 'CPU time.', [[{}, cpuSeconds()]]),
         metric('process_start_time_seconds', 'gauge', 'Start of the process.', [[{}, performance.timeOrigin / 1000]]),
@@ -60,10 +61,24 @@ function metric(name: string, type: 'gauge' | 'counter', help: string, samples: 
   return `${[`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n')}\n`;
 }
 
-/** Measured when asked for: a monitor would wake the idle process. */
-function measureLagMs(): Promise<number> {
-  const start = performance.now();
-  return new Promise((resolve) => setImmediate(() => resolve(performance.now() - start)));
+const lagSampleMs = 50;
+
+/** The delay of the event loop since the last reading. The monitor wakes the process, so it begins with the first reading. */
+function createLagMonitor(): () => Sample[] {
+  let monitor: ReturnType<typeof monitorEventLoopDelay> | null = null;
+  return () => {
+    if (monitor === null) {
+      monitor = monitorEventLoopDelay({ resolution: lagSampleMs });
+      monitor.enable();
+    }
+    const { count } = monitor;
+    const percentile = monitor.percentile.bind(monitor);
+    // A sample is the time between two timers.
+    const readShare = (share: number) => (count === 0 ? 0 : Math.max(0, percentile(share * 100) / 1e9 - lagSampleMs / 1000));
+    const samples: Sample[] = [0.5, 0.99, 1].map((share) => [{ quantile: String(share) }, readShare(share)]);
+    monitor.reset();
+    return samples;
+  };
 }
 
 function cpuSeconds(): number {

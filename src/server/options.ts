@@ -8,7 +8,8 @@ import type { Principal, TokenBook } from './tokens.ts';
 
 /** The workspaces of this user. */
 export interface Workspaces {
-  list(): Promise<Workspace[]>;
+  /** The workspace of the server first. `others`: with the user's other workspaces. */
+  list(options: { others: boolean }): Promise<Workspace[]>;
   /** Rejects with `usage` for an unknown id. */
   open(id: string): Promise<Api>;
 }
@@ -31,6 +32,8 @@ export interface Mount {
   handle(incoming: IncomingMessage, outgoing: ServerResponse, principal: Principal): Promise<void>;
   /** Ends what is open when the server stops. */
   close(): Promise<void>;
+  /** For the OpenAPI document. */
+  summary?: string;
 }
 
 export interface ServerOptions {

@@ -1,8 +1,11 @@
 // Reads the JSON body of a request, within a bound.
 import type { Context } from 'hono';
+import { isJsonDeeperThan } from '../text/json-depth.ts';
 import { HttpFailure } from './errors.ts';
 
 export const maxBodyBytes = 1_048_576;
+/** What no brief or answer needs. */
+const maxDepth = 100;
 
 /** An empty body counts as `{}`. Throws `unsupported_media_type`, `too_large` or `bad_request`. */
 export async function readJson(context: Context): Promise<unknown> {
@@ -11,6 +14,7 @@ export async function readJson(context: Context): Promise<unknown> {
     throw new HttpFailure('unsupported_media_type', 'send the body as `Content-Type: application/json`');
   const text = (await readBody(context.req.raw)).toString('utf8');
   if (text.trim() === '') return {};
+  if (isJsonDeeperThan(text, maxDepth)) throw new HttpFailure('bad_request', `the body is nested more than ${maxDepth} levels deep`);
   try {
     return JSON.parse(text);
   } catch {

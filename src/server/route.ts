@@ -43,8 +43,8 @@ export interface Route<Query extends z.ZodRawShape, Body extends z.ZodType> {
   run(request: RouteRequest<z.output<z.ZodObject<Query>>, z.output<Body>>): Promise<unknown>;
 }
 
-/** Finds the API that a request is for. Rejects with `usage` for an unknown workspace. */
-export type FindApi = (workspace: string | undefined) => Promise<{ api: Api; workspace: string }>;
+/** Finds the API that a request is for. Rejects with `usage` for an unknown workspace, and with `forbidden` for one that the principal may not use. */
+export type FindApi = (workspace: string | undefined, principal: Principal) => Promise<{ api: Api; workspace: string }>;
 
 /** A flag in a query: `?all=1`. */
 export const queryFlag = z
@@ -87,11 +87,18 @@ export function addRoute<Query extends z.ZodRawShape, Body extends z.ZodType>(ap
     assertRole(principal, role);
     const body = method === 'post' ? parseBody(bodySchema, await readJson(context)) : undefined;
     const { workspace: wanted, ...query } = context.req.valid('query' as never) as { workspace?: string };
-    const { api, workspace } = await findApi(wanted);
+    const { api, workspace } = await findApi(wanted, principal);
     const id = context.req.param(names.at(-1) ?? '') ?? '';
     const trace = { traceparent: context.req.header('traceparent'), tracestate: context.req.header('tracestate') };
-    const request = { api, workspace, id, query, body, principal, trace, signal: context.req.raw.signal };
-    return answerJson(context, await route.run(request as never), status);
+    const { signal } = context.req.raw;
+    const request = { api, workspace, id, query, body, principal, trace, signal };
+    try {
+      return answerJson(context, await route.run(request as never), status);
+    } catch (error) {
+      // Then it failed with whatever the adapter gives as the reason, and nobody reads the answer.
+      if (signal.aborted) throw new HttpFailure('bad_request', 'the client has left');
+      throw error;
+    }
   };
   app.openapi(described as never, handle as never);
 }

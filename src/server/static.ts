@@ -85,7 +85,7 @@ function safePath(name: string): string | null {
 const missingPage = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Retinue</title>
 <h1>The dashboard is not built</h1>
-<p>The server works: its API is at <a href="/openapi.json">/openapi.json</a>, and <code>retinue top</code> shows the same runs in a terminal.</p>
+<p>The server works: its API is described at <code>/openapi.json</code>, and <code>retinue top</code> shows the same runs in a terminal.</p>
 <p>To build the dashboard, run <code>npm run build</code> in the folder of Retinue and reload this page.</p>
 </html>
 `;

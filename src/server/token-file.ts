@@ -27,10 +27,14 @@ export async function readTokenFile(path: string): Promise<Token[]> {
   }
 }
 
-/** Lines are `TOKEN [read|steer|start [NAME]]`; `#` begins a comment. Without a role a token may do everything. */
+/** What a line may say: a role, or `mcp` for a token that is only for MCP and may start runs there. */
+const roleWords = [...Role.options, 'mcp'] as const;
+const lineForm = `TOKEN [${roleWords.join('|')} [NAME]]`;
+
+/** Lines are `TOKEN [ROLE [NAME]]`; `#` begins a comment. Without a role a token may do everything. */
 export function parseTokens(text: string, path: string): Token[] {
   const tokens = text.split(/\r?\n/).flatMap((line, i): Token[] => {
-    const [value, role = 'start', ...name] = line
+    const [value, word = 'start', ...name] = line
       .replace(/(^|\s)#.*$/, '')
       .trim()
       .split(/\s+/);
@@ -38,13 +42,14 @@ export function parseTokens(text: string, path: string): Token[] {
     const where = `${path}, line ${i + 1}`;
     if (value.length < minLength)
       throw new RetinueError('usage', `${where}: a token has at least ${minLength} characters; make one with \`openssl rand -hex 32\``);
-    if (!Role.safeParse(role).success) throw new RetinueError('usage', `${where}: ${unknownNameMessage('role', role, Role.options)}`);
+    const role = roleWords.find((each) => each === word);
+    if (role === undefined) throw new RetinueError('usage', `${where}: ${unknownNameMessage('role', word, roleWords)}`);
     if (name.join(' ').length > maxNameChars) throw new RetinueError('usage', `${where}: a name has at most ${maxNameChars} characters`);
     // The name decides whose runs an MCP client sees, so it belongs to the token and not to its line.
-    return [{ value, role: role as Role, name: name.join(' ') || `token ${sha256(value).slice(0, 12)}` }];
+    const named = { value, name: name.join(' ') || `token ${sha256(value).slice(0, 12)}` };
+    return [role === 'mcp' ? { ...named, role: 'start', isMcpOnly: true } : { ...named, role }];
   });
-  if (tokens.length === 0)
-    throw new RetinueError('usage', `the token file ${path} has no token; a line is \`TOKEN [read|steer|start [NAME]]\``);
+  if (tokens.length === 0) throw new RetinueError('usage', `the token file ${path} has no token; a line is \`${lineForm}\``);
   const seen = new Set<string>();
   for (const { value, name } of tokens) {
     if (seen.has(value)) throw new RetinueError('usage', `${path}: the token of \`${name}\` is there twice`);

@@ -30,11 +30,20 @@ interface Server {
   running: Running;
 }
 
-async function serve(place: Place, ...args: string[]): Promise<Server> {
-  const running = place.start('serve', '--json', ...args);
+interface Printed {
+  url: string;
+  token: string | null;
+  link: string | null;
+}
+
+/** With the session of the link, as a browser, or with the token of the file. `as: 'token'`: with the token that the server printed. */
+async function serve(place: Place, args: string[] = [], { as = 'page' }: { as?: 'page' | 'token' } = {}): Promise<Server> {
+  const command = args[0] === 'mcp' ? args : ['serve', ...args];
+  const running = place.start(...command, '--json');
   const line = await running.untilOutput((out) => out.includes('\n'));
-  const { url, token } = JSON.parse(line) as { url: string; token: string | null };
-  const headers = { authorization: `Bearer ${token ?? 'a-token-that-is-long-enough-to-be-used'}` };
+  const { url, token, link } = JSON.parse(line) as Printed;
+  const bearer = { authorization: `Bearer ${token ?? 'a-token-that-is-long-enough-to-be-used'}` };
+  const headers = link !== null && as === 'page' ? await openPage(link) : bearer;
   const request = (path: string, init: RequestInit = {}) => fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });
   const json = async (response: Response): Promise<never> => {
     const value = await response.json();
@@ -48,6 +57,12 @@ async function serve(place: Place, ...args: string[]): Promise<Server> {
     status: async (path) => (await request(path)).status,
     running,
   };
+}
+
+async function openPage(link: string): Promise<Record<string, string>> {
+  const { headers } = await fetch(link, { redirect: 'manual' });
+  const cookie = headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+  return { cookie, 'retinue-page-key': headers.get('location')?.split('=')[1] ?? '', 'sec-fetch-site': 'same-origin' };
 }
 
 type Row = { runId: string; label: string; status: string };
@@ -117,14 +132,34 @@ it('a token of a token file is for one workspace, unless the user says otherwise
   using b = createPlace(asking, { HOME: home });
   await b.run('run', 'go');
   writeFileSync(join(a.folder, 'tokens'), 'a-token-that-is-long-enough-to-be-used read\n', { mode: 0o600 });
-  const open = await serve(a, '--token-file', 'tokens', '--everywhere');
+  const open = await serve(a, ['--token-file', 'tokens', '--everywhere']);
   const listed = await open.get<Listed[]>('/api/workspaces');
   expect(listed).toHaveLength(2);
   open.running.process.kill('SIGINT');
   await open.running.finished;
-  const server = await serve(a, '--token-file', 'tokens');
+  const server = await serve(a, ['--token-file', 'tokens']);
   expect(await server.get<Listed[]>('/api/workspaces')).toMatchObject([{ path: realpathSync(a.folder) }]);
-  expect(await server.status(`/api/runs?workspace=${listed[1]?.id}`)).toBe(400);
+  expect(await server.status(`/api/runs?workspace=${listed[1]?.id}`)).toBe(403);
+  server.running.process.kill('SIGINT');
+  await server.running.finished;
+});
+
+it.each([
+  ['the token that it prints', [], 'token', 403],
+  ['the same with --everywhere', ['--everywhere'], 'token', 200],
+  ['the link of `retinue mcp --http`', ['mcp', '--http'], 'page', 403],
+] as const)('%s opens other workspaces or not', async (_, args, as, status) => {
+  using a = createPlace(asking, { HOME: home });
+  using b = createPlace(asking, { HOME: home });
+  await b.run('run', 'go');
+  const all = await serve(a);
+  const { id } = (await all.get<Listed[]>('/api/workspaces'))[1] as Listed;
+  all.running.process.kill('SIGINT');
+  await all.running.finished;
+  const server = await serve(a, [...args], { as });
+  expect(await server.get<Listed[]>('/api/workspaces')).toHaveLength(status === 200 ? 2 : 1);
+  expect(await server.status(`/api/runs?workspace=${id}`)).toBe(status);
+  expect(await server.status('/api/runs')).toBe(200);
   server.running.process.kill('SIGINT');
   await server.running.finished;
 });

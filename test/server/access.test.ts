@@ -18,7 +18,8 @@ beforeAll(async () => {
   runId = (await server.api.start({ task: 'wait' })).id;
   for await (const fact of server.api.follow(runId, { signal: new AbortController().signal })) if (fact.type === 'model.asked') break;
   const { paths } = (await server.ask('/openapi.json')).json() as { paths: Record<string, Record<string, { 'x-role': Role }>> };
-  routes = Object.entries(paths).flatMap(([path, methods]) =>
+  const routesOfApi = Object.entries(paths).filter(([path]) => path.startsWith('/api/'));
+  routes = routesOfApi.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, route]) => ({
       method: method.toUpperCase(),
       path: path.replace('{id}', runId),

@@ -1,6 +1,13 @@
 // The event stream: each fact exactly once and in order, whatever happens to the connection.
 import { expect, it } from 'vitest';
+import { builtInAgents } from '../../src/agents/built-in.ts';
+import { createCatalog } from '../../src/agents/catalog.ts';
+import { createApi } from '../../src/api/create.ts';
 import type { Fact } from '../../src/contract/fact.ts';
+import { native } from '../../src/dialects/native.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { systemClock, systemIds } from '../../src/system/clock.ts';
+import { createFacts, createId, createRow, createUnit } from '../../src/testing/store-suite/fixtures.ts';
 import { openStream, type SentEvent } from './sse.ts';
 import { createTestServer, type TestServer } from './support.ts';
 
@@ -108,6 +115,37 @@ it.each(['999999', 'nonsense'])('sends reset for the unknown position %s', async
   await stream.until((events) => events.length > 0);
   expect(stream.events[0]).toEqual({ id: newest, event: 'reset', data: { type: 'reset', position: newest } });
   stream.cut();
+});
+
+it('sends `reset` to a reader of all trees that is too far behind, and the facts to a reader of one tree', async () => {
+  const store = createMemoryStore();
+  const api = createApi({
+    ...{ store, clock: systemClock, ids: systemIds, catalog: createCatalog(builtInAgents), dialect: native },
+    runtime: () => Promise.reject(new Error('nothing is run here')),
+  });
+  await using server = await createTestServer({ listen: { api } });
+  const owner = await store.open();
+  const id = createId(1);
+  const [batch, batches] = [10_000, 6];
+  for (let i = 0; i < batches; i++) {
+    const facts = createFacts(id, i * batch + 1, (i + 1) * batch);
+    await store.append(owner, [createUnit(id, { facts, rows: [createRow(id)] })]);
+  }
+  const newest = await api.position();
+  const far = await openStream(server.server.url, '/api/events', { lastEventId: '1' });
+  await far.until((events) => events.length > 0);
+  expect(far.events).toEqual([{ id: newest, event: 'reset', data: { type: 'reset', position: newest } }]);
+  far.cut();
+  const near = await openStream(server.server.url, '/api/events', { lastEventId: String(batch * batches - 100) });
+  await near.until((events) => events.length >= 100);
+  expect(near.events.every(({ event }) => event === 'fact')).toBe(true);
+  near.cut();
+  // A tree is never too long to be read again.
+  const stop = new AbortController();
+  for await (const event of api.stream({ tree: id, after: '1', signal: stop.signal })) {
+    expect(event).toMatchObject({ type: 'message.received', position: '2' });
+    break;
+  }
 });
 
 it('sends heartbeats without an id, and stops them with the last reader', async () => {

@@ -208,6 +208,22 @@ it('forks a run from a turn', async () => {
   expect((await server.ask(`/api/runs/${id}/fork`, { body: { turn: 9 } })).status).toBe(409);
 });
 
+it.each([
+  ['a run', async () => ['/api/runs', { task: 'again' }] as const],
+  ['a fork', async (id: string) => [`/api/runs/${id}/fork`, { turn: 1 }] as const],
+  ['a follow-up', async (id: string) => [`/api/runs/${id}/message`, { text: 'more' }] as const],
+])('keeps the trace of the request that starts %s', async (_, describeRequest) => {
+  await using server = await createTestServer({ script: writes });
+  const { id, outcome } = await server.api.start({ task: 'write a note' });
+  await outcome;
+  const [path, body] = await describeRequest(id);
+  const headers = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
+  const { runId } = (await server.ask(path, { body, headers })).json() as { runId: string };
+  const [created] = await server.api.logs(runId);
+  expect(created).toMatchObject({ type: 'run.created', data: { trace: headers } });
+  await server.api.wait([runId], { any: false, signal: new AbortController().signal });
+});
+
 it('approves exactly the call that was shown', async () => {
   await using server = await createTestServer({ script: asks });
   const { id, outcome } = await server.api.start({ task: 'write the rules' });
@@ -249,7 +265,26 @@ it('answers what can run here', async () => {
   expect(await get('/api/memories')).toMatchObject([{ title: 'a' }]);
   expect((await server.ask('/api/policy', { body: { call: 'bash:ls' } })).json()).toMatchObject({ call: 'bash:ls', agent: 'general' });
   expect((await server.ask('/api/runs?workspace=home')).status).toBe(200);
-  expect((await server.ask('/api/runs?workspace=other')).status).toBe(400);
+  expect((await server.ask('/api/runs?workspace=other')).status).toBe(403);
+});
+
+it('describes every answer and path in the OpenAPI document', async () => {
+  const mount = { path: '/mcp', summary: 'MCP', handle: async () => {}, close: async () => {} };
+  await using server = await createTestServer({ listen: { mounts: [mount] } });
+  type Described = { responses: Record<string, { content?: Record<string, { schema: Record<string, unknown> }> }>; security: object[] };
+  const { paths } = (await server.ask('/openapi.json')).json() as { paths: Record<string, Record<string, Described>> };
+  expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/healthz', '/readyz', '/metrics', '/mcp']));
+  expect(Object.keys(paths['/mcp'] as object).sort()).toEqual(['delete', 'get', 'post']);
+  expect(paths['/healthz']?.get?.security).toEqual([]);
+  expect(paths['/metrics']?.get?.security).toEqual([{ token: [] }]);
+  // No answer of the API is described as just anything.
+  for (const [path, methods] of Object.entries(paths).filter(([path]) => path.startsWith('/api/') && path !== '/api/events')) {
+    for (const [method, { responses }] of Object.entries(methods)) {
+      const schema = (responses[200] ?? responses[201])?.content?.['application/json']?.schema as Record<string, unknown>;
+      const items = (schema?.items ?? schema) as { properties?: object; anyOf?: object[] };
+      expect(items?.anyOf ?? Object.keys(items?.properties ?? {}), `${method} ${path}`).not.toEqual([]);
+    }
+  }
 });
 
 it.each([

@@ -46,8 +46,12 @@ it('is used, stopped with Ctrl-C and started again, and everything is found agai
   writeFileSync(join(place.folder, 'src', 'a.ts'), 'export {};\n');
   const first = await serve(place);
   expect(first.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  expect(first.link).toBe(`${first.url}/?token=${first.token}`);
   expect(first.token).toMatch(/^[\w-]{43}$/);
+  // The link has a code of its own, which is no token.
+  expect(first.link?.replace(/=[\w-]{43}$/, '=CODE')).toBe(`${first.url}/?token=CODE`);
+  const code = first.link?.slice(-43) as string;
+  expect((await first.ask('/api/runs', { token: code })).status).toBe(401);
+  expect((await first.ask(`/?token=${first.token}`, { token: null })).status).toBe(401);
   const { runId } = (await first.ask('/api/runs', { body: { task: 'survey' } })).json() as { runId: string };
   await place.facts((facts) => facts.some((fact) => fact.type === 'run.ended' && fact.runId === runId));
   const before = await first.ask(`/api/runs/${runId}/facts?tree=1`);
@@ -172,4 +176,18 @@ it('starts the demo and prints a link', async () => {
   const { code, out } = await demo.finished;
   expect(code).toBe(0);
   expect(out).toMatch(/Open in a browser:\n {2}http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}\n/);
+});
+
+it('removes its own tokens from what models read and from the log', async () => {
+  const read = { runs: [{ times: 'any', steps: [{ calls: [{ tool: 'read', args: { path: 'notes.txt' } }] }, { text: 'done' }] }] };
+  using place = createPlace(read);
+  const { token, link, ask: askServer, stop } = await serve(place);
+  const code = link?.slice(-43) as string;
+  writeFileSync(join(place.folder, 'notes.txt'), `the token is ${token}, the code is ${code}\n`);
+  await askServer('/api/runs', { body: { task: `read notes.txt, not ${token}` } });
+  const facts = JSON.stringify(await place.facts((all) => all.some(({ type }) => type === 'run.ended')));
+  expect(facts).toContain('the token is [secret of retinue serve], the code is [secret of retinue serve]');
+  expect(facts).not.toContain(token);
+  expect(facts).not.toContain(code);
+  await stop();
 });

@@ -27,7 +27,7 @@ async function serve(...args: string[]) {
     const openMounts = async () => [
       await createMcpMount(request.mcp, { ...deps, repeat, now: Date.now, open: cli.parts.open, api, settings, env: {} }),
     ];
-    const server = await startServer(request, { ...deps, api, settings, openMounts });
+    const server = await startServer(request, { ...deps, api, settings, openMounts, onTokens() {} });
     await server.close();
     throw new Error(`it listened on ${server.url}`);
   };

@@ -111,3 +111,13 @@ export function ask(url: string, path: string, { method, token, headers = {}, bo
     sent.end(text);
   });
 }
+
+/** Opens the link as a browser does: the headers that its page sends from then on. */
+export async function openPage(
+  server: Pick<TestServer, 'ask'>,
+  token = tokenOf('start'),
+): Promise<{ cookie: string; 'retinue-page-key': string }> {
+  const { headers } = await server.ask(`/?token=${token}`, { token: null });
+  const cookie = (headers['set-cookie']?.[0] ?? '').split(';', 1)[0] as string;
+  return { cookie, 'retinue-page-key': headers.location?.split('=')[1] ?? '' };
+}

@@ -6,7 +6,7 @@ import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
 import { addDirFlag, type Command, jsonFlag, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
-import type { Io, RunningServer } from '../io.ts';
+import type { Io, RunningServer, ServeRequest } from '../io.ts';
 import { confirm } from '../session/confirm.ts';
 import { loadSettings, warnAboutDatabase, withLocalApi } from '../session/open-api.ts';
 import { localRequest, parsePort, portFlag, serveUntilStopped, tokenFileFlag } from './serve.ts';
@@ -86,7 +86,11 @@ async function serveHttp(args: Args, io: Io): Promise<number> {
     ...{ dialect: args.value('dialect'), share: args.has('share'), limits: flags.limits, host: parseHost(args) },
     askMs: defaultQuestionMs,
   };
-  const request = { ...localRequest, port: parsePort(args), tokenFile: args.value('token-file'), mcp };
+  const request: ServeRequest = {
+    ...{ ...localRequest, port: parsePort(args), tokenFile: args.value('token-file'), mcp },
+    // Its limits are for one workspace.
+    otherWorkspaces: 'never',
+  };
   const session = { flags: { ...flags, limits: {} }, drive: true, agents: { chosen: undefined }, askMs: mcp.askMs };
   return withLocalApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request }, (server) =>

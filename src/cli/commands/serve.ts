@@ -15,7 +15,7 @@ export const portFlag: Flag = { name: 'port', value: 'N', help: 'the port (defau
 export const tokenFileFlag: Flag = {
   name: 'token-file',
   value: 'FILE',
-  help: 'tokens, one per line: `TOKEN [read|steer|start [NAME]]` (default: one random token)',
+  help: 'tokens, one per line: `TOKEN [read|steer|start|mcp [NAME]]` (default: one random token)',
 };
 
 const serverFlags: Flag[] = [
@@ -26,7 +26,7 @@ const serverFlags: Flag[] = [
   { name: 'tls-key', value: 'FILE', help: 'the private key of the certificate (PEM)' },
   { name: 'behind-proxy', help: 'a proxy in front of the server does TLS; needs --public-url' },
   { name: 'public-url', value: 'URL', help: 'the https address that browsers use' },
-  { name: 'everywhere', short: 'e', help: 'with --token-file: also serve your other workspaces (default with the link)' },
+  { name: 'everywhere', short: 'e', help: 'let every token use your other workspaces too (default: only browsers that opened the link)' },
   { name: 'public-metrics', help: 'answer /metrics without a token' },
 ];
 
@@ -95,14 +95,14 @@ function parseRequest(args: Args): Omit<ServeRequest, 'askMs' | 'mcp'> {
     behindProxy: args.has('behind-proxy'),
     publicUrl: args.value('public-url'),
     publicMetrics: args.has('public-metrics'),
-    everywhere: args.has('everywhere'),
+    otherWorkspaces: args.has('everywhere') ? 'always' : 'link',
   };
 }
 
 export const localRequest: ServeRequest = {
   ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
   ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
-  ...{ everywhere: false, askMs: defaultQuestionMs },
+  ...{ otherWorkspaces: 'link', askMs: defaultQuestionMs },
   mcp: { dialect: undefined, share: false, limits: {}, askMs: defaultQuestionMs, host: undefined },
 };
 

@@ -7,6 +7,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { RetinueError } from '../../contract/error.ts';
 import { assertRole, type ServerEnv } from '../authenticate.ts';
+import { HttpFailure } from '../errors.ts';
 import type { EventHub } from '../events.ts';
 import type { App, FindApi } from '../route.ts';
 
@@ -33,12 +34,15 @@ export function addEventRoute(app: App, findApi: FindApi, events: EventHub): voi
   app.openapi(
     route as never,
     (async (context: Context<ServerEnv & { Bindings: HttpBindings }>) => {
-      assertRole(context.get('principal'), 'read');
+      const principal = context.get('principal');
+      assertRole(principal, 'read');
       const { tree, workspace, after } = context.req.valid('query' as never) as z.output<typeof query>;
-      const { api } = await findApi(workspace);
+      const { api } = await findApi(workspace, principal);
       const rootId = tree === undefined ? undefined : await findTree(api, tree);
+      if (context.req.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
+      if (!events.hasRoom(principal.id)) throw new HttpFailure('too_many_requests', 'too many event streams are open; close one first');
       const position = context.req.header('last-event-id') ?? after;
-      void events.send(context.env.outgoing, { api, tree: rootId, after: position });
+      void events.send(context.env.outgoing, { api, tree: rootId, after: position, principalId: principal.id });
       return RESPONSE_ALREADY_SENT;
     }) as never,
   );

@@ -20,12 +20,14 @@ import {
 } from '../../contract/http.ts';
 import type { TraceHeaders } from '../../contract/trace-context.ts';
 import { Question } from '../../contract/view.ts';
+import { createCheckPool } from '../check-pool.ts';
 import { HttpFailure } from '../errors.ts';
 import { type App, addRoute, type FindApi } from '../route.ts';
 
 const defaultForkTask = 'Continue with the task from here.';
 
 export function addOrderRoutes(app: App, findApi: FindApi): void {
+  const checks = createCheckPool();
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/runs', role: 'start', status: 201 },
     summary: 'Start a run from a brief',
@@ -37,8 +39,8 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     ...{ method: 'post', path: '/api/runs/{id}/fork', role: 'start', status: 201 },
     summary: 'Start a new run from a recorded turn of another one',
     ...{ body: ForkRequest, response: StartResponse },
-    run: async ({ api, id, body: { turn, task = defaultForkTask, model } }) => ({
-      runId: ignoreOutcome(await api.fork(id, { turn, task, ...(model === undefined ? {} : { model }) })).id,
+    run: async ({ api, id, body: { turn, task = defaultForkTask, model }, trace }) => ({
+      runId: ignoreOutcome(await api.fork(id, { turn, task, ...(model === undefined ? {} : { model }) }, { trace })).id,
     }),
   });
   addRoute(app, findApi, {
@@ -51,10 +53,10 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     ...{ method: 'post', path: '/api/runs/{id}/message', role: 'steer' },
     summary: 'Send a message to a live run; an ended run gets a follow-up in a new run, which needs the role `start`',
     ...{ body: MessageRequest, response: MessageResponse },
-    run: async ({ api, id, body: { text, rules }, principal }) => {
+    run: async ({ api, id, body: { text, rules }, principal, trace }) => {
       const runId = await api.find(id);
       const followUp = principal.role === 'start';
-      const result = await api.message(runId, text, { followUp, ...(rules === undefined ? {} : { rules }) });
+      const result = await api.message(runId, text, { followUp, trace, ...(rules === undefined ? {} : { rules }) });
       return result.kind === 'sent' ? { kind: 'sent', runId } : { kind: 'continued', runId: ignoreOutcome(result.handle).id };
     },
   });
@@ -92,19 +94,25 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     ...{ method: 'post', path: '/api/runs/{id}/replay', role: 'read' },
     summary: 'Replay a run and its descendants from their logs, and compare',
     response: ReplayResponse,
-    run: ({ api, id }) => api.replay(id),
+    run: async ({ api, id, signal }) => {
+      const runId = await api.find(id);
+      return checks.run(api, `replay ${runId}`, (stop) => api.replay(runId, { signal: stop }), signal);
+    },
   });
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/runs/{id}/verify', role: 'read' },
     summary: 'Check that the log of a tree is complete and unchanged',
     response: VerifyResponse,
-    run: ({ api, id }) => api.verify(id),
+    run: async ({ api, id, signal }) => {
+      const runId = await api.find(id);
+      return checks.run(api, `verify ${runId}`, (stop) => api.verify(runId, { signal: stop }), signal);
+    },
   });
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/verify', role: 'read' },
     summary: 'Check that the logs of all trees are complete and unchanged',
     response: VerifyResponse,
-    run: ({ api }) => api.verify(),
+    run: ({ api, signal }) => checks.run(api, 'verify', (stop) => api.verify(undefined, { signal: stop }), signal),
   });
 }
 

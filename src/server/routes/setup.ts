@@ -1,11 +1,18 @@
 // Routes about what can run here: agents, models, memories, rules, workspaces.
 import { z } from 'zod';
-import { MemoryJson, PolicyRequest, PositionResponse, ServerInfo, Workspace } from '../../contract/http.ts';
+import {
+  AgentJson,
+  ListedModel,
+  MemoryJson,
+  PolicyRequest,
+  PolicyVerdict,
+  PositionResponse,
+  ServerInfo,
+  Workspace,
+} from '../../contract/http.ts';
 import { agentToJson } from '../../views/json.ts';
 import type { ServerOptions } from '../options.ts';
 import { type App, addRoute, type FindApi } from '../route.ts';
-
-const anyObject = z.looseObject({});
 
 export function addSetupRoutes(app: App, findApi: FindApi, options: ServerOptions): void {
   const { version, setup, workspaces } = options;
@@ -23,20 +30,20 @@ export function addSetupRoutes(app: App, findApi: FindApi, options: ServerOption
   });
   addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/workspaces', role: 'read' },
-    summary: 'Workspaces of this user, for ?workspace=',
+    summary: 'Workspaces that your token may use, for ?workspace=',
     response: z.array(Workspace),
-    run: () => workspaces.list(),
+    run: ({ principal }) => workspaces.list({ others: principal.isEverywhere }),
   });
   addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/agents', role: 'read' },
     summary: 'Agents that a brief can name',
-    response: z.array(anyObject),
+    response: z.array(AgentJson),
     run: async ({ api }) => api.agents().map(agentToJson),
   });
   addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/models', role: 'read' },
     summary: 'Models that this machine can use, with their prices',
-    response: z.array(anyObject),
+    response: z.array(ListedModel),
     run: async ({ workspace }) => (await setup(workspace)).models(),
   });
   addRoute(app, findApi, {
@@ -48,7 +55,7 @@ export function addSetupRoutes(app: App, findApi: FindApi, options: ServerOption
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/policy', role: 'read' },
     summary: 'Test whether a tool call would be allowed, and by which rule',
-    ...{ body: PolicyRequest, response: anyObject },
+    ...{ body: PolicyRequest, response: PolicyVerdict },
     run: async ({ workspace, body: { call, agent = 'general' } }) => (await setup(workspace)).policy({ call, agent }),
   });
 }
