@@ -46,6 +46,8 @@ it.each<[args: string[], says: string]>([
   [[...network, ...proxy], 'needs --token-file FILE'],
   [['--behind-proxy'], '--behind-proxy needs --public-url'],
   [['--public-url', 'http://x.example'], 'must be an https address'],
+  [['--public-url', 'https://x.example'], 'needs --token-file FILE'],
+  [proxy, 'needs --token-file FILE'],
   [['--tls-cert', 'a.pem'], '--tls-cert and --tls-key belong together'],
   [['--tls-cert', 'a.pem', '--tls-key', 'b.pem'], '--tls-cert: a.pem does not exist'],
   [['--port', '70000'], '--port'],
