@@ -5,9 +5,9 @@
 import type { Client } from '../../../src/client/client.ts';
 import type { Delta } from '../../../src/contract/delta.ts';
 import type { ErasedFact, StoredFact } from '../../../src/contract/fact.ts';
+import { isAfter } from '../../../src/text/position.ts';
 import { applyToConversation, type Conversation, createConversation } from '../../../src/views/conversation.ts';
 import { createFactDescriber } from '../../../src/views/describe-fact.ts';
-import { isAfter } from '../../../src/text/position.ts';
 import type { EventHub } from './event-hub.ts';
 
 export interface LogEntry {

@@ -5,8 +5,8 @@
 import type { Client } from '../../../src/client/client.ts';
 import type { Delta } from '../../../src/contract/delta.ts';
 import type { StoredFact } from '../../../src/contract/fact.ts';
-import { applyEvent, createLiveState, type LiveState, snapshotToState } from '../../../src/views/live-state.ts';
 import { isAfter } from '../../../src/text/position.ts';
+import { applyEvent, createLiveState, type LiveState, snapshotToState } from '../../../src/views/live-state.ts';
 import type { EventHub } from './event-hub.ts';
 
 export interface TreeStore {
