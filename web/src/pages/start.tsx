@@ -92,7 +92,7 @@ function StartRun(): ReactNode {
           <Button type="submit" variant="primary" isBusy={isBusy}>
             {isBusy ? 'Starting…' : 'Start the run'}
           </Button>
-          <span className="muted">
+          <span className="muted start-keys">
             <kbd>Ctrl</kbd> <kbd>Enter</kbd>
           </span>
         </div>

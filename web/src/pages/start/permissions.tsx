@@ -40,7 +40,7 @@ export function Permissions({ agent, denied, onDenied, error, hasRules }: Permis
     [client, agent.name],
   );
   const toggle = (tool: string) => onDenied(denied.includes(tool) ? denied.filter((each) => each !== tool) : [...denied, tool]);
-  const notes = new Set(verdicts.flatMap((verdict) => verdict?.notes ?? []));
+  const notes = [...new Set(verdicts.flatMap((verdict) => verdict?.notes.map((note) => `${verdict.tool}: ${note}`) ?? []))];
   return (
     <section className="card start-rights" aria-labelledby="start-rights">
       <h2 id="start-rights">What it may do</h2>
@@ -54,6 +54,7 @@ export function Permissions({ agent, denied, onDenied, error, hasRules }: Permis
               key={tool}
               tool={tool}
               verdict={verdicts.find((verdict) => verdict?.tool === tool) ?? null}
+              hasExceptions={hasExceptions(agent.rules ?? [], tool)}
               isDenied={denied.includes(tool)}
               onToggle={() => toggle(tool)}
             />
@@ -62,12 +63,19 @@ export function Permissions({ agent, denied, onDenied, error, hasRules }: Permis
       )}
       {error !== undefined && <p className="field-error">{error}</p>}
       {agent.rules !== undefined && (
-        <p>
-          Its own rules: <code>{agent.rules.map(sanitizeLine).join('; ')}</code>
-        </p>
+        <details className="rule-list">
+          <summary>Its own rules ({agent.rules.length}), the last match counts</summary>
+          <ul>
+            {[...new Set(agent.rules)].map((rule) => (
+              <li key={rule}>
+                <code>{sanitizeLine(rule)}</code>
+              </li>
+            ))}
+          </ul>
+        </details>
       )}
-      {[...notes].map((note) => (
-        <p key={note} className="muted">
+      {notes.map((note) => (
+        <p key={note} className="muted rule-list">
           {sanitizeLine(note)}
         </p>
       ))}
@@ -77,24 +85,33 @@ export function Permissions({ agent, denied, onDenied, error, hasRules }: Permis
   );
 }
 
-function Tool({
-  tool,
-  verdict,
-  isDenied,
-  onToggle,
-}: {
+interface ToolProps {
   tool: string;
   verdict: Verdict | null;
+  hasExceptions: boolean;
   isDenied: boolean;
   onToggle(): void;
-}): ReactNode {
+}
+
+function Tool({ tool, verdict, hasExceptions: isPartial, isDenied, onToggle }: ToolProps): ReactNode {
   return (
     <label className={isDenied ? 'tool-line is-off' : 'tool-line'}>
       <input type="checkbox" name="denied" checked={!isDenied} onChange={onToggle} disabled={isPattern(tool)} />
       <code>{isPattern(tool) ? 'tools of MCP servers' : sanitizeLine(tool)}</code>
-      {isDenied ? <Badge>taken away</Badge> : verdict && <VerdictBadge verdict={verdict} />}
+      {isDenied ? (
+        <Badge>taken away</Badge>
+      ) : isPartial ? (
+        <Badge tone="warning">some calls only</Badge>
+      ) : (
+        verdict && <VerdictBadge verdict={verdict} />
+      )}
     </label>
   );
+}
+
+/** The rules of an agent decide calls of a tool by their arguments, so that no single answer fits. */
+function hasExceptions(rules: string[], tool: string): boolean {
+  return rules.some((rule) => rule.trim().split(/\s+/)[1]?.startsWith(`${tool}:`));
 }
 
 function VerdictBadge({ verdict: { action, rule, owner, refused } }: { verdict: Verdict }): ReactNode {
