@@ -17,9 +17,8 @@ export default function setup(): void {
 }
 
 function hashInputs(): string {
-  const sources = ['src/**/*.{ts,tsx}', 'web/**/*.*', 'scripts/build.mjs'];
-  const files = globSync([...sources, 'tsconfig*.json', 'package.json', 'package-lock.json']).sort();
+  const files = globSync(['src/**/*.{ts,tsx}', 'scripts/build.mjs', 'tsconfig*.json', 'package.json', 'package-lock.json']).sort();
   const hash = createHash('sha256');
-  for (const file of files) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
+  for (const file of [...files, ...globSync('web/**/*.*').sort()]) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
   return hash.digest('hex');
 }

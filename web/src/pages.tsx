@@ -1,7 +1,8 @@
 // Which page an address shows. The list of trees is part of the first load; the others are loaded when they are opened.
 import { lazy, type ReactNode, Suspense } from 'react';
 import { TreesPage } from './pages/trees.tsx';
-import { EmptyState, Loading } from './parts/states.tsx';
+import { Page } from './parts/page.tsx';
+import { Loading } from './parts/states.tsx';
 import { Link, type Route, useRoute } from './router.tsx';
 import { ErrorBoundary } from './shell/error-boundary.tsx';
 
@@ -34,10 +35,10 @@ function choosePage({ segments: [section, id, part] }: Route): ReactNode {
     if (section === 'start') return <StartPage />;
   }
   return (
-    <EmptyState title="There is no such page">
+    <Page title="There is no such page">
       <p>
         The address is not one of the dashboard. <Link to="/">Go to the list of trees</Link>.
       </p>
-    </EmptyState>
+    </Page>
   );
 }

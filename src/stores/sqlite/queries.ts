@@ -4,7 +4,7 @@ import { type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'k
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
-import type { BlobContent, FactQuery, RunCount, RunQuery, SearchOptions, Store } from '../../ports/store.ts';
+import type { BlobContent, FactQuery, RunQuery, SearchOptions, Store } from '../../ports/store.ts';
 import { searchRows } from './search.ts';
 import { readInSlices } from './slices.ts';
 import type { Tables } from './tables.ts';
@@ -15,7 +15,7 @@ export interface Queries {
   search(text: string, options: SearchOptions): Promise<StoredFact[]>;
   trail(runId: string): Promise<(StoredFact | ErasedFact)[]>;
   runs(query: RunQuery): Promise<RunRow[]>;
-  countRuns(rootIds: string[]): Promise<Map<string, RunCount>>;
+  countRuns: Store['countRuns'];
   run(runId: string): Promise<RunRow | null>;
   runByKey(parentId: string | null, key: string): Promise<RunRow | null>;
   blob(hash: string): Promise<BlobContent | null>;
@@ -99,10 +99,10 @@ export function createQueries({ db, statements, path }: QueryDeps): Queries {
     async countRuns(rootIds) {
       const select = statements(`SELECT count(*) AS runs, coalesce(sum(live), 0) AS live FROM runs
         WHERE tree = (SELECT n FROM trees WHERE root = ?) AND row IS NOT NULL`);
-      const counts = new Map<string, RunCount>();
+      const counts: Awaited<ReturnType<Store['countRuns']>> = new Map();
       for (const rootId of rootIds) {
-        const count = select.get(rootId) as unknown as RunCount;
-        if (count.runs > 0) counts.set(rootId, { runs: count.runs, live: count.live });
+        const { runs, live } = select.get(rootId) as { runs: number; live: number };
+        if (runs > 0) counts.set(rootId, { runs, live });
       }
       return counts;
     },

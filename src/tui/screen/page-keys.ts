@@ -2,10 +2,10 @@
 import type { Question } from '../../api/api.ts';
 import type { LiveRun } from '../../contract/view.ts';
 import type { Style } from '../../views/style.ts';
-import type { TreeRow } from '../../views/tree-rows.ts';
 import type { Actions } from './actions.ts';
 import { scrollBy, settleMs } from './dialog-keys.ts';
 import { createLineEditor } from './line-editor.ts';
+import type { TreeRow } from './rows.ts';
 import { type Tab, tabs } from './run-page.ts';
 import { rootOf, type TreeSource } from './tree-source.ts';
 import type { Key, Ui } from './ui.ts';

@@ -4,22 +4,13 @@ import type { LiveRun } from '../../contract/view.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { formatCost, formatCount, formatDuration, shortId, statusGlyph } from '../../views/format.ts';
 import type { LiveState } from '../../views/live-state.ts';
-import {
-  describeActivity,
-  displayName,
-  elapsedTime,
-  formatTurn,
-  hasProblems,
-  isLate,
-  queuePosition,
-  runStyle,
-} from '../../views/run-row.ts';
+import { describeActivity, displayName, elapsedTime, hasProblems, queuePosition, runStyle } from '../../views/run-row.ts';
 import type { Style } from '../../views/style.ts';
 import { describeProblems } from '../../views/tree-counter.ts';
-import type { TreeRow } from '../../views/tree-rows.ts';
 import { cutToWidth, padToWidth, textWidth } from '../../views/width.ts';
 import type { View } from './deps.ts';
 import { highlight, joinParts, type Part } from './line.ts';
+import type { TreeRow } from './rows.ts';
 
 export interface TreeColumns {
   name: number;
@@ -53,7 +44,7 @@ export function layOutColumns(rows: TreeRow[], { columns }: Pick<View, 'columns'
     ),
     turn: fits(
       'turn',
-      widest(({ run }) => formatTurn(run), 7),
+      widest(({ run }) => turnText(run), 7),
     ),
     time: fits('time', hasDeadline ? 13 : 7),
     tokens: fits('tokens', rows.some(({ run }) => run.tokens > 0) ? 6 : 0),
@@ -94,7 +85,7 @@ export function renderRow(row: TreeRow, state: LiveState, options: { layout: Tre
     [padToWidth(cutToWidth(nameText(row), layout.name), layout.name), style],
     ...cell(sanitizeLine(run.agent ?? run.kind), layout.agent),
     ...cell(sanitizeLine(run.model ?? ''), layout.model),
-    ...cell(formatTurn(run), layout.turn, { side: 'right' }),
+    ...cell(turnText(run), layout.turn, { side: 'right' }),
     ...cell(activityText(row, state), layout.activity, { as: activityStyle(row) }),
     ...cell(timeText(run, layout, view.now), layout.time, { side: 'right', as: isLate(run, view.now) ? 'yellow' : 'dim' }),
     ...cell(run.tokens > 0 ? formatCount(run.tokens) : '', layout.tokens, { side: 'right' }),
@@ -106,6 +97,11 @@ export function renderRow(row: TreeRow, state: LiveState, options: { layout: Tre
 function nameText({ run, status, depth, fold, hidden }: TreeRow): string {
   const marker = fold === 'none' ? ' ' : fold === 'folded' ? '▸' : '▾';
   return `${'  '.repeat(depth)}${marker} ${statusGlyph[status]} ${displayName(run)}${hidden > 0 ? ` (+${hidden})` : ''}`;
+}
+
+function turnText({ turn, maxTurns, kind }: LiveRun): string {
+  if (kind === 'client') return '';
+  return maxTurns === null ? (turn === 0 ? '' : String(turn)) : `${turn}/${maxTurns}`;
 }
 
 export function activityText({ run, status }: TreeRow, state: LiveState): string {
@@ -127,6 +123,11 @@ function timeText(run: LiveRun, { hasDeadline }: TreeColumns, now: number): stri
   const elapsed = elapsedTime(run, now);
   if (!hasDeadline || run.deadline === null || run.startedAt === null || run.endedAt !== null) return elapsed;
   return `${elapsed}/${formatDuration(run.deadline - run.startedAt)}`;
+}
+
+/** Less than a tenth of its time is left. */
+function isLate({ startedAt, endedAt, deadline }: LiveRun, now: number): boolean {
+  return startedAt !== null && endedAt === null && deadline !== null && now > deadline - (deadline - startedAt) / 10;
 }
 
 /** `“name” (3f2a91c0)`, for questions and results. */

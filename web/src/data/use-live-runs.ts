@@ -1,13 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { RunView, TreeView } from '../../../src/contract/view.ts';
+import type { RunView, TreeQuery, TreeView } from '../../../src/contract/view.ts';
 import { useClient, useHub } from './context.tsx';
 import { createThrottledLoader } from './throttled-loader.ts';
-
-export interface TreeFilter {
-  status?: RunView['status'][] | undefined;
-  agent?: string | undefined;
-  text?: string | undefined;
-}
 
 export interface LiveRuns {
   /** Roots of trees, newest first; undefined while they load. */
@@ -36,7 +30,7 @@ const relevant = new Set<string>([
 const refreshMs = 10_000;
 
 /** All trees of the workspace that match, kept up to date. */
-export function useLiveRuns({ status, agent, text }: TreeFilter = {}): LiveRuns {
+export function useLiveRuns({ status, agent, text }: Omit<TreeQuery, 'limit' | 'before'> = {}): LiveRuns {
   const client = useClient();
   const hub = useHub();
   const [state, setState] = useState<{ runs: TreeView[] | undefined; hasMore: boolean; error: Error | null }>({

@@ -19,7 +19,7 @@ export function ApprovalsPage(): ReactNode {
       subtitle="Calls that a rule lets run only after somebody has approved them. Without an answer in time, a call is denied."
       actions={settled > 0 ? <Button onClick={clear}>Clear answered</Button> : undefined}
     >
-      {error !== null && <ErrorState error={error} retry={reload} />}
+      {error !== null && questions === undefined && <ErrorState error={error} retry={reload} />}
       {questions === undefined && error === null && <Loading label="Loading approvals" />}
       {questions !== undefined && inbox.length === 0 && (
         <EmptyState title="Nothing waits for approval">

@@ -1,5 +1,4 @@
 import { type ReactNode, useEffect } from 'react';
-import { isRemoteError } from '../../../src/client/error.ts';
 import type { RunDetail } from '../../../src/contract/view.ts';
 import { RunActionsProvider } from '../actions/run-actions.tsx';
 import { useClient } from '../data/context.tsx';
@@ -56,8 +55,8 @@ function LoadedRun({ detail, reload }: { detail: RunDetail; reload(): void }): R
     if (tree.version > 0) reload();
   }, [status, messages]);
 
-  const isErased = isRemoteError(tree.error) && tree.error.code === 'erased';
-  const problem = tree.error !== null && !isErased ? tree.error : live.error;
+  // What is loaded stays while the server cannot be reached; the banner says so.
+  const problem = view.record.isLoaded ? null : live.error;
   return (
     <RunFrame view={view}>
       {problem !== null && <ErrorState error={problem} retry={() => [tree.reload(), live.reload()]} />}

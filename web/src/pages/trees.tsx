@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useRef } from 'react';
 import type { TreeView } from '../../../src/contract/view.ts';
+import { useMissingRole } from '../data/context.tsx';
 import { useLiveRuns } from '../data/use-live-runs.ts';
 import { useQuestions } from '../data/use-questions.tsx';
 import { Button } from '../parts/button.tsx';
@@ -14,19 +15,22 @@ import './trees/trees.css';
 
 export function TreesPage(): ReactNode {
   const { query } = useRoute();
+  const noStart = useMissingRole('start');
   const filter = useMemo(() => queryToFilter(query), [query]);
   const { runs, error, reload, hasMore, isLoadingMore, loadMore } = useLiveRuns(filter);
   return (
     <Page
       title="Trees"
       actions={
-        <Link to="/start" className="button button-primary">
-          Start a run
-        </Link>
+        noStart === null ? (
+          <Link to="/start" className="button button-primary">
+            Start a run
+          </Link>
+        ) : undefined
       }
     >
       <FilterBar />
-      {error !== null && <ErrorState error={error} retry={reload} />}
+      {error !== null && runs === undefined && <ErrorState error={error} retry={reload} />}
       {runs === undefined && error === null && <Loading label="Loading trees" />}
       {runs !== undefined && runs.length === 0 && <NoTrees isFiltered={isFiltered(filter)} />}
       {runs !== undefined && runs.length > 0 && <TreeTable runs={runs} />}

@@ -50,7 +50,7 @@ export function CodeBlock({
   const clean = useMemo(() => (isExact ? text : sanitizeText(text.trimEnd())), [text, isExact]);
   const { shown, lines } = useMemo(() => foldText(clean, maxLines), [clean, maxLines]);
   return (
-    <div className={`code code-${tone}`}>
+    <div className={`code code-${tone} ${canCopy ? 'code-copyable' : ''}`}>
       {canCopy && <CopyButton text={text} label={`Copy ${label ?? 'text'}`} />}
       <ScrollRegion label={label ?? 'Text'}>
         <pre>{isOpen ? clean : shown}</pre>

@@ -18,7 +18,7 @@ export function Sidebar({ onHelp }: { onHelp(): void }): ReactNode {
   const info = useServer();
   const section = segments[0] ?? '';
   return (
-    <div className="sidebar">
+    <header className="sidebar">
       <div className="sidebar-top">
         <Link to="/" className="brand" aria-label="Retinue, to the list of trees">
           <Logo />
@@ -51,7 +51,7 @@ export function Sidebar({ onHelp }: { onHelp(): void }): ReactNode {
           </span>
         )}
       </div>
-    </div>
+    </header>
   );
 }
 
@@ -60,7 +60,7 @@ function WorkspacePicker(): ReactNode {
   const info = useServer();
   const { query } = useRoute();
   if (info === null) return null;
-  const { server, workspaces } = info;
+  const { server, workspaces, reload } = info;
   const current = query.get('workspace') ?? server.workspace;
   const chosen = workspaces.find(({ id }) => id === current);
   if (workspaces.length < 2)
@@ -75,6 +75,7 @@ function WorkspacePicker(): ReactNode {
       <select
         value={current}
         title={chosen?.path}
+        onFocus={reload}
         onChange={(event) => {
           const { value } = event.target;
           window.history.pushState(null, '', '/');

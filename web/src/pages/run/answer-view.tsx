@@ -42,7 +42,7 @@ function describeFigures({ usage, costUsd, ms }: AnswerItem): string {
 export function TurnHead({ turn, children }: { turn: number; children: ReactNode }): ReactNode {
   return (
     <header className="turn-head">
-      <h3>Turn {turn}</h3>
+      <h2>Turn {turn}</h2>
       <span className="turn-figures muted figure">{children}</span>
     </header>
   );

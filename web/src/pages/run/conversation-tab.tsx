@@ -8,6 +8,7 @@ import { EmptyState, Loading } from '../../parts/states.tsx';
 import { OutcomeCard } from '../tree/outcome-card.tsx';
 import { AnswerView, Reasoning, TurnHead } from './answer-view.tsx';
 import { CallView, callRevision } from './call-view.tsx';
+import { ChildLinks } from './child-links.tsx';
 import { NoteView } from './note-view.tsx';
 import type { RunPageView } from './run-view.ts';
 import { useFollowEnd } from './use-follow-end.ts';
@@ -21,6 +22,7 @@ export function ConversationTab({ view }: { view: RunPageView }): ReactNode {
   const [isWhole, setWhole] = useState(false);
   const isRunning = isLive(run.status);
   const { end, isAtEnd, jump } = useFollowEnd(version, isRunning);
+  if (run.kind === 'client') return <ClientChildren view={view} />;
   if (!record.isLoaded) return <Loading label="Loading the conversation" />;
   if (items.length === 0 && record.conversation.askedAt === null)
     return (
@@ -47,6 +49,23 @@ export function ConversationTab({ view }: { view: RunPageView }): ReactNode {
         </Button>
       )}
     </div>
+  );
+}
+
+/** A client has no model: what it delegated is all there is to show. */
+function ClientChildren({ view: { run, state } }: { view: RunPageView }): ReactNode {
+  if (run.children.length === 0)
+    return (
+      <EmptyState title="Nothing was delegated">
+        <p>This run is a program that delegates. It has no conversation; the runs that it starts appear here.</p>
+      </EmptyState>
+    );
+  const children = run.children.map((id) => ({ id, label: null, agent: null, outcome: null }));
+  return (
+    <>
+      <p className="muted">This run is a program that delegates. It has no conversation. It has started:</p>
+      <ChildLinks runs={children} state={state} />
+    </>
   );
 }
 
@@ -89,14 +108,12 @@ function Streaming({ view: { record } }: { view: RunPageView }): ReactNode {
   );
 }
 
-function emptyTitle({ detail, run }: RunPageView): string {
-  if (detail.erasedAt !== undefined) return 'The conversation was erased';
-  return run.kind === 'client' ? 'A client has no conversation' : 'Nothing yet';
+function emptyTitle({ detail }: RunPageView): string {
+  return detail.erasedAt === undefined ? 'Nothing yet' : 'The conversation was erased';
 }
 
 function emptyText({ detail, run }: RunPageView): string {
   if (detail.erasedAt !== undefined) return 'The log still has the numbers, times and hashes of its records.';
-  if (run.kind === 'client') return 'It is a program that delegates. Its children have conversations.';
   return run.status === 'queued'
     ? 'The run waits for a free place. Its conversation appears here as soon as it starts.'
     : 'No model was called.';

@@ -23,7 +23,7 @@ export const NoteView = memo(function NoteView({ item: { kind, from, text, at } 
   return (
     <section className={`note note-${kind} tone-${tone}`} aria-label={title}>
       <header className="turn-head">
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         <span className="muted" title={formatTime(at)}>
           {from !== '' && `from ${sanitizeLine(from)}`}
         </span>

@@ -50,7 +50,7 @@ export function TreeFrame({ tree, tab, children }: TreeFrameProps): ReactNode {
       heading={
         <span className="run-title">
           <StatusMark status={status} hasProblems={hasProblems(root)} />
-          {name}
+          <span className="run-title-text">{name}</span>
         </span>
       }
       subtitle={

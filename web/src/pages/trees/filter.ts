@@ -1,5 +1,6 @@
-import type { RunView } from '../../../../src/contract/view.ts';
-import type { TreeFilter } from '../../data/use-live-runs.ts';
+import type { RunView, TreeQuery } from '../../../../src/contract/view.ts';
+
+export type TreeFilter = Omit<TreeQuery, 'limit' | 'before'>;
 
 /** States as a person looks for them. */
 export const stateGroups: { id: string; label: string; statuses: RunView['status'][] }[] = [

@@ -32,11 +32,11 @@ export const TreeRow = memo(
             </Link>
           )}
         </td>
-        <td className="number trees-runs" data-label="runs">
+        <td className="number trees-runs" data-label={runs === 1 ? 'run' : 'runs'}>
           {runs}
           {live > 0 && live < runs && <span className="muted"> ({live} live)</span>}
         </td>
-        <td className="number trees-tokens" data-label="tokens">
+        <td className="number trees-tokens">
           <Tokens value={tokens} />
         </td>
         <td className="number trees-cost">
