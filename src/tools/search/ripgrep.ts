@@ -44,12 +44,15 @@ export async function runRipgrep({ dir, args, filter, signal, onOutput }: Ripgre
     for (const child of children) child.kill('SIGKILL');
   };
   let complete = true;
-  let timer = setTimeout(() => {
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  const stopSearch = () => {
+    if (isOver || children.every((child) => child.exitCode !== null)) return;
     complete = false;
     // The filter then reaches the end of its input and writes what it has buffered.
     children[0]?.kill('SIGKILL');
     timer = setTimeout(kill, flushMs);
-  }, searchMs);
+  };
   signal.addEventListener('abort', kill, { once: true });
   try {
     const first = start(args, 'ignore');
@@ -62,6 +65,8 @@ export async function runRipgrep({ dir, args, filter, signal, onOutput }: Ripgre
       ends.push(waitForEnd(second));
       second.stdout?.on('data', onOutput);
     }
+    // On a busy machine the timer may be as late as the end of the search. Then the end counts, which is handled before `setImmediate`.
+    timer = setTimeout(() => setImmediate(stopSearch), searchMs);
     const problem = (await Promise.all(ends)).find((end) => end !== null);
     signal.throwIfAborted();
     return problem === undefined ? { ok: true, complete } : refuse(shortenError(problem));
@@ -69,6 +74,7 @@ export async function runRipgrep({ dir, args, filter, signal, onOutput }: Ripgre
     signal.throwIfAborted();
     return refuse(startProblem(error));
   } finally {
+    isOver = true;
     kill();
     clearTimeout(timer);
     signal.removeEventListener('abort', kill);
