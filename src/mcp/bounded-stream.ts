@@ -1,5 +1,5 @@
-// A response body whose reader may be slow. What it has not read is kept up to a limit; then the stream is cut, so that a client that stops
-// reading does not fill the memory. The client can continue the stream with `Last-Event-ID`.
+// A response body whose reader may be slow or gone. What it has not read is kept up to a size and for some time; then the stream is cut, so that a
+// client that stops reading neither fills the memory nor keeps its session. The client can continue the stream with `Last-Event-ID`.
 
 /** From here on, messages that may be left out are left out. */
 const congestedBytes = 65_536;
@@ -9,8 +9,20 @@ export interface BoundedStream {
   isCongested(): boolean;
 }
 
-/** `onEnd` is called once: when the source ends, or when the reader goes away or is cut. A single chunk larger than the limit is delivered. */
-export function boundStream(source: ReadableStream<Uint8Array>, maxBytes: number, onEnd: () => void): BoundedStream {
+export interface StreamBounds {
+  /** A reader with more unread bytes is cut. A single chunk may be larger. */
+  maxBytes: number;
+  /** A reader that takes nothing for this long, although there is something, is cut with the next chunk. Streams have heartbeats. */
+  maxBlockedMs: number;
+  now(): number;
+}
+
+/** `onEnd` is called once: when the source ends, or when the reader goes away or is cut. */
+export function boundStream(
+  source: ReadableStream<Uint8Array>,
+  { maxBytes, maxBlockedMs, now }: StreamBounds,
+  onEnd: () => void,
+): BoundedStream {
   const reader = source.getReader();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let hasEnded = false;
@@ -31,6 +43,16 @@ export function boundStream(source: ReadableStream<Uint8Array>, maxBytes: number
     new ByteLengthQueuingStrategy({ highWaterMark: congestedBytes }),
   );
   const countQueued = () => congestedBytes - (controller.desiredSize ?? congestedBytes);
+  /** Unread bytes after the last chunk, and since when nothing of them was taken. */
+  let queued = 0;
+  let blockedSince = now();
+
+  function findFault(): string | null {
+    const left = countQueued();
+    if (left === 0 || left < queued) blockedSince = now();
+    if (left > maxBytes) return `the client has not read ${maxBytes} bytes`;
+    return now() - blockedSince >= maxBlockedMs ? 'the client has read nothing for too long' : null;
+  }
 
   async function pump(): Promise<void> {
     for (;;) {
@@ -40,12 +62,14 @@ export function boundStream(source: ReadableStream<Uint8Array>, maxBytes: number
         controller.close();
         return end();
       }
-      if (countQueued() > maxBytes) {
-        controller.error(new Error(`the client has not read ${maxBytes} bytes; the stream was cut`));
+      const fault = findFault();
+      if (fault !== null) {
+        controller.error(new Error(`${fault}; the stream was cut`));
         end();
         return reader.cancel();
       }
       controller.enqueue(value);
+      queued = countQueued();
     }
   }
 

@@ -10,9 +10,10 @@ import { createEventStore } from './event-store.ts';
 import { createQuestionRoute } from './question-route.ts';
 import { serve } from './serve.ts';
 
-const maxBodyBytes = 4 * 1024 * 1024;
 /** Of one stream, not yet read by the client. */
 const maxQueuedBytes = 4 * 1024 * 1024;
+const maxBlockedMs = 30_000;
+const defaultHeartbeatMs = 15_000;
 const keptEvents = { maxEvents: 500, maxBytes: 1024 * 1024 };
 
 export interface HttpSessionDeps {
@@ -26,23 +27,26 @@ export interface HttpSessionDeps {
   /** An API that one session delegates with. The session closes it, so that other processes can resume what it leaves paused. */
   open(dialect: string): Promise<Api>;
   every(ms: number, run: () => void): () => void;
+  /** Comments on open streams: a proxy does not close them, and the system notices a client that has vanished. */
+  heartbeatMs?: number;
   now(): number;
   log(line: string): void;
 }
 
 export interface HttpSessionOptions {
   dialect: Dialect;
-  principal: string;
+  principal: { id: string; name: string };
   onStart(id: string, session: HttpSession): void;
   /** Called once, when it begins to end. */
   onEnd(id: string | null): void;
 }
 
 export interface HttpSession {
-  principal: string;
+  /** The id of the token that it belongs to. */
+  owner: string;
   dialect: string;
-  /** `role`: of the token of this request. */
-  handle(request: Request, role: Role): Promise<Response>;
+  /** `role`: of the token of this request. `body`: of a POST, parsed. */
+  handle(request: Request, role: Role, body?: unknown): Promise<Response>;
   /** When the client was last seen; null while a request or a stream is open. */
   idleSince(): number | null;
   hasStarted(): boolean;
@@ -52,7 +56,8 @@ export interface HttpSession {
 }
 
 export async function createHttpSession(options: HttpSessionOptions, deps: HttpSessionDeps): Promise<HttpSession> {
-  const { dialect, principal } = options;
+  const { dialect } = options;
+  const { id: owner, name: principal } = options.principal;
   const { now } = deps;
   const log = (line: string) => deps.log(`MCP client of ${principal}: ${line}`);
   const route = createQuestionRoute();
@@ -64,7 +69,7 @@ export async function createHttpSession(options: HttpSessionOptions, deps: HttpS
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => randomBytes(24).toString('base64url'),
     eventStore: createEventStore(keptEvents),
-    maxRequestBodySize: maxBodyBytes,
+    keepAliveMs: deps.heartbeatMs ?? defaultHeartbeatMs,
     onsessioninitialized: (id) => options.onStart(id, session),
     // The answer to DELETE says that everything has stopped.
     onsessionclosed: () => session.close(),
@@ -90,7 +95,7 @@ export async function createHttpSession(options: HttpSessionOptions, deps: HttpS
       return response;
     }
     const closeStream = request.method === 'GET' && !isContinuedCall(request) && response.ok ? route.openStream() : () => {};
-    const stream = boundStream(response.body, maxQueuedBytes, () => {
+    const stream = boundStream(response.body, { maxBytes: maxQueuedBytes, maxBlockedMs, now }, () => {
       streams.delete(stream);
       closeStream();
       endRequest();
@@ -100,13 +105,16 @@ export async function createHttpSession(options: HttpSessionOptions, deps: HttpS
   }
 
   const session: HttpSession = {
-    principal,
+    owner,
     dialect: dialect.name,
-    async handle(request, role) {
+    async handle(request, role, body) {
       openRequests++;
       try {
         const authInfo = { token: '', clientId: principal, scopes: [role] };
-        return trackBody(request, await transport.handleRequest(request, { authInfo }));
+        return trackBody(
+          request,
+          await transport.handleRequest(request, { authInfo, ...(body === undefined ? {} : { parsedBody: body }) }),
+        );
       } catch (error) {
         endRequest();
         throw error;

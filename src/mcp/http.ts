@@ -1,15 +1,22 @@
 // MCP over Streamable HTTP, for the server of `retinue serve`: finds or opens the session of a request. Who the caller is and what it may do was decided
 // before, from its token.
 //
-//  1. A session belongs to the principal that opened it. For anybody else it does not exist.
-//  2. The number of sessions is bounded, in all and for each principal.
-//  3. A session whose client was not seen for a long time ends as if the client had disconnected.
+//  1. A session belongs to the token that opened it. For any other token it does not exist, also for one of the same name.
+//  2. Answers to questions, and what ends runs, need the role `steer` (roles.ts).
+//  3. The number of sessions is bounded, in all and for each token.
+//  4. A session whose client was not seen for a long time ends as if the client had disconnected.
 import type { Role } from '../contract/http.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
+import { readBody } from './http-body.ts';
 import { createHttpSession, type HttpSession, type HttpSessionDeps } from './http-session.ts';
+import { describeMissingRole, findRoleOfMessages, includesRole } from './roles.ts';
+import { createRpcError, rpcCodes } from './rpc-error.ts';
 
 export interface Principal {
+  /** Of the token. */
+  id: string;
+  /** Decides which runs a client sees. */
   name: string;
   role: Role;
 }
@@ -43,15 +50,12 @@ export interface Bounds {
 const defaultBounds: Bounds = { sessions: 128, sessionsOfPrincipal: 64, idleMs: 30 * 60_000, evictableMs: 60_000 };
 const sweepMs = 60_000;
 
-/** JSON-RPC codes, as the official transport uses them. */
-const rpcCodes = { unavailable: -32000, unknownSession: -32001 };
-
 export function createMcpHandler(deps: McpHandlerDeps): McpHandler {
   const bounds = { ...defaultBounds, ...deps.bounds };
   const sessions = new Map<string, HttpSession>();
   const ending = new Set<Promise<void>>();
-  /** Principals of requests that may start a session. They count as sessions, so that requests at the same time do not exceed the bounds. */
-  const opening: { principal: string }[] = [];
+  /** Tokens of requests that may start a session. They count as sessions, so that requests at the same time do not exceed the bounds. */
+  const opening: { owner: string }[] = [];
   let isClosed = false;
   const stopSweep = deps.every(sweepMs, endIdleSessions);
 
@@ -73,10 +77,10 @@ export function createMcpHandler(deps: McpHandlerDeps): McpHandler {
   }
 
   /** Ends the session that was idle longest, if a new one has no room. False if there is still none. */
-  function makeRoom(principal: string): boolean {
+  function makeRoom(owner: string): boolean {
     const all = [...sessions.values()];
-    const own = all.filter((session) => session.principal === principal);
-    const ownOpening = opening.filter((each) => each.principal === principal);
+    const own = all.filter((session) => session.owner === owner);
+    const ownOpening = opening.filter((each) => each.owner === owner);
     if (own.length + ownOpening.length >= bounds.sessionsOfPrincipal) return evictOne(own);
     return all.length + opening.length < bounds.sessions || evictOne(all);
   }
@@ -90,21 +94,25 @@ export function createMcpHandler(deps: McpHandlerDeps): McpHandler {
   }
 
   /** Handles a request without a session id. Only an `initialize` request starts a session. */
-  async function openSession(request: Request, dialect: string, { name, role }: Principal): Promise<Response> {
-    if (!makeRoom(name)) return createRpcError(429, rpcCodes.unavailable, 'too many MCP sessions are open; end one, or try again later');
-    const entry = { principal: name };
+  async function openSession(request: Request, dialect: string, principal: Principal): Promise<Response> {
+    if (!makeRoom(principal.id))
+      return createRpcError(429, rpcCodes.unavailable, 'too many MCP sessions are open; end one, or try again later');
+    const entry = { owner: principal.id };
     opening.push(entry);
     try {
+      const read = await readBody(request);
+      if (read instanceof Response) return read;
+      if (isClosed) return createClosedResponse();
       const session = await createHttpSession(
         {
           dialect: await deps.dialect(dialect),
-          principal: name,
+          principal,
           onStart: (id, started) => void sessions.set(id, started),
           onEnd: (id) => void (id !== null && sessions.delete(id)),
         },
         deps,
       );
-      const response = await session.handle(request, role);
+      const response = await session.handle(request, principal.role, read.body);
       if (!session.hasStarted() || isClosed) endSession(session);
       return response;
     } finally {
@@ -112,11 +120,16 @@ export function createMcpHandler(deps: McpHandlerDeps): McpHandler {
     }
   }
 
+  function findSession(id: string, dialect: string, { id: owner }: Principal): HttpSession | null {
+    const session = sessions.get(id);
+    return session?.owner === owner && session.dialect === dialect ? session : null;
+  }
+
   return {
     async handle(request, principal) {
       const dialect = findDialectName(request, deps.defaultDialect);
       if (!deps.dialects.includes(dialect)) return createUnknownDialectResponse(dialect, deps.dialects);
-      if (isClosed) return createRpcError(503, rpcCodes.unavailable, 'the server is shutting down');
+      if (isClosed) return createClosedResponse();
       const id = request.headers.get('mcp-session-id');
       if (id === null) {
         if (request.method === 'POST') return openSession(request, dialect, principal);
@@ -124,10 +137,17 @@ export function createMcpHandler(deps: McpHandlerDeps): McpHandler {
           return createRpcError(400, rpcCodes.unavailable, 'the header Mcp-Session-Id is missing; start a session with `initialize`');
         return createRpcError(405, rpcCodes.unavailable, 'use GET, POST or DELETE', { allow: 'GET, POST, DELETE' });
       }
-      const session = sessions.get(id);
-      if (session?.principal !== principal.name || session.dialect !== dialect)
-        return createRpcError(404, rpcCodes.unknownSession, 'there is no such session; start a new one with `initialize`');
-      return session.handle(request, principal.role);
+      const session = findSession(id, dialect, principal);
+      if (!session) return createUnknownSessionResponse();
+      const read = await readBody(request);
+      if (read instanceof Response) return read;
+      // The body may have taken its time.
+      if (isClosed) return createClosedResponse();
+      if (!findSession(id, dialect, principal)) return createUnknownSessionResponse();
+      const needed = findRoleOfMessages(request.method, read.body, session.hasDelegated());
+      if (!includesRole(principal.role, needed))
+        return createRpcError(403, rpcCodes.unavailable, describeMissingRole('this message', needed, principal.role));
+      return session.handle(request, principal.role, read.body);
     },
     async close(reason) {
       isClosed = true;
@@ -151,14 +171,15 @@ function safeDecode(text: string): string {
   }
 }
 
+function createClosedResponse(): Response {
+  return createRpcError(503, rpcCodes.unavailable, 'the server is shutting down');
+}
+
+function createUnknownSessionResponse(): Response {
+  return createRpcError(404, rpcCodes.unknownSession, 'there is no such session; start a new one with `initialize`');
+}
+
 function createUnknownDialectResponse(name: string, names: readonly string[]): Response {
   const message = `${unknownNameMessage('dialect', name, [...names])}; paths: ${names.map((each) => `/mcp/${each}`).join(', ')}`;
   return Response.json({ error: { code: 'unknown_dialect', message } }, { status: 404, headers: { 'cache-control': 'no-store' } });
-}
-
-function createRpcError(status: number, code: number, message: string, headers: Record<string, string> = {}): Response {
-  return Response.json(
-    { jsonrpc: '2.0', error: { code, message }, id: null },
-    { status, headers: { 'cache-control': 'no-store', ...headers } },
-  );
 }

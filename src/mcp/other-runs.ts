@@ -75,6 +75,17 @@ export function includeOtherRuns(own: Delegation, { api, waitIds, followUpRefusa
     return views.flatMap((view) => (view ? [view.row.runId] : []));
   }
 
+  /** Null if the run ended meanwhile. The API starts no follow-up: that belongs to the caller's own runs, and needs the role for it. */
+  async function sendElsewhere(id: string, text: string): Promise<DelegationStart | null> {
+    try {
+      await api.message(id, text, { followUp: false });
+      return { ok: true, runId: id };
+    } catch (error) {
+      if (!isRetinueError(error)) throw error;
+      return error.code === 'parent_ended' && !(await findOpenElsewhere(id)) ? null : { ok: false, error: error.info };
+    }
+  }
+
   return {
     ...own,
     async wait(ids, { mode, ms, signal }) {
@@ -93,19 +104,11 @@ export function includeOtherRuns(own: Delegation, { api, waitIds, followUpRefusa
       }
     },
     async message(id, text): Promise<DelegationStart> {
-      const isElsewhere = (await findOpenElsewhere(id)) !== null;
-      if (!isElsewhere) {
-        const isFinished = !own.view(id) && (await own.recall(id)) !== null;
-        if (isFinished && followUpRefusal !== null) return { ok: false, error: new RetinueError('denied', followUpRefusal).info };
-        return own.message(id, text);
-      }
-      try {
-        await api.message(id, text);
-        return { ok: true, runId: id };
-      } catch (error) {
-        if (isRetinueError(error)) return { ok: false, error: error.info };
-        throw error;
-      }
+      const sent = (await findOpenElsewhere(id)) && (await sendElsewhere(id, text));
+      if (sent) return sent;
+      const isFinished = !own.view(id) && (await own.recall(id)) !== null;
+      if (isFinished && followUpRefusal !== null) return { ok: false, error: new RetinueError('denied', followUpRefusal).info };
+      return own.message(id, text);
     },
     async cancel(ids, reason) {
       await own.cancel(ids, reason);

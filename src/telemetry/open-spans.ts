@@ -7,7 +7,7 @@ import { isSampled, type Sampling } from './sampling.ts';
 import { type Attributes, type Span, type SpanEvent, type SpanPlace, spanIdOfRun, spanIdOfTool, traceIdOfTree } from './span.ts';
 
 export interface TreeSpansOptions {
-  /** With prompts, answers, arguments, results and error messages. */
+  /** With prompts, answers, arguments, results and error messages, and with every name and id that a model or client has chosen. */
   content: boolean;
   sampling: Sampling;
 }
@@ -26,6 +26,8 @@ export interface OpenRun extends OpenSpan {
   usage: RunUsage;
   call: OpenSpan | null;
   tools: Map<string, OpenSpan & { rejected: FactData['tool.asked']['rejected'] }>;
+  /** Names of the tools that the run was offered. */
+  offered: ReadonlySet<string>;
   /** The provider's ids of the calls of the last answer, by index. */
   callIds: string[];
   /** With content: what the next model call gets that the last one did not. */
@@ -38,7 +40,7 @@ export function openRun(
   parent: OpenRun | null,
   { content, sampling }: TreeSpansOptions,
 ): OpenRun {
-  const { rootId, parentId, parentCall, agent, kind, brief, depth, dialect, model, trace } = data;
+  const { rootId, parentId, parentCall, agent, kind, brief, depth, dialect, model, trace, grant } = data;
   const [, callerTrace = '', callerSpan = '', flags = '00'] = trace?.traceparent.split('-') ?? [];
   const ownParent = parentId === null ? null : parentCall ? spanIdOfTool(parentId, parentCall) : spanIdOfRun(parentId);
   const traceId = trace ? callerTrace : (parent?.place.traceId ?? traceIdOfTree(rootId));
@@ -50,7 +52,8 @@ export function openRun(
     traceState: trace ? trace.tracestate : parent?.place.traceState,
   };
   const labels: RunLabels = { runId, rootId, depth, kind, agent, dialect, model };
-  const workflow = kind === 'client' && brief.label !== undefined ? { 'gen_ai.workflow.name': brief.label } : {};
+  // The label of a client is what it calls itself.
+  const workflow = content && kind === 'client' && brief.label !== undefined ? { 'gen_ai.workflow.name': brief.label } : {};
   const texts: Attributes = content
     ? {
         ...(brief.label === undefined ? {} : { 'retinue.run.label': brief.label }),
@@ -72,6 +75,7 @@ export function openRun(
     usage: { input: 0, output: 0, cached: 0, reasoning: 0, costUsd: null },
     call: null,
     tools: new Map(),
+    offered: new Set(grant.tools),
     callIds: [],
     input: [],
   };

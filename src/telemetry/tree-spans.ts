@@ -4,6 +4,7 @@
 // S2. A run's span ends with `run.ended`; what is still open in the run then ends with it.
 // S3. A model call whose process died ends where the run is continued, as `interrupted`: when it really ended is not known.
 // S4. A run with a caller's trace context begins in the caller's trace, and its descendants follow it.
+// S5. Without content, names and attributes are from closed lists, numbers or ids of Retinue: a model or client cannot put text of its own into them.
 import type { Fact, FactData, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { isoToMs } from '../text/instant.ts';
@@ -65,16 +66,18 @@ export function createTreeSpans(options: TreeSpansOptions): TreeSpans {
 
   function openTool(run: OpenRun, { runId, at, data }: FactOf<'tool.asked'>): void {
     const { tool, turn, index, rejected } = data;
-    const callId = run.callIds[index];
+    const callId = withContent(run.callIds[index]);
+    const name = content || isToolName(run, data) ? tool : null;
+    const spanName = name === null ? 'execute_tool' : `execute_tool ${name}`;
     const attributes: Attributes = {
       'gen_ai.operation.name': 'execute_tool',
-      'gen_ai.tool.name': tool,
+      ...(name === null ? {} : { 'gen_ai.tool.name': name }),
       'gen_ai.tool.type': 'function',
       ...(callId === undefined ? {} : { 'gen_ai.tool.call.id': callId }),
       'retinue.turn': turn,
       ...(content ? { 'gen_ai.tool.call.arguments': argumentsToAttribute(data.arguments) } : {}),
     };
-    const span = openChild(run, spanIdOfTool(runId, data), at, { name: `execute_tool ${tool}`, kind: 'internal', attributes });
+    const span = openChild(run, spanIdOfTool(runId, data), at, { name: spanName, kind: 'internal', attributes });
     run.tools.set(`${turn}.${index}`, { ...span, rejected });
   }
 
@@ -159,4 +162,9 @@ export function createTreeSpans(options: TreeSpansOptions): TreeSpans {
       return run ? applyToRun(run, fact) : [];
     },
   };
+}
+
+/** Whether the name is that of a tool. A model can call anything by any name. */
+function isToolName({ labels, offered }: OpenRun, { tool, rejected }: FactData['tool.asked']): boolean {
+  return rejected === null || rejected === 'submit' || labels.kind === 'client' || offered.has(tool);
 }

@@ -5,7 +5,7 @@ import { createEventStore } from '../../src/mcp/event-store.ts';
 import type { Principal } from '../../src/mcp/http.ts';
 import { createHttpWorld, initialize, owner, post, url } from './support-http.ts';
 
-const other: Principal = { name: 'other', role: 'start' };
+const other: Principal = { id: 'other-token', name: 'other', role: 'start' };
 const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 describe('sessions', () => {
@@ -37,6 +37,7 @@ describe('sessions', () => {
     ['a body that is not JSON', new Request(url, { method: 'POST', headers: json, body: '{' }), 400],
     ['another type of body', new Request(url, { method: 'POST', headers: { ...json, 'content-type': 'text/plain' }, body: '{}' }), 415],
     ['an answer it cannot read', post(initialize, { accept: 'application/json' }), 406],
+    ['a body that is nested too deep', new Request(url, { method: 'POST', headers: json, body: '['.repeat(200_000) }), 400],
     ['a body over the limit', new Request(url, { method: 'POST', headers: json, body: JSON.stringify('x'.repeat(5_000_000)) }), 413],
   ])('%s is refused and opens nothing', async (_, request, status) => {
     await using world = await createHttpWorld({ bounds: { sessions: 1 } });
@@ -112,7 +113,7 @@ it('a stream whose reader stops is cut at its bound, and the source is told', as
       isCancelled = true;
     },
   });
-  const stream = boundStream(source, 100_000, () => ends++);
+  const stream = boundStream(source, { maxBytes: 100_000, maxBlockedMs: 30_000, now: () => 0 }, () => ends++);
   for (let i = 0; i < 70; i++) push();
   await settle();
   expect(stream.isCongested()).toBe(true);
@@ -120,6 +121,44 @@ it('a stream whose reader stops is cut at its bound, and the source is told', as
   await settle();
   expect({ isCancelled, ends, congested: stream.isCongested() }).toEqual({ isCancelled: true, ends: 1, congested: false });
   await expect(new Response(stream.body).arrayBuffer()).rejects.toThrow(/has not read 100000 bytes/);
+});
+
+it('a stream whose reader takes nothing is cut after a while, and one that reads slowly is not', async () => {
+  let [now, ends] = [0, 0];
+  let push!: () => void;
+  const source = new ReadableStream<Uint8Array>({
+    start(controller) {
+      push = () => controller.enqueue(new TextEncoder().encode(': keepalive\n\n'));
+    },
+  });
+  const { body } = boundStream(source, { maxBytes: 100_000, maxBlockedMs: 30_000, now: () => now }, () => ends++);
+  const beat = async () => {
+    now += 15_000;
+    push();
+    await settle();
+  };
+  const reader = body.getReader();
+  // Nothing is waiting for a long time: the reader has all there is.
+  now += 3_600_000;
+  for (let i = 0; i < 2; i++) await beat();
+  for (let i = 0; i < 10; i++) {
+    await reader.read();
+    await beat();
+  }
+  expect(ends).toBe(0);
+  await beat();
+  expect(ends).toBe(0);
+  await beat();
+  expect(ends).toBe(1);
+  await expect(reader.read()).rejects.toThrow(/has read nothing for too long/);
+});
+
+it('an open stream gets heartbeats', async () => {
+  await using world = await createHttpWorld({ heartbeatMs: 5 });
+  const { transport } = await world.connect(owner, { hasStream: false });
+  const headers = { 'mcp-session-id': transport.sessionId as string, accept: 'text/event-stream' };
+  const response = await world.handler.handle(new Request(url, { headers }), owner);
+  expect(await readUntil(response, ': keepalive\n\n: keepalive\n\n')).not.toContain('data:');
 });
 
 async function readUntil(response: Response, text: string): Promise<string> {

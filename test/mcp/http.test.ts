@@ -13,7 +13,7 @@ const script = {
     { times: 'any', steps: [{ text: secret }] },
   ],
 };
-const other: Principal = { name: 'other', role: 'start' };
+const other: Principal = { id: 'other-token', name: 'other', role: 'start' };
 
 type World = Awaited<ReturnType<typeof createHttpWorld>>;
 
@@ -71,7 +71,11 @@ describe('principals', () => {
     const first = await world.connect(owner, { name: 'same' });
     const ids = [await delegate(world, first, 'find'), await delegate(world, first, 'hold')];
     if (ends) await first.transport.terminateSession();
-    for (const principal of [other, { name: 'reader', role: 'read' }, { name: 'steerer', role: 'steer' }] as Principal[]) {
+    for (const principal of [
+      other,
+      { id: 'r', name: 'reader', role: 'read' },
+      { id: 's', name: 'steerer', role: 'steer' },
+    ] as Principal[]) {
       const second = await world.connect(principal, { name: 'same' });
       for (const id of ids) {
         for (const [tool, args] of calls(id)) {
@@ -94,6 +98,8 @@ describe('principals', () => {
     ]) {
       expect((await world.handler.handle(request, other)).status, request.method).toBe(404);
     }
+    // A token of the same name sees the same runs, but not the session.
+    expect((await world.handler.handle(post({ id: 1, method: 'ping' }, headers), { ...owner, id: 'another-token' })).status).toBe(404);
     expect((await world.handler.handle(post({ id: 1, method: 'ping' }, headers), owner)).status).toBe(200);
   });
 
@@ -116,7 +122,7 @@ describe('principals', () => {
     await using world = await createHttpWorld({ script, share: true });
     const id = await delegate(world, await world.connect(owner), 'find');
     for (const role of ['read', 'start'] as const) {
-      const reader = await world.connect({ name: `other-${role}`, role });
+      const reader = await world.connect({ id: role, name: `other-${role}`, role });
       expect(await reader.text('delegate_read', { id, part: 'summary' })).toContain(secret);
     }
   });
@@ -182,6 +188,72 @@ describe('roles', () => {
       { 'mcp-session-id': transport.sessionId as string },
     );
     expect(await (await world.handler.handle(request, reader)).text()).toContain('needs a token with the role `start`');
+  });
+});
+
+describe('answers and what ends runs', () => {
+  const reader: Principal = { ...owner, role: 'read' };
+  const grep = { runs: [{ times: 'any', steps: [{ calls: [{ tool: 'grep', args: { pattern: 'x' } }] }, { text: 'done' }] }] };
+  const rulesets = [{ owner: 'test', kind: 'owner' as const, rules: [{ action: 'ask' as const, tool: 'grep', pattern: null }] }];
+
+  it('a question is not answered without the role for it', async () => {
+    await using world = await createHttpWorld({
+      script: grep,
+      rulesets: rulesets as never,
+      options: { questions: { attended: () => true, timeoutMs: 60_000 } },
+    });
+    const client = new Client({ name: 'asks', version: '1' }, { capabilities: { elicitation: {} } });
+    const asked = Promise.withResolvers<string | number>();
+    const answered = Promise.withResolvers<{ action: 'decline' }>();
+    client.setRequestHandler(ElicitRequestSchema, (_, { requestId }) => {
+      asked.resolve(requestId);
+      return answered.promise;
+    });
+    const { call, transport } = await world.connect(owner, { client });
+    const result = call('delegate', { tasks: [{ task: 'x' }] });
+    const answer = { id: await asked.promise, result: { action: 'accept', content: { answer: 'allow this once' } } };
+    const headers = { 'mcp-session-id': transport.sessionId as string };
+    for (const message of [answer, { ...answer, result: undefined, error: { code: 1, message: 'no' } }]) {
+      const refused = await world.handler.handle(post(message, headers), reader);
+      expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('role `steer`')]);
+    }
+    const batch = new Request(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify([
+        { jsonrpc: '2.0', id: 1, method: 'ping' },
+        { jsonrpc: '2.0', ...answer },
+      ]),
+    });
+    expect((await world.handler.handle(batch, reader)).status).toBe(403);
+    expect(await world.api.questions()).toHaveLength(1);
+    answered.resolve({ action: 'decline' });
+    expect(JSON.stringify(await result)).toContain('done');
+    const types = (await world.api.logs((await world.api.ps({ all: true }))[0]?.runId as string)) as { type: string; data: object }[];
+    expect(types.find(({ type }) => type === 'approval.answered')?.data).toMatchObject({ allowed: false });
+  });
+
+  it('a call or a session with delegated runs is given up only with the role for it', async () => {
+    await using world = await createHttpWorld({ script });
+    const client = await world.connect();
+    const id = await delegate(world, client, 'hold');
+    const headers = { 'mcp-session-id': client.transport.sessionId as string };
+    const cancelled = { method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } };
+    for (const request of [post(cancelled, headers), new Request(url, { method: 'DELETE', headers })])
+      expect((await world.handler.handle(request, reader)).status).toBe(403);
+    expect(await world.api.show(id)).toMatchObject({ status: 'running', driven: true });
+    const steerer: Principal = { ...owner, role: 'steer' };
+    expect((await world.handler.handle(new Request(url, { method: 'DELETE', headers }), steerer)).status).toBe(200);
+    await world.api.cancel([id], 'enough');
+  });
+
+  it('a session that has delegated nothing may be ended by everybody it belongs to', async () => {
+    await using world = await createHttpWorld();
+    const { transport } = await world.connect(reader);
+    const headers = { 'mcp-session-id': transport.sessionId as string };
+    const cancelled = { method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } };
+    expect((await world.handler.handle(post(cancelled, headers), reader)).status).toBe(202);
+    expect((await world.handler.handle(new Request(url, { method: 'DELETE', headers }), reader)).status).toBe(200);
   });
 });
 

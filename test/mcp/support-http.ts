@@ -19,7 +19,7 @@ import { createTemporaryFolder } from './support.ts';
 
 export const url = 'http://127.0.0.1:1/mcp';
 
-export const owner: Principal = { name: 'owner', role: 'start' };
+export const owner: Principal = { id: 'owner-token', name: 'owner', role: 'start' };
 
 export interface HttpWorld {
   handler: McpHandler;
@@ -41,12 +41,12 @@ export interface HttpClient {
 }
 
 /** `dialect`: offered at `/mcp` instead of the native one. */
-export interface HttpWorldOptions extends WorldOptions, Partial<Pick<McpHandlerDeps, 'share' | 'bounds'>> {
+export interface HttpWorldOptions extends WorldOptions, Partial<Pick<McpHandlerDeps, 'share' | 'bounds' | 'heartbeatMs'>> {
   dialect?: Dialect;
 }
 
 export async function createHttpWorld(options: HttpWorldOptions = {}): Promise<HttpWorld> {
-  const { share = false, bounds = {}, dialect: own, ...given } = options;
+  const { share = false, bounds = {}, heartbeatMs, dialect: own, ...given } = options;
   const findDialect = (name: string) => (name === own?.name ? own : makeDialect(name, {}));
   const files = createTemporaryFolder();
   const authenticator = createKeyAuthenticator(join(files.folder, 'key'));
@@ -77,6 +77,7 @@ export async function createHttpWorld(options: HttpWorldOptions = {}): Promise<H
       limits: {},
       share,
       bounds,
+      ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
       api,
       dialects: [...dialectNames, ...(own ? [own.name] : [])],
       defaultDialect: own?.name ?? 'native',

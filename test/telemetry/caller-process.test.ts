@@ -48,7 +48,7 @@ describe('the trace of the caller is kept', () => {
     await server.client.callTool({ ...params, _meta: { traceparent: 'nonsense' } });
     await server.client.close();
     await receiver.until((spans) => spans.some(({ name }) => name.startsWith('invoke_workflow')));
-    const connection = receiver.spans.find(({ name }) => name === 'invoke_workflow tester 1.2.3') as ReceivedSpan;
+    const connection = receiver.spans.find(({ name }) => name === 'invoke_workflow') as ReceivedSpan;
     const own = connection.traceId;
     expect(runsOf(receiver.spans).map(place)).toEqual([
       ['invoke_agent general', traceId, spanId, 'vendor=7'],
@@ -84,8 +84,8 @@ describe('the trace of the caller is kept', () => {
     await (await scope.delegate({ task: 'go' })).outcome;
     await scope.close();
     await retinue.close();
-    const nightly = receiver.spans.find(({ name }) => name === 'invoke_workflow nightly') as ReceivedSpan;
-    expect(place(nightly)).toEqual(['invoke_workflow nightly', traceId, spanId, '']);
+    const nightly = receiver.spans.find(({ name }) => name === 'invoke_workflow') as ReceivedSpan;
+    expect(place(nightly)).toEqual(['invoke_workflow', traceId, spanId, '']);
     expect(runsOf(receiver.spans).map(place)).toEqual([
       ['invoke_agent general', traceId, spanId, 'vendor=7'],
       ['invoke_agent general', traceId, spanId, ''],

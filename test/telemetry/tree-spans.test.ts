@@ -83,7 +83,7 @@ describe('the trace of the caller', () => {
     const other = await client.delegate({ task: 'go' });
     await other.outcome;
     await client.close();
-    const spans = spansOf(world.facts);
+    const spans = spansOf(world.facts, { content: true });
     const ofRun = (id: string) => spans.find(({ spanId }) => spanId === spanIdOfRun(id));
     const own = traceIdOfTree(client.id);
     expect(ofRun(run.id)).toMatchObject({ parentId: 'b7ad6b7169203331', links: [{ traceId: own, spanId: spanIdOfRun(client.id) }] });
@@ -114,6 +114,37 @@ describe('spans', () => {
     expect([run?.attributes['error.type'], run?.attributes['retinue.run.status']]).toEqual(['auth', 'failed']);
     expect(JSON.stringify(spansOf(facts))).not.toContain('the key is wrong');
     expect(spansOf(facts, { content: true })[0]?.error?.message).toContain('the key is wrong');
+  });
+
+  it('have no text that a model or a client chose, unless content is wanted', async () => {
+    const secret = 'the secret plan';
+    const calls = [
+      { id: `${secret} 1`, tool: `${secret} tool`, args: {} },
+      { id: `${secret} 2`, tool: 'list', args: { path: '.' } },
+      { id: `${secret} 2`, tool: `${secret} again`, args: {} },
+      { id: `${secret} 3`, tool: 'list', args: { [secret]: 1 } },
+    ];
+    await using world = await createWorld({ script: { runs: [{ steps: [{ calls }, { text: secret }] }] } });
+    const client = await world.runtime.client({ label: `${secret} client` });
+    await (await client.delegate({ task: secret, label: secret })).outcome;
+    await client.close();
+    expect(JSON.stringify(world.facts)).toContain(`${secret} tool`);
+    const spans = spansOf(world.facts);
+    expect(JSON.stringify(spans)).not.toContain(secret);
+    expect(spans.map(({ name, attributes }) => [name, attributes['error.type']])).toEqual(
+      expect.arrayContaining([
+        ['invoke_workflow', undefined],
+        ['execute_tool', 'unknown_tool'],
+        ['execute_tool', 'duplicate_call'],
+        ['execute_tool list', undefined],
+      ]),
+    );
+    expect(spans.some(({ attributes }) => 'gen_ai.tool.call.id' in attributes)).toBe(false);
+    const withContent = spansOf(world.facts, { content: true });
+    expect(withContent.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([`invoke_workflow ${secret} client`, `execute_tool ${secret} tool`]),
+    );
+    expect(withContent.map(({ attributes }) => attributes['gen_ai.tool.call.id'])).toContain(`${secret} 2`);
   });
 
   it('of a call that needed approval tell when it was asked and answered', async () => {
