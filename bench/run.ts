@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { measureNetwork } from './network.ts';
 import { measureProcessStarts, measureReplay } from './process.ts';
 import { measureResume } from './resume.ts';
+import { measureScreen, screenRuns, streamingRuns } from './screen.ts';
 import { measureServe } from './serve.ts';
 import { withRuntime } from './support.ts';
 
@@ -92,6 +93,21 @@ async function printServe(options: { rounds: number; idleSeconds: number }): Pro
   printLine('500 readers: disconnected because they were slow', String(watched.cut), '0', watched.cut === 0);
 }
 
+/** `npm run bench -- screen` measures only this, for longer. */
+async function printScreen(seconds: number): Promise<void> {
+  const { quiet, streaming, startMs } = await measureScreen(seconds);
+  const percent = ({ cpu }: { cpu: number }) => `${(cpu * 100).toFixed(1)} %`;
+  printLine(`\`retinue top\` with ${screenRuns} live runs, nothing changes: of a core`, percent(quiet), '≤ 5 %', quiet.cpu <= 0.05);
+  printLine('the same: bytes to the terminal', `${quiet.bytes.toFixed(0)}/s`, '—', true);
+  printLine(`${streamingRuns} of them stream text, one is open: of a core`, percent(streaming), '—', true);
+  printLine('the same: bytes to the terminal', `${streaming.bytes.toFixed(0)}/s`, '—', true);
+  printLine('from the start of `retinue top` to its first frame with all runs', `${startMs.toFixed(0)} ms`, '—', true);
+}
+
+if (process.argv[2] === 'screen') {
+  await printScreen(20);
+  process.exit(0);
+}
 if (process.argv[2] === 'serve') {
   await printServe({ rounds: 3, idleSeconds: 30 });
   process.exit(0);
@@ -134,3 +150,4 @@ printLine(
 );
 printLine('the same without the start of a command on its database', `${resumed.toFixed(0)} ms`, '≤ 200 ms', resumed <= 200);
 await printServe({ rounds: 1, idleSeconds: 5 });
+await printScreen(10);

@@ -1,5 +1,5 @@
-// What `retinue top` costs while 500 runs are live and nothing happens: `node bench/screen.ts [SECONDS]`. The program runs on a real terminal, which
-// `script` of util-linux makes. Its processor time comes from /proc, so this needs Linux.
+// What `retinue top` costs while 500 runs are live: when nothing happens, and while 100 of them stream text. The program runs on a real
+// terminal, which `script` of util-linux makes. Its processor time comes from /proc, so this needs Linux.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,41 +8,64 @@ import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provide
 import { withRuntime } from './support.ts';
 
 const program = resolve(import.meta.dirname, '../bin/retinue.js');
-const runs = 500;
-const seconds = Number(process.argv[2] ?? 20);
+export const screenRuns = 500;
+export const streamingRuns = 100;
+const pieceMs = 100;
+const hourMs = 3_600_000;
 /** Clock ticks per second in /proc, the same on all Linux systems. */
 const ticksPerSecond = 100;
 
-/** Starts to answer and never ends. */
-const silentModel: LanguageModelV4 = {
-  specificationVersion: 'v4',
-  provider: 'bench',
-  modelId: 'silent',
-  supportedUrls: {},
-  doGenerate: () => Promise.reject(new Error('not used')),
-  doStream: async () => ({ stream: new ReadableStream<LanguageModelV4StreamPart>() }),
-};
-const handle = { id: 'bench/silent', lane: 'bench', model: silentModel, contextWindow: null, maxOutputTokens: null, price: () => 0 };
+export interface ScreenFigures {
+  /** Part of a core, and bytes per second to the terminal. */
+  quiet: { cpu: number; bytes: number };
+  streaming: { cpu: number; bytes: number };
+  /** From the start of the program to the first frame with all runs. */
+  startMs: number;
+}
 
-await withRuntime(
-  'sqlite',
-  async (runtime, _, folder) => {
-    const client = await runtime.client({ limits: { maxConcurrent: 600, maxRuns: 1000, timeoutMs: 3_600_000 } });
-    for (let n = 0; n < runs; n++) await client.delegate({ task: `wait ${n}`, label: `part ${n}`, agent: 'explore' });
-    const { cpu, bytes, startMs } = await measureTop(folder);
-    const ok = cpu <= 5;
-    process.stdout.write(
-      `${ok ? '✓' : '✗'} retinue top with ${runs} live runs, when nothing changes: ${cpu.toFixed(1)} % of a core   goal ≤ 5 %\n`,
-    );
-    process.stdout.write(
-      `  ${(bytes / seconds).toFixed(0)} bytes/s to the terminal (elapsed times); first frame with all runs after ${startMs.toFixed(0)} ms\n`,
-    );
-    await client.close();
-  },
-  { models: { resolve: async () => handle }, slots: 600 },
-);
+type Controller = ReadableStreamDefaultController<LanguageModelV4StreamPart>;
 
-async function measureTop(folder: string): Promise<{ cpu: number; bytes: number; startMs: number }> {
+export async function measureScreen(seconds: number): Promise<ScreenFigures> {
+  const open: Controller[] = [];
+  /** Starts to answer and never ends. */
+  const model: LanguageModelV4 = {
+    specificationVersion: 'v4',
+    provider: 'bench',
+    modelId: 'silent',
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error('not used')),
+    doStream: async () => ({ stream: new ReadableStream({ start: (controller) => void open.push(controller) }) }),
+  };
+  const handle = { id: 'bench/silent', lane: 'bench', model, contextWindow: null, maxOutputTokens: null, price: () => 0 };
+  return withRuntime(
+    'sqlite',
+    async (runtime, store, folder) => {
+      // As the API does.
+      runtime.listen((event) => {
+        if (event.type === 'delta') store.publish(event);
+      });
+      const client = await runtime.client({
+        limits: { maxConcurrent: 600, maxRuns: 1000, timeoutMs: hourMs, firstByteMs: hourMs, idleMs: hourMs },
+      });
+      for (let n = 0; n < screenRuns; n++) await client.delegate({ task: `wait ${n}`, label: `part ${n}`, agent: 'explore' });
+      const figures = await measureTop(folder, seconds, () => streamText(open.slice(0, streamingRuns)));
+      await client.close();
+      return figures;
+    },
+    { models: { resolve: async () => handle }, slots: 600 },
+  );
+}
+
+/** Returns a function that stops it. */
+function streamText(controllers: Controller[]): () => void {
+  for (const controller of controllers) controller.enqueue({ type: 'text-start', id: '1' });
+  const timer = setInterval(() => {
+    for (const controller of controllers) controller.enqueue({ type: 'text-delta', id: '1', delta: 'some words ' });
+  }, pieceMs);
+  return () => clearInterval(timer);
+}
+
+async function measureTop(folder: string, seconds: number, startStreaming: () => () => void): Promise<ScreenFigures> {
   const pidFile = join(folder, 'pid');
   const command = `stty cols 120 rows 40; echo $$ > ${pidFile}; exec ${process.execPath} ${program} top --adopt --db ${join(folder, 'bench.db')}`;
   const env = { PATH: process.env.PATH, HOME: folder, TERM: 'xterm-256color', SHELL: '/bin/sh' };
@@ -52,15 +75,24 @@ async function measureTop(folder: string): Promise<{ cpu: number; bytes: number;
   terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
-  try {
-    while (!output.includes(`${runs + 1} runs`)) await sleep(20);
-    const startMs = performance.now() - began;
+  const measure = async () => {
     await sleep(5_000);
     const pid = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : '';
     const [before, size] = [processorTicks(pid), output.length];
     await sleep(seconds * 1000);
-    const cpu = ((processorTicks(pid) - before) / ticksPerSecond / seconds) * 100;
-    return { cpu, bytes: output.length - size, startMs };
+    return { cpu: (processorTicks(pid) - before) / ticksPerSecond / seconds, bytes: (output.length - size) / seconds };
+  };
+  try {
+    while (!output.includes(`${screenRuns + 1} runs`)) await sleep(20);
+    const startMs = performance.now() - began;
+    const quiet = await measure();
+    // The first one of the runs that stream is open, so that its text is drawn.
+    terminal.stdin.write('d');
+    terminal.stdin.write('\r');
+    const stop = startStreaming();
+    const streaming = await measure();
+    stop();
+    return { quiet, streaming, startMs };
   } finally {
     terminal.stdin.write('\x03');
     await new Promise((done) => terminal.once('close', done));

@@ -33,7 +33,7 @@ export function formatDuration(ms: number): string {
 }
 
 /** A time of day, with the date if it is another day. */
-function formatInstant(iso: string, now: number): string {
+export function formatInstant(iso: string, now: number): string {
   const day = iso.slice(0, 10);
   return `${day === new Date(now).toISOString().slice(0, 10) ? '' : `${day} `}${iso.slice(11, 16)} UTC`;
 }

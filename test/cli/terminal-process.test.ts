@@ -95,6 +95,8 @@ it('nothing that a terminal acts on is printed, in any field of any command, and
   expect(first).toBeDefined();
   for (const command of [
     ['ps', '--all'],
+    ['top', '--plain', '--all'],
+    ['attach', 'last', '--plain'],
     ['logs', 'last', '--tree'],
     ['agents'],
     ['agents', '--json'],

@@ -12,7 +12,7 @@ const script = {
       times: 'any',
       steps: [{ text: 'The first words of a long answer, which never ends.', chunkSize: 4, hang: 'middle' }],
     },
-    { when: { label: 'two' }, times: 'any', steps: [{ delayMs: 20_000, text: 'two is done' }] },
+    { when: { label: 'two' }, times: 'any', steps: [{ text: 'The second answer never ends, either.', chunkSize: 4, hang: 'middle' }] },
     { times: 'any', steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all is done' }] },
   ],
 };
@@ -77,7 +77,6 @@ describe.skipIf(!hasPty)('top and attach', { timeout: 120_000 }, () => {
       };
       await expect.poll(isWhole, { timeout: 30_000 }).toBe(true);
     }
-    expect(pty.terminal.overflows).toBe(0);
     pty.type('q');
     expect(await pty.ended()).toEqual({ code: 0, isRestored: true });
     await pty.until('`retinue attach');

@@ -31,8 +31,8 @@ export interface FrameInput {
 
 export interface Frame {
   lines: string[];
-  /** Whether something on it changes with the time alone. */
-  isTimed: boolean;
+  /** After how long something on it changes with the time alone; null if nothing does. */
+  tickMs: number | null;
   /** How many rows or lines a page has, and how many there are, for the keys that scroll. */
   page: number;
   total: number;
@@ -41,6 +41,9 @@ export interface Frame {
 /** Fewer lines above the footer have no room for titles and rules, or for the selected run below the tree. */
 const minTitles = 8;
 const minDetail = 16;
+const secondMs = 1_000;
+/** More elapsed times than this are drawn every other second: together they are most of what a quiet screen costs. */
+const maxTimedRows = 20;
 
 export function renderFrame(input: FrameInput, view: View): Frame {
   const { ui } = input;
@@ -84,11 +87,9 @@ function treeFrame(input: FrameInput, { room, view }: Area): Frame {
     ...(rows.length === 0 ? emptyLines(input, view) : []),
   ];
   if (detail.length > 0) while (lines.length < room - detailHeight) lines.push('');
-  return { lines: [...lines, ...detail], isTimed: shown.some(({ run }) => isTimed(run)), page, total: rows.length };
-}
-
-function isTimed({ status, startedAt }: LiveRun): boolean {
-  return isLive(status) && startedAt !== null;
+  const timed = shown.filter(({ run }) => isLive(run.status) && run.startedAt !== null).length;
+  const tickMs = timed === 0 ? null : timed <= maxTimedRows ? secondMs : 2 * secondMs;
+  return { lines: [...lines, ...detail], tickMs, page, total: rows.length };
 }
 
 function emptyLines({ ui, source, isAttached }: FrameInput, view: View): string[] {
@@ -96,7 +97,7 @@ function emptyLines({ ui, source, isAttached }: FrameInput, view: View): string[
   if (ui.filter !== '') return wrapStyled(`No run contains “${ui.filter}”. Esc shows all runs.`, view, { indent: 2 });
   if (isAttached) return wrapStyled('This tree has no runs that can be shown.', view, { indent: 2 });
   return wrapStyled(
-    'No run is live.\n\nA run appears here as soon as it starts, for example with `retinue run "TASK"` or `retinue demo` in another terminal.\n\nPress e to see trees that have ended.',
+    'No run is live.\n\nA run appears here as soon as it starts, for example with `retinue run "TASK"` or `retinue demo` in another terminal.\n\nPress e to see trees that have ended. `retinue ps --everywhere` lists the runs of your other workspaces.',
     view,
     { indent: 2 },
   );
@@ -104,7 +105,7 @@ function emptyLines({ ui, source, isAttached }: FrameInput, view: View): string[
 
 function runFrame({ ui, source, body }: FrameInput, { room, view }: Area): Frame {
   const run = source.state.runs.get(ui.selected ?? '');
-  if (!run || body === null) return { lines: wrapStyled('This run is not known any more.', view), isTimed: false, page: 1, total: 0 };
+  if (!run || body === null) return { lines: wrapStyled('This run is not known any more.', view), tickMs: null, page: 1, total: 0 };
   const status = shownStatus(run, source.state, source.undriven.has(rootOf(source.state, run.id) ?? ''));
   const head = renderRunHead(run, source.state, { status, tab: ui.tab, isTall: room >= minDetail, view });
   const hasRule = room >= minTitles;
@@ -115,7 +116,7 @@ function runFrame({ ui, source, body }: FrameInput, { room, view }: Area): Frame
   if (ui.scroll !== 'end') ui.scroll = first;
   return {
     lines: [...head, ...(hasRule ? [ruleLine(first, page, lines.length, view)] : []), ...lines.slice(first, first + page)],
-    isTimed: isLive(run.status),
+    tickMs: isLive(run.status) ? secondMs : null,
     page,
     total: lines.length,
   };
@@ -138,7 +139,7 @@ function scrolled(head: string[], lines: string[], { scroll, room, view }: Area 
   const first = Math.max(0, Math.min(scroll, lines.length - page));
   return {
     lines: [...head.map((line) => joinParts([[line, 'bold']], view)), ...lines.slice(first, first + page)],
-    isTimed: false,
+    tickMs: null,
     page,
     total: lines.length,
   };
@@ -155,7 +156,7 @@ function questionFrame(dialog: QuestionDialog, { source }: FrameInput, { room, v
   const title = questionTitle(dialog.question, { open: source.questions.length, now: view.now });
   return {
     lines: [joinParts([[title, 'yellow']], view), ruleLine(first, page, lines.length, view), ...lines.slice(first, first + page)],
-    isTimed: true,
+    tickMs: secondMs,
     page,
     total: lines.length,
   };

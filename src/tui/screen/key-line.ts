@@ -10,6 +10,7 @@ import type { Ui } from './ui.ts';
 export interface KeyLineInput {
   ui: Ui;
   source: Pick<TreeSource, 'state' | 'questions' | 'undriven'>;
+  rows: readonly unknown[];
   isAttached: boolean;
 }
 
@@ -36,7 +37,8 @@ export function keyLine(input: KeyLineInput, view: View): string {
   return joinParts(parts, view);
 }
 
-function chooseKeys({ ui, source, isAttached }: KeyLineInput): KeyHints {
+function chooseKeys(input: KeyLineInput): KeyHints {
+  const { ui, source } = input;
   switch (ui.dialog?.kind) {
     case 'confirm':
       return {
@@ -68,19 +70,21 @@ function chooseKeys({ ui, source, isAttached }: KeyLineInput): KeyHints {
     case 'help':
       return { first: [['Esc', 'back']], some: [['↑↓ PgDn', 'scroll']] };
     default:
-      return ui.page === 'run' ? runKeys(ui, source) : treeKeys({ ui, source, isAttached });
+      return ui.page === 'run' ? runKeys(ui, source) : treeKeys(input);
   }
 }
 
-function treeKeys({ ui, source, isAttached }: KeyLineInput): KeyHints {
+function treeKeys({ ui, source, rows, isAttached }: KeyLineInput): KeyHints {
+  const onRows: KeyHint[] = [['↑↓', 'move'], ['Enter', 'open'], ...steerKeys(ui, source)];
+  const filter: KeyHint[] = ui.filter === '' ? [['/', 'filter']] : [['Esc', 'show all']];
+  const ended: KeyHint[] = isAttached ? [] : [['e', ui.showEnded ? 'hide ended' : 'show ended']];
+  const hasRows = rows.length > 0;
   return {
     some: [
-      ['↑↓', 'move'],
-      ['Enter', 'open'],
-      ...steerKeys(ui, source),
-      ...((ui.filter === '' ? [['/', 'filter']] : [['Esc', 'show all']]) as KeyHint[]),
-      ['← →', 'fold'],
-      ...((isAttached ? [] : [['e', ui.showEnded ? 'hide ended' : 'show ended']]) as KeyHint[]),
+      ...(hasRows ? onRows : []),
+      ...(hasRows || ui.filter !== '' ? filter : []),
+      ...(hasRows ? [['←→', 'fold'] as KeyHint] : []),
+      ...ended,
     ],
     last: [
       ['?', 'help'],

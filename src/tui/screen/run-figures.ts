@@ -1,7 +1,15 @@
 // What is known of one run in a few words: state, agent, model, turns, time, tokens, cost, problems.
 import type { LiveRun } from '../../contract/view.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
-import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, type ShownStatus } from '../../views/format.ts';
+import {
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatInstant,
+  formatPlural,
+  formatStatus,
+  type ShownStatus,
+} from '../../views/format.ts';
 import type { LiveState } from '../../views/live-state.ts';
 import { elapsedTime, formatTurn, queuePosition } from '../../views/run-row.ts';
 import { describeProblems } from '../../views/tree-counter.ts';
@@ -47,6 +55,7 @@ export function describeFigures(run: LiveRun, state: LiveState, { status, now }:
     sanitizeLine(run.model ?? ''),
     run.kind === 'client' || run.turn === 0 ? '' : `turn ${formatTurn(run)}`,
     limit === '' ? time : `${time} of ${limit}`,
+    run.endedAt === null ? '' : `ended ${formatInstant(new Date(run.endedAt).toISOString(), now)}`,
     run.tokens > 0 ? `${formatCount(run.tokens)} tokens` : '',
     formatCost(run.costUsd),
     run.children.length === 0 ? '' : formatChildren(run, state),

@@ -57,7 +57,6 @@ export interface Screen {
 const batchMs = 16;
 /** A screen that closes by itself waits until no key was pressed for so long: the next one would reach the shell. */
 const quietMs = 5_000;
-const clockMs = 1_000;
 
 export function createScreen({ api, attach, driven = [], until, timers, colour, size: initial }: ScreenOptions): Screen {
   const ui = createUi();
@@ -66,7 +65,7 @@ export function createScreen({ api, attach, driven = [], until, timers, colour, 
   const listeners = new Set<() => void>();
   const { promise: left, resolve: leave } = Promise.withResolvers<'quit' | 'interrupt'>();
   let size = initial;
-  let frame: Frame = { lines: [], isTimed: false, page: 1, total: 0 };
+  let frame: Frame = { lines: [], tickMs: null, page: 1, total: 0 };
   let shown: { run: OpenRun; body: ReturnType<typeof createRunBody> } | null = null;
   let stopBatch: (() => void) | null = null;
   let stopClock: (() => void) | null = null;
@@ -145,7 +144,8 @@ export function createScreen({ api, attach, driven = [], until, timers, colour, 
     const isChanged = next.lines.length !== frame.lines.length || next.lines.some((line, i) => line !== frame.lines[i]);
     frame = isChanged ? next : { ...next, lines: frame.lines };
     stopClock?.();
-    stopClock = next.isTimed || isOver ? timers.after(clockMs - (timers.now() % clockMs), update) : null;
+    const tickMs = isOver ? quietMs : next.tickMs;
+    stopClock = tickMs === null ? null : timers.after(tickMs - (timers.now() % tickMs), update);
     if (isChanged) for (const listener of listeners) listener();
   }
 
