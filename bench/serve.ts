@@ -23,7 +23,7 @@ export interface ServeFigures {
   watched: { delay: number; mb: number; cut: number };
 }
 
-interface Server {
+export interface Server {
   url: string;
   token: string;
   pid: number;
@@ -62,7 +62,7 @@ export async function measureServe({ rounds, idleSeconds }: { rounds: number; id
 }
 
 /** A home, a workspace and a server of their own. */
-async function withServer<T>(use: (server: Server) => Promise<T>): Promise<T> {
+export async function withServer<T>(use: (server: Server) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const config = join(folder, '.config', 'retinue');
   mkdirSync(config, { recursive: true });
@@ -97,13 +97,25 @@ function createScript(): object {
 }
 
 /** Starts one tree over HTTP and returns its duration. */
-async function runTree({ url, token }: Server): Promise<number> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const started = await fetch(`${url}/api/runs`, { method: 'POST', headers, body: JSON.stringify({ task: 'survey' }) });
+async function runTree(server: Server): Promise<number> {
+  return waitForTree(server, await startTree(server));
+}
+
+const headersOf = ({ token }: Server) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+
+/** The id of its root. */
+export async function startTree(server: Server): Promise<string> {
+  const body = JSON.stringify({ task: 'survey' });
+  const started = await fetch(`${server.url}/api/runs`, { method: 'POST', headers: headersOf(server), body });
   if (!started.ok) throw new Error(await started.text());
-  const { runId } = (await started.json()) as { runId: string };
+  return ((await started.json()) as { runId: string }).runId;
+}
+
+/** Its duration in milliseconds, once it has completed. */
+export async function waitForTree(server: Server, runId: string): Promise<number> {
+  const headers = headersOf(server);
   for (;;) {
-    const { outcome } = (await (await fetch(`${url}/api/runs/${runId}`, { headers })).json()) as {
+    const { outcome } = (await (await fetch(`${server.url}/api/runs/${runId}`, { headers })).json()) as {
       outcome: { status: string; durationMs: number; error: unknown } | null;
     };
     if (outcome?.status === 'completed') return outcome.durationMs;
@@ -155,6 +167,6 @@ async function readLine(child: ChildProcess): Promise<string> {
   throw new Error('the server did not start');
 }
 
-function percentile(values: number[], part: number): number {
+export function percentile(values: number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
 }

@@ -10,24 +10,24 @@ import { captureTerminal, terminalPage } from './shots/terminal.ts';
 const folder = resolve(import.meta.dirname, '../docs/images');
 mkdirSync(folder, { recursive: true });
 
-await using story = await serveStory();
-await using launched = await launchBrowser();
+const story = await serveStory();
+const launched = await launchBrowser();
 const { runs } = await story.client.tree(story.runId);
 const payments = runs.find(({ name }) => name === 'payments');
 
 /** Address, height, and what must be visible. */
 const pages = {
-  tree: [`/trees/${story.runId}`, 560, 'licences'],
-  timeline: [`/trees/${story.runId}/timeline`, 620, 'licences'],
-  run: [`/runs/${payments.id}`, 720, 'idempotency key'],
+  tree: [`/trees/${story.runId}`, 620, 'licences'],
+  timeline: [`/trees/${story.runId}/timeline`, 590, 'licences'],
+  run: [`/runs/${payments.id}`, 760, 'idempotency key'],
 };
 
 for (const colorScheme of ['light', 'dark']) {
-  const context = await launched.browser.newContext({ viewport: { width: 1000, height: 800 }, deviceScaleFactor: 1.5, colorScheme });
+  const context = await launched.browser.newContext({ viewport: { width: 1200, height: 800 }, deviceScaleFactor: 1.25, colorScheme });
   const page = await context.newPage();
   await page.goto(story.link);
   for (const [name, [path, height, text]] of Object.entries(pages)) {
-    await page.setViewportSize({ width: 1000, height });
+    await page.setViewportSize({ width: 1200, height });
     await page.goto(new URL(path, story.url).href);
     await page.getByText(text).first().waitFor();
     await page.waitForLoadState('networkidle', { timeout: 2_000 }).catch(() => {});
@@ -46,6 +46,11 @@ for (const scheme of ['light', 'dark']) {
   save(`terminal-${scheme}`, await page.locator('.window').screenshot({ omitBackground: true }));
   await page.close();
 }
+
+await launched[Symbol.asyncDispose]();
+await story[Symbol.asyncDispose]();
+// Answers that the provider still delays would keep the process alive.
+process.exit(0);
 
 function save(name, png) {
   const reduced = reducePng(png);

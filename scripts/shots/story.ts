@@ -15,10 +15,10 @@ export const config = { rules: ['allow bash', `ask bash:npm *`], limits: { maxDe
 
 const areas = [
   ['payments', 'general', 'Check that a payment is never charged twice. Fix it if it can be.'],
-  ['sessions', 'explore', 'Check how long sessions live and how they end.'],
+  ['sessions', 'general', 'Check how long sessions live and how they end.'],
   ['migrations', 'general', 'Check migrations 0041 and 0042 for locks and lost data.'],
   ['http api', 'explore', 'Compare the HTTP routes with the public documentation.'],
-  ['error handling', 'explore', 'Find errors that are swallowed or shown to customers.'],
+  ['error handling', 'general', 'Find errors that are swallowed or shown to customers.'],
   ['licences', 'research', 'Check the licences of all dependencies.'],
 ] as const;
 
@@ -54,7 +54,12 @@ const steps: Record<string, TaskStep[]> = {
         'The order id identifies the charge, and `Gateway.charge` already takes a key, so I pass it on.',
       ['edit', retryFix],
     ),
-    say(4, 'Other callers of the gateway would have the same fault.', ['grep', { pattern: 'gateway\\.charge\\(', path: 'src' }]),
+    say(
+      4,
+      'Other callers of the gateway would have the same fault, and the tests must still pass.',
+      ['grep', { pattern: 'gateway\\.charge\\(', path: 'src' }],
+      ['bash', { command: 'sh scripts/test.sh payments' }],
+    ),
     say(4, 'There are none. A second agent writes a test that loses the answer of the first attempt.', [
       'delegate',
       {
@@ -66,7 +71,7 @@ const steps: Record<string, TaskStep[]> = {
   'Write a test: the first answer': [say(3, '', ['read', { path: 'test/payments.test.ts' }]), { delayMs: forever }],
   [areas[1][2]]: [
     say(3, '', ['grep', { pattern: 'session', path: 'src' }]),
-    say(5, '', ['read', { path: 'src/auth/session.ts' }]),
+    say(3, '', ['bash', { command: 'sh scripts/test.sh sessions' }], ['read', { path: 'src/auth/session.ts' }]),
     say(
       7,
       'Sessions live for 30 days from their creation and cannot be ended earlier: signing out only deletes the cookie. This does not block the release.',
@@ -88,6 +93,7 @@ const steps: Record<string, TaskStep[]> = {
   ],
   [areas[4][2]]: [
     say(4, '', ['grep', { pattern: 'catch', path: 'src' }]),
+    say(3, '', ['bash', { command: 'sh scripts/test.sh errors' }]),
     {
       ...say(
         5,

@@ -54,5 +54,7 @@ export interface Gateway {
   'src/db/migrations/0042_rate_not_null.sql': `ALTER TABLE bookings ALTER COLUMN rate_cents SET NOT NULL;
 CREATE INDEX bookings_rate ON bookings (rate_cents);
 `,
+  // Tests of a real project take their time; without it, tools would be invisible in the timeline.
+  'scripts/test.sh': 'sleep 5\necho "$1: 42 tests passed"\n',
   'test/payments.test.ts': "import { retry } from '../src/payments/retry.ts';\n",
 };
