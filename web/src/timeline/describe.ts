@@ -103,7 +103,7 @@ export function stepTitle({ segment, call, kind }: PathStep): string {
 
 /** Tenths of a second where they matter, so that neighbouring steps can be compared. */
 export function formatSpan(ms: number): string {
-  return ms >= 999.5 && ms < 9_950 ? `${(ms / 1000).toFixed(1)}s` : formatDuration(ms);
+  return ms >= 1_000 && ms < 10_000 ? `${(Math.floor(ms / 100) / 10).toFixed(1)}s` : formatDuration(ms);
 }
 
 /** A share of the whole, for people: `<1%`, `37%`. */
