@@ -7,15 +7,18 @@ import type { Screen } from './screen/screen.ts';
 export interface AppProps {
   screen: Screen;
   onSuspend: () => void;
+  /** Draws everything again: another program may have written to the terminal. */
+  onRedraw: () => void;
 }
 
-export function App({ screen, onSuspend }: AppProps): ReactNode {
+export function App({ screen, onSuspend, onRedraw }: AppProps): ReactNode {
   const lines = useSyncExternalStore(screen.subscribe, screen.lines);
   const { columns, rows } = useWindowSize();
   useEffect(() => screen.resize({ columns, rows }), [screen, columns, rows]);
   useInput((input, key) => {
     const keys = parseKeys(input, key);
     if (keys.includes('ctrl-z')) onSuspend();
+    else if (keys.includes('ctrl-l')) onRedraw();
     else if (keys.length > 0) screen.press(...keys);
   });
   usePaste((text) => screen.paste(text));

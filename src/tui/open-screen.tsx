@@ -75,7 +75,8 @@ function Suspendable({ screen }: { screen: Screen }): ReactNode {
   }, [suspendTerminal]);
   // The whole group, like the terminal itself would: a shell waits for all of it.
   const onSuspend = useCallback(() => void process.kill(0, 'SIGTSTP'), []);
-  return <App screen={screen} onSuspend={onSuspend} />;
+  const onRedraw = useCallback(() => void suspendTerminal(async () => {}).catch(() => {}), [suspendTerminal]);
+  return <App screen={screen} onSuspend={onSuspend} onRedraw={onRedraw} />;
 }
 
 const systemTimers: Timers = {

@@ -96,6 +96,17 @@ describe('on the terminal', () => {
     }
   });
 
+  it('Ctrl-L draws it again after another program has written there', async () => {
+    await using at = await createScreenWorld(release);
+    await openRelease(at);
+    const size = { columns: 80, rows: 24 };
+    const memory = await show(at, size);
+    await memory.until('prepare release');
+    memory.terminal.write('\x1b[5;1Hnoise\nof another program\n');
+    await memory.press('\x0c');
+    await expectSame(memory, at, size, []);
+  });
+
   it('sequences that are not keys do nothing', async () => {
     await using at = await createScreenWorld(release);
     await openRelease(at);

@@ -42,6 +42,7 @@ const sections: Section[] = [
       ['q', 'back to the tree; there: leave the screen'],
       ['Ctrl-C', 'leave the screen at once'],
       ['Ctrl-Z', 'suspend the screen; `fg` shows it again'],
+      ['Ctrl-L', 'draw the screen again'],
       ['', 'Runs of other processes continue when you leave. Runs that you continued here with P pause.'],
     ],
   ],
