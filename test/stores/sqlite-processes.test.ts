@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
-import { getOwnIdentity, hasEnded, parseStat } from '../../src/stores/sqlite/process-identity.ts';
+import { getOwnIdentity, hasEnded, parseStat } from '../../src/stores/process-identity.ts';
 import { type Actor, createActors } from './support/actors.ts';
 import { testAuthenticator } from './support/authenticator.ts';
 import { createTemporaryDirectory } from './support/temporary.ts';
