@@ -18,6 +18,7 @@ runStoreSuite('memory store', async () => {
     // Only the store itself can change its data, so nobody can forge an order.
     forge: null,
     replay: null,
+    delayBlobs: null,
     warnings: () => [],
     kill: markDead,
     silence: markDead,

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import type { Order } from '../../src/contract/order.ts';
 import type { Owner, Store } from '../../src/ports/store.ts';
 import { openPostgresStore } from '../../src/stores/postgres/create.ts';
@@ -31,6 +32,13 @@ runStoreSuite('postgres store', async () => {
     silence: (owner) => updateOwner("beat = beat - interval '10.001 seconds'", owner),
     forge: (order) => insertOrder(order, createTestAuthenticator(2).sign(order)),
     replay: (order) => insertOrder(order, testAuthenticator.sign(order)),
+    delayBlobs: async () => {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      await client.query(`BEGIN; LOCK TABLE ${schema}.blobs IN EXCLUSIVE MODE`);
+      const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = '${schema}.blobs'::regclass`;
+      return { isWaiting: async () => (await client.query(waiting)).rows.length > 0, end: () => client.end() };
+    },
     warnings: () => warnings,
     dispose: async () => {
       await Promise.all(stores.map((store) => store.close()));
