@@ -53,6 +53,7 @@ export interface RuntimeInput {
   grantedVariables?: BashOptions['secrets'];
   /** Environment variables that hold secrets, besides those of MCP servers. */
   secretNames: string[];
+  databasePasswords?: string[] | undefined;
   mcpServers: Record<string, McpServer>;
   search: SearchBackend | null;
   notes: Notes;

@@ -14,6 +14,8 @@ export interface KnownSecrets {
   names: string[];
   /** Values written in a file. */
   values: string[];
+  /** The password in the address of the database. */
+  databasePasswords: string[];
 }
 
 export const secretName =
@@ -42,14 +44,18 @@ const commonValues = new Set(
 );
 
 /** Every secret value, longest first, so that a secret that contains another is replaced as a whole. */
-export function findSecretValues(env: Env, { names = [], values = [] }: Partial<KnownSecrets>): SecretValue[] {
+export function findSecretValues(env: Env, { names = [], values = [], databasePasswords = [] }: Partial<KnownSecrets>): SecretValue[] {
   const isNamed = (name: string, value: string) =>
     (secretName.test(name) && !desktopName.test(name)) || webhook.test(value) || (names.includes(name) && !isPublic(name, value));
   const found = Object.entries(env).flatMap(([name, value = '']): SecretValue[] => {
     const parts = [passwordInAddress.exec(value)?.[1] ?? '', ...[...value.matchAll(passwordInList)].map(([, part = '']) => unquote(part))];
     return [...(isNamed(name, value) ? [value] : []), ...parts].map((part) => ({ name, value: part }));
   });
-  const all = [...found, ...values.map((value) => ({ name: 'of an MCP server', value }))];
+  const all = [
+    ...found,
+    ...values.map((value) => ({ name: 'of an MCP server', value })),
+    ...databasePasswords.map((value) => ({ name: 'of the database', value })),
+  ];
   return all
     .flatMap(splitLines)
     .filter(({ value }) => !isCommon(value))

@@ -30,7 +30,7 @@ const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)[^}]*\}/g;
  * The secrets in MCP server definitions: every variable they refer to, because a server can return what it received, and the values of
  * headers and variables with secret-sounding names.
  */
-export function findServerSecrets(servers: McpServer[]): KnownSecrets {
+export function findServerSecrets(servers: McpServer[]): Pick<KnownSecrets, 'names' | 'values'> {
   const texts = servers.flatMap(({ env = {}, headers = {} }) => [
     ...Object.entries(env).flatMap(([name, text]) => (secretName.test(name) ? [text] : [])),
     ...Object.entries(headers).flatMap(([name, text]) => (secretHeader.test(name) ? [text] : [])),

@@ -49,7 +49,7 @@ function assembleRuntime(
   const { env, workspace, shell, notes, mcpServers } = input;
   const guard = createProcessGuard();
   const { names, values } = findServerSecrets(listServers(mcpServers, catalog.list()));
-  const redact = createRedact(env, { names: [...input.secretNames, ...names], values });
+  const redact = createRedact(env, { names: [...input.secretNames, ...names], values, databasePasswords: input.databasePasswords ?? [] });
   const bash = { ...shell, marks: guard.marks, ...(input.grantedVariables ? { secrets: input.grantedVariables } : {}) };
   return {
     ...{ store, catalog, dialect, dialectNamed, redact, compileSchema },

@@ -35,7 +35,7 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
     token === null
       ? await readTokenFile(resolve(cwd, request.tokenFile as string))
       : [{ value: token, role: 'start' as const, name: 'the user' }];
-  const workspace = databaseId(existsSync(settings.db.path) ? realpathSync(settings.db.path) : settings.db.path);
+  const workspace = databaseId(locateDatabase(settings.db));
   // A token that the user gave away is for this workspace alone.
   const others = token !== null || request.everywhere ? createWorkspaces({ env: process.env, warn: deps.log, askMs: request.askMs }) : null;
   const server = await listen({
@@ -57,6 +57,11 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
   return { url: server.url, token, link: token === null ? null : `${server.url}/?token=${token}`, close };
 }
 
+/** The same for all ways to name a database. */
+function locateDatabase(db: Settings['db']): string {
+  return db.kind === 'file' && existsSync(db.path) ? realpathSync(db.path) : db.shown;
+}
+
 /** The workspace of the server first. */
 function combineWorkspaces(
   id: string,
@@ -69,7 +74,7 @@ function combineWorkspaces(
       const usedAt = known.find((each) => each.id === id)?.usedAt ?? null;
       const { length: live } = await api.ps({ all: false });
       const { length: questions } = await api.questions();
-      const own = { id, path: settings.workspace, db: settings.db.path, live, questions, usedAt };
+      const own = { id, path: settings.workspace, db: settings.db.shown, live, questions, usedAt };
       return [own, ...known.filter((each) => each.id !== id)];
     },
     open: async (other) => (other === id ? api : (others?.open(other) ?? rejectWorkspace(other))),

@@ -1,12 +1,14 @@
 // The store port in a PostgreSQL database. The parts: connections.ts has the pool and repeats calls, session.ts the connection for notifications and
 // heartbeats, migrations.ts the tables, append*.ts, orders.ts, leases.ts and erase.ts write, queries.ts reads, watch.ts and live.ts notice other processes.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../../ports/store.ts';
 import type { Notes } from '../notes-memory.ts';
 import { createAppender } from './append.ts';
-import { type Connections, createConnections } from './connections.ts';
+import { backoffMs, type Connections, createConnections } from './connections.ts';
 import { createEraser } from './erase.ts';
-import { createClosedError, toOpenError } from './errors.ts';
+import { createClosedError, getSqlState, toOpenError } from './errors.ts';
 import { findFaults } from './faults.ts';
+import { createKeyCheck } from './key-check.ts';
 import { createLeases } from './leases.ts';
 import { createLive } from './live.ts';
 import { migrate } from './migrations.ts';
@@ -56,8 +58,7 @@ async function connect(options: PostgresOptions): Promise<Opened | null> {
   const timing = { ...defaultTiming, ...options.timing };
   const connections = createConnections({ address, schema, poolSize, timing, env, crash });
   try {
-    // A first connection outside the retries: a wrong address or password is reported at once.
-    await (await connections.connectAlone({ isLimited: true })).end();
+    await connectFirst(connections, timing);
     const exists = await migrate(connections, { create: access === 'create', crash });
     if (exists) return { connections, schema, timing };
     await connections.close(0);
@@ -68,6 +69,21 @@ async function connect(options: PostgresOptions): Promise<Opened | null> {
   }
 }
 
+/** A first connection outside the retries: a wrong address or password is reported at once, and only a server that is just starting is waited for. */
+async function connectFirst(connections: Connections, { connect: limit }: Timing): Promise<void> {
+  const startedAt = performance.now();
+  for (let failures = 0; ; failures++) {
+    try {
+      await (await connections.connectAlone({ isLimited: true })).end();
+      return;
+    } catch (error) {
+      const isStarting = ['57P03', '53300'].includes(getSqlState(error) ?? '');
+      if (!isStarting || performance.now() - startedAt > limit) throw error;
+      await sleep(backoffMs(failures));
+    }
+  }
+}
+
 function createStore({ connections, schema, timing }: Opened, options: PostgresOptions): Store {
   const { warn = () => {}, authenticator, adopt = false, name } = options;
   const { schema: s } = connections;
@@ -75,6 +91,7 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
   const channels = { live: channelName('live', schema), subscribers: channelName('subscribers', schema) };
   const ownerships = createOwnerships();
   const tags = createRunTags({ connections, authenticator, adopt });
+  const assertSameKey = createKeyCheck(connections, { authenticator, adopt });
   const append = createAppender({ connections, ownerships, authenticator });
   const leases = createLeases({ connections, ownerships, tags, timing, wakeChannel, name });
   const orders = createOrders({ connections, ownerships, authenticator, wakeChannel, warn });
@@ -111,12 +128,16 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
     size: () => eraser.size(),
     findFaults: () => findFaults(connections, authenticator),
 
-    order: (order) => orders.add(order),
+    async order(order) {
+      await assertSameKey();
+      await orders.add(order);
+    },
     orders: (owner) => orders.list(owner),
     dropOrders: (owner, ids) => orders.drop(owner, ids),
 
     async open() {
       assertOpen();
+      await assertSameKey();
       const owner = await leases.open();
       await watcher.start();
       live.startPublishing();

@@ -91,6 +91,10 @@ const baseTables = (s: string) => `
     space text,
     beat timestamptz NOT NULL
   ) WITH (fillfactor = 50);
+  CREATE TABLE ${s}.settings (
+    name text COLLATE "C" PRIMARY KEY,
+    value text NOT NULL
+  );
   CREATE TABLE ${s}.memories (
     n bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     place text COLLATE "C" NOT NULL,
@@ -115,7 +119,7 @@ const baseTables = (s: string) => `
 export const migrations: readonly Migration[] = [async (transaction, s) => transaction.send({ text: baseTables(s) })];
 
 /** The first version with the functions for transaction ids of 64 bits. */
-const minServerVersion = 130_000;
+export const minServerVersion = 130_000;
 
 interface Found {
   server: number;

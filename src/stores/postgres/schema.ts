@@ -11,6 +11,7 @@ const expected: Record<string, string> = {
   orders: 'n bigint, id text, root text, text text, tag text',
   consumed: 'n bigint, tree bigint, run text, id text',
   owners: 'id text, name text, pid integer, started text, boot text, space text, beat timestamp with time zone',
+  settings: 'name text, value text',
   memories: 'n bigint, place text, name text, workspace text, title text, text text, at text',
   scratch: 'n bigint, id text, root text, run text, text text, at text',
   migrations: 'version integer, at timestamp with time zone',

@@ -30,6 +30,19 @@ export function isDatabaseUrl(text: string): boolean {
   return /^postgres(ql)?:/i.test(text);
 }
 
+export function isWellFormedUrl(text: string): boolean {
+  try {
+    parseDatabaseUrl(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function hasPassword(text: string): boolean {
+  return (URL.parse(text)?.password ?? '') !== '';
+}
+
 /** Throws `usage` with what is wrong. No message contains the password. */
 export function parseDatabaseUrl(text: string, env: Record<string, string | undefined> = {}): DatabaseAddress {
   const url = parseUrl(text);
@@ -71,9 +84,9 @@ export function describeAddress({ host, port, user, database }: DatabaseAddress)
 }
 
 /** The same for a setting that may be malformed. */
-export function describeDatabaseUrl(text: string): string {
+export function describeDatabaseUrl(text: string, env: Record<string, string | undefined> = {}): string {
   try {
-    return describeAddress(parseDatabaseUrl(text));
+    return describeAddress(parseDatabaseUrl(text, env));
   } catch {
     return 'postgres://(malformed)';
   }
