@@ -23,6 +23,8 @@ export interface RunState {
 }
 
 export interface StoredState {
+  /** The id of the transaction that reads it and will write. */
+  xid: string;
   isRegistered: boolean;
   trees: Map<string, TreeState>;
   runs: Map<string, RunState>;
@@ -42,6 +44,8 @@ export interface RunWrite {
 }
 
 export interface AppendPlan {
+  /** The transaction that writes it. */
+  xid: string;
   results: AppendResult[];
   newTrees: { n: number; root: string }[];
   runs: RunWrite[];
@@ -75,7 +79,7 @@ interface TouchedRun extends RunState {
 }
 
 export function planAppend(units: TreeAppend[], stored: StoredState, { owner, ownerships, authenticator }: PlanDeps): AppendPlan {
-  const plan: AppendPlan = { results: [], newTrees: [], runs: [], facts: [], accepted: [], consumed: [] };
+  const plan: AppendPlan = { xid: stored.xid, results: [], newTrees: [], runs: [], facts: [], accepted: [], consumed: [] };
   const touched = new Map<string, TouchedRun>();
   const keys = new Map(stored.keys);
   const created = new Set<string>();

@@ -12,7 +12,7 @@ import type { Transaction } from './transaction.ts';
  */
 const selectTrees = (s: string) => `
   SELECT given.root, coalesce(tree.n, nextval('${s}.trees_n')) AS n, tree.n IS NULL AS "isNew", tree.owner, tree.fence,
-    EXISTS (SELECT 1 FROM ${s}.owners WHERE id = $2) AS "isRegistered"
+    EXISTS (SELECT 1 FROM ${s}.owners WHERE id = $2) AS "isRegistered", pg_current_xact_id() AS xid
   FROM unnest($1::text[]) AS given (root)
   LEFT JOIN LATERAL (SELECT n, owner, fence FROM ${s}.trees WHERE trees.root = given.root LIMIT 1) AS tree ON true`;
 const selectRuns = (s: string) => `
@@ -24,7 +24,7 @@ const selectKeys = (s: string) => `
   FROM unnest($1::text[], $2::text[]) AS given (parent, key)
   CROSS JOIN LATERAL (SELECT id FROM ${s}.runs WHERE coalesce(runs.parent, '') = given.parent AND runs.key = given.key LIMIT 1) AS run`;
 
-type TreeRow = TreeState & { root: string; isRegistered: boolean };
+type TreeRow = TreeState & { root: string; isRegistered: boolean; xid: string };
 type RunEntry = RunState & { id: string };
 
 export async function readState(transaction: Transaction, s: string, units: TreeAppend[], owner: Owner): Promise<StoredState> {
@@ -49,6 +49,7 @@ export async function readState(transaction: Transaction, s: string, units: Tree
       : transaction.query<StoredHead>({ name: 'append-roots', text: `${selectHeads(s)} WHERE runs.id = ANY($1)`, values: [resigned] }),
   ]);
   return {
+    xid: trees[0]?.xid ?? '0',
     isRegistered: trees[0]?.isRegistered === true,
     trees: new Map(trees.map((tree) => [tree.root, tree])),
     runs: new Map(runs.map((run) => [run.id, run])),

@@ -40,6 +40,8 @@ const insertConsumed = (s: string) => `
   INSERT INTO ${s}.consumed (tree, run, id)
     SELECT tree, run, id FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (tree, run, id) ON CONFLICT DO NOTHING`;
 
+const factsPerStatement = 250;
+
 export interface NewBlob extends StoredBlob {
   tree: number;
 }
@@ -67,16 +69,20 @@ export function sendWrites(
     runs.map(({ row }) => (row === null ? null : JSON.stringify(row))),
     runs.map(({ tag }) => tag),
   ]);
-  send('write-facts', insertFacts(s), facts.length, [
-    facts.map(({ run }) => run),
-    facts.map(({ fact }) => fact.seq),
-    facts.map(({ tree }) => tree),
-    facts.map(({ fact }) => fact.at),
-    facts.map(({ fact }) => fact.v),
-    facts.map(({ fact }) => fact.type),
-    facts.map(({ fact }) => fact.text),
-    facts.map(({ fact }) => fact.hash),
-  ]);
+  // The server writes the first facts while the next ones are being encoded.
+  for (let start = 0; start < facts.length; start += factsPerStatement) {
+    const part = facts.slice(start, start + factsPerStatement);
+    send('write-facts', insertFacts(s), part.length, [
+      part.map(({ run }) => run),
+      part.map(({ fact }) => fact.seq),
+      part.map(({ tree }) => tree),
+      part.map(({ fact }) => fact.at),
+      part.map(({ fact }) => fact.v),
+      part.map(({ fact }) => fact.type),
+      part.map(({ fact }) => fact.text),
+      part.map(({ fact }) => fact.hash),
+    ]);
+  }
   const unique = [...new Map(blobs.map((blob) => [blob.hash, blob])).values()];
   send('write-blobs', insertBlobs(s), unique.length, [
     unique.map(({ hash }) => hash),

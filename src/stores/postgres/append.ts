@@ -63,13 +63,13 @@ export function createAppender({ connections, ownerships, authenticator }: Appen
   }
 
   /** Whether the transaction that was lost was committed. An append without facts changes nothing when it is repeated. */
-  async function isWritten(transaction: Transaction, { facts }: AppendPlan): Promise<boolean> {
+  async function isWritten(transaction: Transaction, { facts, xid }: AppendPlan): Promise<boolean> {
     const first = facts[0];
     if (first === undefined) return false;
-    const { runId, seq, hash } = first.fact;
+    const { runId, seq } = first.fact;
     const found = await transaction.query({
-      text: `SELECT 1 FROM ${s}.facts JOIN ${s}.runs ON runs.n = facts.run WHERE runs.id = $1 AND facts.seq = $2 AND facts.hash = $3`,
-      values: [runId, seq, hash],
+      text: `SELECT 1 FROM ${s}.facts JOIN ${s}.runs ON runs.n = facts.run WHERE runs.id = $1 AND facts.seq = $2 AND facts.xid = $3::xid8`,
+      values: [runId, seq, xid],
     });
     return found.length > 0;
   }

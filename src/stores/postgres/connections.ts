@@ -16,6 +16,7 @@ export interface Connections {
   address: DatabaseAddress;
   /** The quoted name of the schema, for SQL. */
   schema: string;
+  schemaName: string;
   /** Runs in the pool, in the schema, without retries. */
   kysely: Kysely<Tables>;
   /** Repeats a query that only reads, or that changes nothing when repeated. Rejects with the errors of the port. */
@@ -109,6 +110,7 @@ export function createConnections({ address, schema, poolSize, timing, env, cras
   return {
     address,
     schema: pg.escapeIdentifier(schema),
+    schemaName: schema,
     kysely: kysely.withSchema(schema),
     retry: (query) => track(repeat(query)),
     query: <Row>(query: Query) => track(repeat(async () => (await pool.query(query as pg.QueryConfig)).rows as Row[])),

@@ -1,5 +1,4 @@
 // The tables of the database and the steps that create them.
-import { sql } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
 import type { Crash } from '../../ports/crash.ts';
 import type { Connections } from './connections.ts';
@@ -137,7 +136,7 @@ export async function migrate(
   connections: Connections,
   { create, steps = migrations, crash }: { create: boolean; steps?: readonly Migration[]; crash?: Crash | undefined },
 ): Promise<boolean> {
-  const found = await connections.retry(() => inspect(connections));
+  const found = await inspect(connections);
   assertUsable(found, connections, steps.length);
   if (found.version === null && !create) return false;
   for (let version = found.version ?? 0; version < steps.length; ) version = await takeStep(connections, steps, crash);
@@ -149,7 +148,7 @@ function takeStep(connections: Connections, steps: readonly Migration[], crash: 
   const { schema: s } = connections;
   return connections.transact(async (transaction) => {
     transaction.send({ text: 'SELECT pg_advisory_xact_lock($1)', values: [lockKey('migrations', s)] });
-    const version = await readVersion(transaction, s);
+    const version = await readVersion(transaction, connections);
     if (version !== null && version > steps.length) throw createNewerError(connections, version, steps.length);
     const step = steps[version ?? 0];
     if (step === undefined) return steps.length;
@@ -170,26 +169,24 @@ const createVersions = (s: string) => `
   CREATE TABLE ${s}.migrations (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());
 `;
 
+/** Whether the table of versions exists. A query, because `to_regclass` may answer from before the transaction waited for its lock. */
+const findTable = `SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relname = 'migrations' AND nspname = $1`;
+
 /** Null if there are no tables of Retinue. */
-async function readVersion(transaction: Transaction, s: string): Promise<number | null> {
-  const [table] = await transaction.query<{ exists: boolean }>({
-    text: 'SELECT to_regclass($1) IS NOT NULL AS exists',
-    values: [`${s}.migrations`],
-  });
-  if (!table?.exists) return null;
+async function readVersion(transaction: Transaction, { schema: s, schemaName }: Connections): Promise<number | null> {
+  if ((await transaction.query({ text: findTable, values: [schemaName] })).length === 0) return null;
   const [newest] = await transaction.query<{ version: number | null }>({ text: `SELECT max(version) AS version FROM ${s}.migrations` });
   return newest?.version ?? 0;
 }
 
-async function inspect({ kysely, schema: s }: Connections): Promise<Found> {
-  const { rows } = await sql<{ server: string; encoding: string; standby: boolean; table: boolean }>`
-    SELECT current_setting('server_version_num') AS server, current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
-      to_regclass(${`${s}.migrations`}) IS NOT NULL AS table`.execute(kysely);
-  const { server, encoding, standby, table } = rows[0] as (typeof rows)[number];
-  const newest = table
-    ? await sql<{ version: number | null }>`SELECT max(version) AS version FROM ${sql.raw(s)}.migrations`.execute(kysely)
-    : null;
-  return { server: Number(server), encoding, isStandby: standby, version: newest === null ? null : (newest.rows[0]?.version ?? 0) };
+/** Outside a transaction, so that a standby can answer. */
+async function inspect({ query, schema: s, schemaName }: Connections): Promise<Found> {
+  const [server] = await query<{ server: number; encoding: string; isStandby: boolean }>({
+    text: `SELECT current_setting('server_version_num')::int AS server, current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS "isStandby"`,
+  });
+  const hasTable = (await query({ text: findTable, values: [schemaName] })).length > 0;
+  const newest = hasTable ? await query<{ version: number | null }>({ text: `SELECT max(version) AS version FROM ${s}.migrations` }) : null;
+  return { ...(server as NonNullable<typeof server>), version: newest === null ? null : (newest[0]?.version ?? 0) };
 }
 
 function assertUsable({ server, encoding, isStandby, version }: Found, connections: Connections, known: number): void {

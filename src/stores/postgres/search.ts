@@ -14,7 +14,7 @@ const pageSize = 2_000;
 const selectPage = (s: string) => `
   WITH page AS MATERIALIZED (
     SELECT xid, n, run, seq, at, v, type, data, hash FROM ${s}.facts
-    WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) AND (xid, n) < ($1::xid8, $2::bigint)
+    WHERE (xid, n) < ($1::xid8, $2::bigint)
     ORDER BY xid DESC, n DESC LIMIT ${pageSize}
   )
   SELECT last.xid AS "endXid", last.n AS "endN", found.*

@@ -27,9 +27,12 @@ export interface TestSchema {
   remove(): Promise<void>;
 }
 
-/** A schema that does not exist yet. Cheaper than a database. */
+/** A schema that does not exist yet, on the server that tests share. Cheaper than a database. */
 export async function createTestSchema(): Promise<TestSchema> {
-  const url = await getServerUrl();
+  return createSchema(await getServerUrl());
+}
+
+export function createSchema(url: string): TestSchema {
   const schema = `test_${randomBytes(6).toString('hex')}`;
   const sql = (statement: string, values: unknown[] = []) => runSql(url, statement.replaceAll('$s', schema), values);
   return { url, schema, sql: sql as TestSchema['sql'], remove: async () => void (await sql('DROP SCHEMA IF EXISTS $s CASCADE')) };
