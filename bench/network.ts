@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { createModels } from '../src/models/models.ts';
 import { withPrices } from '../src/models/prices.ts';
 import { createProviders } from '../src/models/providers.ts';
-import { withRuntime } from './support.ts';
+import { type StoreKind, withRuntime } from './support.ts';
 
 const children = 256;
 const callMs = 200;
@@ -26,8 +26,7 @@ export interface NetworkFigures {
 }
 
 export async function measureNetwork(): Promise<NetworkFigures> {
-  const server = spawn(process.execPath, [resolve(import.meta.dirname, 'network-server.ts')], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const url = await new Promise<string>((done) => server.stdout.once('data', (text) => done(String(text).trim())));
+  const { url, end } = await startProvider();
   try {
     // Warm-up: the JIT compiler has seen both before they are measured.
     for (let round = 0; round < 3; round++) {
@@ -45,8 +44,15 @@ export async function measureNetwork(): Promise<NetworkFigures> {
     const median = rows.toSorted((a, b) => a.retinueMs / a.bareMs - b.retinueMs / b.bareMs)[2] as (typeof rows)[number];
     return { ...median, ratio: median.retinueMs / median.bareMs, firstRequestMs: await measureFirstRequest(url) };
   } finally {
-    server.stdin.end();
+    end();
   }
+}
+
+/** A provider in a process of its own. */
+export async function startProvider(): Promise<{ url: string; end(): void }> {
+  const server = spawn(process.execPath, [resolve(import.meta.dirname, 'network-server.ts')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const url = await new Promise<string>((done) => server.stdout.once('data', (text) => done(String(text).trim())));
+  return { url, end: () => void server.stdin.end() };
 }
 
 type Send = (url: string, body: string) => Promise<string>;
@@ -99,11 +105,11 @@ async function runBare(url: string, count: number, send: Send): Promise<number> 
   return performance.now() - start;
 }
 
-async function runDelegated(url: string, count: number): Promise<number> {
+export async function runDelegated(url: string, count: number, kind: StoreKind = 'sqlite'): Promise<number> {
   const providers = createProviders({ env: { RETINUE_BASE_URL: url } });
   const models = withPrices(createModels({ providers }), {});
   return withRuntime(
-    'sqlite',
+    kind,
     async (runtime) => {
       const start = performance.now();
       const run = await runtime.start({

@@ -8,7 +8,9 @@ import type { RunRow } from '../src/contract/run.ts';
 import type { Store, TreeAppend, WrittenFact } from '../src/ports/store.ts';
 import { createMemoryStore } from '../src/stores/memory.ts';
 import { createOrderAuthenticator } from '../src/stores/order-authenticator.ts';
+import { openPostgresStore } from '../src/stores/postgres/create.ts';
 import { openSqliteStore } from '../src/stores/sqlite/create.ts';
+import { startPostgresServer } from '../test/support/postgres/server.ts';
 
 const key = new Uint8Array(32).fill(1);
 const authenticator = createOrderAuthenticator({ read: () => key, create: () => key });
@@ -62,6 +64,7 @@ async function measure(name: string, store: Store, root: 'one' | 'each'): Promis
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
+const server = await startPostgresServer({ isDurable: true, settings: ['max_wal_size=1GB'] });
 try {
   for (const root of ['one', 'each'] as const) {
     const trees = root === 'one' ? 'one tree' : 'a tree each';
@@ -70,7 +73,9 @@ try {
       const path = join(directory, `${root}-${durability}.db`);
       await measure(`sqlite ${durability}, ${trees}`, await openSqliteStore({ path, durability, authenticator }), root);
     }
+    await measure(`postgres, ${trees}`, await openPostgresStore({ url: server.url(), authenticator }), root);
   }
 } finally {
+  await server.remove();
   rmSync(directory, { recursive: true });
 }

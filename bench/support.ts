@@ -61,17 +61,26 @@ const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, m
 const key = new Uint8Array(32).fill(1);
 const authenticator = createOrderAuthenticator({ read: () => key, create: () => key });
 
+/** `postgres`: the address of a server, where each store gets a schema of its own. */
+export type StoreKind = 'memory' | 'sqlite' | { postgres: string };
+
+let schemas = 0;
+
+async function openStore(kind: StoreKind, folder: string): Promise<Store> {
+  if (kind === 'memory') return createMemoryStore();
+  if (kind === 'sqlite') return openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal', authenticator });
+  const { openPostgresStore } = await import('../src/stores/postgres/create.ts');
+  return openPostgresStore({ url: kind.postgres, schema: `bench_${process.pid}_${++schemas}`, authenticator });
+}
+
 export async function withRuntime<T>(
-  kind: 'memory' | 'sqlite',
+  kind: StoreKind,
   /** `folder`: has the database `bench.db` of the SQLite store. */
   use: (runtime: Runtime, store: Store, folder: string) => Promise<T>,
   options: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
-  const store =
-    kind === 'memory'
-      ? createMemoryStore()
-      : await openSqliteStore({ path: join(folder, 'bench.db'), durability: 'normal', authenticator });
+  const store = await openStore(kind, folder);
   const runtime = await createRuntime({
     store,
     clock: systemClock,

@@ -13,6 +13,8 @@ process.env.NODE_ENV = 'production';
 rmSync('dist', { recursive: true, force: true });
 // These packages find their files relative to themselves, so they cannot be bundled.
 const unbundled = ['@vscode/ripgrep', 'web-tree-sitter'];
+// Other implementations of PostgreSQL's client, which it loads only where they are asked for.
+const unused = ['pg-native', 'pg-cloudflare'];
 // Only the grammar file of this package is needed; as a dependency it would build a native module at installation.
 mkdirSync('dist');
 copyFileSync(createRequire(import.meta.url).resolve('tree-sitter-bash/tree-sitter-bash.wasm'), 'dist/tree-sitter-bash.wasm');
@@ -53,6 +55,7 @@ function stageFinder() {
 const libraryEntries = {
   index: 'src/main/index.ts',
   sqlite: 'src/main/sqlite.ts',
+  postgres: 'src/main/postgres.ts',
   testing: 'src/main/testing.ts',
   dialects: 'src/main/dialects.ts',
 };
@@ -84,7 +87,7 @@ await Promise.all([
     input: { cli: 'src/main/cli.ts' },
     // The production build of React; its developer tools are not part of the package.
     transform: { ...shared.transform, define: { 'process.env.NODE_ENV': '"production"' } },
-    external: [...unbundled, 'react-devtools-core'],
+    external: [...unbundled, ...unused, 'react-devtools-core'],
     plugins: [finder],
     preserveEntrySignatures: 'allow-extension',
     output: {
@@ -101,7 +104,7 @@ await Promise.all([
     transform: { target: 'node18' },
     input: libraryEntries,
     // A program and the library must share one copy of these.
-    external: [...unbundled, 'zod', '@ai-sdk/provider'],
+    external: [...unbundled, ...unused, 'zod', '@ai-sdk/provider'],
     plugins: [optionalSqlite],
     output: { ...output, entryFileNames: 'library/[name].js', chunkFileNames: 'library/[name]-[hash].js' },
   }),

@@ -197,7 +197,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     start: async (brief, options) => (await drive()).start(brief, options),
     enqueue: async (brief, options) => (await drive()).enqueue(brief, options),
     async queues() {
-      if (!store.queue) throw new RetinueError('usage', 'this database has no queue; use a PostgreSQL database (`--db postgres://…`)');
+      if (!store.queue) throw new RetinueError('usage', 'this database has no queue');
       const [queues, workers] = await Promise.all([store.queue.states(), store.queue.workers()]);
       return { queues, workers };
     },

@@ -73,7 +73,7 @@ export const workspaceFlag: Flag = {
 /** Flags of every command that reads settings. */
 export const commonFlags: Flag[] = [
   workspaceFlag,
-  { name: 'db', value: 'FILE', help: 'the database (default: .retinue/retinue.db in the workspace)' },
+  { name: 'db', value: 'FILE|URL', help: 'the database: a file, or postgres://… (default: .retinue/retinue.db in the workspace)' },
   { name: 'config', value: 'FILE', help: 'the configuration file (default: retinue.config.json in the workspace)' },
 ];
 

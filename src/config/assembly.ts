@@ -55,6 +55,7 @@ export interface RuntimeInput {
   secretNames: string[];
   /** Tokens of the HTTP server of this process. */
   serverTokens?: string[] | undefined;
+  databasePasswords?: string[] | undefined;
   mcpServers: Record<string, McpServer>;
   search: SearchBackend | null;
   notes: Notes;

@@ -4,6 +4,7 @@ import { dialectToolNames } from '../kernel/dialect-tools.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { systemClock } from '../system/clock.ts';
 import { builtInTools } from '../tools/index.ts';
+import { databaseFile } from './database-setting.ts';
 import { explainAgent } from './explain-agent.ts';
 import { type ExplainCallDeps, explainCall, type PolicyQuestion } from './explain-call.ts';
 import type { Explanation, PolicyVerdict } from './explanation.ts';
@@ -25,7 +26,7 @@ export async function explainConfiguredCall(settings: Settings, question: Policy
 
 async function createExplainDeps(settings: Settings, env: Env): Promise<ExplainCallDeps> {
   const { workspace, readable, db, sandbox } = settings;
-  const shell = await probeShellAccess(sandbox.value, { workspace, readable, db: db.path, env });
+  const shell = await probeShellAccess(sandbox.value, { workspace, readable, db: databaseFile(db), env });
   const toolObjects = builtInTools({ ...createMemoryNotes(), clock: systemClock, search: findSearchBackend(env), bash: { ...shell, env } });
   const delegationTools = dialectToolNames(native);
   return {

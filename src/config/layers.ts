@@ -33,7 +33,7 @@ export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
   return all;
 }
 
-export function findSetting<K extends 'model' | 'sandbox' | 'durability' | 'notify' | 'telemetry'>(
+export function findSetting<K extends 'model' | 'db' | 'sandbox' | 'durability' | 'notify' | 'telemetry'>(
   layers: Layer[],
   key: K,
 ): Sourced<NonNullable<Config[K]>> | null {
@@ -50,7 +50,7 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
     return { key: `limits.${name}`, value: config[name] ?? defaultLimits[name], from: sourceOf((c) => c.limits?.[name]) };
   };
   return [
-    { key: 'db', value: settings.db.path, from: settings.db.from },
+    { key: 'db', value: settings.db.shown, from: settings.db.from },
     { key: 'model', value: settings.model?.value ?? null, from: settings.model?.from ?? 'not set' },
     ...Object.entries(settings.providers).map(([name, { kind, baseURL, apiKeyEnv }]) => ({
       key: `providers.${name}`,

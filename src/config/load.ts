@@ -6,6 +6,7 @@ import { parseRule } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { loadConfiguredAgents } from './agents.ts';
 import { type AnchorOptions, findUnusedPath } from './anchor-rules.ts';
+import { createFileSetting, createServerSetting, isDatabaseUrl } from './database-setting.ts';
 import { dexVariableLayers } from './dex-variables.ts';
 import { findNamedPath, missingPathError, readBytes } from './files.ts';
 import { maxConfigBytes, parseJsonDocument } from './json-document.ts';
@@ -51,7 +52,7 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
     ownerRules,
     narrowingRules,
     readable: resolveReadable(flags.addDirs ?? [], { cwd: context.cwd, workspace, env }),
-    db: resolveDatabase(flags, context, workspace),
+    db: resolveDatabase(flags, context, workspace, findSetting(layers, 'db')),
     sandbox: readSandboxMode(flags, env) ?? findSetting(layers, 'sandbox') ?? { value: 'auto' as const, from: 'built-in' },
     env: merged.env ?? {},
     durability: findSetting(layers, 'durability') ?? { value: 'normal' as const, from: 'built-in' },
@@ -203,14 +204,20 @@ function resolveScript(model: string, { cwd }: ProcessContext, workspace: string
   return file === null || file === join(workspace, script as string) ? model : `script/${file}`;
 }
 
-/** The path of the database; needs no configuration file. */
-export function resolveDatabase(flags: SettingsFlags, { cwd, env }: ProcessContext, workspace: string): Settings['db'] {
-  const given = readFlag('--db', flags.db) ?? readVariable('RETINUE_DB', env);
+/** The database of a command. `configured`: the address in a configuration file. Throws `usage` for a malformed address. */
+export function resolveDatabase(
+  flags: SettingsFlags,
+  { cwd, env }: ProcessContext,
+  workspace: string,
+  configured: Sourced<string> | null = null,
+): Settings['db'] {
+  const given = readFlag('--db', flags.db) ?? readVariable('RETINUE_DB', env) ?? configured;
   const adopt = flags.adopt ?? false;
-  if (given) return { path: resolve(cwd, given.value), from: given.from, adopt };
+  if (given && isDatabaseUrl(given.value)) return createServerSetting(given.value, { from: given.from, adopt, env });
+  if (given) return createFileSetting(resolve(cwd, given.value), { from: given.from, adopt });
   // A client's folder may be a part of a repository; commands in the repository then see the same runs.
   const folder = flags.isClientFolder ? (findRepositoryRoot(workspace, env) ?? workspace) : workspace;
-  return { path: join(folder, databaseFile), from: 'built-in', adopt };
+  return createFileSetting(join(folder, databaseFile), { from: 'built-in', adopt });
 }
 
 function readFlag(name: string, value: string | undefined): Sourced<string> | null {

@@ -21,6 +21,21 @@ export function createKeyAuthenticator(path: string): OrderAuthenticator {
   return createOrderAuthenticator({ read: () => readOrderKey(path), create: () => createOrderKey(path) });
 }
 
+/**
+ * The key of the user: the file that RETINUE_ORDER_KEY names, or the one in the configuration folder. A named file must exist: if each machine of a
+ * cluster created one, their keys would differ. Throws `usage` if it cannot be read.
+ */
+export function createUserAuthenticator(env: Env): OrderAuthenticator {
+  const given = env.RETINUE_ORDER_KEY?.trim();
+  if (!given) return createKeyAuthenticator(orderKeyPath(env));
+  if (readOrderKey(given) === null)
+    throw new RetinueError(
+      'usage',
+      `RETINUE_ORDER_KEY names ${given}, which does not exist; create it once with \`openssl rand -hex 32\` and give every machine the same file, readable only by its user`,
+    );
+  return createKeyAuthenticator(given);
+}
+
 /** Null if there is no key yet. Throws `usage` if the file is not a private key. */
 function readOrderKey(path: string): Uint8Array | null {
   const text = readUserFile(path, maxFileBytes);

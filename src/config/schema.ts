@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Limits } from '../contract/limits.ts';
 import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import { DialectsConfig } from '../dialects/settings.ts';
+import { hasPassword, isDatabaseUrl, isWellFormedUrl } from '../stores/postgres/url.ts';
 import { NotifySettings } from './notify-settings.ts';
 import { variableName } from './variable-name.ts';
 
@@ -15,9 +16,17 @@ const Provider = z.strictObject({
   apiKeyEnv: variableName('OPENAI_API_KEY').optional(),
 });
 
+/** The value may contain a password, so no message shows it. */
+const DatabaseAddress = z
+  .string('must be an address such as "postgres://user@host/database"')
+  .refine(isDatabaseUrl, 'must be an address such as "postgres://user@host/database"; for a file, use --db or RETINUE_DB')
+  .refine((text) => !isDatabaseUrl(text) || isWellFormedUrl(text), 'must have the form "postgres://user@host:port/database"')
+  .refine((text) => !hasPassword(text), 'must not contain a password; put it in PGPASSWORD or ~/.pgpass');
+
 export const Config = z
   .strictObject({
     model: z.string('must be a name like "anthropic/…"').min(1).max(500),
+    db: DatabaseAddress,
     providers: z.record(z.string(), Provider),
     limits: Limits.partial(),
     rules: strings,

@@ -16,6 +16,8 @@ export interface KnownSecrets {
   values: string[];
   /** Tokens that the HTTP server of this process accepts. */
   tokens: string[];
+  /** The password in the address of the database. */
+  databasePasswords: string[];
 }
 
 export const secretName =
@@ -44,7 +46,8 @@ const commonValues = new Set(
 );
 
 /** Every secret value, longest first, so that a secret that contains another is replaced as a whole. */
-export function findSecretValues(env: Env, { names = [], values = [], tokens = [] }: Partial<KnownSecrets>): SecretValue[] {
+export function findSecretValues(env: Env, known: Partial<KnownSecrets>): SecretValue[] {
+  const { names = [], values = [], tokens = [], databasePasswords = [] } = known;
   const isNamed = (name: string, value: string) =>
     (secretName.test(name) && !desktopName.test(name)) || webhook.test(value) || (names.includes(name) && !isPublic(name, value));
   const found = Object.entries(env).flatMap(([name, value = '']): SecretValue[] => {
@@ -55,6 +58,7 @@ export function findSecretValues(env: Env, { names = [], values = [], tokens = [
     ...found,
     ...values.map((value) => ({ name: 'of an MCP server', value })),
     ...tokens.map((value) => ({ name: 'of retinue serve', value })),
+    ...databasePasswords.map((value) => ({ name: 'of the database', value })),
   ];
   return all
     .flatMap(splitLines)

@@ -8,6 +8,7 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Price } from '../models/prices.ts';
 import type { ProviderSettings } from '../models/providers.ts';
+import type { DatabaseSetting } from './database-setting.ts';
 import type { NotifySettings } from './notify-settings.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { FoundWorkspace } from './workspace.ts';
@@ -88,8 +89,7 @@ export interface Settings {
   narrowingRules: OwnedRules[];
   /** Real paths of folders outside the workspace that tools may read. */
   readable: string[];
-  /** `adopt`: also if the user did not create it on this machine. */
-  db: { path: string; from: string; adopt: boolean };
+  db: DatabaseSetting;
   sandbox: Sourced<SandboxMode>;
   /** Names of environment variables that an agent's shell gets, by agent. */
   env: Record<string, string[]>;

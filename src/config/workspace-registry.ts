@@ -40,7 +40,8 @@ export function databaseId(db: string): string {
  */
 export async function registerDatabase(env: Env, { db, workspace }: Pick<Settings, 'db' | 'workspace'>, now: Date): Promise<void> {
   try {
-    if (!existsSync(db.path)) return;
+    // A server has the runs of many workspaces, and its password is not ours to keep.
+    if (db.kind === 'server' || !existsSync(db.path)) return;
     const entry = { db: realpathSync(db.path), workspace, usedAt: now.toISOString() };
     if (db.from !== 'built-in' && isTemporary(env, entry.db)) return;
     if (readRegistry(env).some((known) => isCurrent(known, entry))) return;

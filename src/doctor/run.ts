@@ -3,6 +3,7 @@
 //
 // `doctor/` holds these checks and the probes that they share with the demos. Printing them belongs to `cli/`.
 import { isOwnDatabase } from '../config/database-origin.ts';
+import { databaseFile } from '../config/database-setting.ts';
 import { loadSettings, type ProcessContext, resolveDatabase } from '../config/load.ts';
 import type { Settings, SettingsFlags } from '../config/settings.ts';
 import { sandboxOptions } from '../config/shell-access.ts';
@@ -13,6 +14,7 @@ import { findSandbox } from '../sandboxes/find-sandbox.ts';
 import { getSqliteVersion, probeDatabase } from '../stores/sqlite/probe.ts';
 import { describeOldNode } from '../system/node-version.ts';
 import { broken, type Check, ok, warning } from './check.ts';
+import { checkServer } from './database-server.ts';
 import { checkServers } from './mcp-servers.ts';
 import { canCreateFile, findAgentPrograms, findOnPath, hasBundledRipgrep, ollamaHost, probeOllama } from './probes.ts';
 
@@ -32,7 +34,10 @@ export async function runDoctor(flags: SettingsFlags, context: ProcessContext): 
   return [
     checkNode(),
     checkSqlite(),
-    checkDatabase(resolveDatabase(flags, context, workspace).path, env),
+    ...(await checkDatabase(
+      attempt(() => settings?.db ?? resolveDatabase(flags, context, workspace)),
+      env,
+    )),
     loaded.ok ? checkConfiguration(loaded.value) : broken('configuration', loaded.reason, mustFixAdvice),
     ...(settings ? [checkTrust(settings), checkAgents(settings), checkModel(settings, env)] : [ok('workspace', workspace)]),
     checkKeys(settings, env),
@@ -63,7 +68,13 @@ function checkSqlite(): Check {
   return tooOld ? broken('sqlite', version, `${wanted} or later is needed; Node 24.15 and later include it`) : ok('sqlite', version);
 }
 
-function checkDatabase(path: string, env: Env): Check {
+async function checkDatabase(found: Attempt<Settings['db']>, env: Env): Promise<Check[]> {
+  if (!found.ok) return [broken('database', found.reason, 'correct --db or RETINUE_DB')];
+  const db = found.value;
+  return db.kind === 'file' ? [checkFile(db.path, env)] : checkServer(db, env);
+}
+
+function checkFile(path: string, env: Env): Check {
   const isOwn = isOwnDatabase(env, path);
   const sight = probeDatabase(path, isOwn);
   switch (sight.state) {
@@ -167,7 +178,7 @@ async function checkOllama(settings: Settings | null, env: Env): Promise<Check> 
 /** Tries the sandbox even if it is switched off, so that the user learns what is available. */
 async function checkSandbox(settings: Settings | null, workspace: string, env: Env): Promise<Check> {
   const mode = settings?.sandbox.value ?? 'auto';
-  const found = await findSandbox(sandboxOptions({ workspace, db: settings?.db.path ?? null, env }));
+  const found = await findSandbox(sandboxOptions({ workspace, db: settings === null ? null : databaseFile(settings.db), env }));
   if (found.ok) {
     const { name, limits } = found.sandbox;
     const text = `${name} ${await found.sandbox.version()} works; ${limits}`;

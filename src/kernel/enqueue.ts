@@ -28,7 +28,7 @@ export async function enqueueRun(
   services: Services,
 ): Promise<EnqueueResult> {
   const { store, journal, ids, redact } = services;
-  if (!store.queue) throw new RetinueError('usage', 'this database has no queue; use a PostgreSQL database (`--db postgres://…`)');
+  if (!store.queue) throw new RetinueError('usage', 'this database has no queue');
   const brief = redactBrief(parseBrief(input), redact);
   const known = await findByKey(brief, services);
   if (known) return known;

@@ -98,7 +98,7 @@ export function watchOrders(services: Services, onLost: (rootId: string, error: 
     }
   }
 
-  const unwatch = store.watch(() => void check());
+  const unwatch = store.watch(() => void check(), 'orders');
   return {
     check,
     async close() {

@@ -49,8 +49,12 @@ function assembleRuntime(
   const { env, workspace, shell, notes, mcpServers } = input;
   const guard = createProcessGuard();
   const { names, values } = findServerSecrets(listServers(mcpServers, catalog.list()));
-  const secrets = { names: [...input.secretNames, ...names], values, tokens: input.serverTokens ?? [] };
-  const { redact, redactStream } = createRedaction(env, secrets);
+  const { redact, redactStream } = createRedaction(env, {
+    names: [...input.secretNames, ...names],
+    values,
+    tokens: input.serverTokens ?? [],
+    databasePasswords: input.databasePasswords ?? [],
+  });
   const bash = { ...shell, marks: guard.marks, ...(input.grantedVariables ? { secrets: input.grantedVariables } : {}) };
   return {
     ...{ store, catalog, dialect, dialectNamed, redact, redactStream, compileSchema },

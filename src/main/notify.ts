@@ -46,5 +46,5 @@ export async function sendTestNotification(settings: Settings): Promise<Sent[]> 
 }
 
 function originOf({ workspace, db }: Settings) {
-  return { workspace, db: db.path };
+  return { workspace, db: db.shown };
 }

@@ -4,6 +4,7 @@ import type { MemoryOptions, OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
 import type { RuntimeInput } from '../config/assembly.ts';
 import { removeAttachments } from '../config/attachments.ts';
+import { databaseFile, databaseSecrets } from '../config/database-setting.ts';
 import { findDialect, loadDialect } from '../config/dialect.ts';
 import { createNamedModels, findSearchBackend } from '../config/models.ts';
 import { settingsRulesets } from '../config/rulesets.ts';
@@ -31,7 +32,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const { drive, writes = drive } = options;
   if (writes) assertNotBelowRun(env);
   const { workspace, db, mcpServers } = settings;
-  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, readable: settings.readable, db: db.path, env });
+  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, readable: settings.readable, db: databaseFile(db), env });
   // A command that certainly starts a run probes the sandbox while the database opens.
   const earlyProbe = options.startsRuns ? probeShell() : null;
   const dialect = await loadDialect(options.dialect, settings, env);
@@ -66,6 +67,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
         ...(settings.telemetry.state === 'on' ? settings.telemetry.secretNames : []),
       ],
       serverTokens: options.serverTokens?.(),
+      databasePasswords: databaseSecrets(db),
       search: findSearchBackend(env),
       programTools: [],
       host: options.host,
@@ -127,9 +129,9 @@ export async function listMemories(settings: Settings): Promise<Memory[]> {
 
 function toDatabaseOptions(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): DatabaseOptions {
   const { drive, writes = drive, existingOnly = !drive, warn = () => {} } = options;
-  const { path, adopt } = settings.db;
+  const { db } = settings;
   const access = existingOnly ? (writes ? 'write' : 'read') : 'create';
-  return { env: process.env, path, adopt, access, durability: settings.durability.value, warn, crash: hooks?.crash };
+  return { env: process.env, db, adopt: db.adopt, access, durability: settings.durability.value, warn, crash: hooks?.crash };
 }
 
 /** Retinue never chooses a model by itself: without one, the message says which models work on this machine. */

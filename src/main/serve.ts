@@ -35,7 +35,7 @@ export async function startServer(request: ServeRequest, deps: ServeDeps): Promi
   const { settings, root, cwd, api, setup } = deps;
   const tls = await loadTls(request, cwd);
   const { tokens, token, linkCode } = await loadTokens(request, cwd);
-  const workspace = databaseId(existsSync(settings.db.path) ? realpathSync(settings.db.path) : settings.db.path);
+  const workspace = databaseId(locateDatabase(settings.db));
   const hasOthers = tokens.some(({ isEverywhere }) => isEverywhere);
   const serverTokens = tokens.map(({ value }) => value);
   deps.onTokens(serverTokens);
@@ -88,6 +88,12 @@ function createSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
+/** The same for all ways to name a database. */
+function locateDatabase(db: Settings['db']): string {
+  return db.kind === 'file' && existsSync(db.path) ? realpathSync(db.path) : db.shown;
+}
+
+/** The workspace of the server first. */
 function combineWorkspaces(
   id: string,
   { api, settings }: Pick<ServeDeps, 'api' | 'settings'>,
@@ -99,7 +105,7 @@ function combineWorkspaces(
       const usedAt = known.find((each) => each.id === id)?.usedAt ?? null;
       const { length: live } = await api.ps({ all: false });
       const { length: questions } = await api.questions();
-      const own = { id, path: settings.workspace, db: settings.db.path, live, questions, usedAt };
+      const own = { id, path: settings.workspace, db: settings.db.shown, live, questions, usedAt };
       return [own, ...known.filter((each) => each.id !== id)];
     },
     open: async (other) => (other === id ? api : (others?.open(other) ?? rejectWorkspace(other))),

@@ -1,8 +1,8 @@
 // The entry point `retinue/sqlite`: the store in a file. Only this entry point loads `node:sqlite`.
-import { createKeyAuthenticator, orderKeyPath } from '../config/order-key.ts';
+import { createKeyAuthenticator, createUserAuthenticator } from '../config/order-key.ts';
 import type { Store } from '../ports/store.ts';
 import { openSqliteReader } from '../stores/sqlite/reader.ts';
-import { openDatabase } from './open-database.ts';
+import { openFile } from './open-file.ts';
 
 export interface SqliteOptions {
   /** The database file. It is created, with its directory, if it does not exist. */
@@ -18,7 +18,7 @@ export interface SqliteOptions {
   adopt?: boolean;
   /**
    * The file of the key that proves who gave orders to runs: cancel, message, pause, answer. Processes that steer each other's runs need the same
-   * key. Default: `order-key` in the user's configuration folder. It is created if it does not exist.
+   * key. Default: the file that RETINUE_ORDER_KEY names, or `order-key` in the user's configuration folder, which is created if it does not exist.
    */
   orderKey?: string;
   /** Called with what a user should know, for example that an order was not accepted. */
@@ -28,6 +28,9 @@ export interface SqliteOptions {
 /** Opens the store in a database file that several processes may share. Rejects with `usage`, `store_io`, `store_corrupt` or `store_newer`. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { path, durability = 'normal', adopt = false, orderKey, warn = () => {} } = options;
-  if (options.readOnly) return openSqliteReader({ path, authenticator: createKeyAuthenticator(orderKey ?? orderKeyPath(process.env)) });
-  return openDatabase({ env: process.env, path, durability, access: 'create', adopt, orderKey, warn });
+  if (options.readOnly) {
+    const authenticator = orderKey === undefined ? createUserAuthenticator(process.env) : createKeyAuthenticator(orderKey);
+    return openSqliteReader({ path, authenticator });
+  }
+  return openFile({ env: process.env, path, durability, access: 'create', adopt, orderKey, warn });
 }

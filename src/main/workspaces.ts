@@ -9,7 +9,7 @@ import type { Api } from '../api/api.ts';
 import { stopReasons } from '../cli/session/stop-signals.ts';
 import { isOwnDatabase } from '../config/database-origin.ts';
 import { loadSettings } from '../config/load.ts';
-import { createKeyAuthenticator, orderKeyPath } from '../config/order-key.ts';
+import { createUserAuthenticator } from '../config/order-key.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Env } from '../config/user-folders.ts';
 import { databaseId, listDatabases, type RegisteredDatabase } from '../config/workspace-registry.ts';
@@ -20,7 +20,7 @@ import { openSqliteReader } from '../stores/sqlite/reader.ts';
 import { assembleApi } from './assemble.ts';
 import { createIdleApi, type IdleApi } from './idle-api.ts';
 import { openApi } from './open-api.ts';
-import { openDatabase } from './open-database.ts';
+import { openFile } from './open-file.ts';
 
 /** An API that is not used for this long is closed; the next request opens it again. */
 const defaultIdleMs = 300_000;
@@ -113,7 +113,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
 /** Opens the database of an entry only for reading, and closes it afterwards. Rejects with `usage` if it is not the user's own. */
 export async function useReader<T>(env: Env, entry: RegisteredDatabase, work: (api: Api) => Promise<T>): Promise<T> {
   assertOwn(env, entry);
-  const store = await openSqliteReader({ path: entry.db, authenticator: createKeyAuthenticator(orderKeyPath(env)), isOwn: true });
+  const store = await openSqliteReader({ path: entry.db, authenticator: createUserAuthenticator(env), isOwn: true });
   const reason = new RetinueError('internal', 'the database was opened only for reading');
   const api = assembleApi({ store, catalog: createCatalog(builtInAgents), dialect: native, prepareRuntime: () => Promise.reject(reason) });
   try {
@@ -133,7 +133,7 @@ async function openWorkspace(entry: RegisteredDatabase, { env, warn, askMs, serv
   } catch (error) {
     warn(name(`no runs can be started: ${(error as Error).message}`));
     const warnHere = (message: string) => warn(name(message));
-    const store = await openDatabase({ env, path: entry.db, adopt: false, access: 'write', durability: 'normal', warn: warnHere });
+    const store = await openFile({ env, path: entry.db, adopt: false, access: 'write', durability: 'normal', warn: warnHere });
     const prepareRuntime = () => Promise.reject(error);
     return assembleApi({ store, catalog: createCatalog(builtInAgents), dialect: native, prepareRuntime });
   }

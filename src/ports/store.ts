@@ -128,7 +128,8 @@ export interface SearchOptions {
  *
  * Failure contract: methods reject only with a RetinueError: `store_busy` (retryable; the adapter has already retried for up to 30 s), `store_io`
  * (retryable if disk space or permissions may come back), `store_corrupt`, `store_newer`. `order` also rejects with `usage` if it cannot be
- * signed. Expected refusals (fenced, conflict, a tree with a living owner) are values. If `append` rejects, none of its units was written. No method blocks the event loop for more than about 25 ms,
+ * signed. Expected refusals (fenced, conflict, a tree with a living owner) are values. If `append` rejects, none of its units was written, unless a server
+ * took the commit and then did not answer for minutes, which the message says. No method blocks the event loop for more than about 25 ms,
  * except `erase` and `reclaim`, which are for commands that do nothing else.
  */
 export interface Store {
@@ -194,7 +195,7 @@ export interface Store {
   /** Gives up one tree, which then has no owner. No effect if the owner does not own it. */
   releaseTree(owner: Owner, rootId: string): Promise<void>;
   /**
-   * Takes a tree that is new, or whose owner is missing, dead or silent for 15 s. From then on, appends of the previous owner to this tree are
+   * Takes a tree that is new, or whose owner is missing, dead or silent for 15 s (10 s in PostgreSQL). From then on, appends of the previous owner to this tree are
    * refused; its other trees stay its own. Rejects with `fenced` if the caller has released its lease, and with `store_corrupt` if somebody else
    * changed the facts of the tree.
    */
@@ -203,10 +204,11 @@ export interface Store {
   holders(rootIds: string[]): Promise<Map<string, Holder | null>>;
 
   /**
-   * Calls `changed` after another process may have written facts or orders. Spurious calls are allowed, missed changes are not: a check every
-   * 250 ms backs up the wake-up. Returns a function that ends the watch. `changed` must not throw.
+   * Calls `changed` after another process may have written: with `orders`, orders for the trees of this store, or it may have taken one of them; with
+   * `all`, also facts. Watching facts may cost a query every 250 ms. Spurious calls are allowed, missed changes are not: a poll, every 250 ms for
+   * facts and at least every 2 s for orders, backs up the wake-up. Returns a function that ends the watch. `changed` must not throw.
    */
-  watch(changed: () => void): () => void;
+  watch(changed: () => void, what?: 'orders' | 'all'): () => void;
 
   /** Sends a live piece of a stream to the processes that subscribe. It may be dropped. */
   publish(delta: Delta): void;

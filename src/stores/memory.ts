@@ -205,6 +205,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     },
 
     queue: createMemoryQueue({ memory, now: () => clock?.now() ?? Date.now(), assertOpen }),
+    // Facts and orders are not told apart: a call too many costs nothing here.
     watch(changed) {
       assertOpen();
       const watcher = () => changed();

@@ -4,6 +4,7 @@ import { testAppending } from './store-suite/append.ts';
 import { testClosing } from './store-suite/closing.ts';
 import { testErasing } from './store-suite/erasing.ts';
 import type { StoreContext, StoreHarness } from './store-suite/fixtures.ts';
+import { testInterleaving } from './store-suite/interleaving.ts';
 import { testLeases } from './store-suite/leases.ts';
 import { testOrders } from './store-suite/orders.ts';
 import { testMissingQueue, testQueue } from './store-suite/queue.ts';
@@ -23,7 +24,8 @@ export function runStoreSuite(name: string, createHarness: () => Promise<StoreHa
     });
     afterEach(() => context.harness.dispose());
 
-    for (const test of [testAppending, testReading, testOrders, testLeases, testErasing, testWatching, testClosing]) test(() => context);
+    for (const test of [testAppending, testReading, testOrders, testLeases, testErasing, testWatching, testInterleaving, testClosing])
+      test(() => context);
     (hasQueue ? testQueue : testMissingQueue)(() => context);
   });
 }

@@ -63,5 +63,5 @@ it('config says where the workspace comes from', async () => {
 it('the database of a folder that an MCP client works in is that of its repository', async () => {
   using cli = createRepository();
   const settings = await cli.parts.settings({ workspace: join(cli.folder, 'src'), isClientFolder: true, limits: {}, rules: [] });
-  expect([settings.workspace, settings.db.path]).toEqual([join(cli.folder, 'src'), join(cli.folder, '.retinue/retinue.db')]);
+  expect([settings.workspace, settings.db.shown]).toEqual([join(cli.folder, 'src'), join(cli.folder, '.retinue/retinue.db')]);
 });

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createFileSetting } from '../../src/config/database-setting.ts';
 import { databaseId, listDatabases, registerDatabase } from '../../src/config/workspace-registry.ts';
 
 let root: string;
@@ -37,7 +38,8 @@ function createDatabase(name: string): string {
 }
 
 function register(name: string, { from = 'built-in', now = today } = {}): Promise<void> {
-  return registerDatabase(env, { db: { path: join(root, name, 'x.db'), from, adopt: false }, workspace: join(root, name) }, now);
+  const db = createFileSetting(join(root, name, 'x.db'), { from, adopt: false });
+  return registerDatabase(env, { db, workspace: join(root, name) }, now);
 }
 
 it('lists databases with their workspace, the last used first, in a file that only the user can read', async () => {

@@ -20,6 +20,7 @@ runStoreSuite(
       // Only the store itself can change its data, so nobody can forge an order.
       forge: null,
       replay: null,
+      delayBlobs: null,
       warnings: () => [],
       kill: markDead,
       silence: markDead,

@@ -36,6 +36,8 @@ runStoreSuite('sqlite store', async () => {
     silence: async (owner) => updateOwner('UPDATE owners SET beat = beat - 15001 WHERE id = ?', owner),
     forge: async (order) => insertOrder(order, createTestAuthenticator(2).sign(order)),
     replay: async (order) => insertOrder(order, testAuthenticator.sign(order)),
+    // One transaction writes at a time.
+    delayBlobs: null,
     warnings: () => warnings,
     dispose: async () => {
       await Promise.all(stores.map((store) => store.close()));

@@ -64,7 +64,7 @@ async function listQuestions(args: Args, io: Io): Promise<number> {
 
 /** Where the questions are: a database, or a server. */
 function questionSource({ server }: Api, settings: Settings | null): string {
-  return settings?.db.path ?? (server?.url as string);
+  return settings?.db.shown ?? (server?.url as string);
 }
 
 /** An approval that names only a run must not apply to a question that came after the user looked. */

@@ -53,7 +53,7 @@ async function run(args: Args, io: Io): Promise<number> {
     io.err(`retinue: ${demo.about}\n`);
     const start = () => startDemo(demo, api);
     const code = await runToEnd(io, api, { ...mode, start });
-    io.err(await nextSteps(demo, settings.db.path));
+    io.err(await nextSteps(demo, settings.db.shown));
     return code ?? 0;
   });
 }

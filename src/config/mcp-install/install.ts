@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
 import { RetinueError } from '../../contract/error.ts';
+import { hasPassword, isDatabaseUrl } from '../../stores/postgres/url.ts';
 import { readBytes, resolveDirectory } from '../files.ts';
 import type { Env } from '../user-folders.ts';
 import { type ClientFormat, clientFormats, type McpClient, type MergeResult, type ServerCommand } from './clients.ts';
@@ -72,8 +73,15 @@ function serverCommand({ flags, variables }: McpInstallRequest, { root, node, cw
   // npm deletes and renames the folders of `npx` as it likes.
   if (root.split(sep).includes('_npx'))
     throw new RetinueError('usage', 'this copy is in the cache of `npx`, which npm may delete; install Retinue first (see the README)');
-  const args = flags.map((flag, index) => (['--db', '--config'].includes(flags[index - 1] ?? '') ? resolve(cwd, flag) : flag));
+  // Values of variables are not written into a client's file, so neither is this one.
+  if (flags.some((flag) => isDatabaseUrl(flag) && hasPassword(flag)))
+    throw new RetinueError('usage', 'the address after --db has a password, which would be written into a file; set RETINUE_DB instead');
+  const args = flags.map((flag, index) => (isPathFlag(flags[index - 1]) && !isDatabaseUrl(flag) ? resolve(cwd, flag) : flag));
   return { command: node, args: [resolve(root, 'bin', 'retinue.js'), 'mcp', ...args], variables };
+}
+
+function isPathFlag(flag: string | undefined): boolean {
+  return flag === '--db' || flag === '--config';
 }
 
 function decode(file: string, bytes: Uint8Array): string {

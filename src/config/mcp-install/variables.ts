@@ -3,7 +3,7 @@ import { type ProviderKind, providerKinds } from '../../models/providers/kinds.t
 import type { Settings } from '../settings.ts';
 import type { Env } from '../user-folders.ts';
 
-const ownVariables = ['RETINUE_MODEL', 'RETINUE_DB'];
+const ownVariables = ['RETINUE_MODEL', 'RETINUE_DB', 'RETINUE_ORDER_KEY', 'PGPASSWORD'];
 
 export interface ServerVariables {
   /** Those that the client should pass on: what is set now, and the key of the model. */

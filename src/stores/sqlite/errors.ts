@@ -119,8 +119,5 @@ function createHostileError(reason: string, path: string, cause: unknown): Retin
 }
 
 export function createNoQueueError(): RetinueError {
-  return new RetinueError(
-    'usage',
-    'A SQLite database has no queue. Use a PostgreSQL database (`--db postgres://…`) to run trees on workers.',
-  );
+  return new RetinueError('usage', 'This database has no queue.');
 }

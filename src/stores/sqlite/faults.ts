@@ -2,9 +2,9 @@
 // works on databases of every version.
 import type { DatabaseSync } from 'node:sqlite';
 import type { OrderAuthenticator, StoreFault } from '../../ports/store.ts';
+import { type OrderRow, readOrder } from '../order-rows.ts';
 import { getSqliteCode } from './errors.ts';
 import { consumedOrdersVersion, getUserVersion, signedOrdersVersion, taggedRunsVersion } from './migrations.ts';
-import { type OrderRow, readOrder } from './orders.ts';
 import { findChangedRuns } from './run-tags.ts';
 import { findSchemaFaults } from './schema.ts';
 

@@ -4,6 +4,7 @@
 // A line is the JSON of a delta; an empty line says that facts were written.
 import { connect, type Socket } from 'node:net';
 import type { Delta } from '../../contract/delta.ts';
+import { readDelta } from '../live-delta.ts';
 
 /** Above this backlog a subscriber gets no more deltas until it has read them. */
 const maxBacklogBytes = 256 * 1024;
@@ -97,13 +98,9 @@ export function createSubscription({ onDelta, onChange }: { onDelta(delta: Delta
   };
 }
 
-/** Null for anything else than a delta. */
 function parseDelta(line: string): Delta | null {
   try {
-    const { type, runId, turn, kind, text } = JSON.parse(line) as Record<string, unknown>;
-    const isKnown = type === 'delta' && (kind === 'text' || kind === 'reasoning' || kind === 'tool');
-    if (!isKnown || typeof runId !== 'string' || typeof turn !== 'number' || typeof text !== 'string') return null;
-    return { type, runId, turn, kind, text };
+    return readDelta(JSON.parse(line));
   } catch {
     return null;
   }

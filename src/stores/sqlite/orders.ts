@@ -4,9 +4,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
-import { Order } from '../../contract/order.ts';
+import type { Order } from '../../contract/order.ts';
 import type { OrderAuthenticator, Owner } from '../../ports/store.ts';
 import { canonical } from '../../text/canonical.ts';
+import { readOrder } from '../order-rows.ts';
 import type { RunTags } from './run-tags.ts';
 import type { Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
@@ -28,11 +29,6 @@ export interface OrderDeps {
   /** Without one, orders are neither stored nor accepted. */
   authenticator: OrderAuthenticator | undefined;
   warn(message: string): void;
-}
-
-export interface OrderRow extends Pick<Tables['orders'], 'id' | 'root' | 'text' | 'tag'> {
-  /** Its tree has consumed or dropped an order with this id. */
-  isConsumed: boolean;
 }
 
 export function createOrders({ db, kysely, writer, tags, authenticator, warn }: OrderDeps): Orders {
@@ -122,27 +118,4 @@ export function createOrders({ db, kysely, writer, tags, authenticator, warn }: 
     drop,
     rememberConsumed,
   };
-}
-
-/** The order of a row, or what is wrong with it. */
-export function readOrder(
-  { id, root, text, tag, isConsumed }: OrderRow,
-  authenticator: OrderAuthenticator | undefined,
-): { order: Order } | { what: string } {
-  const order = parseOrder(text);
-  if (order === null) return { what: `order ${id} is damaged` };
-  const { kind, runId } = order;
-  if (order.id !== id || order.rootId !== root) return { what: `order ${id} (${kind} for run ${runId}) does not match its row` };
-  if (authenticator?.isAuthentic(order, tag) !== true)
-    return { what: `order ${id} (${kind} for run ${runId}) was not given by you on this machine` };
-  if (isConsumed) return { what: `order ${id} (${kind} for run ${runId}) was inserted again by another program` };
-  return { order };
-}
-
-function parseOrder(text: string): Order | null {
-  try {
-    return Order.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }

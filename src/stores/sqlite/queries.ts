@@ -5,6 +5,7 @@ import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
 import type { BlobContent, FactQuery, RunQuery, SearchOptions, Store } from '../../ports/store.ts';
+import { type FactRow, rowToFact, rowToRun, rowToTrailFact } from '../stored-rows.ts';
 import { searchRows } from './search.ts';
 import { readInSlices } from './slices.ts';
 import type { Tables } from './tables.ts';
@@ -27,43 +28,14 @@ export interface QueryDeps {
   path: string;
 }
 
-type FactRow = Omit<Tables['facts'], 'run' | 'tree'> & { runId: string };
+type Row = Omit<Tables['facts'], 'run' | 'tree'> & { runId: string };
+
+const toFactRow = (row: unknown): FactRow => ({ ...(row as Row), position: String((row as Row).position) });
 
 export function createQueries({ db, statements, path }: QueryDeps): Queries {
-  const createDamagedError = (what: string, cause: unknown) =>
-    new RetinueError('store_corrupt', `${what} in the database ${path} is damaged: it is not JSON.`, { cause });
-
-  function rowToFact(row: FactRow): StoredFact {
-    const { runId, seq, at, v, type, hash, position } = row;
-    try {
-      return { runId, seq, at, v, type, data: JSON.parse(row.data), hash, position: String(position) } as StoredFact;
-    } catch (cause) {
-      throw createDamagedError(`Fact ${seq} of run ${runId}`, cause);
-    }
-  }
-
-  /** An erased fact keeps everything except its data. */
-  function rowToTrailFact(row: FactRow): StoredFact | ErasedFact {
-    const { runId, seq, at, v, type, hash, position } = row;
-    if (row.data !== '') return rowToFact(row);
-    return { runId, seq, at, v, type: type as ErasedFact['type'], hash, erased: true, position: String(position) };
-  }
-
-  function rowToRun({ id, row }: { id: string; row: string | null }): RunRow {
-    let parsed: RunRow | null;
-    try {
-      parsed = JSON.parse(row as string) as RunRow | null;
-    } catch (cause) {
-      throw createDamagedError(`The row of run ${id}`, cause);
-    }
-    if (parsed?.runId !== id)
-      throw new RetinueError('store_corrupt', `The row of run ${id} in the database ${path} is damaged: it is not its row.`);
-    return parsed;
-  }
-
   const findRun = async (query: SelectQueryBuilder<Tables, 'runs', { id: string; row: string | null }>) => {
     const found = await query.where('row', 'is not', null).executeTakeFirst();
-    return found === undefined ? null : rowToRun(found);
+    return found === undefined ? null : rowToRun(found, path);
   };
   const runs = db.selectFrom('runs').select(['id', 'row']);
 
@@ -78,23 +50,23 @@ export function createQueries({ db, statements, path }: QueryDeps): Queries {
     },
     async search(text, options) {
       const rows = await searchRows(statements, text, { ...options, newest: readNewest() });
-      return rows.map((row) => rowToFact(row as FactRow));
+      return rows.map((row) => rowToFact(toFactRow(row), path));
     },
     facts(query) {
       const select = createFactsQuery(db, query);
       const start = query.after === undefined ? 0 : parsePosition(query.after);
       const page = (cursor: number | null, limit: number) => select(cursor ?? start, limit);
-      return readInSlices(statements, page, (row) => [rowToFact(row as FactRow), (row as FactRow).position], query.limit);
+      return readInSlices(statements, page, (row) => [rowToFact(toFactRow(row), path), (row as Row).position], query.limit);
     },
     trail(runId) {
       const select = createFactsQuery(db, { runId, erased: true });
       const page = (cursor: number | null, limit: number) => select(cursor ?? 0, limit);
-      return readInSlices(statements, page, (row) => [rowToTrailFact(row as FactRow), (row as FactRow).position]);
+      return readInSlices(statements, page, (row) => [rowToTrailFact(toFactRow(row), path), (row as Row).position]);
     },
     runs(query) {
-      type Row = { n: number; id: string; row: string };
+      type RunEntry = { n: number; id: string; row: string };
       const page = createRunsQuery(db, query);
-      return readInSlices(statements, page, (row) => [rowToRun(row as Row), (row as Row).n], query.limit);
+      return readInSlices(statements, page, (row) => [rowToRun(row as RunEntry, path), (row as RunEntry).n], query.limit);
     },
     async countRuns(rootIds) {
       const select = statements(`SELECT count(*) AS runs, coalesce(sum(live), 0) AS live FROM runs

@@ -3,10 +3,19 @@
 //
 // 1. A tag is signed only over a hash that this process has computed, or over a state whose current tag is authentic. `adopt` is the exception.
 // 2. Consumed orders are read from the table only when a tree is claimed. While this process owns it, its own memory counts.
-import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { RetinueError } from '../../contract/error.ts';
 import type { OrderAuthenticator } from '../../ports/store.ts';
+import {
+  addConsumed,
+  areHeadsAuthentic,
+  type ConsumedIds,
+  type ConsumedRow,
+  createChangedError,
+  groupByRun,
+  isHeadAuthentic,
+  type StoredHead,
+  signHead,
+} from '../run-heads.ts';
 
 export interface RunTags {
   /** The tag of a run whose last fact this process has made. Null without a usable key. */
@@ -26,20 +35,6 @@ export interface RunTags {
   readHead(runId: string): { seq: number; hash: string } | null;
 }
 
-interface StoredHead {
-  id: string;
-  root: string;
-  storedSeq: number;
-  seq: number;
-  hash: string;
-  tag: string | null;
-}
-
-interface ConsumedRow {
-  runId: string;
-  id: string;
-}
-
 /** Runs with their real last facts, whatever the rows say. */
 const selectHeads = `
   SELECT runs.id, trees.root, runs.seq AS storedSeq, runs.tag, coalesce(last.seq, 0) AS seq, coalesce(last.hash, '') AS hash
@@ -47,9 +42,6 @@ const selectHeads = `
   LEFT JOIN facts AS last ON last.run = runs.n AND last.seq = (SELECT max(seq) FROM facts WHERE run = runs.n)`;
 const updateHeadSql = 'UPDATE runs SET seq = ?, tag = ? WHERE id = ?';
 const selectConsumed = 'SELECT consumed.run AS runId, consumed.id FROM consumed';
-
-/** Sets by run. The digest does not depend on the order, and adding an id again changes nothing. */
-type ConsumedIds = Map<string, Set<string>>;
 
 export function createRunTags(db: DatabaseSync, authenticator: OrderAuthenticator | undefined, { adopt = false } = {}): RunTags {
   const selectTreeHeads = db.prepare(`${selectHeads} WHERE trees.root = ?`);
@@ -70,18 +62,13 @@ export function createRunTags(db: DatabaseSync, authenticator: OrderAuthenticato
     return selectTreeHeads.all(rootId) as unknown as StoredHead[];
   }
 
-  function areAuthentic(heads: StoredHead[], consumed: ConsumedIds): boolean {
-    return authenticator === undefined || heads.every((head) => isHeadAuthentic(head, consumed, authenticator));
-  }
-
-  function sign({ runId, seq, hash: last }: Parameters<RunTags['sign']>[0]): string | null {
-    return authenticator?.signRun({ runId, seq, hash: last, orders: digestIds(known.get(runId)) }) ?? null;
-  }
+  const areAuthentic = (heads: StoredHead[], consumed: ConsumedIds) => areHeadsAuthentic(heads, consumed, authenticator);
+  const sign: RunTags['sign'] = (run) => signHead(run, known, authenticator);
 
   function consume(tree: number, runId: string, ids: string[]): void {
     for (const id of ids) {
       // An order that several runs of the tree carry out, such as a pause, is recorded under the first of them.
-      if (insertConsumed.run(tree, runId, id).changes > 0) addId(known, { runId, id });
+      if (insertConsumed.run(tree, runId, id).changes > 0) addConsumed(known, { runId, id });
     }
   }
 
@@ -120,8 +107,7 @@ export function createRunTags(db: DatabaseSync, authenticator: OrderAuthenticato
 
   function signHeads(heads: StoredHead[], consumed: ConsumedIds): void {
     if (authenticator === undefined) return;
-    for (const { id, seq, hash: last } of heads)
-      updateHead.run(seq, authenticator.signRun({ runId: id, seq, hash: last, orders: digestIds(consumed.get(id)) }), id);
+    for (const { id, seq, hash } of heads) updateHead.run(seq, signHead({ runId: id, seq, hash }, consumed, authenticator), id);
   }
 }
 
@@ -132,8 +118,8 @@ export function signStoredRuns(db: DatabaseSync, authenticator: OrderAuthenticat
   const filter = which === 'all' ? '' : 'WHERE runs.tree IN (SELECT tree FROM runs WHERE live = 1)';
   for (const head of db.prepare(`${selectHeads} ${filter}`).all() as unknown as StoredHead[]) {
     if (isHeadAuthentic(head, consumed, authenticator)) continue;
-    const { id, seq, hash: last } = head;
-    updateHead.run(seq, authenticator.signRun({ runId: id, seq, hash: last, orders: digestIds(consumed.get(id)) }), id);
+    const { id, seq, hash } = head;
+    updateHead.run(seq, signHead({ runId: id, seq, hash }, consumed, authenticator), id);
   }
 }
 
@@ -147,39 +133,4 @@ export function findChangedRuns(db: DatabaseSync, authenticator: OrderAuthentica
     if (changed.length >= limit) break;
   }
   return changed;
-}
-
-function isHeadAuthentic(
-  { id, storedSeq, seq, hash: last, tag }: StoredHead,
-  consumed: ConsumedIds,
-  authenticator: OrderAuthenticator,
-): boolean {
-  if (storedSeq !== seq || tag === null) return false;
-  return authenticator.isRunAuthentic({ runId: id, seq, hash: last, orders: digestIds(consumed.get(id)) }, tag);
-}
-
-function groupByRun(rows: ConsumedRow[]): ConsumedIds {
-  const consumed: ConsumedIds = new Map();
-  for (const row of rows) addId(consumed, row);
-  return consumed;
-}
-
-function addId(consumed: ConsumedIds, { runId, id }: ConsumedRow): void {
-  const ids = consumed.get(runId);
-  if (ids === undefined) consumed.set(runId, new Set([id]));
-  else ids.add(id);
-}
-
-/** Empty if there are none, which is the rule. */
-function digestIds(ids: Set<string> | undefined): string {
-  return ids === undefined ? '' : hash('sha256', JSON.stringify([...ids].sort()));
-}
-
-function createChangedError(rootId: string): RetinueError {
-  return new RetinueError(
-    'store_corrupt',
-    `the runs of ${rootId} were changed by another program, or your key for orders was replaced. What was added could answer questions and ` +
-      `give instructions for you, so nothing was started. Inspect it with \`retinue show ${rootId}\` and \`retinue verify\`. Add --adopt (in a ` +
-      `program: \`adopt: true\`) to continue with what is stored`,
-  );
 }

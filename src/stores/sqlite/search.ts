@@ -3,6 +3,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { SearchOptions } from '../../ports/store.ts';
+import { textToPattern } from '../stored-rows.ts';
 
 const windowMs = 6;
 const smallestWindow = 50;
@@ -10,13 +11,6 @@ const largestWindow = 20_000;
 
 const query = `SELECT f.position, f.seq, f.at, f.v, f.type, f.data, f.hash, (SELECT id FROM runs WHERE runs.n = f.run) AS runId
   FROM facts f WHERE f.position > ? AND f.position <= ? AND f.data LIKE ? ESCAPE '\\' ORDER BY f.position DESC`;
-
-/** `text` as it appears inside the JSON of a fact. */
-export function textToPattern(text: string): string {
-  return `%${JSON.stringify(text)
-    .slice(1, -1)
-    .replace(/[\\%_]/g, '\\$&')}%`;
-}
 
 export async function searchRows(
   statements: (sql: string) => StatementSync,

@@ -1,5 +1,5 @@
 // Notices that another process has written: polls SQLite's `data_version`, which changes with every commit of another connection. It polls only
-// while someone is watching.
+// while someone is watching. Facts and orders are not told apart: one look at the file finds both.
 import type { DatabaseSync } from 'node:sqlite';
 
 export interface ChangeWatcher {

@@ -15,6 +15,8 @@ export interface StoreHarness {
   forge: ((order: Order) => Promise<void>) | null;
   /** Inserts an order that the store has signed before once more, as somebody could who has copied it. Null if nobody can. */
   replay: ((order: Order) => Promise<void>) | null;
+  /** Makes appends with blobs wait after they have written their facts. Null if no two appends can be under way at the same time. */
+  delayBlobs: (() => Promise<{ isWaiting(): Promise<boolean>; end(): Promise<void> }>) | null;
   /** What the stores reported. */
   warnings(): string[];
   /** Closes all stores and removes the data. */

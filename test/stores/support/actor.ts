@@ -4,10 +4,13 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import type { Order } from '../../../src/contract/order.ts';
 import type { Owner, Store } from '../../../src/ports/store.ts';
+import { openPostgresStore } from '../../../src/stores/postgres/create.ts';
+import { isDatabaseUrl } from '../../../src/stores/postgres/url.ts';
 import { openSqliteStore } from '../../../src/stores/sqlite/create.ts';
 import { type Migration, migrate, migrations } from '../../../src/stores/sqlite/migrations.ts';
 import { createDatabase } from '../../../src/stores/sqlite/new-database.ts';
 import { testAuthenticator } from './authenticator.ts';
+import { migrateServer } from './migrate-server.ts';
 import { createRunId, createUnit } from './units.ts';
 
 const [path = '', options = '{}'] = process.argv.slice(2);
@@ -18,7 +21,8 @@ let wakeUps = 0;
 
 const calls: Record<string, (...args: never[]) => unknown> = {
   connect: async () => {
-    store = await openSqliteStore({ path, authenticator: testAuthenticator, ...JSON.parse(options) });
+    const given = { authenticator: testAuthenticator, ...JSON.parse(options) };
+    store = isDatabaseUrl(path) ? await openPostgresStore({ url: path, ...given }) : await openSqliteStore({ path, ...given });
   },
   open: async () => {
     owner = await store.open();
@@ -27,6 +31,11 @@ const calls: Record<string, (...args: never[]) => unknown> = {
   claim: (rootId: string) => store.claim(owner, rootId),
   append: (rootId: string, run: string, from: number, to: number) => store.append(owner, [createUnit(rootId, run, from, to)]),
   order: (order: Order) => store.order(order),
+  /** As if the clock of its machine were wrong. */
+  skewClock: (ms: number) => {
+    const now = Date.now;
+    Date.now = () => now() + ms;
+  },
   watch: () => void store.watch(() => wakeUps++),
   wakeUps: () => wakeUps,
   /** Appends to runs of its own. Returns how many appends were refused. */
@@ -69,6 +78,8 @@ const calls: Record<string, (...args: never[]) => unknown> = {
     };
     migrate(lock, path, { steps: [...migrations, (db) => db.exec('CREATE TABLE whole (x)'), half] });
   },
+  /** Migrates a PostgreSQL database and is killed in the middle of a step. */
+  migrateServer: async (how: 'SIGKILL' | 'error' | 'complete') => migrateServer(path, JSON.parse(options).schema, how),
   unlock: () => lock.exec('ROLLBACK'),
   close: () => store.close(),
 };

@@ -28,6 +28,7 @@ const script = join(directory.path, 'actor.mjs');
 await build({
   input: join(import.meta.dirname, 'actor.ts'),
   platform: 'node',
+  external: ['pg-native', 'pg-cloudflare'],
   output: { file: script, format: 'esm', codeSplitting: false },
 });
 

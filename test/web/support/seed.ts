@@ -15,7 +15,13 @@ export interface SeedOptions {
 /** Resolves when all runs have ended. */
 export async function seedTree(folder: string, { label, children, name = (index) => `part ${index}` }: SeedOptions): Promise<void> {
   const store = await openDatabase({
-    ...{ env: { HOME: folder }, path: join(folder, '.retinue', 'retinue.db'), durability: 'normal', access: 'create', adopt: false },
+    ...{
+      env: { HOME: folder },
+      db: { kind: 'file', path: join(folder, '.retinue', 'retinue.db') },
+      durability: 'normal',
+      access: 'create',
+      adopt: false,
+    },
     warn: (message) => {
       throw new Error(message);
     },

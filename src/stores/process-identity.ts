@@ -17,10 +17,21 @@ export function getOwnIdentity(): ProcessIdentity {
   return { pid: process.pid, started: readState(process.pid).started, boot: readBootId(), space: readPidNamespace() };
 }
 
-/** Whether the process has certainly ended. A process of another container cannot be checked: only its heartbeat tells. */
+/**
+ * Whether a process of this machine has certainly ended. A process of another container cannot be checked: only its heartbeat tells. Another boot of the
+ * machine ended all processes.
+ */
 export function hasEnded(other: ProcessIdentity, self: ProcessIdentity): boolean {
   if (other.boot !== null && self.boot !== null && other.boot !== self.boot) return true;
-  if (other.space !== self.space) return false;
+  return other.space === self.space && isGone(other);
+}
+
+/** The same for a process of any machine: another boot may be that of another machine, so only its heartbeat tells. */
+export function hasEndedHere(other: ProcessIdentity, self: ProcessIdentity): boolean {
+  return other.boot !== null && other.boot === self.boot && other.space === self.space && isGone(other);
+}
+
+function isGone(other: ProcessIdentity): boolean {
   const current = readState(other.pid);
   return current.ended || (other.started !== null && current.started !== null && other.started !== current.started);
 }

@@ -1,0 +1,42 @@
+// Where runs are stored: a SQLite file, or a PostgreSQL server.
+import { describeDatabaseUrl, isDatabaseUrl, parseDatabaseUrl } from '../stores/postgres/url.ts';
+import type { Env } from './user-folders.ts';
+
+export type DatabaseTarget =
+  /** An absolute path. */
+  | { kind: 'file'; path: string }
+  /** An address that may contain a password: show `DatabaseSetting.shown` instead. */
+  | { kind: 'server'; url: string };
+
+export type DatabaseSetting = DatabaseTarget & {
+  /** For messages and lists: the path, or the address without the password. */
+  shown: string;
+  /** `built-in`, a file, a variable or a flag. */
+  from: string;
+  /** Accept a file that the user did not create on this machine, and runs that another program changed. */
+  adopt: boolean;
+};
+
+/** Throws `usage` for a malformed address. `env`: gives what the address leaves out. */
+export function createServerSetting(url: string, { from, adopt, env }: { from: string; adopt: boolean; env: Env }): DatabaseSetting {
+  parseDatabaseUrl(url, env);
+  return { kind: 'server', url, shown: describeDatabaseUrl(url, env), from, adopt };
+}
+
+export function createFileSetting(path: string, { from, adopt }: { from: string; adopt: boolean }): DatabaseSetting {
+  return { kind: 'file', path, shown: path, from, adopt };
+}
+
+/** The file that tools may not touch; null for a server. */
+export function databaseFile(db: DatabaseTarget): string | null {
+  return db.kind === 'file' ? db.path : null;
+}
+
+/** Texts that must not appear in facts: the password as it is, and as the address has it. */
+export function databaseSecrets(db: DatabaseTarget): string[] {
+  if (db.kind === 'file') return [];
+  const { password } = parseDatabaseUrl(db.url);
+  return password === null ? [] : [...new Set([password, new URL(db.url).password])];
+}
+
+export { isDatabaseUrl };

@@ -1,0 +1,58 @@
+// PostgreSQL stores for tests, which are closed after the test.
+import pg from 'pg';
+import { expect, onTestFinished } from 'vitest';
+import type { Owner, Store } from '../../../src/ports/store.ts';
+import { openPostgresStore } from '../../../src/stores/postgres/create.ts';
+import type { PostgresOptions } from '../../../src/stores/postgres/options.ts';
+import { createTestSchema, type TestSchema } from '../../support/postgres/database.ts';
+import { createProxy, type ServerProxy } from '../../support/postgres/proxy.ts';
+import { testAuthenticator } from './authenticator.ts';
+
+export interface StorePlace extends TestSchema {
+  open(options?: Partial<PostgresOptions>): Promise<Store>;
+  /** A store with an owner. */
+  openOwner(options?: Partial<PostgresOptions>): Promise<{ store: Store; owner: Owner }>;
+  /** Takes a lock on a table until `release`. */
+  lockTable(table: string, mode: string): Promise<{ release(): Promise<void> }>;
+  /** Resolves when some transaction waits for a lock. `$s` is the schema. */
+  untilWaiting(condition: string): Promise<void>;
+}
+
+/** A new schema, and the ways to open it. */
+export async function createPlace(): Promise<StorePlace> {
+  const schema = await createTestSchema();
+  onTestFinished(() => schema.remove());
+  const open: StorePlace['open'] = async ({ timing, ...options } = {}) => {
+    const store = await openPostgresStore({
+      ...{ url: schema.url, schema: schema.schema, authenticator: testAuthenticator },
+      timing: { restartGrace: 0, ...timing },
+      ...options,
+    });
+    onTestFinished(() => store.close());
+    return store;
+  };
+  return {
+    ...schema,
+    open,
+    async openOwner(options) {
+      const store = await open(options);
+      return { store, owner: await store.open() };
+    },
+    async lockTable(table, mode) {
+      const client = new pg.Client({ connectionString: schema.url });
+      await client.connect();
+      await client.query(`BEGIN; LOCK TABLE ${schema.schema}.${table} IN ${mode} MODE`);
+      return { release: () => client.end() };
+    },
+    async untilWaiting(condition) {
+      const find = `SELECT 1 FROM pg_locks WHERE NOT granted AND ${condition}`;
+      await expect.poll(async () => (await schema.sql(find)).length, { timeout: 30_000 }).toBeGreaterThan(0);
+    },
+  };
+}
+
+export async function useProxy(url: string): Promise<ServerProxy> {
+  const proxy = await createProxy(url);
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
