@@ -176,7 +176,7 @@ it('waits for a free connection, and reports store_busy if there is none for lon
   const results = await Promise.all(upTo(20).map((n) => store.append(owner, [createUnit(createRunId(n), createRunId(n), 1)])));
   expect(results.flat().every(({ ok }) => ok)).toBe(true);
   // A tree that another transaction has locked blocks the only connection, and with it everything else.
-  const blocked = await place.open({ poolSize: 1, timing: { connect: 100, giveUp: 300 } });
+  const blocked = await place.open({ poolSize: 1, timing: { connect: 2_000, giveUp: 300 } });
   const lock = await place.lockTable('blobs', 'ACCESS EXCLUSIVE');
   const reading = blocked.blob('0'.repeat(64));
   await expect(blocked.run(root)).rejects.toMatchObject({ code: 'store_busy', retryable: true });
