@@ -96,3 +96,10 @@ it('ends with a refused session', async () => {
   expect(hub.connection()).toEqual({ state: 'refused', reason: 'the session has ended' });
   expect(starts).toEqual([]);
 });
+
+it('ends if what was asked for will never be there', async () => {
+  const { hub } = createHub([], () => Promise.reject(new RemoteError('usage', 'this server knows no workspace `x`', { status: 400 })));
+  hub.start();
+  await settle();
+  expect(hub.connection()).toEqual({ state: 'failed', reason: 'this server knows no workspace `x`' });
+});

@@ -1,12 +1,12 @@
 // The frame of the dashboard: navigation, connection, and the page that the address names.
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { DataProvider, ServerContext, useClient, useConnection } from './data/context.tsx';
 import { QuestionsProvider } from './data/use-questions.tsx';
 import { useResource } from './data/use-resource.ts';
 import { PageContent } from './pages.tsx';
 import { NotifyProvider } from './parts/notify.tsx';
 import { useRoute } from './router.tsx';
-import { ConnectionBanner, SessionEnded } from './shell/connection.tsx';
+import { CannotShow, ConnectionBanner, SessionEnded } from './shell/connection.tsx';
 import { HelpDialog } from './shell/help.tsx';
 import { useGlobalKeys } from './shell/shortcuts.ts';
 import { Sidebar } from './shell/sidebar.tsx';
@@ -29,11 +29,13 @@ function Shell(): ReactNode {
   const connection = useConnection();
   const [isHelpOpen, setHelpOpen] = useState(false);
   useGlobalKeys(() => setHelpOpen((isOpen) => !isOpen));
-  const { data: info = null } = useResource(
+  const { data, reload } = useResource(
     async (signal) => ({ server: await client.server({ signal }), workspaces: await client.workspaces({ signal }) }),
     [client],
   );
+  const info = useMemo(() => (data === undefined ? null : { ...data, reload }), [data, reload]);
   if (connection.state === 'refused') return <SessionEnded reason={connection.reason} />;
+  if (connection.state === 'failed') return <CannotShow reason={connection.reason} />;
   return (
     <ServerContext value={info}>
       <a className="skip-link" href="#main">

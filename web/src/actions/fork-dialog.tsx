@@ -21,7 +21,7 @@ export function ForkDialog({ target, turn: given, onClose }: ForkDialogProps): R
   const [turn, setTurn] = useState(given ?? last);
   const [task, setTask] = useState('');
   const [model, setModel] = useState('');
-  const { isBusy, error, send } = useOrder();
+  const { isBusy, error, send } = useOrder({ showsError: true });
   const { data: models = [] } = useResource((signal) => client.models({ signal }), [client]);
   const submit = async () => {
     let started: string | null = null;

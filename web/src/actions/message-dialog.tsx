@@ -9,7 +9,7 @@ import { useOrder } from './use-order.ts';
 export function MessageDialog({ target, onClose }: { target: ActionTarget; onClose(): void }): ReactNode {
   const [text, setText] = useState('');
   const [rules, setRules] = useState('');
-  const { isBusy, error, send } = useOrder();
+  const { isBusy, error, send } = useOrder({ showsError: true });
   const ruleList = rules.split('\n').flatMap((line) => line.trim() || []);
   const isEmpty = text.trim() === '' && ruleList.length === 0;
   const submit = async () => {
@@ -43,11 +43,7 @@ export function MessageDialog({ target, onClose }: { target: ActionTarget; onClo
         </>
       }
     >
-      <p className="muted">
-        {target.isLive
-          ? `${nameTarget(target)} reads it before its next turn.`
-          : `${nameTarget(target)} has ended. A new run continues its conversation and answers.`}
-      </p>
+      <p className="muted">{describeEffect(target)}</p>
       <label className="field">
         <span>Message</span>
         <textarea
@@ -77,4 +73,9 @@ export function MessageDialog({ target, onClose }: { target: ActionTarget; onClo
       )}
     </Dialog>
   );
+}
+
+function describeEffect(target: ActionTarget): string {
+  if (!target.isLive) return `${nameTarget(target)} has ended. A new run continues its conversation and answers.`;
+  return `${nameTarget(target)} reads it before its next turn.${target.isPaused ? ' It is paused; the message continues it.' : ''}`;
 }

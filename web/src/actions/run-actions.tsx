@@ -2,6 +2,7 @@
 import { createContext, lazy, type ReactNode, Suspense, useCallback, useContext, useMemo, useState } from 'react';
 import { useMissingRole } from '../data/context.tsx';
 import type { MenuItem } from '../parts/menu.tsx';
+import { useNotify } from '../parts/notify.tsx';
 import { type ActionTarget, nameTarget } from './target.ts';
 import { useOrder } from './use-order.ts';
 
@@ -34,17 +35,21 @@ export function useRunActions(): RunActions {
 export function RunActionsProvider({ children }: { children: ReactNode }): ReactNode {
   const [dialog, setDialog] = useState<{ kind: DialogKind; target: ActionTarget; turn?: number } | null>(null);
   const { send } = useOrder();
+  const notify = useNotify();
   const noSteer = useMissingRole('steer');
   const noStart = useMissingRole('start');
   const close = useCallback(() => setDialog(null), []);
   const actions = useMemo((): RunActions => {
     const open: RunActions['open'] = (kind, target, options = {}) => setDialog({ kind, target, ...options });
-    const pause = (target: ActionTarget) =>
+    const pause = (target: ActionTarget) => {
+      // The answer comes when nothing of the run is running any more, which can take a while.
+      notify(`Pausing ${nameTarget(target)}: calls that are running finish first`, 'paused');
       void send(async (client) => {
         const { result } = await client.pause(target.id);
         if (result === 'already') return { text: `${nameTarget(target)} was paused already, or has ended`, tone: 'warning' };
         return { text: `${nameTarget(target)} is paused`, tone: 'paused' };
       });
+    };
     const resume = (target: ActionTarget) =>
       void send(async (client) => {
         const { result } = await client.resume(target.id);
@@ -67,7 +72,7 @@ export function RunActionsProvider({ children }: { children: ReactNode }): React
       ];
     };
     return { open, pause, resume, items };
-  }, [send, noSteer, noStart]);
+  }, [send, notify, noSteer, noStart]);
   const Opened = dialog === null ? null : (dialogs[dialog.kind] as typeof dialogs.fork);
   return (
     <Actions value={actions}>

@@ -8,8 +8,8 @@ import type { Tone } from '../parts/status.tsx';
 /** What the user reads after an order. */
 export type OrderResult = string | { text: string; tone: Tone };
 
-/** Sends an order once at a time and reports its result. `error`: the last failure, for dialogs that stay open. */
-export function useOrder(): {
+/** Sends an order once at a time and reports its result. `showsError`: the caller shows `error` itself, so no notice repeats it. */
+export function useOrder({ showsError = false }: { showsError?: boolean } = {}): {
   isBusy: boolean;
   error: Error | null;
   send(order: (client: Client) => Promise<OrderResult>): Promise<boolean>;
@@ -30,12 +30,12 @@ export function useOrder(): {
       } catch (problem) {
         const error = problem as Error;
         if (isRemoteError(error) && error.status === 401) hub.refuse(error.message);
-        notify(error.message, 'error');
+        if (!showsError) notify(error.message, 'error');
         setState({ isBusy: false, error });
         return false;
       }
     },
-    [client, hub, notify],
+    [client, hub, notify, showsError],
   );
   return { ...state, send };
 }

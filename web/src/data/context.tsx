@@ -59,10 +59,16 @@ export function useConnection(): Connection {
   return useSyncExternalStore(hub.watchConnection, hub.connection);
 }
 
-/** Null while it loads. */
-export const ServerContext = createContext<{ server: ServerInfo; workspaces: Workspace[] } | null>(null);
+export interface ServerContent {
+  server: ServerInfo;
+  workspaces: Workspace[];
+  reload(): void;
+}
 
-export function useServer(): { server: ServerInfo; workspaces: Workspace[] } | null {
+/** Null while it loads. */
+export const ServerContext = createContext<ServerContent | null>(null);
+
+export function useServer(): ServerContent | null {
   return useContext(ServerContext);
 }
 

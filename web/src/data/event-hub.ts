@@ -15,8 +15,8 @@ export interface HubListener {
   onReconnect?(): void;
 }
 
-/** `refused`: the server does not accept the session; a new link is needed. */
-export type Connection = { state: 'connecting' | 'open' } | { state: 'lost' | 'refused'; reason: string };
+/** `refused`: the server does not accept the session; a new link is needed. `failed`: it answers, but what was asked for cannot be shown. */
+export type Connection = { state: 'connecting' | 'open' } | { state: 'lost' | 'refused' | 'failed'; reason: string };
 
 export interface EventHub {
   ready(): Promise<void>;
@@ -70,6 +70,7 @@ export function createEventHub(client: Pick<Client, 'position' | 'events'>): Eve
       } catch (error) {
         if (signal.aborted) return;
         if (isRemoteError(error) && error.status === 401) return setConnection({ state: 'refused', reason: error.message });
+        if (isRemoteError(error) && !error.retryable) return setConnection({ state: 'failed', reason: error.message });
         setConnection({ state: 'lost', reason: (error as Error).message });
       }
       if (!signal.aborted) await sleep(retryMs, signal);

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
+import { isRemoteError } from '../../../src/client/error.ts';
 import type { LiveRun } from '../../../src/contract/view.ts';
 import { RunActionsProvider } from '../actions/run-actions.tsx';
 import { useClient } from '../data/context.tsx';
@@ -20,6 +21,11 @@ export function TreePage({ id }: { id: string }): ReactNode {
   useEffect(() => {
     if (rootId !== null && rootId !== id) navigate(`/trees/${rootId}`, { replace: true });
   }, [rootId, id]);
+  // Of an erased tree, only the page of its run has something to show.
+  const isErased = isRemoteError(error) && error.code === 'erased';
+  useEffect(() => {
+    if (isErased) navigate(`/runs/${id}`, { replace: true });
+  }, [isErased, id]);
   if (rootId === null)
     return <Page title="Tree">{error === null ? <Loading label="Loading the tree" /> : <ErrorState error={error} retry={reload} />}</Page>;
   return (

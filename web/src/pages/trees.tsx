@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useRef } from 'react';
 import type { TreeView } from '../../../src/contract/view.ts';
+import { useMissingRole } from '../data/context.tsx';
 import { useLiveRuns } from '../data/use-live-runs.ts';
 import { useQuestions } from '../data/use-questions.tsx';
 import { Button } from '../parts/button.tsx';
@@ -14,15 +15,18 @@ import './trees/trees.css';
 
 export function TreesPage(): ReactNode {
   const { query } = useRoute();
+  const noStart = useMissingRole('start');
   const filter = useMemo(() => queryToFilter(query), [query]);
   const { runs, error, reload, hasMore, isLoadingMore, loadMore } = useLiveRuns(filter);
   return (
     <Page
       title="Trees"
       actions={
-        <Link to="/start" className="button button-primary">
-          Start a run
-        </Link>
+        noStart === null ? (
+          <Link to="/start" className="button button-primary">
+            Start a run
+          </Link>
+        ) : undefined
       }
     >
       <FilterBar />

@@ -45,7 +45,7 @@ export function adviceFor(error: Error): string {
   if (error.code === 'unreachable') return 'Check that retinue serve is still running. This page tries again on its own.';
   if (error.code === 'unknown_run')
     return 'The run may belong to another workspace, or the address is incomplete. The list of trees shows all runs.';
-  if (error.code === 'erased') return 'Its content was removed with retinue erase. Numbers, times and hashes remain.';
+  if (error.code === 'erased') return 'Its content was removed with retinue rm or retinue gc. Numbers, times and hashes remain.';
   if (error.status === 403) return 'Open a link with a token that has the needed role.';
   if (error.status === 409) return 'The run has changed since you looked. Look again, then decide.';
   return 'The message above says what the server did not accept.';

@@ -59,3 +59,18 @@ export function SessionEnded({ reason }: { reason: string }): ReactNode {
     </main>
   );
 }
+
+/** The server answers, but has nothing to show for this address, such as a workspace that it does not know. */
+export function CannotShow({ reason }: { reason: string }): ReactNode {
+  return (
+    <main className="session-ended">
+      <EmptyState title="This cannot be shown">
+        <p>{reason}</p>
+        {/* A new document, so that everything begins anew. */}
+        <p>
+          <a href="/">Go to the workspace of the server</a>
+        </p>
+      </EmptyState>
+    </main>
+  );
+}

@@ -60,7 +60,7 @@ function WorkspacePicker(): ReactNode {
   const info = useServer();
   const { query } = useRoute();
   if (info === null) return null;
-  const { server, workspaces } = info;
+  const { server, workspaces, reload } = info;
   const current = query.get('workspace') ?? server.workspace;
   const chosen = workspaces.find(({ id }) => id === current);
   if (workspaces.length < 2)
@@ -75,6 +75,7 @@ function WorkspacePicker(): ReactNode {
       <select
         value={current}
         title={chosen?.path}
+        onFocus={reload}
         onChange={(event) => {
           const { value } = event.target;
           window.history.pushState(null, '', '/');

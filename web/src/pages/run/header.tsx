@@ -28,7 +28,9 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
   const status = state.runs.has(run.id) ? shownStatus(run, state, isUndriven) : detail.status;
   const name = displayName(run);
   const actions = useRunActions();
-  const items = () => actions.items(toTarget(run, state, isUndriven));
+  // An erased run can only be verified.
+  const items = () =>
+    actions.items(toTarget(run, state, isUndriven)).filter(({ label }) => detail.erasedAt === undefined || label.startsWith('Verify'));
   const primary = items().filter(({ label }) => ['Pause', 'Continue', 'Send a message…', 'Ask a follow-up…'].includes(label));
   const parent = ancestors.at(-1);
   usePageKeys((key) => {
