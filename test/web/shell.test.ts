@@ -22,7 +22,7 @@ it('shows each page by its link and by its keys, and goes back', async () => {
   await withDashboard(browser(), {}, async ({ page }) => {
     const current = page.getByRole('navigation', { name: 'Main' }).locator('[aria-current=page]');
     for (const name of pages.toReversed()) {
-      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
       expect(await current.textContent()).toBe(name);
       await page.getByRole('heading', { level: 1 }).waitFor();
     }

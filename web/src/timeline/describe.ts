@@ -1,6 +1,6 @@
 // What segments, marks and runs say: labels of the legend, tooltips, tables and screen readers. Pure.
 import { sanitizeLine } from '../../../src/text/terminal.ts';
-import { formatCost, formatCount, formatDuration, formatPlural, formatStatus } from '../../../src/views/format.ts';
+import { formatCost, formatCount, formatDuration, formatPlural } from '../../../src/views/format.ts';
 import type { ClosedSegment, Lane, MarkKind, ModelCall, PathStep, SegmentKind, ToolCall } from '../../../src/views/timeline.ts';
 
 export const kindLabel: Record<SegmentKind, string> = {
@@ -30,7 +30,7 @@ export const markLabel: Record<MarkKind, string> = {
   failure: 'Failure',
   retry: 'Retry',
   denied: 'Denied call',
-  cancel: 'Cancelled',
+  cancel: 'Cancellation',
 };
 
 /** The legend shows kinds in this order. */
@@ -85,25 +85,14 @@ function describeCallTime({ from, to, status, needsApproval }: ToolCall, segment
   return status === 'ok' ? time : `${time}, ${status}`;
 }
 
-/** A whole bar for screen readers, and for the row that has the focus. */
-export function describeLane(
-  lane: Lane,
-  { sums, total, onPath, isDriven }: { sums: Record<SegmentKind, number>; total: number; onPath: number; isDriven: boolean },
-): string {
-  const status = lane.status === null ? (isDriven ? 'live' : 'interrupted') : formatStatus(lane.status);
-  const parts = kindOrder.filter((kind) => sums[kind] > 0).map((kind) => `${kindLabel[kind].toLowerCase()} ${formatSpan(sums[kind])}`);
-  const marks = markOrder.flatMap((kind) => {
-    const count = lane.marks.filter((mark) => mark.kind === kind).length;
-    return count === 0 ? [] : [`${formatPlural(count, markLabel[kind].toLowerCase())}`];
+/** What a bar shows, for screen readers: times by kind, marks, and its part of the critical path. */
+export function describeBar({ marks }: Lane, sums: Record<SegmentKind, number>, onPath: number): string {
+  const times = kindOrder.filter((kind) => sums[kind] > 0).map((kind) => `${kindLabel[kind].toLowerCase()} ${formatSpan(sums[kind])}`);
+  const counts = markOrder.flatMap((kind) => {
+    const count = marks.filter((mark) => mark.kind === kind).length;
+    return count === 0 ? [] : [formatPlural(count, markLabel[kind].toLowerCase())];
   });
-  return [
-    lane.name,
-    status,
-    formatSpan(total),
-    ...parts,
-    ...marks,
-    ...(onPath > 0 ? [`${formatSpan(onPath)} on the critical path`] : []),
-  ].join(', ');
+  return [...times, ...counts, ...(onPath > 0 ? [`${formatSpan(onPath)} on the critical path`] : [])].join(', ');
 }
 
 /** What a step of the critical path is. */
@@ -114,7 +103,7 @@ export function stepTitle({ segment, call, kind }: PathStep): string {
 
 /** Tenths of a second where they matter, so that neighbouring steps can be compared. */
 export function formatSpan(ms: number): string {
-  return ms >= 999.5 && ms < 9_950 ? `${(ms / 1000).toFixed(1)}s` : formatDuration(ms);
+  return ms >= 1_000 && ms < 10_000 ? `${(Math.floor(ms / 100) / 10).toFixed(1)}s` : formatDuration(ms);
 }
 
 /** A share of the whole, for people: `<1%`, `37%`. */

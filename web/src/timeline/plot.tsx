@@ -5,7 +5,7 @@ import type { ShownStatus } from '../../../src/views/format.ts';
 import { type Lane, laneSegments, type Moment, type PathStep, sumByKind } from '../../../src/views/timeline.ts';
 import { Axis, Overview } from './axis.tsx';
 import { pathMiddle, rowHeight, segmentNear } from './bars.ts';
-import { describeLane } from './describe.ts';
+import { describeBar } from './describe.ts';
 import { Details, marksBetween } from './details.tsx';
 import type { CriticalPath } from './model.ts';
 import { Row } from './row.tsx';
@@ -108,7 +108,6 @@ export function Plot(props: PlotProps): ReactNode {
             const segments = laneSegments(lane, moment);
             const steps = path.byRun.get(lane.id) ?? noSteps;
             const isActive = active?.runId === lane.id;
-            const total = (segments.at(-1)?.to ?? lane.createdAt) - lane.createdAt;
             const onPath = steps.reduce((sum, { from, to }) => sum + to - from, 0);
             return (
               <Row
@@ -117,7 +116,7 @@ export function Plot(props: PlotProps): ReactNode {
                 {...{ lane, segments, steps, view, isActive, isPathOnly, onFold }}
                 top={start}
                 status={statusOf(lane)}
-                description={describeLane(lane, { sums: sumByKind(segments), total, onPath, isDriven: moment.isDriven })}
+                description={describeBar(lane, sumByKind(segments), onPath)}
                 isFolded={folded.has(lane.id)}
                 chosen={isActive ? active.segment : null}
               />

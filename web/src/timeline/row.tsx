@@ -21,7 +21,7 @@ export interface RowProps {
   view: View;
   top: number;
   status: ShownStatus;
-  /** For screen readers. */
+  /** What the bar shows, for screen readers. */
   description: string;
   isFolded: boolean;
   isActive: boolean;
@@ -44,31 +44,26 @@ export const Row = memo(function Row(props: RowProps): ReactNode {
       tabIndex={-1}
       aria-level={lane.depth + 1}
       aria-selected={isActive}
-      aria-description={description}
       {...(hasChildren ? { 'aria-expanded': !isFolded } : {})}
       className={isActive ? 'tl-row is-active' : 'tl-row'}
       data-run={lane.id}
       style={{ transform: `translateY(${top}px)` }}
     >
       <div className="tl-label" style={{ paddingInlineStart: `${Math.min(lane.depth, 12) * 0.875}rem` }}>
-        {hasChildren ? (
-          <button
-            type="button"
-            className="tl-fold"
-            tabIndex={-1}
-            aria-label={isFolded ? `Unfold ${lane.name}` : `Fold ${lane.name}`}
-            onClick={() => onFold(lane.id)}
-          >
-            {isFolded ? '▸' : '▾'}
-          </button>
-        ) : (
-          <span className="tl-fold" />
-        )}
+        {/* The keyboard folds the row itself. */}
+        <span className="tl-fold" aria-hidden="true">
+          {hasChildren && (
+            <button type="button" tabIndex={-1} onClick={() => onFold(lane.id)}>
+              {isFolded ? '▸' : '▾'}
+            </button>
+          )}
+        </span>
         <StatusMark status={status} hasProblems={lane.marks.some(({ kind }) => kind === 'failure' || kind === 'denied')} />
         <Link to={`/runs/${lane.id}`} className="tl-name truncate" tabIndex={-1} title={lane.task}>
           {lane.name}
         </Link>
         <span className="tl-duration figure muted">{first && last ? formatSpan(last.to - first.from) : ''}</span>
+        <span className="visually-hidden">{description}</span>
       </div>
       <div className="tl-plot" data-plot>
         <Bar {...props} />

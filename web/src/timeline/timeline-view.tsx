@@ -18,7 +18,7 @@ import { useActiveKeys } from './use-keys.ts';
 import { useTreeClock } from './use-timeline.ts';
 
 export function TimelineView({ state, root, isDriven }: { state: TimelineState; root: Lane; isDriven: boolean }): ReactNode {
-  const { timeline, version, aheadMs } = state;
+  const { timeline, version, aheadMs, isComplete } = state;
   const isPathOnly = useRoute().query.get('path') === '1';
   const [zoom, setZoom] = useState<Zoom>(null);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
@@ -27,7 +27,9 @@ export function TimelineView({ state, root, isDriven }: { state: TimelineState; 
   const isLive = root.endedAt === null;
   const wholeMs = (root.endedAt ?? timeline.lastAt) - root.createdAt;
   const pixelMs = (zoom === null ? wholeMs : zoom.to - zoom.from) / width;
-  const now = useTreeClock(isLive, { aheadMs, pixelMs });
+  const clock = useTreeClock(isLive && isComplete, { aheadMs, pixelMs });
+  // While facts are still loading, nothing is known of the time after the last one.
+  const now = isComplete ? clock : timeline.lastAt;
   const moment = useMemo<Moment>(() => ({ now, isDriven, lastAt: timeline.lastAt }), [now, isDriven, timeline.lastAt]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the timeline changes in place, and its version with it.
