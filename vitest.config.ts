@@ -28,7 +28,7 @@ export default defineConfig({
       // Each waits for a server, a browser and the runs that it watches. A condition that is not met fails before the test ends.
       {
         test: {
-          ...{ ...shared, name: 'web', include: web, isolate: false, testTimeout: 120_000, hookTimeout: 120_000 },
+          ...{ ...shared, name: 'web', include: web, isolate: false, testTimeout: 240_000, hookTimeout: 120_000 },
           expect: { poll: { timeout: 45_000, interval: 50 } },
         },
       },

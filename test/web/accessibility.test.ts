@@ -31,7 +31,7 @@ async function show({ page, goto }: Dashboard, path: string): Promise<void> {
 
 describe('a workspace with a tree', () => {
   it.each(['light', 'dark'] as const)('has no serious barriers in the %s theme', async (colorScheme) => {
-    await withDashboard(browser(), { ...sampleOptions, context: { colorScheme } }, async (dashboard) => {
+    await withDashboard(browser(), { ...sampleOptions, context: { colorScheme, reducedMotion: 'reduce' } }, async (dashboard) => {
       const sample = await startSample(dashboard.served);
       const found: Record<string, string[]> = {};
       for (const [name, path] of Object.entries(pages)) {
@@ -58,7 +58,7 @@ describe('a workspace with a tree', () => {
 
 describe('an empty workspace', () => {
   it.each(['light', 'dark'] as const)('has no serious barriers in the %s theme', async (colorScheme) => {
-    await withDashboard(browser(), { context: { colorScheme } }, async (dashboard) => {
+    await withDashboard(browser(), { context: { colorScheme, reducedMotion: 'reduce' } }, async (dashboard) => {
       const found: Record<string, string[]> = {};
       for (const path of ['/', '/approvals', '/costs', '/search', '/start']) {
         await show(dashboard, path);

@@ -26,7 +26,7 @@ it('asks for the new link when the server has another token, and continues once 
     await page.getByRole('heading', { level: 1 }).waitFor();
     await served.stop('SIGKILL');
     await served.restart();
-    await page.getByRole('heading', { name: 'Open a new link' }).waitFor();
+    await page.getByRole('heading', { name: 'This browser has no valid session' }).waitFor();
     const other = await context.newPage();
     await other.goto(served.link);
     await other.getByRole('navigation', { name: 'Main' }).waitFor();
@@ -41,7 +41,7 @@ it('says what to open without a link', async () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await context.clearCookies();
     await goto('/');
-    await page.getByRole('heading', { name: 'Open a new link' }).waitFor();
+    await page.getByRole('heading', { name: 'This browser has no valid session' }).waitFor();
     await page.getByText('retinue serve').first().waitFor();
   });
 });

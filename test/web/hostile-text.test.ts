@@ -75,6 +75,8 @@ it('shows hostile text as text in every field of every page', async () => {
       if (!page.url().endsWith(path)) await goto(path);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expect.poll(() => page.getByText('Loading', { exact: false }).filter({ visible: true }).count()).toBe(0);
+      // The description of an agent is shown when it is chosen.
+      if (path === '/start') await page.getByLabel('Agent', { exact: true }).selectOption('own');
       const inspection = await inspectPage(page);
       if (inspection.suspicious.length > 0) found[path] = inspection.suspicious;
       text += inspection.text;

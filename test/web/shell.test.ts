@@ -22,7 +22,7 @@ it('shows each page by its link and by its keys, and goes back', async () => {
   await withDashboard(browser(), {}, async ({ page }) => {
     const current = page.getByRole('navigation', { name: 'Main' }).locator('[aria-current=page]');
     for (const name of pages.toReversed()) {
-      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
       expect(await current.textContent()).toBe(name);
       await page.getByRole('heading', { level: 1 }).waitFor();
     }
@@ -65,10 +65,15 @@ it('follows the theme of the system and keeps a chosen one', async () => {
 });
 
 it('says what to do at an address that does not exist, and for a run that does not exist', async () => {
-  await withDashboard(browser(), { allowed: [/404|400/] }, async ({ page, goto }) => {
+  await withDashboard(browser(), { allowed: [/status of 404/] }, async ({ page, goto }) => {
     await goto('/nowhere');
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     await page.getByRole('link', { name: 'Go to the list of trees' }).click();
-    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Trees' }).waitFor();
+    for (const path of ['/runs/0123456789abcdef', '/trees/0123456789abcdef', '/trees/0123456789abcdef/timeline']) {
+      await goto(path);
+      const alert = page.getByRole('alert').filter({ hasText: 'Not found' });
+      await alert.getByRole('button', { name: 'Try again' }).waitFor();
+    }
   });
 });
