@@ -319,5 +319,17 @@ it('e shows trees that ended earlier, and opens one of them', async () => {
   expect(screen.lines()[0]).toContain('✓ first task');
   expect(screen.text()).toContain('It is **done**.');
   await screen.type('q', 'e');
-  expect(screen.text()).not.toContain('second task');
+  expect(screen.text()).toContain('No run is live');
+});
+
+it('a screen of one tree shows only that one, with the run selected that was named', async () => {
+  await using at = await createScreenWorld(release);
+  const rootId = await at.start('prepare release 1.2.0');
+  await at.start('another tree');
+  const [, first] = (await at.api.tree(rootId)).runs;
+  const screen = await at.open({ attach: { rootId, runId: first?.id ?? '' } });
+  expect(screen.selected()).toContain('check the licences');
+  await screen.type('e');
+  expect(screen.text()).not.toContain('another tree');
+  expect(screen.lines()[0]).toContain(`retinue attach ${rootId.slice(0, 8)}`);
 });

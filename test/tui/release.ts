@@ -24,11 +24,16 @@ const tasks = [
   child('survey the examples', 'Survey the examples.'),
 ];
 
+/** The numbers of tokens are fixed: estimated ones would change with every prompt. */
+function step(text: string, call?: object): object {
+  return { ...(text !== '' && { text }), ...(call && { calls: [call] }), usage: { input: 1_100, output: 60 } };
+}
+
 /** Two children at a time. Those that have ended or wait for approval make room for the next ones, and the last two stay in the queue. */
 export const release: ScreenWorldOptions = {
   limits: { maxConcurrent: 2 },
   rules: ['ask write:CHANGELOG.md', 'deny bash:rm *'],
-  outputs: { edit: { output: 'src/date.ts: 1 line replaced', diff }, read: { error: 'src/parser.ts does not exist' } },
+  outputs: { edit: { output: `changed src/date.ts (1 replacement)\n${diff}`, diff }, read: { error: 'src/parser.ts does not exist' } },
   script: {
     model: { price: { input: 3, output: 15 } },
     runs: [
@@ -47,30 +52,24 @@ export const release: ScreenWorldOptions = {
       {
         when: { label: 'fix the date format' },
         steps: [
-          { text: 'I read the parser first.', calls: [{ tool: 'read', args: { path: 'src/parser.ts' } }] },
-          { calls: [{ tool: 'edit', args: { path: 'src/date.ts', old: 'toLocaleDateString()', new: 'toISOString().slice(0, 10)' } }] },
-          { text: 'Dates are written as in ISO 8601 now.' },
+          step('I read the parser first.', { tool: 'read', args: { path: 'src/parser.ts' } }),
+          step('', { tool: 'edit', args: { path: 'src/date.ts', old: 'toLocaleDateString()', new: 'toISOString().slice(0, 10)' } }),
+          step('Dates are written as in ISO 8601 now.'),
         ],
       },
       {
         when: { label: 'update the changelog' },
-        steps: [{ calls: [{ tool: 'write', args: { path: 'CHANGELOG.md', content: changelog } }] }, { text: 'Written.' }],
+        steps: [step('', { tool: 'write', args: { path: 'CHANGELOG.md', content: changelog } }), step('Written.')],
       },
-      {
-        when: { label: 'collect what is left to do' },
-        steps: [{ calls: [{ tool: 'grep', args: { pattern: 'TODO|FIXME', path: 'src' } }] }],
-      },
+      { when: { label: 'collect what is left to do' }, steps: [step('', { tool: 'grep', args: { pattern: 'TODO|FIXME', path: 'src' } })] },
       { when: { label: 'check the licences' }, steps: [{ error: { status: 400, message: 'the model does not exist' } }] },
       {
         when: { label: 'clean up' },
-        steps: [
-          { calls: [{ tool: 'bash', args: { command: 'rm -rf dist' } }] },
-          { calls: [{ tool: 'bash', args: { command: 'npm run clean -- --all' } }] },
-        ],
+        steps: ['rm -rf dist', 'npm run clean -- --all'].map((command) => step('', { tool: 'bash', args: { command } })),
       },
-      { when: { label: 'survey the documentation' }, times: 'any', steps: [{ text: 'Three pages.' }] },
-      { when: { label: 'survey the examples' }, times: 'any', steps: [{ text: 'Two examples.' }] },
-      { steps: [{ text: 'I split this into parts.', calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'All parts are done.' }] },
+      { when: { label: 'survey the documentation' }, times: 'any', steps: [step('Three pages.')] },
+      { when: { label: 'survey the examples' }, times: 'any', steps: [step('Two examples.')] },
+      { steps: [step('I split this into parts.', { tool: 'delegate', args: { tasks } }), step('All parts are done.')] },
     ],
   },
 };

@@ -6,7 +6,7 @@ import { formatDuration } from '../../views/format.ts';
 import { approvalGlyph } from '../../views/run-row.ts';
 import type { Style } from '../../views/style.ts';
 import type { View } from './deps.ts';
-import { diffLines } from './diff-lines.ts';
+import { diffLines, outputWithoutDiff } from './diff-lines.ts';
 import { joinParts, wrapStyled } from './line.ts';
 import { describeSources } from './run-figures.ts';
 
@@ -72,6 +72,7 @@ export function createCallRenderer(versionOf: (item: CallItem) => string): (conv
 }
 
 function renderCall(item: CallItem, view: View): string[] {
+  const output = sanitizeText(outputWithoutDiff(item).trimEnd());
   const took = item.endedAt === null ? '' : formatDuration(Date.parse(item.endedAt) - Date.parse(item.at));
   const facts = [callStatusText(item), `turn ${item.call.split('.')[0]}`, took, describeSources(item.taint)];
   return [
@@ -84,9 +85,7 @@ function renderCall(item: CallItem, view: View): string[] {
       view,
     ),
     ...wrapStyled(argumentsToText(item.arguments), view, { indent: 4 }),
-    ...(item.output === ''
-      ? []
-      : [joinParts([['  result', 'dim']], view), ...wrapStyled(sanitizeText(item.output.trimEnd()), view, { indent: 4 })]),
+    ...(output === '' ? [] : [joinParts([['  result', 'dim']], view), ...wrapStyled(output, view, { indent: 4 })]),
     ...(item.truncated === null ? [] : wrapStyled('The model got a shortened result.', view, { indent: 2, style: 'dim' })),
     ...item.artifacts.flatMap(({ kind, title = '', value }) =>
       kind === 'diff'

@@ -7,7 +7,7 @@ import { formatCost, formatCount, formatDuration, formatStatus, shortId, statusG
 import { type Style, statusStyle } from '../../views/style.ts';
 import { callGlyph, callStatusText, callStyle } from './call-lines.ts';
 import type { View } from './deps.ts';
-import { diffLines } from './diff-lines.ts';
+import { diffLines, outputWithoutDiff } from './diff-lines.ts';
 import { joinParts, limitLines, wrapStyled } from './line.ts';
 
 const indent = 2;
@@ -107,7 +107,7 @@ function callLines(item: CallItem, view: View): string[] {
 }
 
 function resultExcerpt(item: CallItem, view: View): string[] {
-  const text = sanitizeText(item.output.slice(0, 4000).trimEnd());
+  const text = sanitizeText(outputWithoutDiff(item).slice(0, 4000).trimEnd());
   if (text === '' || item.children.length > 0) return [];
   const failed = item.status === 'error' || item.status === 'denied' || item.status === 'timeout';
   const lines = wrapStyled(text, view, { indent: 6, style: failed ? callStyle(item) : 'dim' });

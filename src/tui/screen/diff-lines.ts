@@ -1,6 +1,7 @@
 // A recorded change of a file.
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { countChangedLines } from '../../views/changes.ts';
+import type { CallItem } from '../../views/conversation.ts';
 import type { Style } from '../../views/style.ts';
 import type { View } from './deps.ts';
 import { joinParts, wrapStyled } from './line.ts';
@@ -26,4 +27,14 @@ export function diffLines(title: string, diff: string, { indent, view }: { inden
 
 function lineStyle(line: string): Style | null {
   return line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : line.startsWith('@') ? 'cyan' : 'dim';
+}
+
+/** The result of a call without the diff at its end, if that was recorded and is shown as such. */
+export function outputWithoutDiff({ output, artifacts }: CallItem): string {
+  for (const { kind, value } of artifacts) {
+    const names = kind === 'diff' ? value.split('\n', 2).join('\n') : '';
+    const at = names.startsWith('--- ') ? output.lastIndexOf(`${names}\n`) : -1;
+    if (at >= 0) return output.slice(0, at);
+  }
+  return output;
 }

@@ -41,6 +41,9 @@ export interface Frame {
 /** Fewer lines above the footer have no room for titles and rules, or for the selected run below the tree. */
 const minTitles = 8;
 const minDetail = 16;
+/** On fewer rows, the result of an action takes the place of the keys. */
+const minNotice = 12;
+const maxNoticeLines = 3;
 const secondMs = 1_000;
 /** More elapsed times than this are drawn every other second: together they are most of what a quiet screen costs. */
 const maxTimedRows = 20;
@@ -171,9 +174,9 @@ function footLines(input: FrameInput, view: View): string[] {
     return [...wrapStyled(ui.dialog.text, view, { style: 'yellow' }).slice(0, most), keys];
   }
   if (ui.dialog?.kind === 'line') return [editorLine(ui.dialog, view), keys];
-  const notice = ui.notice === null ? '' : joinParts([[ui.notice.text, ui.notice.style]], view);
-  if (view.rows < 12) return [notice === '' ? keys : notice];
-  return [notice, keys];
+  const notice = ui.notice === null ? [''] : wrapStyled(ui.notice.text, view, { style: ui.notice.style }).slice(0, maxNoticeLines);
+  if (view.rows < minNotice) return [ui.notice === null ? keys : (notice[0] ?? keys)];
+  return [...notice, keys];
 }
 
 function editorLine({ title, editor }: LineDialog, view: View): string {

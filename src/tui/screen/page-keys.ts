@@ -152,10 +152,10 @@ function findQuestion({ ui, source: { questions, state } }: PageDeps): Question 
 }
 
 function goToSibling(run: LiveRun, step: number, deps: PageDeps): void {
-  const { state, unloaded } = deps.source;
+  const { state, earlier } = deps.source;
   const siblings =
     run.parentId === null
-      ? state.roots.filter((id) => deps.ui.showEnded || !unloaded.has(id))
+      ? state.roots.filter((id) => deps.ui.showEnded || !earlier.has(id))
       : (state.runs.get(run.parentId) as LiveRun).children;
   const next = siblings[siblings.indexOf(run.id) + step];
   if (next === undefined) deps.notify(step > 0 ? 'this is the last one' : 'this is the first one', null);

@@ -46,7 +46,8 @@ export function describeSources(taint: string[]): string {
 /** Without `status`, where that is shown otherwise. */
 export function describeFigures(run: LiveRun, state: LiveState, { status, now }: { status?: ShownStatus; now: number }): string {
   const queue = queuePosition(run, state);
-  const statusText = status === undefined ? '' : queue === null ? formatStatus(status) : `queued, ${queue.position} of ${queue.of}`;
+  const ownText = status === 'waiting' && run.questions > 0 ? 'needs approval' : status === undefined ? '' : formatStatus(status);
+  const statusText = status === undefined || queue === null ? ownText : `queued, ${queue.position} of ${queue.of}`;
   const time = elapsedTime(run, now);
   const limit = limitText(run);
   return [

@@ -19,9 +19,9 @@ export interface SummaryInput {
 const counted: ShownStatus[] = ['running', 'interrupted', 'failed', 'waiting', 'queued', 'paused'];
 
 export function summaryLine({ source, rows, filter, title }: SummaryInput, view: View): string {
-  const { state, unloaded, undriven } = source;
-  const trees = state.roots.filter((id) => !unloaded.has(id));
-  const runs = [...state.runs.values()].filter(({ id }) => !unloaded.has(id));
+  const { state, earlier, undriven } = source;
+  const trees = state.roots.filter((id) => !earlier.has(id));
+  const runs = [...state.runs.values()].filter(({ id }) => !earlier.has(rootOf(state, id) ?? id));
   const counts = new Map<ShownStatus, number>();
   for (const run of runs) {
     const status = shownStatus(run, state, undriven.has(rootOf(state, run.id) ?? ''));

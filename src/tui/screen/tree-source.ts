@@ -23,11 +23,13 @@ export interface TreeSource {
   questions: Question[];
   /** Roots of live trees that no living process drives. */
   undriven: Set<string>;
-  /** Ended trees of which only the root is known so far. */
+  /** Roots of trees that ended before the screen was opened. */
+  earlier: Set<string>;
+  /** Those of them of which only the root is known so far. */
   unloaded: Set<string>;
   isLoading: boolean;
   start(): void;
-  /** Adds trees that ended before the screen was opened. */
+  /** Adds trees that ended before the screen was opened; nothing if it shows only one. */
   addEnded(): Promise<void>;
   /** Loads the rest of an ended tree. */
   loadTree(rootId: string): Promise<void>;
@@ -65,6 +67,7 @@ export function createTreeSource({ api, rootId, timers, onChange, onEvent, onErr
     state: createLiveState(),
     questions: [],
     undriven: new Set(),
+    earlier: new Set(),
     unloaded: new Set(),
     isLoading: true,
     start: () => void followEvents(),
@@ -158,8 +161,8 @@ export function createTreeSource({ api, rootId, timers, onChange, onEvent, onErr
 
   /** The screen may be open for days, so only the newest ended trees are kept. */
   function dropOldTrees(): void {
-    const { state, unloaded } = source;
-    const ended = state.roots.filter((id) => !unloaded.has(id) && !isLiveRoot(state, id));
+    const { state, earlier } = source;
+    const ended = state.roots.filter((id) => !earlier.has(id) && !isLiveRoot(state, id));
     const old = new Set(ended.slice(0, Math.max(0, ended.length - maxEndedTrees)));
     if (old.size === 0) return;
     for (const id of old) {
@@ -170,12 +173,14 @@ export function createTreeSource({ api, rootId, timers, onChange, onEvent, onErr
   }
 
   async function addEnded(): Promise<void> {
+    if (rootId !== null) return;
     try {
       for (const view of await api.ps({ all: true, roots: true, limit: maxEndedTrees })) {
         if (source.state.runs.has(view.runId) || view.endedAt === null) continue;
         source.state.runs.set(view.runId, viewToRun(view));
         source.state.roots.push(view.runId);
         source.unloaded.add(view.runId);
+        source.earlier.add(view.runId);
       }
     } catch (error) {
       onError(errorText(error));
