@@ -13,7 +13,8 @@ const worker = {
       text: padding,
       chunkSize: 30_000,
       usage: { input: 1, output: 1 },
-      calls: [{ tool: 'glob', args: { pattern: `*${i}` } }],
+      // Costs little: the file does not exist.
+      calls: [{ tool: 'read', args: { path: `missing-${i}` } }],
     })),
     { text: 'done' },
   ],
