@@ -6,6 +6,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const slow = [
   'torture/',
   'cli/sandbox-process',
+  'cli/verify-process',
+  'cli/origin-process',
+  'cli/disk-process',
+  'cli/rule-spellings-process',
+  'cli/nested-process',
+  'server/serve-process',
   'mcp/shutdown',
   'sandboxes/',
   'swap.adversarial',
@@ -15,6 +21,10 @@ const slow = [
   'mcp.adversarial',
   'mcp/',
   'hosts/',
+  'client/cuts',
+  'server/events',
+  'server/shared-stream',
+  'telemetry/',
   'cli/',
 ];
 
