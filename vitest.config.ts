@@ -13,6 +13,8 @@ const shared = {
   // Ends a test that hangs. What a test promises about time it measures itself, so a busy machine only makes it slower.
   testTimeout: 60_000,
   hookTimeout: 60_000,
+  // `expect.poll` waits for a condition. Shorter than a test, so that the failure names the condition.
+  expect: { poll: { timeout: 50_000 } },
 } as const;
 
 export default defineConfig({

@@ -48,7 +48,7 @@ describe('a detached run', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Fact);
     expect([facts[0]?.type, facts.at(-1)?.type]).toEqual(['run.created', 'run.ended']);
-    if (onLinux) await expect.poll(() => background(place), { timeout: 5000 }).toEqual([]);
+    if (onLinux) await expect.poll(() => background(place)).toEqual([]);
     const log = readFileSync(join(place.folder, '.retinue', 'logs', `${runId}.log`), 'utf8');
     expect(log).toMatch(/started[\s\S]*canary of an answer\n[\s\S]*completed/);
   });
@@ -60,7 +60,7 @@ describe('a detached run', () => {
     expect([asked.code, runId]).toEqual([0, expect.stringMatching(/^[0-9a-f]{16}$/)]);
     expect((await place.run('cancel', runId, '--reason', 'enough')).code).toBe(0);
     expect((await place.run('wait', runId)).code).toBe(130);
-    if (onLinux) await expect.poll(() => background(place), { timeout: 5000 }).toEqual([]);
+    if (onLinux) await expect.poll(() => background(place)).toEqual([]);
   });
 
   it('has the files of --file in its first message', async () => {
@@ -85,6 +85,6 @@ describe('a detached run', () => {
     expect([code, out]).toEqual([2, '']);
     expect(err).toMatch(says);
     expect(err).not.toMatch(/\n\s+at /);
-    if (onLinux) await expect.poll(() => background(place), { timeout: 5000 }).toEqual([]);
+    if (onLinux) await expect.poll(() => background(place)).toEqual([]);
   });
 });

@@ -2,8 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Fact } from '../../src/contract/fact.ts';
 import { serve } from '../client/support.ts';
-import { createServedPlace, isUntouched, type ServedPlace } from './support-server.ts';
+import { createCli } from './support.ts';
+import { createPlace } from './support-process.ts';
+import { createServedPlace, isUntouched, type ServedPlace, token } from './support-server.ts';
 
 const write = { calls: [{ tool: 'write', args: { path: 'notes.txt', content: 'hello\n' } }] };
 const script = {
@@ -22,9 +25,8 @@ const script = {
     {
       when: { task: 'work' },
       times: 'any',
-      steps: Array.from({ length: 35 }, (_, i) => ({ delayMs: 200, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] })).concat([
-        { text: 'worked' },
-      ] as never[]),
+      // Far more than the test takes; each step is a moment at which the run can pause.
+      steps: Array.from({ length: 450 }, (_, i) => ({ delayMs: 200, calls: [{ tool: 'read', args: { path: `missing-${i}` } }] })),
     },
     { times: 'any', steps: [{ text: 'done' }] },
   ],
@@ -40,10 +42,20 @@ afterAll(async () => {
 });
 
 /** The id of a run that the server has started in the background. */
-async function startDetached(task: string): Promise<string> {
-  const { code, out } = await served.run('run', '--detach', task);
+async function startDetached(...args: string[]): Promise<string> {
+  const { code, out } = await served.run('run', '--detach', ...args);
   expect(code).toBe(0);
   return out.trim();
+}
+
+const untilFact = (type: Fact['type'], id: string) =>
+  served.place.facts((facts) => facts.some((fact) => fact.type === type && fact.runId === id));
+
+/** Waits for the first model call of the run with this label. */
+async function untilAsked(label: string): Promise<void> {
+  const isCreated = (fact: Fact) => fact.type === 'run.created' && fact.data.brief.label === label;
+  const created = (await served.place.facts((facts) => facts.some(isCreated))).find(isCreated) as Fact;
+  await untilFact('model.asked', created.runId);
 }
 
 const json = async <T>(...args: string[]) => JSON.parse((await served.run(...args, '--json')).out) as T;
@@ -89,11 +101,11 @@ describe('commands with --server', { timeout: 60_000 }, () => {
   });
 
   it('steer', async () => {
-    const id = await startDetached('work');
+    const id = await startDetached('work', '--max-turns', '500');
     expect(await served.run('pause', id)).toMatchObject({ code: 0, out: expect.stringContaining('is paused') });
     expect((await served.run('ps')).out).toMatch(/paused/);
     const resuming = served.start('resume', id);
-    await served.place.until<{ status: string }>(['show', id], ({ status }) => status !== 'paused');
+    await untilFact('run.resumed', id);
     expect((await served.run('message', id, '--deny', 'bash', 'no commands')).out).toContain('will read it before its next turn');
     expect(await served.run('cancel', id, '--reason', 'enough')).toMatchObject({
       code: 0,
@@ -114,13 +126,13 @@ describe('commands with --server', { timeout: 60_000 }, () => {
 
   it('approve and refuse', async () => {
     const approved = await startDetached('write');
-    await served.place.until<object[]>(['approve'], (questions) => questions.length === 1);
+    await untilFact('approval.asked', approved);
     expect((await served.run('approve')).out).toMatch(/wants to use write/);
     expect(await served.run('approve', approved)).toMatchObject({ code: 0, out: expect.stringContaining('write approved') });
     expect(await served.run('wait', approved)).toMatchObject({ code: 0, out: 'written\n' });
     expect((await served.run('diff', approved)).out).toContain('+hello');
     const refused = await startDetached('write');
-    await served.place.until<object[]>(['approve'], (questions) => questions.length === 1);
+    await untilFact('approval.asked', refused);
     const newer = await served.run('approve', refused);
     expect(newer, 'the list is older than the question').toMatchObject({
       code: 2,
@@ -133,17 +145,11 @@ describe('commands with --server', { timeout: 60_000 }, () => {
 
   it('cancel the run on Ctrl-C, and leave it on the server on SIGTERM', async () => {
     const cancelled = served.start('run', 'wait', '--label', 'first');
-    await served.place.until<{ label: string; status: string }>(
-      ['show', 'last'],
-      ({ label, status }) => label === 'first' && status === 'running',
-    );
+    await untilAsked('first');
     cancelled.process.kill('SIGINT');
     expect(await cancelled.finished).toMatchObject({ code: 130, err: expect.stringContaining('cancelled') });
     const left = served.start('run', 'wait', '--label', 'second');
-    await served.place.until<{ label: string; status: string }>(
-      ['show', 'last'],
-      ({ label, status }) => label === 'second' && status === 'running',
-    );
+    await untilAsked('second');
     left.process.kill('SIGTERM');
     expect(await left.finished).toMatchObject({ code: 143, err: expect.stringContaining('continues on the server') });
     expect(await json('show', 'last')).toMatchObject({ label: 'second', status: 'running' });
@@ -161,8 +167,7 @@ describe('commands with --server', { timeout: 60_000 }, () => {
     expect(refused.err + refused.out).not.toContain('wrong-token');
     const env = { RETINUE_SERVER: served.url() };
     expect((await served.other.run('ps', '--all')).err, 'without a server: this machine').toContain('no runs yet');
-    const { createPlace } = await import('./support-process.ts');
-    using elsewhere = createPlace({}, { RETINUE_TOKEN: 'a-token-for-tests-with-enough-letters', ...env });
+    using elsewhere = createPlace({}, { RETINUE_TOKEN: token, ...env });
     expect((await elsewhere.run('ps', '--all')).out).toContain('completed');
     expect((await elsewhere.run('ps', '--all', '--db', 'own.db')).err, '--db chooses this machine').toContain('no runs yet');
     expect(await elsewhere.run('rm', 'last', '--yes')).toMatchObject({ code: 2, err: expect.stringContaining('RETINUE_SERVER is set') });
@@ -186,8 +191,9 @@ describe('wrong uses of --server say what is wrong', { timeout: 60_000 }, () => 
     [['show', 'fffffff'], 1, /there is no run that begins with fffffff/],
     [['ps', '-C', '/nowhere'], 2, /unknown workspace of the server `\/nowhere`/],
   ])('%j', async (args, code, message) => {
-    const result = await served.run(...args);
-    expect(result.err).toMatch(message);
+    using cli = createCli({ env: { RETINUE_TOKEN: token, RETINUE_MODEL: '' } });
+    const result = await cli.run([...args, '--server', served.url()]);
+    expect(result.stderr).toMatch(message);
     expect(result.code).toBe(code);
   });
 

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createServedPlace } from './support-server.ts';
 
 const script = (turns: number, delayMs: number) => {
-  const steps = Array.from({ length: turns }, (_, i) => ({ delayMs, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] }));
+  const steps = Array.from({ length: turns }, (_, i) => ({ delayMs, calls: [{ tool: 'read', args: { path: `missing-${i}` } }] }));
   return { runs: [{ steps: [...steps, { text: 'done' }] }] };
 };
 

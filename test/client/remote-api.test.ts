@@ -189,13 +189,13 @@ describe('a run that was started over HTTP', () => {
 });
 
 describe('steering over HTTP', () => {
-  /** Takes ten seconds, in short turns. */
+  /** Takes far longer than a test, in short turns. */
   const works = {
-    runs: [{ steps: Array.from({ length: 200 }, (_, i) => ({ delayMs: 50, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] })) }],
+    runs: [{ steps: Array.from({ length: 450 }, (_, i) => ({ delayMs: 100, calls: [{ tool: 'read', args: { path: `missing-${i}` } }] })) }],
   };
 
   it('pauses, releases and sends messages and rules', async () => {
-    await using both = await createRemote({ script: works });
+    await using both = await createRemote({ script: works, limits: { maxTurns: 500 } });
     const { local, remote } = both;
     const { id } = await remote.start({ task: 'work' });
     expect(await remote.pause([id], 'a moment')).toEqual([{ runId: id, result: 'paused' }]);

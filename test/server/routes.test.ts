@@ -16,9 +16,9 @@ const waits = { runs: [{ steps: [{ delayMs: 600_000, text: 'late' }] }] };
 const asks = {
   runs: [{ steps: [{ calls: [{ tool: 'write', args: { path: 'AGENTS.md', content: 'be nice\n' } }] }, { text: 'asked' }] }],
 };
-/** Takes ten seconds, in short turns. */
+/** Takes far longer than a test, in short turns. */
 const works = {
-  runs: [{ steps: Array.from({ length: 200 }, (_, i) => ({ delayMs: 50, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] })) }],
+  runs: [{ steps: Array.from({ length: 450 }, (_, i) => ({ delayMs: 100, calls: [{ tool: 'read', args: { path: `missing-${i}` } }] })) }],
 };
 
 it('starts a run and shows it in all forms of the command line', async () => {

@@ -119,7 +119,7 @@ it('continues trees whose process was killed, before its start and later, and na
 
 it('keeps a pause that somebody ordered across a restart', async () => {
   // Far more steps than the test takes: each of them is a moment at which the run can pause.
-  const steps = Array.from({ length: 450 }, (_, i) => ({ delayMs: 200, calls: [{ tool: 'glob', args: { pattern: `*${i}` } }] }));
+  const steps = Array.from({ length: 450 }, (_, i) => ({ delayMs: 200, calls: [{ tool: 'read', args: { path: `missing-${i}` } }] }));
   using place = createPlace({ runs: [{ times: 'any', steps: [...steps, { text: 'done' }] }] });
   const first = await serve(place);
   const brief = { task: 'work', limits: { maxTurns: 500 } };

@@ -7,6 +7,12 @@ const slow = [
   'torture/',
   'web/',
   'cli/sandbox-process',
+  'cli/verify-process',
+  'cli/origin-process',
+  'cli/disk-process',
+  'cli/rule-spellings-process',
+  'cli/nested-process',
+  'server/serve-process',
   'mcp/shutdown',
   'sandboxes/',
   'swap.adversarial',
@@ -16,6 +22,10 @@ const slow = [
   'mcp.adversarial',
   'mcp/',
   'hosts/',
+  'client/cuts',
+  'server/events',
+  'server/shared-stream',
+  'telemetry/',
   'cli/',
 ];
 
