@@ -51,8 +51,8 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
     const turns = createTurnTracker();
     /** The next fact in the tail's buffer; null while the reader is behind it. */
     let next: number | null = null;
-    /** Facts that were read from the store and may also be in the buffer. */
-    let known = new Set<string>();
+    /** Facts that were read from the store may come again in the buffer, much later if the store shows all trees later than one. */
+    const isNew = createRepeatFilter();
 
     /** Removes what may come now, of one run or of all, and what comes too late. */
     function takeDue(runId?: string): Delta[] {
@@ -69,19 +69,17 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
         const page: StoredFact[] = await store.facts({ after: cursor, limit: pageSize, ...(rootId === undefined ? {} : { rootId }) });
         for (const fact of page) {
           cursor = fact.position;
+          if (!isNew(fact)) continue;
           turns.add(fact);
           yield fact;
         }
-        if (page.length < pageSize) {
-          next = end;
-          known = new Set(page.map(({ position }) => position));
-        }
+        if (page.length < pageSize) next = end;
         continue;
       }
       next = tail.end();
       for (const fact of facts) {
+        if (!isNew(fact)) continue;
         cursor = fact.position;
-        if (known.has(fact.position)) continue;
         yield* takeDue(fact.runId);
         turns.add(fact);
         yield fact;
@@ -95,6 +93,19 @@ async function* readStream({ tree, after, signal }: StreamOptions, tail: Tail, {
     signal.removeEventListener('abort', wake);
     leave();
   }
+}
+
+/** Facts of a run come in their order, so one that is not after the last one was there before. */
+function createRepeatFilter(): (fact: StoredFact) => boolean {
+  const last = new Map<string, number>();
+  return ({ runId, seq }) => {
+    const before = last.get(runId) ?? 0;
+    if (seq <= before) return false;
+    last.delete(runId);
+    last.set(runId, seq);
+    if (last.size > maxRuns) last.delete(last.keys().next().value as string);
+    return true;
+  };
 }
 
 /** Tells which deltas belong to an answer that is being streamed. */
