@@ -149,6 +149,31 @@ describe('stream', () => {
     expect(names(await reading)).toEqual([1, 2, 3, 4, 5].map((seq) => `${two}/${seq}`));
   });
 
+  it('gives a tree once, although the store shows all trees much later than one', async () => {
+    const memory = createMemoryData();
+    const store = createMemoryStore({ memory });
+    const behind = createMemoryStore({ memory });
+    // As in PostgreSQL, while an earlier transaction of somebody else is open.
+    let hidden = true;
+    let pages = 0;
+    const late: Store = {
+      ...behind,
+      async facts(query) {
+        if (query.rootId !== undefined) pages++;
+        return hidden && query.rootId === undefined ? [] : behind.facts(query);
+      },
+      cursor: async (after) => ({ ...(await behind.cursor(after)), newest: '0' }),
+    };
+    const owner = await store.open();
+    const id = createId(1);
+    await store.append(owner, [createUnit(id, { facts: createFacts(id, 1, 1_300), rows: [createRow(id)] })]);
+    const reading = collect(readingApi(late), { tree: id }, 1_305);
+    await expect.poll(() => pages).toBe(3);
+    hidden = false;
+    await store.append(owner, [createUnit(id, { facts: createFacts(id, 1_301, 1_305) })]);
+    expect(names(await reading)).toEqual(Array.from({ length: 1_305 }, (_, n) => `${id}/${n + 1}`));
+  });
+
   it('begins with the present if it is for all trees and has no cursor', async () => {
     const memory = createMemoryData();
     const store = createMemoryStore({ memory });
