@@ -24,7 +24,7 @@ export interface RowOptions {
   showEnded: boolean;
 }
 
-type Data = Pick<TreeSource, 'state' | 'undriven' | 'earlier' | 'unloaded'>;
+type Data = Pick<TreeSource, 'state' | 'undriven' | 'unloaded'>;
 
 export function listRows(data: Data, { folded, filter, showEnded }: RowOptions): TreeRow[] {
   const { state, unloaded } = data;
@@ -45,7 +45,7 @@ export function listRows(data: Data, { folded, filter, showEnded }: RowOptions):
     });
     if (!isFolded) for (const id of run.children) visit(state.runs.get(id) as LiveRun, depth + 1, isUndriven);
   };
-  for (const id of state.roots) if (showEnded || !data.earlier.has(id)) visit(state.runs.get(id) as LiveRun, 0, data.undriven.has(id));
+  for (const id of state.roots) if (showEnded || !unloaded.has(id)) visit(state.runs.get(id) as LiveRun, 0, data.undriven.has(id));
   return rows;
 }
 
