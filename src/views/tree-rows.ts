@@ -27,8 +27,6 @@ export interface RowData {
   state: LiveState;
   /** Roots of live trees that no living process drives. */
   undriven: ReadonlySet<string>;
-  /** Trees that had ended before the screen was opened; they are shown on request. */
-  earlier: ReadonlySet<string>;
   /** Ended trees of which only the root is known. */
   unloaded: ReadonlySet<string>;
 }
@@ -52,7 +50,7 @@ export function listRows(data: RowData, { folded, filter, showEnded }: RowOption
     });
     if (!isFolded) for (const id of run.children) visit(state.runs.get(id) as LiveRun, depth + 1, isUndriven);
   };
-  for (const id of state.roots) if (showEnded || !data.earlier.has(id)) visit(state.runs.get(id) as LiveRun, 0, data.undriven.has(id));
+  for (const id of state.roots) if (showEnded || !unloaded.has(id)) visit(state.runs.get(id) as LiveRun, 0, data.undriven.has(id));
   return rows;
 }
 

@@ -82,7 +82,9 @@ export function createScreen({ api, attach, driven = [], until, timers, colour, 
     onError: (text) => notify(text, 'red'),
   });
   const actions = createActions({ api, source, ui, notify, driven });
-  const rows = () => listRows(source, ui);
+  /** Trees that ended before are hidden as a whole, also if the rest of one was loaded. */
+  const isHidden = (id: string) => !ui.showEnded && source.earlier.has(rootOf(source.state, id) ?? id);
+  const rows = () => listRows(source, ui).filter(({ run }) => !isHidden(run.id));
   const deps = {
     ...{ ui, source, actions, rows, notify, open: openPage, leave: askToLeave },
     now: timers.now,

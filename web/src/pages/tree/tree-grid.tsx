@@ -27,7 +27,7 @@ export function TreeGrid({ tree, isUndriven, folded, onFold, filter }: TreeGridP
   // biome-ignore lint/correctness/useExhaustiveDependencies: the state changes in place; its version tells when.
   const rows = useMemo(() => {
     const undriven = new Set(isUndriven && rootId !== null ? [rootId] : []);
-    return listRows({ state, undriven, earlier: new Set(), unloaded: new Set() }, { folded, filter, showEnded: true });
+    return listRows({ state, undriven, unloaded: new Set() }, { folded, filter, showEnded: true });
   }, [state, version, rootId, isUndriven, folded, filter]);
 
   const [activeId, setActiveId] = useState(rootId as string);
