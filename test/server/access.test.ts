@@ -62,6 +62,7 @@ it('documents every route, with its role', () => {
     'GET /api/runs/ID/tree read',
     'GET /api/search read',
     'GET /api/server read',
+    'GET /api/trees read',
     'GET /api/workspaces read',
     'POST /api/policy read',
     'POST /api/questions/ID steer',
