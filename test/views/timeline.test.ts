@@ -276,6 +276,19 @@ describe('segments of a lane', () => {
   });
 });
 
+it('names a run by its label, or by the first line of its task', async () => {
+  const { world, clock } = await play([
+    parent(delegate([{ task: 'first \u001b[31mline\nsecond', agent: 'any' }]), { text: 'done' }),
+    { steps: [{ text: 'ok' }] },
+  ]);
+  await clock.advance(10);
+  expect(listLanes(fold(world.facts)).map(({ name, task, agent, depth }) => [name, task, agent, depth])).toEqual([
+    ['root', 'lead', 'boss', 0],
+    ['first line', 'first line', 'any', 1],
+  ]);
+  await world[Symbol.asyncDispose]();
+});
+
 describe('the critical path', () => {
   it('goes through the child that ended last, at every depth', async () => {
     const { world, clock } = await play(

@@ -69,7 +69,7 @@ export interface Lane {
   parentId: string | null;
   depth: number;
   kind: 'agent' | 'client';
-  /** Label, or agent without one. */
+  /** The label, or the beginning of the task of a run without one. */
   name: string;
   agent: string | null;
   model: string | null;
@@ -107,16 +107,20 @@ export interface LaneState {
   openChildren: Set<string>;
 }
 
+const maxNameChars = 120;
+
 export function createLane({ runId, data }: FactOf<'run.created'>, at: number, parent: Lane | null): Lane {
+  const task = sanitizeLine(data.brief.task.slice(0, 1000).split('\n', 1)[0] as string);
+  const name = data.brief.label === undefined ? task : sanitizeLine(data.brief.label);
   return {
     id: runId,
     parentId: parent?.id ?? null,
     depth: parent ? parent.depth + 1 : 0,
     kind: data.kind,
-    name: sanitizeLine(data.brief.label ?? data.agent ?? data.kind),
+    name: name.slice(0, maxNameChars) || (data.agent ?? data.kind),
     agent: data.agent,
     model: data.model,
-    task: sanitizeLine(data.brief.task.slice(0, 1000).split('\n', 1)[0] as string),
+    task,
     createdAt: at,
     startedAt: null,
     endedAt: null,

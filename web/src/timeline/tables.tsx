@@ -81,7 +81,7 @@ export const LongestTable = memo(function LongestTable({ timeline, moment, start
   return (
     <section className="tl-section" aria-labelledby="tl-longest-title">
       <h2 id="tl-longest-title">Longest segments</h2>
-      <p className="muted">In all {formatPlural(timeline.lanes.size, 'run')}, without the time that runs waited for their children.</p>
+      <p className="muted">The longest times in which a run worked or could not continue. Waiting for children is not listed.</p>
       <div className="tl-table-scroll">
         <table className="table tl-table">
           <thead>
@@ -114,5 +114,9 @@ export const LongestTable = memo(function LongestTable({ timeline, moment, start
 });
 
 function RunLink({ lane }: { lane: Lane | undefined }): ReactNode {
-  return lane ? <Link to={`/runs/${lane.id}`}>{lane.name}</Link> : null;
+  return lane ? (
+    <Link to={`/runs/${lane.id}`} className="tl-run truncate">
+      {lane.name}
+    </Link>
+  ) : null;
 }

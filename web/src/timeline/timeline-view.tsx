@@ -79,7 +79,7 @@ export function TimelineView({ state, root, isDriven }: { state: TimelineState; 
             Reset
           </Button>
         </fieldset>
-        <span className="figure muted" role="status">
+        <span className="figure muted tl-range" role="status">
           {zoom === null
             ? formatSpan(full.to - full.from)
             : `${formatEdge(range.from - full.from, pixelMs)} – ${formatEdge(range.to - full.from, pixelMs)} of ${formatSpan(full.to - full.from)}`}
