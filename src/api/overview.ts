@@ -85,7 +85,7 @@ function findString(value: unknown, text: string): string | null {
   return null;
 }
 
-/** Rows have the sums of whole subtrees, so those of a run's children are subtracted. */
+/** The row of a run has the sums of its ended children too, so these are subtracted. */
 function rowsToCosts(rows: RunRow[]): CostRow[] {
   const children = Map.groupBy(rows, ({ parentId }) => parentId);
   const costs = new Map<string, CostRow>();
@@ -104,7 +104,7 @@ function rowsToCosts(rows: RunRow[]): CostRow[] {
       ms: 0,
     };
     costs.set(key, cost);
-    const below = children.get(row.runId) ?? [];
+    const below = (children.get(row.runId) ?? []).filter(({ endedAt }) => endedAt !== null);
     cost.runs++;
     for (const name of Object.keys(cost.tokens) as (keyof Tokens)[])
       cost.tokens[name] += row.tokens[name] - below.reduce((sum, child) => sum + child.tokens[name], 0);

@@ -1,8 +1,9 @@
 // The list of trees for screens: newest first, filtered, in pages.
+import type { Tokens } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
 import type { RunView, TreeList, TreeQuery, TreeView } from '../contract/view.ts';
-import type { RunCount, Store } from '../ports/store.ts';
+import type { Store } from '../ports/store.ts';
 
 export interface TreeListDeps {
   store: Pick<Store, 'runs' | 'countRuns'>;
@@ -31,7 +32,10 @@ export async function listTrees({ limit, before, ...filter }: TreeQuery, { store
       if (!matches.view(view)) continue;
       // One more tree matches, so the list continues after the last one that fits.
       if (trees.length === limit) return { trees, next: trees.at(-1)?.runId ?? null };
-      trees.push(toTreeView(view, candidates[i] as RunRow, counts));
+      const { runId, createdAt, model } = candidates[i] as RunRow;
+      const count = counts.get(runId) ?? { runs: 1, live: 0 };
+      const live = count.live > 1 ? await store.runs({ rootId: runId, live: true }) : [];
+      trees.push({ ...addLive(view, live), createdAt, model, ...count });
     }
     if (rows.length < size) return { trees, next: null };
     last = rows.at(-1)?.runId;
@@ -39,8 +43,16 @@ export async function listTrees({ limit, before, ...filter }: TreeQuery, { store
   return { trees, next: last ?? null };
 }
 
-function toTreeView(view: RunView, { runId, createdAt, model }: RunRow, counts: Map<string, RunCount>): TreeView {
-  return { ...view, createdAt, model, ...(counts.get(runId) ?? { runs: 1, live: 0 }) };
+/** The row of a run has the sums of its ended children only, so the tree's sums include those of every live run. */
+function addLive(view: RunView, live: RunRow[]): RunView {
+  const tokens = { ...view.tokens };
+  let { costUsd } = view;
+  for (const row of live) {
+    if (row.runId === view.runId) continue;
+    for (const name of Object.keys(tokens) as (keyof Tokens)[]) tokens[name] += row.tokens[name];
+    if (row.costUsd !== null) costUsd = (costUsd ?? 0) + row.costUsd;
+  }
+  return { ...view, tokens, costUsd };
 }
 
 /** `row`: what a row alone can rule out. The status that is shown depends on the whole tree, and the task on a fact. */

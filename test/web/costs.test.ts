@@ -65,3 +65,36 @@ it('shows the totals of `ps --all --json`, by agent and by model, and follows ne
     await expect.poll(cells).toEqual(['4', formatCount(second.input), formatCount(second.output), formatCost(second.cost)]);
   });
 });
+
+it('shows the same figures of a live tree in the list, on its page and in the costs', async () => {
+  const answer = playTasks({
+    'lead the count': [
+      { ...delegate({ task: 'count on', label: 'counter', agent: 'explore' }, { task: 'count once', agent: 'plan' }), usage },
+    ],
+    'count on': [
+      { calls: [{ tool: 'list', args: { path: '.' } }], usage },
+      { fault: { kind: 'stall', pings: true }, text: 'one two three' },
+    ],
+    'count once': [{ text: 'one', usage }],
+  });
+  await withDashboard(browser(), { answer }, async ({ page, served, goto }) => {
+    const { runId } = await served.client.start({ task: 'lead the count', label: 'lead' });
+    const isReady = async () => {
+      const { runs } = await served.client.tree(runId);
+      return runs.some(({ name, turn }) => name === 'counter' && turn === 2) && runs.some(({ status }) => status === 'completed');
+    };
+    await expect.poll(isReady).toBe(true);
+    const tokens = formatCount(3 * (usage.input + usage.output));
+    await goto('/');
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'lead' }).getByText(tokens).count()).toBe(1);
+    await goto(`/trees/${runId}`);
+    await page.getByRole('term').filter({ hasText: 'Tokens' }).locator('..').getByText(tokens).waitFor();
+    await goto('/costs?by=agent');
+    const table = page.getByRole('table').last();
+    await table.getByRole('rowheader', { name: 'Total' }).waitFor();
+    const input = async (name: string) =>
+      (await table.getByRole('row').filter({ hasText: name }).getByRole('cell').nth(1).innerText()).trim();
+    const one = formatCount(usage.input);
+    expect([await input('explore'), await input('plan'), await input('general')]).toEqual([one, one, one]);
+  });
+});
