@@ -1,4 +1,5 @@
 // Errors as messages and exit codes.
+import { isRemoteError } from '../client/error.ts';
 import { type ErrorCode, isRetinueError } from '../contract/error.ts';
 import type { OutcomeStatus } from '../contract/outcome.ts';
 import { sanitizeText } from '../text/terminal.ts';
@@ -29,7 +30,8 @@ export function reportError(error: unknown, io: Pick<Io, 'err' | 'version'>): nu
     io.err(`retinue: the disk is full: ${sanitizeText((error as Error).message)}; free some disk space and try again\n`);
     return 1;
   }
-  if (isRetinueError(error) && error.code !== 'internal') {
+  // An internal error of a server is no bug of this process.
+  if (isRetinueError(error) && (error.code !== 'internal' || isRemoteError(error))) {
     io.err(`retinue: ${sanitizeText(error.message)}${tokenAdvice(error)}\n`);
     return usageErrors.includes(error.code) ? 2 : 1;
   }

@@ -2,7 +2,8 @@
 // of the runs can do is refused.
 import type { Api, Interrupted, Question } from '../api/api.ts';
 import type { Agent } from '../contract/agent.ts';
-import type { RunView } from '../contract/view.ts';
+import type { RunView, TreeSnapshot } from '../contract/view.ts';
+import { sanitizeLine } from '../text/terminal.ts';
 import type { Client } from './client.ts';
 import { createConnectionWatch } from './connection.ts';
 import { isRemoteError, RemoteError } from './error.ts';
@@ -62,7 +63,7 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     find: async (id) => (await client.run(id)).runId,
     ps: (options) => client.runs(options),
     trees: (query) => client.trees(query),
-    tree: (id) => client.tree(id),
+    tree: async (id) => sanitizeTree(await client.tree(id)),
     show: (id) => client.run(id),
     logs: (id, options) => client.facts(id, options),
     ...createRemoteEvents({ client, closed: closed.signal, onConnection }),
@@ -121,6 +122,18 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
       throw localOnlyError('offering delegation tools');
     },
   };
+}
+
+/** Screens print the texts of a snapshot as they are: in this process the fold of facts has cleaned them, but a server may not have. */
+function sanitizeTree(tree: TreeSnapshot): TreeSnapshot {
+  const clean = <T extends string | null>(text: T) => (text === null ? null : sanitizeLine(text)) as T;
+  const runs = tree.runs.map((run) => ({
+    ...run,
+    ...{ name: clean(run.name), agent: clean(run.agent), model: clean(run.model), task: clean(run.task), activity: clean(run.activity) },
+    tools: run.tools.map(({ call, text }) => ({ call: clean(call), text: clean(text) })),
+    taint: run.taint.map(clean),
+  }));
+  return { ...tree, runs };
 }
 
 function refuse(what: string): () => Promise<never> {

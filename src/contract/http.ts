@@ -132,6 +132,6 @@ export const VerifyResponse = z.object({
   runs: z.int(),
   facts: z.int(),
   erased: z.int(),
-  broken: z.array(z.looseObject({ runId: z.string() })),
+  broken: z.array(z.object({ runId: z.string(), seq: z.int(), what: z.string() })),
   faults: z.array(z.object({ where: z.string(), what: z.string() })),
 });

@@ -1,6 +1,7 @@
 // A client for the server that the user names, with a token from the environment or from a file. A token is never an argument: other users of the
 // machine see arguments.
 import type { ServerChoice } from '../cli/io.ts';
+import { createCheckedClient } from '../client/checked-client.ts';
 import { type Client, createClient } from '../client/client.ts';
 import { readNamedFile } from '../config/files.ts';
 import { RetinueError } from '../contract/error.ts';
@@ -17,9 +18,9 @@ export interface ConnectContext {
 export async function connectToServer({ url, tokenFile, insecureHttp, workspace }: ServerChoice, context: ConnectContext): Promise<Client> {
   const token = tokenFile === undefined ? context.env.RETINUE_TOKEN?.trim() : readToken(tokenFile, context.cwd);
   if (!token) throw new RetinueError('usage', `the server at ${url} needs a token: set RETINUE_TOKEN, or name a file with --token-file`);
-  const client = nameFlag(() => createClient({ url, token, insecureHttp }));
+  const client = createCheckedClient(nameFlag(() => createClient({ url, token, insecureHttp })));
   if (workspace === undefined) return client;
-  return createClient({ url, token, insecureHttp, workspace: await findWorkspace(client, workspace) });
+  return createCheckedClient(createClient({ url, token, insecureHttp, workspace: await findWorkspace(client, workspace) }));
 }
 
 /** The first token of a file in the format of `retinue serve --token-file`. */

@@ -36,6 +36,6 @@ function describeReplay({ runId, facts, requests, difference }: ReplayResult, co
   const head = `${shortId(runId)} ${formatPlural(facts, 'event')} · ${formatPlural(requests, 'model request')} · 0 outside calls`;
   if (!difference) return `${head} · ${paint(colour, 'green', 'identical')}`;
   const { seq, type, what, recorded, rebuilt } = difference;
-  const problem = paint(colour, 'red', `differs at event ${seq} (${type}): ${sanitizeLine(what)}`);
+  const problem = paint(colour, 'red', `differs at event ${seq} (${sanitizeLine(type)}): ${sanitizeLine(what)}`);
   return `${head} · ${problem}\n  recorded: ${stringifySafely(recorded)}\n  replayed: ${stringifySafely(rebuilt)}`;
 }

@@ -31,7 +31,7 @@ async function run(args: Args, io: Io): Promise<number> {
   if (args.has('json')) printJson(io, result);
   else {
     const label = paint(io.colour.out, 'red', 'broken');
-    for (const { where, what } of faults) io.out(`${label} ${where}: ${sanitizeLine(what)}\n`);
+    for (const { where, what } of faults) io.out(`${label} ${sanitizeLine(where)}: ${sanitizeLine(what)}\n`);
     for (const { runId, seq, what } of broken)
       io.out(`${label} ${sanitizeLine(runId)}${seq === 0 ? '' : ` event ${seq}`}: ${sanitizeLine(what)}\n`);
     const erasedText = erased === 0 ? '' : ` (${formatCount(erased)} erased)`;
