@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import type { Agent } from '../../../../src/contract/agent.ts';
 import { sanitizeLine } from '../../../../src/text/terminal.ts';
+import { formatDuration } from '../../../../src/views/format.ts';
 import type { useClient } from '../../data/context.tsx';
 import { Field } from './field.tsx';
 import type { FieldErrors, Field as FieldName, StartForm } from './form.ts';
@@ -93,19 +94,31 @@ export function StartFields({ form, errors, agents, models, onChange }: StartFie
       </details>
       <details className="start-more" open={isUsed('maxTurns', 'timeout', 'maxCostUsd', 'maxTokens') || undefined}>
         <summary>Limits</summary>
-        <p className="field-hint muted">Empty fields use the limits of the agent and of the configuration.</p>
+        <p className="field-hint muted">Empty fields use the limits of the agent and of the configuration. A time is 90s, 10m or 1h30m.</p>
         <div className="start-limits">
           <Field name="maxTurns" label="Turns" error={errors.maxTurns}>
-            {(attributes) => <input {...attributes} {...input('maxTurns')} inputMode="numeric" placeholder="40" />}
+            {(attributes) => (
+              <input {...attributes} {...input('maxTurns')} inputMode="numeric" placeholder={placeholder(chosen?.limits?.maxTurns)} />
+            )}
           </Field>
           <Field name="timeout" label="Time" error={errors.timeout}>
-            {(attributes) => <input {...attributes} {...input('timeout')} placeholder="30m" />}
+            {(attributes) => (
+              <input
+                {...attributes}
+                {...input('timeout')}
+                placeholder={chosen?.limits?.timeoutMs === undefined ? placeholder() : formatDuration(chosen.limits.timeoutMs)}
+              />
+            )}
           </Field>
           <Field name="maxCostUsd" label="Cost of the tree, $" error={errors.maxCostUsd}>
-            {(attributes) => <input {...attributes} {...input('maxCostUsd')} inputMode="decimal" placeholder="5" />}
+            {(attributes) => (
+              <input {...attributes} {...input('maxCostUsd')} inputMode="decimal" placeholder={placeholder(chosen?.limits?.maxCostUsd)} />
+            )}
           </Field>
           <Field name="maxTokens" label="Tokens of the tree" error={errors.maxTokens}>
-            {(attributes) => <input {...attributes} {...input('maxTokens')} inputMode="numeric" placeholder="2,000,000" />}
+            {(attributes) => (
+              <input {...attributes} {...input('maxTokens')} inputMode="numeric" placeholder={placeholder(chosen?.limits?.maxTokens)} />
+            )}
           </Field>
         </div>
       </details>
@@ -143,6 +156,11 @@ export function StartFields({ form, errors, agents, models, onChange }: StartFie
       </details>
     </>
   );
+}
+
+/** The agent's own limit, if it has one. That of the configuration is not known here. */
+function placeholder(limit?: number): string {
+  return limit === undefined ? 'default' : limit.toLocaleString('en');
 }
 
 function defaultModel(agent: Agent | undefined, models: ListedModel[]): string {
