@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import { Link, navigate } from '../router.tsx';
 
 export interface Tab {
@@ -12,6 +12,14 @@ export interface Tab {
 /** Tabs that are addresses. Arrow keys move between them. Put the content into a `TabPanel`. */
 export function Tabs({ tabs, current, label }: { tabs: Tab[]; current: string; label: string }): ReactNode {
   const list = useRef<HTMLDivElement>(null);
+  // On a narrow screen the tabs scroll sideways; the chosen one must be in view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is chosen.
+  useEffect(() => {
+    const element = list.current as HTMLDivElement;
+    const tab = element.querySelector('[aria-selected="true"]')?.getBoundingClientRect();
+    const { left, right } = element.getBoundingClientRect();
+    if (tab && (tab.left < left || tab.right > right)) element.scrollLeft += (tab.left + tab.right - left - right) / 2;
+  }, [current]);
   const press = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (step === 0) return;

@@ -58,7 +58,11 @@ export const Row = memo(function Row(props: RowProps): ReactNode {
             </button>
           )}
         </span>
-        <StatusMark status={status} hasProblems={lane.marks.some(({ kind }) => kind === 'failure' || kind === 'denied')} />
+        <StatusMark
+          status={status}
+          hasProblems={lane.marks.some(({ kind }) => kind === 'failure' || kind === 'denied')}
+          needsUser={status === 'waiting' && last?.kind === 'approval'}
+        />
         <Link to={`/runs/${lane.id}`} className="tl-name truncate" tabIndex={-1} title={lane.task}>
           {lane.name}
         </Link>
