@@ -1,4 +1,6 @@
 // A server that is restarted while `logs -f --server` watches a run: nothing is lost, nothing comes twice.
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { createServedPlace } from './support-server.ts';
 
@@ -8,6 +10,7 @@ it.each(['SIGTERM', 'SIGKILL'] as const)('continues after %s and a new start', {
   using served = await createServedPlace({ runs: [{ steps: [...steps, { text: 'done' }] }] });
   const id = (await served.run('run', '--detach', 'work')).out.trim();
   const watching = served.start('logs', id, '-f', '--json');
+  await once(watching.process.stdout as Readable, 'data');
   await served.place.facts((facts) => facts.length > 20);
   await served.stop(signal);
   await served.serve();
