@@ -72,20 +72,39 @@ describe('commands with --server', { timeout: 60_000 }, () => {
     expect(isUntouched(served.other)).toBe(true);
   });
 
-  it('watch', async () => {
-    await served.run('run', 'survey');
-    const id = (await json<{ runId: string }>('show', 'last')).runId;
+  /** A tree that has ended; the same for the tests that only watch. */
+  const findSurvey = async () => {
+    const isSurvey = (fact: Fact) => fact.type === 'run.created' && fact.data.brief.task === 'survey';
+    const survey = (await served.place.facts((facts) => facts.some(isSurvey))).find(isSurvey) as Fact;
+    await untilFact('run.ended', survey.runId);
+    return survey.runId;
+  };
+
+  it('list and show runs', async () => {
+    const id = await findSurvey();
     expect((await served.run('ps', '--all')).out).toContain(id.slice(0, 8));
     expect(await json('ps', '--all')).toEqual(JSON.parse((await served.place.run('ps', '--all', '--json')).out));
     expect(await json('show', id)).toEqual(JSON.parse((await served.place.run('show', id, '--json')).out));
     expect((await served.run('show', id.slice(0, 8))).out).toMatch(/Summary\nall counted/);
+  });
+
+  it('print logs, and wait', async () => {
+    const id = await findSurvey();
     expect((await served.run('logs', id, '--tree')).out).toBe((await served.place.run('logs', id, '--tree')).out);
     expect((await served.run('logs', id, '--tree', '-f', '--json')).out).toBe(
       (await served.place.run('logs', id, '--tree', '-f', '--json')).out,
     );
     expect(await served.run('wait', id)).toMatchObject({ code: 0, out: 'all counted\n' });
+  });
+
+  it('show runs on a screen', async () => {
+    const id = await findSurvey();
     expect((await served.run('top', '--plain', '--all')).out).toContain(id.slice(0, 8));
     expect((await served.run('attach', id, '--plain')).out).toContain('counter');
+  });
+
+  it('replay and verify', async () => {
+    const id = await findSurvey();
     expect((await served.run('replay', id)).out).toMatch(/identical/);
     expect((await served.run('verify', id)).out).toMatch(/^intact /);
     expect((await served.run('verify')).out).toMatch(/^intact /);
