@@ -60,7 +60,7 @@ describe('requests with a cookie', () => {
     expect(await server.world.store.runs({})).toEqual([]);
   });
 
-  it('are accepted only from its own pages', async () => {
+  it('accepts requests with the cookie only from its own pages', async () => {
     await using server = await createTestServer();
     const page = await openPage(server);
     const start = (more: Record<string, string>) =>
