@@ -42,8 +42,8 @@ export const serveCommand: Command = {
   usage: '[--port N] [--token-file FILE] [flags]',
   summary: 'serve the dashboard, the HTTP API and MCP for this workspace',
   about:
-    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. MCP clients connect to /mcp with the token. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer. Your other workspaces can be watched and steered too, each with its own settings.\n\n' +
-    'Only programs on this machine that know the token can use the server. Tokens of a file have a role: `read` sees everything, `steer` also cancels, pauses, messages and approves, `start` (the default) also starts runs. Ctrl-C pauses what runs here, and the next `retinue serve` continues it.',
+    'Prints a link that opens the dashboard in a browser. The API is described at /openapi.json. MCP clients connect to /mcp with the token. Runs that are started here belong to this process; interrupted runs of the workspace are continued. Calls that need approval wait for an answer. In the browser, your other workspaces can be watched and steered too, each with its own settings.\n\n' +
+    'Only programs on this machine that know the token can use the server. Tokens of a file have a role: `read` sees everything, `steer` also cancels, pauses, messages and approves, `start` (the default) also starts runs, `mcp` opens nothing but MCP. Ctrl-C pauses what runs here, and the next `retinue serve` continues it.',
   flags: [
     ...serverFlags,
     { name: 'model', value: 'NAME', help: 'the default model of runs started here, as `provider/model`' },
