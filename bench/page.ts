@@ -30,7 +30,7 @@ export async function measurePage({ rounds }: { rounds: number }): Promise<PageF
   await using launched = await launchBrowser();
   return await withServer(async (server) => {
     const page = await launched.browser.newPage({ viewport: { width: 1280, height: 900 } });
-    await page.goto(`${server.url}/?token=${server.token}`);
+    await page.goto(server.link);
     await page.getByRole('heading', { level: 1 }).waitFor();
     const scriptBytes = await page.evaluate<number>(readScripts);
     const delays: number[] = [];

@@ -26,6 +26,8 @@ export interface ServeFigures {
 export interface Server {
   url: string;
   token: string;
+  /** Opens the dashboard. */
+  link: string;
   pid: number;
 }
 
@@ -72,8 +74,8 @@ export async function withServer<T>(use: (server: Server) => Promise<T>): Promis
   const env = { PATH: process.env.PATH, HOME: folder, RETINUE_MODEL: 'script/script.json' };
   const child = spawn(process.execPath, [bin, 'serve', '--json'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
-    const { url, token } = JSON.parse(await readLine(child)) as { url: string; token: string };
-    return await use({ url, token, pid: await findProgram(child.pid as number) });
+    const { url, token, link } = JSON.parse(await readLine(child)) as Pick<Server, 'url' | 'token' | 'link'>;
+    return await use({ url, token, link, pid: await findProgram(child.pid as number) });
   } finally {
     child.kill('SIGINT');
     if (child.exitCode === null) await once(child, 'exit');

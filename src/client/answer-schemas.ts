@@ -35,6 +35,7 @@ export const answerSchemas = {
   server: Http.ServerInfo,
   workspaces: z.array(Http.Workspace),
   runs: z.array(View.RunView),
+  trees: View.TreeList,
   run: Http.RunDetailJson.extend({ pid: z.int().nullable() }),
   tree: View.TreeSnapshot.extend({ position: Position }),
   facts: z.array(Fact),

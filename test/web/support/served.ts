@@ -52,10 +52,10 @@ export async function serveWorkspace(options: ServedOptions = {}): Promise<Serve
   async function start(port: string): Promise<Pick<Served, 'url' | 'token' | 'link' | 'client'>> {
     const tokens = options.tokens ? ['--token-file', 'tokens'] : [];
     server = place.start('serve', '--json', '--port', port, ...tokens, ...(options.args ?? []));
-    const printed = JSON.parse(await firstLine(server)) as { url: string; token: string | null };
+    const printed = JSON.parse(await firstLine(server)) as { url: string; token: string | null; link: string | null };
     const { url } = printed;
     const token = printed.token ?? (given as string);
-    return { url, token, link: `${url}/?token=${token}`, client: createClient({ url, token }) };
+    return { url, token, link: printed.link ?? `${url}/?token=${token}`, client: createClient({ url, token }) };
   }
 
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
