@@ -43,7 +43,7 @@ it('shows the same after a reload in the middle of a run, and goes on', async ()
 
 it('recovers when the server is killed and started again, and the tree is completed', async () => {
   const { first, rest, answer } = threeParts();
-  const options = { answer, tokens: [`${token} start`], allowed: [/net::ERR_/] };
+  const options = { answer, tokens: [`${token} start`], allowed: [/net::ERR_/, /status of 503/] };
   await withDashboard(browser(), options, async ({ page, served, goto }) => {
     const { runId } = await served.client.start({ task: 'all of the work', label: 'work' });
     await goto(`/trees/${runId}`);
@@ -72,7 +72,7 @@ it('finds everything again with the new link after a restart', async () => {
   const { first, rest, answer } = threeParts();
   first.open();
   rest.open();
-  await withDashboard(browser(), { answer, allowed: [/net::ERR_/, /status of 401/] }, async ({ page, served, goto }) => {
+  await withDashboard(browser(), { answer, allowed: [/net::ERR_/, /status of 401/, /status of 503/] }, async ({ page, served, goto }) => {
     const { runId } = await served.client.start({ task: 'all of the work', label: 'work' });
     await goto(`/trees/${runId}`);
     await untilRows(page, end);

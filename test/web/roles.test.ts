@@ -1,6 +1,7 @@
 // What a token does not allow: the page offers it with a reason and does nothing, and the server refuses it.
 import { expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
+import { pageKeyHeader, pageKeyName } from '../../src/contract/page-key.ts';
 import { withDashboard } from './support/dashboard.ts';
 import { sampleOptions, startSample } from './support/sample-tree.ts';
 import { findRow } from './support/tree-page.ts';
@@ -38,7 +39,9 @@ it('a read token sees everything and steers nothing', async () => {
 
     const send = (path: string, body: object) =>
       page.evaluate<number>(`fetch(${JSON.stringify(path)}, {
-        method: 'POST', headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(JSON.stringify(body))},
+        method: 'POST',
+        headers: { 'content-type': 'application/json', '${pageKeyHeader}': localStorage.getItem('${pageKeyName}') },
+        body: ${JSON.stringify(JSON.stringify(body))},
       }).then(({ status }) => status)`);
     const [question] = await served.client.questions();
     expect(await send(`/api/runs/${ids.watch}/cancel`, {})).toBe(403);

@@ -36,6 +36,7 @@ const labels = corpus.map((_, index) => hostileShort('label', index));
 
 /** `streams`: when this resolves, the run `streams` begins to write and never ends. */
 export const createHostile = (streams: Promise<void>): DashboardOptions => ({
+  args: ['--everywhere'],
   config: { rules: ['ask bash', `ask bash:*<img src=x onerror=${code}>*`], limits: { maxConcurrent: 30 } },
   files: {
     [fileName]: `${hostile('file')}\n`,
