@@ -92,10 +92,18 @@ export function watchOrders(services: Services, onLost: (rootId: string, error: 
     const holders = await store.holders(roots.map(({ id }) => id));
     for (const root of roots) {
       const holder = holders.get(root.id) ?? null;
+      if (holder?.owner === owner.id || (holder === null && !(await isReleased(root.id)))) continue;
       // A root that was replaced meanwhile belongs to a tree that this process has claimed again.
-      if (holder === null || holder.owner === owner.id || runs.get(root.id) !== root) continue;
-      onLost(root.id, new RetinueError('fenced', `tree ${root.id} was taken over by process ${holder.pid}`));
+      if (runs.get(root.id) !== root) continue;
+      const by = holder === null ? 'another process' : `process ${holder.pid}`;
+      onLost(root.id, new RetinueError('fenced', `tree ${root.id} was taken over by ${by}`));
     }
+  }
+
+  /** Whether a tree that seems to have no owner is stored: whoever took it has released it again. A tree that is just being created has an owner then. */
+  async function isReleased(rootId: string): Promise<boolean> {
+    if ((await store.run(rootId)) === null) return false;
+    return ((await store.holders([rootId])).get(rootId)?.owner ?? null) !== owner.id;
   }
 
   const unwatch = store.watch(() => void check(), 'orders');

@@ -221,4 +221,21 @@ describe('a process that lost its trees', () => {
     expect(kinds).not.toContain('run.resumed');
     expect(first.runtime.stats()).toEqual(idle);
   });
+
+  it('notices it also if the process that took the tree over has released it again', async () => {
+    const memory = createMemoryData();
+    await using first = await createWorld({ ...hanging, store: createMemoryStore({ memory }), excuses });
+    const run = await first.runtime.start({ task: 'x' });
+    await asked(first);
+    const own = memory.owners.get(first.runtime.owner.id) as { isDead: boolean };
+    own.isDead = true;
+    const store = createMemoryStore({ memory });
+    const other = await store.open();
+    expect(await store.claim(other, run.id)).toMatchObject({ ok: true });
+    await store.release(other);
+    own.isDead = false;
+    await store.order(order('message', run.id));
+    await expect(run.outcome).rejects.toMatchObject({ code: 'fenced' });
+    expect(first.runtime.stats()).toEqual(idle);
+  });
 });
