@@ -248,9 +248,12 @@ describe('variables and flags', () => {
   });
 
   it('set the database', () => {
-    expect(load({ env: { RETINUE_DB: 'x.db' } }).db).toEqual({ path: join(workspace, 'x.db'), from: 'RETINUE_DB', adopt: false });
+    const file = (path: string) => ({ kind: 'file', path, shown: path });
+    expect(load({ env: { RETINUE_DB: 'x.db' } }).db).toEqual({ ...file(join(workspace, 'x.db')), from: 'RETINUE_DB', adopt: false });
     const flags = { db: '/y.db', adopt: true };
-    expect(load({ env: { RETINUE_DB: 'x.db' }, flags }).db).toEqual({ path: '/y.db', from: '--db', adopt: true });
+    expect(load({ env: { RETINUE_DB: 'x.db' }, flags }).db).toEqual({ ...file('/y.db'), from: '--db', adopt: true });
+    const url = 'postgres://me:secret@db.example/runs';
+    expect(load({ env: { RETINUE_DB: url } }).db).toMatchObject({ kind: 'server', url, shown: expect.not.stringContaining('secret') });
     expect(load({ env: { RETINUE_DB: '' } }).db.from).toBe('built-in');
     expect(failure(() => load({ flags: { db: '' } }))).toBe('--db needs a value; it is empty');
   });
