@@ -43,7 +43,7 @@ it('shows the same after a reload in the middle of a run, and goes on', async ()
 
 it('recovers when the server is killed and started again, and the tree is completed', async () => {
   const { first, rest, answer } = threeParts();
-  const options = { answer, tokens: [`${token} start`], allowed: [/net::ERR_/, /status of 503/] };
+  const options = { answer, tokens: [`${token} start`], allowed: [/net::ERR_/] };
   await withDashboard(browser(), options, async ({ page, served, goto }) => {
     const { runId } = await served.client.start({ task: 'all of the work', label: 'work' });
     await goto(`/trees/${runId}`);

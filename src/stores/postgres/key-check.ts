@@ -1,5 +1,5 @@
 // Whether all processes of a database have the same key for orders. With another key a process would take the runs of others for changed ones, and its orders
-// would be dropped, so it is told before it does anything.
+// would be dropped, so it is refused before it does anything.
 import { RetinueError } from '../../contract/error.ts';
 import type { OrderAuthenticator, RunHead } from '../../ports/store.ts';
 import type { Connections } from './connections.ts';

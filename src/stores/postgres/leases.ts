@@ -108,7 +108,7 @@ export function createLeases({ connections, ownerships, tags, timing, wakeChanne
             ON CONFLICT (root) DO UPDATE SET owner = excluded.owner, fence = trees.fence + 1 RETURNING fence`,
           values: [rootId, owner.id],
         });
-        // The previous owner may wait for something and write nothing, so it is told.
+        // The previous owner may wait and write nothing, so it is notified.
         if (holder !== null) transaction.send({ text: 'SELECT pg_notify($1, $2)', values: [wakeChannel, holder.id] });
         last = { claim: { ok: true, previous: holder?.id ?? null }, ownership: { fence: (taken as { fence: number }).fence, consumed } };
         return last;
