@@ -19,7 +19,7 @@ const shared = {
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/build.ts', 'test/support/postgres/global.ts'],
+    globalSetup: ['scripts/ensure-built.mjs', 'test/support/postgres/global.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
     sequence: { sequencer: SlowestFirst },
     maxWorkers: shared.maxWorkers,

@@ -1,15 +1,19 @@
-// The cost of the kernel: `npm run bench`. Absolute figures are valid for one machine; ratios are comparable. Each figure is the median of several
-// rounds. The files in this folder measure and print; timing is never part of a test.
+// `npm run bench` prints the table of speed/ (`npm run bench -- speed --largest 256` without the large cases, `--short`: a small form that fails on a regression, which the tests run), `npm run bench -- all` the other
+// figures of docs/performance.md, and `npm run bench -- NAME` one group of them. Absolute figures are valid for one machine; ratios are comparable.
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { measureNetwork } from './network.ts';
+import { measureAcp } from './acp.ts';
+import { measureCluster } from './cluster.ts';
+import { measureGate } from './gate.ts';
 import { measurePage } from './page.ts';
 import { measureProcessStarts, measureReplay } from './process.ts';
 import { measureResume } from './resume.ts';
 import { measureScreen, screenRuns, streamingRuns } from './screen.ts';
 import { measureServe } from './serve.ts';
+import { printShort } from './speed/short.ts';
+import { printSpeed } from './speed/speed.ts';
 import { withRuntime } from './support.ts';
 
 setFlagsFromString('--expose-gc');
@@ -118,6 +122,84 @@ async function printPage(options: { rounds: number }): Promise<void> {
   );
 }
 
+/** `npm run bench -- acp` measures only this, for longer. */
+async function printAcp(starts: number): Promise<void> {
+  const figures: Awaited<ReturnType<typeof measureAcp>>[] = [];
+  for (let n = 0; n < starts; n++) figures.push(await measureAcp());
+  const of = (pick: (figure: (typeof figures)[number]) => number) => median(figures.map(pick));
+  const [session, mb] = [of(({ sessionMs }) => sessionMs), of((figure) => figure.mb)];
+  const [silent, stubborn] = [of(({ cancelMs }) => cancelMs.model), of(({ cancelMs }) => cancelMs.command)];
+  printLine('`retinue acp`: from its start to a session', `${session.toFixed(0)} ms`, '≤ 300 ms', session <= 300);
+  printLine('the same: from the first prompt to its first text', `${of(({ firstTextMs }) => firstTextMs).toFixed(0)} ms`, '—', true);
+  printLine('the same: memory after a prompt', `${mb.toFixed(0)} MB`, '≤ 110 MB', mb <= 110);
+  printLine('the same: cancelled while the model is silent', `${silent.toFixed(0)} ms`, '≤ 100 ms', silent <= 100);
+  printLine('the same: cancelled while a command ignores signals', `${stubborn.toFixed(0)} ms`, '≤ 100 ms', stubborn <= 100);
+}
+
+/** `npm run bench -- gate` measures only this, for longer. */
+async function printGate(calls: number): Promise<void> {
+  for (const kilobytes of [1, 100]) {
+    const { directMs, gatedMs } = await measureGate({ calls, bytes: kilobytes * 1000 });
+    const overhead = gatedMs - directMs;
+    printLine(`model gate, requests of ${kilobytes} KB: a call beyond a direct one`, `${overhead.toFixed(2)} ms`, '≤ 2 ms', overhead <= 2);
+    printLine('the same: a call over the gate', `${gatedMs.toFixed(2)} ms`, '—', true);
+  }
+}
+
+/** `npm run bench -- cluster` measures only this, for longer. */
+async function printCluster(options: { rounds: number; idleSeconds: number }): Promise<void> {
+  const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
+  const seconds = (times: number[]) => times.map((ms) => (ms / 1000).toFixed(1)).join(' ');
+  const isInTime = (times: number[]) => times.every((ms) => ms <= 15_000);
+  await measureCluster(options, ({ idle, takeover, scale, rates = [], journal }) => {
+    if (idle) {
+      printLine('a worker without trees: queries', `${idle.queries.toFixed(2)}/s`, '≤ 2/s', idle.queries <= 2);
+      printLine('the same: memory', `${idle.mb.toFixed(0)} MB`, '≤ 110 MB', idle.mb <= 110);
+    }
+    if (takeover) {
+      printLine('kill -9 of a worker: until another one continues, seconds', seconds(takeover.kill), '≤ 15 s', isInTime(takeover.kill));
+      printLine('a worker that hangs: until another one continues, seconds', seconds(takeover.stop), '≤ 15 s', isInTime(takeover.stop));
+    }
+    if (scale) {
+      const factor = scale.two / scale.one;
+      printLine('one worker, model of 200 ms, 8 trees at a time', `${scale.one.toFixed(1)} trees/s`, '—', true);
+      printLine('two workers', `${scale.two.toFixed(1)} trees/s`, '—', true);
+      printLine('the second worker', `${factor.toFixed(2)} ×`, '≥ 1.7 ×', factor >= 1.7);
+    }
+    for (const { name, trees, facts } of rates) {
+      printLine(`trees of one run, model that answers at once: ${name}`, `${trees.toFixed(0)} trees/s`, '—', true);
+      printLine('the same', `${facts.toFixed(0)} facts/s`, '—', true);
+    }
+    if (journal) {
+      printLine(
+        '256 children × 3 tool calls, 200 ms: storing in PostgreSQL',
+        percent(journal.postgres),
+        '≤ 25 %',
+        journal.postgres <= 0.25,
+      );
+      printLine('the same in SQLite', percent(journal.sqlite), '—', true);
+    }
+  });
+}
+
+if (process.argv.includes('--short')) process.exit((await printShort()) ? 0 : 1);
+if (process.argv[2] === undefined || process.argv[2] === 'speed') {
+  const largest = process.argv.indexOf('--largest');
+  await printSpeed(largest === -1 ? undefined : Number(process.argv[largest + 1]));
+  process.exit(0);
+}
+if (process.argv[2] === 'acp') {
+  await printAcp(5);
+  process.exit(0);
+}
+if (process.argv[2] === 'gate') {
+  await printGate(450);
+  process.exit(0);
+}
+if (process.argv[2] === 'cluster') {
+  await printCluster({ rounds: 3, idleSeconds: 60 });
+  process.exit(0);
+}
 if (process.argv[2] === 'screen') {
   await printScreen(20);
   process.exit(0);
@@ -148,12 +230,6 @@ const waiting = await measureQueue(10_000);
 printLine('10,000 queued children: heap while they wait', `${waiting.mb.toFixed(0)} MB`, 'bounded', waiting.left === 0);
 const version = median(Array.from({ length: rounds }, measureVersion));
 printLine('retinue --version', `${version.toFixed(0)} ms`, '≤ 120 ms', version <= 120);
-const net = await measureNetwork();
-printLine('256 children × 3 tool calls over HTTP: overhead, plain fetch', `${net.bareMs.toFixed(0)} ms`, '—', true);
-printLine('the same loops over node:http', `${net.httpMs.toFixed(0)} ms`, '—', true);
-printLine('the same delegated, every fact in SQLite', `${net.retinueMs.toFixed(0)} ms`, '—', true);
-printLine('delegated compared with plain fetch', `${net.ratio.toFixed(2)} ×`, '≤ 2 ×', net.ratio <= 2);
-printLine('`retinue run` to its first model request', `${net.firstRequestMs.toFixed(0)} ms`, '≤ 300 ms', net.firstRequestMs <= 300);
 const starts = median(await measureProcessStarts(9));
 printLine('from `delegate` to the first request of a child process', `${starts.toFixed(0)} ms`, '≤ 250 ms', starts <= 250);
 const replayed = await measureReplay();
@@ -170,3 +246,6 @@ printLine('the same without the start of a command on its database', `${resumed.
 await printServe({ rounds: 1, idleSeconds: 5 });
 await printScreen(10);
 await printPage({ rounds: 1 });
+await printAcp(3);
+await printGate(150);
+await printCluster({ rounds: 1, idleSeconds: 20 });

@@ -7,10 +7,12 @@ import { z } from 'zod';
 import { builtInAgents } from '../src/agents/built-in.ts';
 import { createCatalog } from '../src/agents/catalog.ts';
 import { createRedaction } from '../src/config/redact.ts';
+import type { Agent } from '../src/contract/agent.ts';
 import { native } from '../src/dialects/native.ts';
 import { inlineExecutor } from '../src/hosts/inline.ts';
 import { createRuntime, type Runtime } from '../src/kernel/runtime.ts';
 import { createModelCaller } from '../src/models/call.ts';
+import type { ExternalAgents } from '../src/ports/external-agent.ts';
 import type { Models } from '../src/ports/model.ts';
 import type { Store } from '../src/ports/store.ts';
 import type { AnyTool } from '../src/ports/tool.ts';
@@ -77,7 +79,15 @@ export async function withRuntime<T>(
   kind: StoreKind,
   /** `folder`: has the database `bench.db` of the SQLite store. */
   use: (runtime: Runtime, store: Store, folder: string) => Promise<T>,
-  options: { models?: Models; model?: string; slots?: number; executor?: ToolExecutor } = {},
+  options: {
+    models?: Models;
+    model?: string;
+    slots?: number;
+    executor?: ToolExecutor;
+    agents?: Agent[];
+    externals?: ExternalAgents;
+    onClosed?(folder: string): void;
+  } = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const store = await openStore(kind, folder);
@@ -85,7 +95,11 @@ export async function withRuntime<T>(
     store,
     clock: systemClock,
     ids: systemIds,
-    catalog: createCatalog(builtInAgents.map((agent) => ({ ...agent, tools: [...(agent.tools ?? []), 'echo'] }))),
+    catalog: createCatalog([
+      ...builtInAgents.map((agent) => ({ ...agent, tools: [...(agent.tools ?? []), 'echo'] })),
+      ...(options.agents ?? []),
+    ]),
+    externals: options.externals,
     tools: [...workspaceTools, echo],
     dialect: native,
     executorNamed: () => options.executor ?? inlineExecutor,
@@ -109,6 +123,7 @@ export async function withRuntime<T>(
   } finally {
     await runtime.close();
     await store.close();
+    options.onClosed?.(folder);
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -6,6 +6,8 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { build } from 'rolldown';
 import { build as buildWeb } from 'vite';
+import { englishOnly } from './english-only.mjs';
+import { lazyPrices } from './lazy-prices.mjs';
 
 // Vite would build React for development where this names another environment, as in tests.
 process.env.NODE_ENV = 'production';
@@ -48,10 +50,7 @@ function stageFinder() {
   };
 }
 
-/*
- * An old Node must be able to load the library, so that it can say which version is needed: the syntax is lowered, and `node:sqlite`, which an
- * old Node does not have, is looked up instead of imported.
- */
+/** An old Node must be able to load the library, so that it can say which version is needed: the syntax is lowered. */
 const libraryEntries = {
   index: 'src/main/index.ts',
   sqlite: 'src/main/sqlite.ts',
@@ -59,13 +58,35 @@ const libraryEntries = {
   testing: 'src/main/testing.ts',
   dialects: 'src/main/dialects.ts',
 };
-const optionalSqlite = {
-  name: 'optional-sqlite',
-  resolveId: (id) => (id === 'node:sqlite' ? '\0node-sqlite' : null),
-  load: (id) =>
-    id === '\0node-sqlite'
-      ? "export const { DatabaseSync, StatementSync, backup, constants } = process.getBuiltinModule?.('node:sqlite') ?? {};"
-      : null,
+/*
+ * These modules of Node are looked up instead of imported. An old Node does not have `node:sqlite`. An import of `node:http` reads everything that it
+ * exports, so it would also load Node's `fetch` and `WebSocket`: 30 ms at the start of each command.
+ */
+const lookedUp = {
+  'node:sqlite': ['DatabaseSync', 'StatementSync', 'backup', 'constants'],
+  'node:http': [
+    'Agent',
+    'IncomingMessage',
+    'METHODS',
+    'STATUS_CODES',
+    'Server',
+    'ServerResponse',
+    'createServer',
+    'get',
+    'globalAgent',
+    'request',
+  ],
+};
+const lookUp = {
+  name: 'look-up',
+  resolveId: (id) => (Object.hasOwn(lookedUp, id) ? `\0${id}` : null),
+  load(id) {
+    const names = lookedUp[id.slice(1)];
+    return (
+      names &&
+      `const found = process.getBuiltinModule?.('${id.slice(1)}') ?? {};\nexport const { ${names.join(', ')} } = found;\nexport default found;`
+    );
+  },
 };
 
 const finder = stageFinder();
@@ -88,7 +109,7 @@ await Promise.all([
     // The production build of React; its developer tools are not part of the package.
     transform: { ...shared.transform, define: { 'process.env.NODE_ENV': '"production"' } },
     external: [...unbundled, ...unused, 'react-devtools-core'],
-    plugins: [finder],
+    plugins: [lookUp, finder, lazyPrices, englishOnly],
     preserveEntrySignatures: 'allow-extension',
     output: {
       ...output,
@@ -105,7 +126,7 @@ await Promise.all([
     input: libraryEntries,
     // A program and the library must share one copy of these.
     external: [...unbundled, ...unused, 'zod', '@ai-sdk/provider'],
-    plugins: [optionalSqlite],
+    plugins: [lookUp, lazyPrices],
     output: { ...output, entryFileNames: 'library/[name].js', chunkFileNames: 'library/[name]-[hash].js' },
   }),
   // `retinue/client` also runs in browsers, so it is one file without a check of Node's version.
@@ -127,10 +148,13 @@ await Promise.all([
     input: {
       'demo/runs': 'examples/demo/runs.ts',
       'demo/rights': 'examples/demo/rights.ts',
+      'demo/merge': 'examples/demo/merge.ts',
       'demo/crash': 'examples/demo/crash.ts',
+      'demo/cluster': 'examples/demo/cluster.ts',
+      'demo/long': 'examples/demo/long.ts',
     },
     // The demos are examples: they use the package by its name, like any other program.
-    external: [/^retinue\//],
+    external: [/^retinue(\/|$)/],
     output,
   }),
   buildWeb({ configFile: 'web/vite.config.ts', logLevel: 'warn' }),

@@ -2,9 +2,10 @@
 // packages that this needs are installed first. Runs on any Node since 18.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import ensureBuilt from './ensure-built.mjs';
 
 if (existsSync('node_modules/rolldown')) {
-  execFileSync('node', ['scripts/build.mjs'], { stdio: 'inherit' });
+  ensureBuilt();
 } else {
   // Settings of the outer command, such as --global and --prefix, are not meant for this folder.
   const env = Object.fromEntries(

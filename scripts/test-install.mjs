@@ -56,7 +56,7 @@ async function tryInstallation(name, source) {
     if (status !== 1) throw new Error(`expected 1, got ${status}`);
   });
   step('retinue mcp install', () => {
-    expect(run(retinue, ['mcp', 'install', 'codex', '--yes'], elsewhere, true), /tested: the server starts and offers 5 tools/);
+    expect(run(retinue, ['mcp', 'install', 'codex', '--yes'], elsewhere, true), /tested: the server starts and offers 6 tools/);
     const entry = readFileSync(join(home, '.codex', 'config.toml'), 'utf8');
     const [, command] = /^command = "(.*)"$/m.exec(entry) ?? [];
     if (!command?.startsWith('/') || !existsSync(command) || entry.includes('npx')) throw new Error(`the entry is wrong:\n${entry}`);

@@ -21,10 +21,14 @@ const ranks: Record<string, number> = {
   hosts: 4,
   sandboxes: 4,
   dialects: 4,
+  workspaces: 4,
+  externals: 4,
   testing: 4.5,
   views: 4.5,
+  flows: 4.5,
   config: 5,
   api: 5,
+  evals: 5.25,
   doctor: 5.5,
   client: 5.5,
   library: 6,
@@ -34,11 +38,12 @@ const ranks: Record<string, number> = {
   acp: 6,
   server: 6,
   telemetry: 6,
+  worker: 6,
   notify: 6,
   main: 7,
 };
 /** Adapters see contracts, ports, and what they share of the machine and of text. */
-const adapters = new Set(['models', 'tools', 'agents', 'stores', 'hosts', 'sandboxes', 'dialects']);
+const adapters = new Set(['models', 'tools', 'agents', 'stores', 'hosts', 'sandboxes', 'dialects', 'workspaces', 'externals']);
 
 const root = resolve(import.meta.dirname, '..');
 const source = join(root, 'src');

@@ -3,6 +3,7 @@
 // This folder contains agent definitions: the built-in ones, the parser of agent files (definition.ts and the files it imports), and the choice
 // between definitions of the same name. Reading files from disk and asking for trust belong to main/.
 import type { Agent } from '../contract/agent.ts';
+import { readOnlyShellRules } from '../contract/read-only-shell.ts';
 
 const source = 'built-in';
 
@@ -11,7 +12,7 @@ const general: Agent = {
   description:
     'Carries out a complete task: explores, edits files, runs commands. Use it if no other agent fits, or if something must be changed.',
   source,
-  tools: ['read', 'write', 'edit', 'glob', 'grep', 'list', 'bash', 'mcp__*'],
+  tools: ['read', 'write', 'edit', 'glob', 'grep', 'list', 'bash', 'skill', 'mcp__*'],
   prompt: `You carry out a task in the workspace, from exploring it to a verified result.
 
 How to work:
@@ -83,12 +84,7 @@ const review: Agent = {
   description: 'Reviews a change or a piece of code for defects and reports them by severity, without changing anything.',
   source,
   tools: ['read', 'glob', 'grep', 'list', 'bash'],
-  // The shell is only for looking: git commands that show, without the options that write files or start other programs.
-  rules: [
-    'deny bash',
-    ...['diff', 'log', 'show', 'status', 'blame'].map((verb) => `allow bash:git ${verb} *`),
-    ...['--output', '--ext-diff', '--textconv', '--open-files-in-pager'].map((option) => `deny bash:*${option}*`),
-  ],
+  rules: [...readOnlyShellRules],
   prompt: `You review somebody else's work. You look for defects and change nothing.
 
 How to work:

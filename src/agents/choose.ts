@@ -24,11 +24,26 @@ export interface ChosenAgents {
   /** Built-in names first, in their order, then the others by name. */
   agents: Agent[];
   widenings: Widening[];
+  /** Definitions that are not used, because another one has the name. */
+  hidden: HiddenAgent[];
+}
+
+export interface HiddenAgent {
+  name: string;
+  source: string;
+  /** The source of the definition that is used. */
+  by: string;
 }
 
 export function chooseAgents(sources: AgentSources): ChosenAgents {
   const byName = new Map<string, Agent>();
-  for (const agent of [...sources.builtIn, ...sortByName(sources.user)]) byName.set(agent.name, agent);
+  const hidden: HiddenAgent[] = [];
+  const hide = ({ name, source }: Agent, by: Agent) => void hidden.push({ name, source, by: by.source });
+  for (const agent of [...sources.builtIn, ...sortByName(sources.user)]) {
+    const taken = byName.get(agent.name);
+    if (taken) hide(taken, agent);
+    byName.set(agent.name, agent);
+  }
   const widenings: Widening[] = [];
   for (const agent of sortByName(sources.workspace)) {
     const taken = byName.get(agent.name);
@@ -36,15 +51,16 @@ export function chooseAgents(sources: AgentSources): ChosenAgents {
     if (taken) gives.unshift({ what: `replaces the agent ${agent.name}`, why: `the one from ${taken.source} is used instead` });
     const trusted = sources.isTrusted(agent);
     if (gives.length > 0) widenings.push({ agent, gives, trusted });
+    if (taken) hide(...((trusted ? [taken, agent] : [agent, taken]) as [Agent, Agent]));
     if (trusted) byName.set(agent.name, placeServersInWorkspace(agent));
     else if (!taken) byName.set(agent.name, narrowed);
   }
-  return { agents: [...byName.values()], widenings };
+  return { agents: [...byName.values()], widenings, hidden };
 }
 
 function narrowAgent(agent: Agent, limits: LimitsGiven): { narrowed: Agent; gives: Widening['gives'] } {
   const gives: Widening['gives'] = [];
-  const { model, limits: own, mcpServers, ...rest } = agent;
+  const { model, limits: own, mcpServers, runs, checks, ...rest } = agent;
   const kept: LimitsGiven = {};
   for (const [name, value] of Object.entries(own ?? {}) as [LimitName, number][]) {
     const current = limits[name] ?? defaultLimits[name];
@@ -54,6 +70,12 @@ function narrowAgent(agent: Agent, limits: LimitsGiven): { narrowed: Agent; give
   // A model, or a script of the workspace, would decide what the run does and receive what it reads.
   if (model !== undefined)
     gives.push({ what: `model = ${[model].flat().join(', ')}`, why: 'it uses the model that your own settings choose' });
+  if (runs !== undefined)
+    gives.push({
+      what: `runs = ${'acp' in runs ? runs.acp.join(' ') : runs.program}`,
+      why: 'it starts a program, so the agent is carried out by Retinue itself',
+    });
+  for (const check of checks ?? []) gives.push({ what: `check: ${describeDefinition(check)}`, why: 'it runs a command or an agent' });
   const servers = mcpServers?.filter((server) => {
     if (typeof server === 'string') return true;
     for (const [name, definition] of Object.entries(server)) {

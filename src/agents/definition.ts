@@ -1,4 +1,4 @@
-// Parses one agent file: the front matter becomes the definition, the text below it the prompt.
+// Checks one definition: the keys of an agent file, in the form that every format is read into, become an agent.
 import type { Agent } from '../contract/agent.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
@@ -6,7 +6,9 @@ import {
   type Field,
   optionalKey,
   type ParserDeps,
+  parseEffortField,
   parseFlag,
+  parseIsolation,
   parseLimits,
   parseModel,
   parseName,
@@ -16,31 +18,26 @@ import {
   parseText,
   toOneLine,
 } from './fields.ts';
-import { createProblem, type Entry, parseFrontMatter } from './front-matter.ts';
+import type { LeftOut, RawAgent } from './formats/format.ts';
+import { createProblem, type Entry } from './front-matter.ts';
 import { judgeKey } from './keys.ts';
 import { findUnusableServers, parseServers } from './mcp-servers.ts';
+import { describeParameters, describeSkills, parseChecks, parseParameters, parseResult, parseRounds } from './recipe-fields.ts';
+import { parseRuns } from './runs.ts';
 import { parseTools } from './tool-lists.ts';
 
-export interface AgentFile {
-  /** The path as messages show it. */
-  path: string;
-  text: string;
-}
-
 export interface ParsedAgent {
-  /** Null if the file defines no agent. */
-  agent: Agent | null;
+  agent: Agent;
   warnings: string[];
+  leftOut: LeftOut[];
 }
 
-/** Throws `invalid_config` with one line for each problem of the file. */
-export function parseAgent(file: AgentFile, deps: ParserDeps): ParsedAgent {
-  const head = parseFrontMatter(file.path, file.text);
-  if (head === null) return { agent: null, warnings: ['it has no front matter, so it is ignored'] };
-  const problems: string[] = [];
+/** Throws `invalid_config` with one line for each problem. `path`: of the file, as messages show it. */
+export function parseAgent(head: RawAgent, path: string, deps: ParserDeps): ParsedAgent {
+  const problems: string[] = [...head.problems];
   const warnings: string[] = [];
   const fields = new Map<string, Entry>();
-  const addProblem = (line: number, message: string) => void problems.push(createProblem(file.path, line, message).message);
+  const addProblem = (line: number, message: string) => void problems.push(createProblem(path, line, message).message);
   for (const entry of head.entries) {
     const verdict = judgeKey(entry.key);
     if (verdict.kind === 'known') fields.set(entry.key, entry);
@@ -72,25 +69,36 @@ export function parseAgent(file: AgentFile, deps: ParserDeps): ParsedAgent {
   const servers = field('mcpServers', parseServers);
   for (const name of findUnusableServers(servers ?? [], tools.tools))
     warnings.push(`\`mcpServers\` has ${name}, but \`tools\` lists none of its tools, so the agent gets none; add \`mcp__${name}__*\``);
+  const parameters = field('parameters', parseParameters);
+  const skills = field('skills', (value) => parseNames(value, 'skills'));
+  const description = field('description', (value) => parseText(value, 'description')) ?? '';
   const agent: Agent = {
     name: field('name', parseName) ?? 'unnamed',
-    description: field('description', (value) => toOneLine(parseText(value, 'description'))) ?? '',
-    prompt: head.body.toWellFormed(),
-    source: file.path,
-    ...(tools.tools === undefined ? {} : { tools: tools.tools }),
+    description: toOneLine(`${describeParameters(parameters)}${description}`),
+    prompt: `${head.body.toWellFormed()}${describeSkills(skills)}`,
+    source: head.source,
+    ...(tools.tools === undefined ? {} : { tools: skills?.length ? [...new Set([...tools.tools, 'skill'])] : tools.tools }),
+    ...optionalKey('parameters', parameters),
+    ...optionalKey('result', field('result', parseResult)),
+    ...optionalKey('checks', field('checks', parseChecks)),
+    ...optionalKey('maxCheckRounds', field('maxCheckRounds', parseRounds)),
+    ...(field('hasTask', (value) => parseFlag(value, 'hasTask')) ? { hasTask: true as const } : {}),
     ...optionalKey('childTools', childTools),
     ...(tools.disallowedTools.length === 0 ? {} : { disallowedTools: tools.disallowedTools }),
     ...(model === undefined ? {} : { model }),
+    ...optionalKey('effort', field('effort', parseEffortField)),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(rules.length === 0 ? {} : { rules }),
     ...optionalKey('mcpServers', servers),
+    ...optionalKey('isolation', field('isolation', parseIsolation)),
+    ...optionalKey('runs', field('runs', parseRuns)),
     ...optionalKey(
       'workspaceRules',
       field('workspaceRules', (value) => parseFlag(value, 'workspaceRules')),
     ),
   };
   if (problems.length > 0) throw new RetinueError('invalid_config', problems.join('\n'));
-  return { agent, warnings: [...warnings, ...tools.warnings] };
+  return { agent, warnings: [...warnings, ...tools.warnings], leftOut: head.leftOut };
 }
 
 /** The list has the form of `tools`, without patterns: rules are for those. */

@@ -1,8 +1,10 @@
 // Parsers for the values in the front matter of an agent file. Each throws `invalid_config` with a message that says what is expected.
 import type { z } from 'zod';
+import { Effort } from '../contract/effort.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 import { LimitsGiven } from '../contract/limits.ts';
+import { markInvisible } from '../text/invisible.ts';
 import { nearestName } from '../text/suggest.ts';
 import { splitTools } from './tool-lists.ts';
 
@@ -25,6 +27,8 @@ const dialectAgents: Record<string, readonly string[] | 'all'> = {
   ralph: 'all',
   rx: 'all',
   xzatoma: 'all',
+  claude: 'all',
+  codex: 'all',
 };
 const namePattern = /^[a-z0-9][a-z0-9_-]*(\/[a-z0-9][a-z0-9_-]*)?$/;
 
@@ -124,9 +128,19 @@ export function parseFlag(value: Json, key: string): boolean {
   throw new RetinueError('invalid_config', `\`${key}\` must be true or false`);
 }
 
+export function parseEffortField(value: Json): Effort {
+  return checkSchema(Effort, value, 'effort');
+}
+
+/** Anything else would leave the run less isolated than the file says. */
+export function parseIsolation(value: Json): 'worktree' {
+  if (value === 'worktree') return value;
+  throw new RetinueError('invalid_config', '`isolation` must be `worktree`: each run of the agent works on its own copy of the files');
+}
+
 /** Descriptions are one line each in the list that models see. */
 export function toOneLine(description: string): string {
-  const line = description.toWellFormed().replace(/\s+/g, ' ');
+  const line = markInvisible(description.toWellFormed().replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')).trim();
   return line.length > maxDescription ? `${line.slice(0, maxDescription).trimEnd()}…` : line;
 }
 

@@ -1,6 +1,7 @@
-// Parses the front matter of a Markdown file: YAML between two lines of dashes. It is strict: no aliases, no tags, no duplicate keys, a size limit.
+// Parses YAML: the front matter of a Markdown file, between two lines of dashes, or a whole file. It is strict: no aliases, no tags, no duplicate keys,
+// a size limit.
 import { createRequire } from 'node:module';
-import type { LineCounter, ParsedNode } from 'yaml';
+import type { ParsedNode } from 'yaml';
 import { RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 
@@ -40,6 +41,12 @@ export function parseFrontMatter(file: string, text: string): FrontMatter | null
   }
 }
 
+/** A whole file of YAML, or of JSON, under the same rules. Throws `invalid_config` with file and line. */
+export function parseYamlFile(file: string, text: string): Entry[] {
+  if (Buffer.byteLength(text) > maxHeadBytes) throw createProblem(file, 1, `the file is larger than ${maxHeadBytes} bytes`);
+  return parseEntries(file, text.replace(/^\ufeff/, ''), 0);
+}
+
 export function createProblem(file: string, line: number, message: string): RetinueError {
   return new RetinueError('invalid_config', `${file}:${line}: ${message}`);
 }
@@ -51,10 +58,12 @@ function quoteDescription(head: string): string | null {
   return head.replace(unquoted, (_, text: string) => `description: ${JSON.stringify(text.replaceAll('\\n', '\n'))}`);
 }
 
-function parseEntries(file: string, head: string): Entry[] {
+/** `before`: the number of lines before the text. */
+function parseEntries(file: string, head: string, before = 1): Entry[] {
   const { parseDocument, LineCounter, isMap, isScalar, visit } = loadYaml();
   const lines = new LineCounter();
-  const at = (offset: number, message: string) => createProblem(file, lineInFile(lines, offset), message);
+  const lineAt = (offset: number) => lines.linePos(offset).line + before;
+  const at = (offset: number, message: string) => createProblem(file, lineAt(offset), message);
   let tree: ReturnType<typeof parseDocument<ParsedNode>>;
   try {
     tree = parseDocument(head, { lineCounter: lines, prettyErrors: false, schema: 'core', merge: false, resolveKnownTags: false });
@@ -71,16 +80,11 @@ function parseEntries(file: string, head: string): Entry[] {
   });
   const { contents } = tree;
   if (contents === null) return [];
-  if (!isMap(contents)) throw at(contents.range[0], 'the front matter must consist of keys and values');
+  if (!isMap(contents)) throw at(contents.range[0], `${before === 0 ? 'the file' : 'the front matter'} must consist of keys and values`);
   return contents.items.map(({ key, value }) => {
     if (!isScalar(key) || typeof key.value !== 'string') throw at((key as ParsedNode).range[0], 'a key must be a plain word');
-    return { key: key.value, value: (value?.toJS(tree, { maxAliasCount: 0 }) ?? null) as Json, line: lineInFile(lines, key.range[0]) };
+    return { key: key.value, value: (value?.toJS(tree, { maxAliasCount: 0 }) ?? null) as Json, line: lineAt(key.range[0]) };
   });
-}
-
-/** One more than in the front matter, because of the line of dashes before it. */
-function lineInFile(lines: LineCounter, offset: number): number {
-  return lines.linePos(offset).line + 1;
 }
 
 /** Loaded on demand, because most commands parse no agent file. */

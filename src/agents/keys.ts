@@ -3,15 +3,15 @@ import { clipName, nearestName } from '../text/suggest.ts';
 
 /** Keys with an effect. The first line is from the Claude Code format. */
 export const agentKeys = [
-  ...['name', 'description', 'tools', 'disallowedTools', 'model', 'maxTurns', 'permissionMode', 'mcpServers', 'color'],
-  ...['timeout', 'limits', 'rules', 'workspaceRules', 'childTools'],
+  ...['name', 'description', 'tools', 'disallowedTools', 'model', 'effort', 'maxTurns', 'permissionMode', 'mcpServers', 'color'],
+  ...['isolation', 'timeout', 'limits', 'rules', 'workspaceRules', 'childTools', 'runs'],
+  ...['skills', 'parameters', 'result', 'checks', 'maxCheckRounds', 'hasTask'],
 ];
 
 /** Keys about rights that Retinue cannot enforce: ignoring them would give the agent more than its author intended. */
 const refusedKeys: Record<string, string> = {
   hooks: 'an agent cannot run commands outside its tools',
   env: 'an agent cannot set environment variables',
-  isolation: 'a run works in the workspace itself, so it would be less isolated than the key says',
   allowedTools: 'use `tools`',
   'allowed-tools': 'use `tools`',
   permissions: 'use `rules`, for example `rules: ["deny bash"]`',
@@ -21,10 +21,8 @@ const refusedKeys: Record<string, string> = {
 
 /** Known keys without an effect, which are harmless. */
 const unusedKeys: Record<string, string> = {
-  skills: 'Retinue has no skills',
   memory: 'use the tool `memory` instead',
   background: 'the run that delegates decides what runs in the background',
-  effort: 'the model’s own setting is used',
   initialPrompt: 'the task is the first message',
 };
 
@@ -38,7 +36,7 @@ const rightsWords = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-function isAboutRights(key: string): boolean {
+export function isAboutRights(key: string): boolean {
   const parts = key.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).map((part) => part.toLowerCase());
   return rightsStems.test(key) || parts.some((part) => rightsWords.has(part)) || /^read.?only$/i.test(key);
 }

@@ -5,9 +5,27 @@ import { nearestName } from '../text/suggest.ts';
 /** The delegation tools, whatever the dialect calls them. */
 const delegation = Symbol('delegation');
 /** Patterns for the delegation tools of all dialects. */
-const delegationNames = ['delegate*', 'subagent*', 'spawn_subagent', 'parallel_subagent', 'task', 'task_*'];
+export const delegationNames: readonly string[] = [
+  ...['delegate*', 'subagent*', 'spawn_subagent', 'parallel_subagent', 'task', 'task_*'],
+  ...['Agent', 'Task', 'TaskOutput', 'TaskStop', 'SendMessage'],
+  ...['spawn_agent', 'send_input', 'resume_agent', 'wait_agent', 'close_agent'],
+];
 
-const ownTools = ['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash', 'webfetch', 'websearch', 'todo', 'memory', 'scratchpad'];
+const ownTools = [
+  'read',
+  'write',
+  'edit',
+  'list',
+  'glob',
+  'grep',
+  'bash',
+  'webfetch',
+  'websearch',
+  'todo',
+  'memory',
+  'scratchpad',
+  'skill',
+];
 const otherNames: Record<string, string | typeof delegation> = {
   multiedit: 'edit',
   ls: 'list',
@@ -19,11 +37,13 @@ const otherNames: Record<string, string | typeof delegation> = {
 };
 /** Tools of the Claude Code format that Retinue does not have. */
 const unavailableTools = [
-  ...['notebookedit', 'notebookread', 'bashoutput', 'killshell', 'killbash', 'taskoutput', 'taskstop', 'skill', 'slashcommand', 'lsp'],
+  ...['notebookedit', 'notebookread', 'bashoutput', 'killshell', 'killbash', 'taskoutput', 'taskstop', 'slashcommand', 'lsp'],
   ...['exitplanmode', 'enterplanmode', 'askuserquestion', 'listmcpresourcestool', 'readmcpresourcetool', 'toolsearch', 'monitor'],
 ];
+/** Tools whose calls a pattern in a tool list can limit. */
+const patternTools = ['bash', 'skill'];
 /** The tools of an agent with `permissionMode: plan`. */
-const planTools = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch', 'todo'];
+const planTools = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch', 'todo', 'skill'];
 
 export interface ToolLists {
   /** Absent if the agent gets every tool. */
@@ -66,7 +86,7 @@ export function splitTools(text: string): string[] {
 function allowTools(items: string[], lists: ToolLists): void {
   const names = new Set<string>();
   const whole = new Set<string>();
-  const commands: string[] = [];
+  const patterns = new Map(patternTools.map((tool): [string, string[]] => [tool, []]));
   let delegates = false;
   for (const item of items) {
     const call = parseToolItem(item, 'tools', lists);
@@ -82,10 +102,11 @@ function allowTools(items: string[], lists: ToolLists): void {
       if (tool === undefined) lists.warnings.push(`\`tools\`: ${describeUnknownTool(call.name)}`);
       names.add(tool ?? call.name);
       if (call.pattern === null) whole.add(tool ?? call.name);
-      else commands.push(call.pattern);
+      else patterns.get(tool as string)?.push(call.pattern);
     }
   }
-  if (names.has('bash') && !whole.has('bash')) lists.before.push('deny bash', ...commands.map((command) => `allow bash:${command}`));
+  for (const [tool, allowed] of patterns)
+    if (names.has(tool) && !whole.has(tool)) lists.before.push(`deny ${tool}`, ...allowed.map((pattern) => `allow ${tool}:${pattern}`));
   lists.tools = [...names];
   if (!delegates) lists.disallowedTools.push(...delegationNames);
 }
@@ -98,7 +119,7 @@ function denyTool(item: string, lists: ToolLists): void {
   const tool = findTool(call.name);
   if (tool === null) return;
   if (tool === delegation) lists.disallowedTools.push(...delegationNames);
-  else if (call.pattern !== null) lists.after.push(`deny bash:${call.pattern}`);
+  else if (call.pattern !== null) lists.after.push(`deny ${String(tool)}:${call.pattern}`);
   else {
     if (tool === undefined) {
       const message = `\`disallowedTools\`: ${describeUnknownTool(call.name)}`;
@@ -120,9 +141,9 @@ function parseToolItem(item: string, key: ToolKey, lists: ToolLists): { name: st
   const [, name = '', inner] = parts;
   if (inner === undefined || inner.trim() === '' || inner.trim() === '*') return { name, pattern: null };
   const tool = findTool(name);
-  if (tool === 'bash') return { name, pattern: inner.trim().replace(/:\*$/, ' *') };
+  if (typeof tool === 'string' && patternTools.includes(tool)) return { name, pattern: inner.trim().replace(/:\*$/, ' *') };
   if (tool === delegation) return refuse('is refused: delegation cannot be limited to some agents');
-  return refuse('is refused: only Bash accepts a pattern here; use `rules`, for example `deny read:secrets/*`');
+  return refuse('is refused: only Bash and Skill accept a pattern here; use `rules`, for example `deny read:secrets/*`');
 }
 
 /** The tools of MCP servers are known only when a run starts, so their names are not checked. */

@@ -1,6 +1,6 @@
 // Forwards the approval questions of this process to a callback of a program or to an MCP client, instead of a terminal.
 import type { RunRow } from '../contract/run.ts';
-import type { Api, Question } from './api.ts';
+import type { Api, LiveEvent, Question } from './api.ts';
 import { questionOf } from './questions.ts';
 
 export type QuestionAnswer = Parameters<Api['answer']>[1];
@@ -20,7 +20,7 @@ export function forwardQuestions(api: Pick<Api, 'watch' | 'answer'>, answerer: A
     if (answer && !stop.signal.aborted) await api.answer(question.id, answer);
   }
 
-  const unwatch = api.watch((event) => {
+  const handleEvent = (event: LiveEvent) => {
     if (event.type === 'run.created') {
       const { rootId, agent, brief } = event.data;
       runs.set(event.runId, { rootId, agent, label: brief.label ?? null });
@@ -32,7 +32,8 @@ export function forwardQuestions(api: Pick<Api, 'watch' | 'answer'>, answerer: A
       void ask(questionOf(event, run)).catch(() => {});
     }
     if (event.type === 'approval.answered') open.get(`${event.runId}.${event.data.turn}.${event.data.index}`)?.abort();
-  });
+  };
+  const unwatch = api.watch(handleEvent, { deltas: false });
   return () => {
     unwatch();
     for (const stop of open.values()) stop.abort();

@@ -1,13 +1,26 @@
 // The interface that all front-ends (command line, library, MCP) use. Its implementation is composed in `create.ts`.
 import type { Agent } from '../contract/agent.ts';
+import type { BudgetDefinition, BudgetState } from '../contract/budget.ts';
 import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
+import type { FileChange, FlowStartRequest } from '../contract/http.ts';
+import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
-import type { BriefOptions, Client, ClientOptions, EnqueueOptions, EnqueueResult, ResumeOptions, RunHandle } from '../kernel/runtime.ts';
+import type {
+  BriefOptions,
+  Client,
+  ClientOptions,
+  EnqueueOptions,
+  EnqueueResult,
+  FlowOptions,
+  ResumeOptions,
+  RunHandle,
+} from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
-import type { QueueState, WorkerState } from '../ports/queue.ts';
+import type { FlowProgram } from '../ports/flow.ts';
+import type { QueueState, Schedule, StoredSchedule, WorkerState } from '../ports/queue.ts';
 import type { EraseReport, EraseSize } from '../records/erase.ts';
 import type { TreeExport } from '../records/export-tree.ts';
 import type { Fork } from '../records/fork.ts';
@@ -15,7 +28,11 @@ import type { ImportResult } from '../records/import-tree.ts';
 import type { ReplayResult } from '../records/replay.ts';
 import type { VerifyResult } from '../records/verify.ts';
 
+import type { Apply } from './apply.ts';
+import type { LeftFolder } from './leftovers.ts';
+
 export type { Question, RunDetail, RunView } from '../contract/view.ts';
+export type { ApplyReport } from '../kernel/apply.ts';
 export type { RunHandle } from '../kernel/runtime.ts';
 
 /** Live events of this process: facts once they are durable, and deltas. */
@@ -79,6 +96,18 @@ export interface Api {
   enqueue(brief: unknown, options: EnqueueOptions): Promise<EnqueueResult>;
   /** The queues of the database and the workers that take trees from them. Rejects with `usage` if it has no queue. */
   queues(): Promise<{ queues: QueueState[]; workers: WorkerState[] }>;
+  /** By name. Rejects with `usage` if the database has no queue. */
+  schedules(): Promise<StoredSchedule[]>;
+  /** Adds a schedule, or replaces the one of this name. Rejects with `usage` and `invalid_brief`. */
+  putSchedule(schedule: Schedule): Promise<void>;
+  /** False if there is none. */
+  removeSchedule(name: string): Promise<boolean>;
+  /** The shared budgets of the database, by name. What dead processes had reserved is returned first. */
+  budgets(): Promise<BudgetState[]>;
+  /** Defines a shared budget or changes it. */
+  setBudget(definition: BudgetDefinition): Promise<void>;
+  /** False if there is no such budget. */
+  removeBudget(name: string): Promise<boolean>;
   /** Stops driving one tree of this process, so that another process can continue it. */
   handBack(rootId: string, reason: string): Promise<void>;
   /** Advice for a brief that has no model to run it; null if it has one. */
@@ -91,9 +120,31 @@ export interface Api {
   trees(query: TreeQuery): Promise<TreeList>;
   /** All runs of the tree that a run belongs to, as they are now. Rejects with `erased` for an erased tree. */
   tree(id: string): Promise<TreeSnapshot>;
+  /** The root run that was started with this idempotency key; null if there is none. */
+  keyed(key: string): Promise<RunView | null>;
+  /** Root runs whose idempotency key begins with `prefix`, newest first. One call may look at only a part of them; `next` continues as `before`. */
+  keyedRoots(query: {
+    prefix: string;
+    limit: number;
+    before?: string;
+  }): Promise<{ roots: { key: string; run: RunView }[]; next: string | null }>;
   show(id: string): Promise<RunDetail>;
   /** `tree`: with all descendants. `after`: only facts after this position. `limit`: only so many of them. For an erased run: what remains. */
   logs(id: string, options?: { tree?: boolean; after?: string; limit?: number }): Promise<(StoredFact | ErasedFact)[]>;
+  /** What a run and its descendants changed in files. */
+  changes(id: string): Promise<FileChange[]>;
+  /** What a run with files of its own changed, as the exact bytes of a patch for git; null if there is nothing. */
+  patch(id: string): Promise<Uint8Array | null>;
+  /**
+   * Merges what runs changed in files of their own into the files of the workspace, in this order. A conflict leaves out that run alone. Rejects with `usage` if a run
+   * has nothing to apply.
+   */
+  apply: Apply['apply'];
+  /** Takes back what was applied from these runs and what they wrote with file tools, where nothing has changed it since. */
+  undo: Apply['undo'];
+  discard: Apply['discard'];
+  /** Folders with files of runs on this machine. `remove`: deletes those whose changes are stored, and returns them. */
+  leftFolders(options: { remove: boolean }): Promise<LeftFolder[]>;
   /** Facts from the first on, as they are recorded by any process; ends with the run. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
   /**
@@ -117,7 +168,7 @@ export interface Api {
    * Continues an interrupted tree in this process and returns its runs, the root first. Rejects with `fenced` if another process drives it, and
    * with `unknown_dialect` if its dialect is not available.
    */
-  resume(rootId: string, options?: ResumeOptions): Promise<RunHandle[]>;
+  resume(rootId: string, options?: ResumeOptions & { by?: string }): Promise<RunHandle[]>;
   /** Pauses live runs and their descendants at their next steps; resolves when nothing of them runs. `already`: it was paused, has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
   /** Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. */
@@ -135,6 +186,11 @@ export interface Api {
      */
     options?: { rules?: string[]; followUp?: boolean } & Pick<BriefOptions, 'trace'>,
   ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: RunHandle }>;
+  /**
+   * Replaces the conversation of a live run by a summary before its next turn. `kept`: no process drives the run; it is compacted when it is resumed. Rejects
+   * with `parent_ended` if it has ended, and with `usage` if it cannot be compacted.
+   */
+  compact(id: string): Promise<{ runId: string; result: 'asked' | 'kept' }>;
   /** Calls of live runs, of any process, that wait for approval; oldest first. */
   questions(): Promise<Question[]>;
   /** An open question, by its id or by the id of a run with exactly one. Rejects with `unknown_run`, `ambiguous_id` or `usage`. */
@@ -173,9 +229,13 @@ export interface Api {
   /** The default dialect, for front-ends that offer its tools. */
   dialect: Dialect;
   /** Opens a client: a root run without a model, for a program that delegates from outside. */
-  client(options?: ClientOptions): Promise<Client>;
-  /** Live events of this process. A listener that throws is removed. */
-  watch(listener: (event: LiveEvent) => void): () => void;
+  client(options?: ClientOptions & { queue?: string }): Promise<Client>;
+  /** Starts a flow in this process, as a root run. Rejects with `invalid_brief` if the input does not match its schema. */
+  flow(program: FlowProgram, input: Json, options?: FlowOptions): Promise<RunHandle>;
+  /** Starts a flow of the workspace, by the name of its trusted file. Rejects with `usage` if there is none, and like `flow`. */
+  namedFlow(request: FlowStartRequest, options?: Pick<FlowOptions, 'trace'>): Promise<RunHandle>;
+  /** Live events of this process. A listener that throws is removed. Without `deltas` it gets facts only, and models may answer in one piece. */
+  watch(listener: (event: LiveEvent) => void, options?: { deltas?: boolean }): () => void;
   /** Cancels the runs of this process, waits for them, and closes the store. */
   close(): Promise<void>;
 }

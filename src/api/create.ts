@@ -1,17 +1,24 @@
 // Implements the API over a store and a runtime. The runtime is created when this process first drives a run; reading needs only the store.
 import type { Agent } from '../contract/agent.ts';
+import { BudgetDefinition } from '../contract/budget.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import { assertNotErased } from '../kernel/history.ts';
+import { parseBrief } from '../kernel/parse-brief.ts';
 import { pinnedServers } from '../kernel/pinned-agent.ts';
 import type { ResumeOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
+import { settleAbandonedDraws } from '../kernel/shared-budgets.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import type { Checkouts } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { Queue } from '../ports/queue.ts';
+import type { RunFolders } from '../ports/run-folders.ts';
+import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { createDescendantFilter } from '../records/descendants.ts';
 import { eraseTrees, type Forget, findTreesEndedBefore, remainingFacts, weighTrees } from '../records/erase.ts';
@@ -19,12 +26,20 @@ import { exportTree } from '../records/export-tree.ts';
 import { findRun } from '../records/find-run.ts';
 import { forkBrief } from '../records/fork.ts';
 import { importTree } from '../records/import-tree.ts';
+import { withPlanTrees } from '../records/plan-trees.ts';
 import { replayTree, verifyTrees } from '../records/verify.ts';
-import { msToIso } from '../text/instant.ts';
+import { isoToMs, msToIso } from '../text/instant.ts';
 import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
+import { createApply } from './apply.ts';
+import { loadChanges, loadPatch } from './changes.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
+import { createKeyedRoots } from './keyed-roots.ts';
+import { findLeftFolders, removeLeftFolders } from './leftovers.ts';
+import { createListeners } from './listeners.ts';
+import { describeModels } from './model-changes.ts';
 import { createOverview } from './overview.ts';
+import { createQueueDelegation } from './queue-delegation.ts';
 import { createRunViews } from './run-views.ts';
 import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
@@ -39,6 +54,19 @@ function factsToTaint(facts: Fact[]): string[] {
     return fact.type === 'child.ended' ? ['child', ...(fact.data.taint ?? [])] : [];
   });
   return [...new Set(all)].sort();
+}
+
+/** Pauses for shared budgets do not count; during one there is no deadline. */
+function factsToDeadline(deadline: string | null, facts: Fact[]): string | null {
+  let since: string | null = null;
+  let pausedMs = 0;
+  for (const { type, data, at } of facts) {
+    if (type === 'run.paused' && data.budget !== undefined) since ??= at;
+    if (type !== 'run.resumed' || since === null) continue;
+    pausedMs += isoToMs(at) - isoToMs(since);
+    since = null;
+  }
+  return deadline === null || since !== null ? null : msToIso(isoToMs(deadline) + pausedMs);
 }
 
 /** A refused claim is retried, because a command that ends an interrupted run owns the tree for a moment. */
@@ -56,12 +84,21 @@ export interface ApiOptions {
   advise?: Api['advise'];
   /** Removes what is kept of an erased tree outside the store. */
   forget?: Forget;
+  /** Files of runs' own, and the folder that their changes are applied to. */
+  checkouts?: Checkouts;
+  workspace?: string;
+  /** The homes of external agents. */
+  homes?: RunFolders;
+  /** Removes secrets of this process from stored contents that are shown. */
+  redact?: Redact;
 }
 
-export function createApi({ store, clock, ids, catalog, dialect, runtime, advise, forget }: ApiOptions): Api {
+export function createApi(options: ApiOptions): Api {
+  const { store, clock, ids, catalog, dialect, runtime, advise, forget, redact = (text) => text } = options;
+  const { checkouts, homes, workspace } = options;
   let running: Promise<Runtime> | null = null;
   let replacing: Promise<Runtime> | null = null;
-  const listeners = new Set<(event: Fact | Delta) => void>();
+  const listeners = createListeners();
   const openStream = createStreams({ store, listeners });
   const rowsToViews = createRunViews(store);
 
@@ -78,10 +115,11 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   function openRuntime(): Promise<Runtime> {
     running ??= runtime().then(
       (created) => {
-        created.listen((event) => {
+        const onEvent = (event: Fact | Delta) => {
           if (event.type === 'delta') store.publish(event);
-          for (const listener of listeners) notify(listener, event);
-        });
+          listeners.notify(event);
+        };
+        created.listen(onEvent, () => listeners.readsDeltas() || store.hasSubscribers());
         return created;
       },
       (error: unknown) => {
@@ -102,24 +140,26 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
   /** Lets other work go first. */
   const pause = () => new Promise<void>((resolve) => clock.defer(resolve));
 
-  /** A listener that throws is removed; the others still get the event. */
-  function notify(listener: (event: Fact | Delta) => void, event: Fact | Delta): void {
-    try {
-      listener(event);
-    } catch {
-      listeners.delete(listener);
-    }
-  }
-
   async function show(id: string): Promise<RunDetail> {
     const row = await findRun(id, store);
     const facts = await store.facts({
       runId: row.runId,
-      types: ['run.started', 'run.ended', 'tool.finished', 'child.ended', 'message.received'],
+      types: [
+        'run.started',
+        'run.ended',
+        'run.paused',
+        'run.resumed',
+        'model.asked',
+        'tool.finished',
+        'child.ended',
+        'message.received',
+        'session.opened',
+      ],
     });
     const started = facts.find((fact) => fact.type === 'run.started') as FactOf<'run.started'> | undefined;
     const created = row.erasedAt === undefined ? await loadCreated(row.runId) : null;
     const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
+    const sessions = facts.flatMap((fact) => (fact.type === 'session.opened' ? [fact.data] : []));
     const children = await store.runs({ parentId: row.runId, order: 'oldest' });
     const [view, ...childViews] = await rowsToViews([row, ...children]);
     const driver = (await findTreeDrivers([row.rootId], store)).get(row.rootId);
@@ -132,13 +172,34 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       host: created?.data.host ?? null,
       servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
       model: row.model ?? started?.data.model ?? null,
-      deadline: started?.data.deadline ?? null,
+      ...(created?.data.external && {
+        external: {
+          program: created.data.external.agent,
+          version: sessions.at(-1)?.version ?? null,
+          gated: created.data.external.gated,
+        },
+      }),
+      ...describeModels(created?.data ?? null, facts),
+      deadline: started ? factsToDeadline(started.data.deadline, facts) : null,
       addedRules: facts.flatMap((fact) => (fact.type === 'message.received' ? (fact.data.rules ?? []) : [])),
-      notices: created ? [...created.data.notices, ...(created.data.missingTools === undefined ? [] : [created.data.missingTools])] : [],
+      notices: created
+        ? [
+            ...created.data.notices,
+            ...(created.data.missingTools === undefined ? [] : [created.data.missingTools]),
+            ...new Set(sessions.flatMap(({ notices }) => notices)),
+          ]
+        : [],
       taint: factsToTaint(facts),
       ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }),
       children: childViews,
     };
+  }
+
+  /** Rejects with `erased`. */
+  async function findReadable(id: string): Promise<RunRow> {
+    const row = await findRun(id, store);
+    assertNotErased(row);
+    return row;
   }
 
   /** Null if the run has not ended. Rejects with `erased`. */
@@ -175,10 +236,10 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     );
   }
 
-  async function resume(rootId: string, options?: ResumeOptions): Promise<RunHandle[]> {
+  async function resume(rootId: string, { by = 'retinue resume', ...options }: ResumeOptions & { by?: string } = {}): Promise<RunHandle[]> {
     const runtime = await drive();
     for (let tries = 1; ; tries++) {
-      const resumed = await runtime.resume(rootId, 'retinue resume', options);
+      const resumed = await runtime.resume(rootId, by, options);
       if (resumed.ok) return resumed.handles;
       if (tries === resumeTries)
         throw new RetinueError('fenced', `run ${rootId} cannot be resumed: it is driven by process ${resumed.pid}`);
@@ -193,35 +254,63 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
     return created;
   }
 
-  return {
+  const api: Api = {
     start: async (brief, options) => (await drive()).start(brief, options),
     enqueue: async (brief, options) => (await drive()).enqueue(brief, options),
     async queues() {
-      if (!store.queue) throw new RetinueError('usage', 'this database has no queue');
-      const [queues, workers] = await Promise.all([store.queue.states(), store.queue.workers()]);
+      const queue = getQueue(store);
+      const [queues, workers] = await Promise.all([queue.states(), queue.workers()]);
       return { queues, workers };
     },
+    schedules: async () => getQueue(store).schedules(),
+    async putSchedule(schedule) {
+      parseBrief(schedule.brief);
+      await getQueue(store).putSchedule(schedule);
+    },
+    removeSchedule: async (name) => getQueue(store).removeSchedule(name),
+    async budgets() {
+      // A database that is only read keeps what it has.
+      await settleAbandonedDraws(store).catch(() => {});
+      return store.budgets.list();
+    },
+    setBudget: (definition) => store.budgets.set(BudgetDefinition.parse(definition)),
+    removeBudget: (name) => store.budgets.remove(name),
     handBack: async (rootId, reason) => (await running)?.handBack(rootId, reason),
     advise: advise ?? (async () => null),
     dialect,
-    ...createSteer({ store, clock, ids, listeners, drive, running: () => running }),
+    ...createSteer({ store, clock, ids, listeners, drive, running: () => running, checkouts, homes, redact }),
     replay: (id, options) => replayTree(id, store, { ...options, pause }),
     verify: (id, options) => verifyTrees(id, store, { ...options, pause }),
     export: (id, options) => exportTree(id, options, store),
     import: (lines, options = { unfinished: false }) => importTree(lines, options, store),
-    weigh: (ids) => weighTrees(ids, store),
-    erase: (ids) => eraseTrees(ids, { store, forget, now: () => msToIso(clock.now()) }),
+    weigh: async (ids) => weighTrees(await withPlanTrees(ids, store), store),
+    erase: async (ids) => eraseTrees(await withPlanTrees(ids, store), { store, forget, now: () => msToIso(clock.now()) }),
     endedBefore: (at) => findTreesEndedBefore(at, store),
-    client: async (options) => (await drive()).client(options),
+    flow: async (program, input, options) => (await drive()).flow(program, input, options),
+    namedFlow: () => Promise.reject(new RetinueError('usage', 'this program has no flows of a workspace; use `flow` with a definition')),
+    async client({ queue, ...options } = {}) {
+      const client = await (await drive()).client(options);
+      if (queue === undefined) return client;
+      getQueue(store);
+      return {
+        ...client,
+        delegation: createQueueDelegation(client.delegation, { api, store, clock, redact, queue, limits: options.limits ?? {} }),
+      };
+    },
     async *events(id, options = {}) {
       yield* runEvents(await findRun(id, store), options, { store, openStream });
     },
     find: async (id) => (await findRun(id, store)).runId,
     ps: async ({ all, ...query }) => rowsToViews(await store.runs({ order: 'newest', ...(all ? {} : { live: true }), ...query })),
     trees: (query) => listTrees(query, { store, rowsToViews }),
+    ...createKeyedRoots({ store, rowsToViews }),
     ...createOverview(store),
     stream: openStream,
     show,
+    changes: async (id) => loadChanges(await findReadable(id), { store, redact }),
+    ...createApply({ store, checkouts, workspace, drive }),
+    leftFolders: ({ remove }) => (remove ? removeLeftFolders : findLeftFolders)(store, { checkouts, homes }),
+    patch: async (id) => loadPatch(await findReadable(id), store),
     async logs(id, options = {}) {
       const row = await findRun(id, store);
       const { tree = false, after, limit } = options;
@@ -247,10 +336,7 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       return (await drive()).start(await forkBrief(runId, fork, store), { ...options, dialect: await dialectOf(runId, store) });
     },
     agents: (): Agent[] => catalog.list(),
-    watch(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    watch: (listener, { deltas = true } = {}) => listeners.add(listener, { deltas }),
     async close() {
       try {
         if (running) await (await running).close();
@@ -259,6 +345,12 @@ export function createApi({ store, clock, ids, catalog, dialect, runtime, advise
       }
     },
   };
+  return api;
+}
+
+function getQueue({ queue }: Store): Queue {
+  if (!queue) throw new RetinueError('usage', 'this database has no queue');
+  return queue;
 }
 
 /** Whether the store can continue after it. Without one, it begins with the first fact. */

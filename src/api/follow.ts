@@ -4,11 +4,11 @@ import type { Fact, StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { Store } from '../ports/store.ts';
 import { createDescendantFilter } from '../records/descendants.ts';
+import type { Listeners } from './listeners.ts';
 
 export interface ChangeSource {
   store: Store;
-  /** Listeners for live events of this process. */
-  listeners: Set<(event: Fact | Delta) => void>;
+  listeners: Listeners;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function* changes(
   const onEvent = (event: Fact | Delta) => {
     if (event.type !== 'delta' && isRelevant(event)) wake();
   };
-  listeners.add(onEvent);
+  const endListening = listeners.add(onEvent, { deltas: false });
   const endWatch = store.watch(wake);
   signal.addEventListener('abort', wake, { once: true });
   try {
@@ -35,7 +35,7 @@ export async function* changes(
       change = Promise.withResolvers();
     }
   } finally {
-    listeners.delete(onEvent);
+    endListening();
     endWatch();
     signal.removeEventListener('abort', wake);
   }

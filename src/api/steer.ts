@@ -1,17 +1,20 @@
 // Steers runs of any process: cancel, pause, resume, message, answer. Runs of this process are steered directly; for others an order is stored, and
 // the caller waits for the fact that it causes.
 import type { Brief } from '../contract/brief.ts';
-import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
-import type { Fact, FactType, StoredFact } from '../contract/fact.ts';
+import type { FactType, StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
 import { followUpBrief, loadState } from '../kernel/history.ts';
 import { endInterruptedRun } from '../kernel/interrupted.ts';
 import type { BriefOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
+import { loopVersionOf } from '../kernel/state.ts';
+import type { Checkouts } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { RunFolders } from '../ports/run-folders.ts';
+import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';
@@ -19,6 +22,7 @@ import { followUpAsRoot } from '../records/fork.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import type { Api, Cancelled, Question } from './api.ts';
 import { changes } from './follow.ts';
+import type { Listeners } from './listeners.ts';
 import { findQuestion, openQuestions } from './questions.ts';
 import { isAtRest } from './tree-status.ts';
 
@@ -31,15 +35,18 @@ export interface SteerDeps {
   store: Store;
   clock: Clock;
   ids: Ids;
-  listeners: Set<(event: Fact | Delta) => void>;
+  listeners: Listeners;
   drive(): Promise<Runtime>;
   /** The runtime of this process, if it drives anything. */
   running(): Promise<Runtime> | null;
+  checkouts: Checkouts | undefined;
+  homes: RunFolders | undefined;
+  redact: Redact;
 }
 
-type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'questions' | 'question' | 'answer'>;
+type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'compact' | 'questions' | 'question' | 'answer'>;
 
-export function createSteer({ store, clock, ids, listeners, drive, running }: SteerDeps): Steering {
+export function createSteer({ store, clock, ids, listeners, drive, running, checkouts, homes, redact }: SteerDeps): Steering {
   async function findLive(runId: string): Promise<RunHandle | null> {
     return (await running())?.live(runId) ?? null;
   }
@@ -178,7 +185,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
   async function endHere(row: RunRow, reason: string): Promise<boolean> {
     const owner = await store.open();
     try {
-      return await endInterruptedRun(row, { reason, by: 'the user', code: 'cancelled' }, { store, owner, clock });
+      return await endInterruptedRun(row, { reason, by: 'the user', code: 'cancelled' }, { store, owner, clock, checkouts, homes, redact });
     } finally {
       await store.release(owner);
     }
@@ -251,6 +258,8 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
     async message(id, text, { rules = [], followUp = true, ...more } = {}) {
       const row = await findRun(id, store);
       refuseClient(row, 'send messages to');
+      if (row.kind === 'flow')
+        throw new RetinueError('usage', `run ${row.runId} is a flow, which reads no messages: send them to the runs that it delegated`);
       if (!isLive(row.status)) {
         if (!followUp) throw new RetinueError('parent_ended', `run ${row.runId} has ended; a follow-up would start a new run`);
         return { kind: 'continued', handle: await startFollowUp(row, text, { rules, ...more }) };
@@ -266,6 +275,11 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
         await releaseChildren();
         return { kind: 'sent' };
       }
+      // A worker takes the tree and gives it the message.
+      if (!(await isDriven(row)) && (await store.queue?.isOf(row.rootId))) {
+        await sendOrder(row, 'message', text, rules.length === 0 ? {} : { rules });
+        return { kind: 'sent' };
+      }
       if (!(await isDriven(row)))
         throw new RetinueError(
           'parent_ended',
@@ -278,6 +292,21 @@ export function createSteer({ store, clock, ids, listeners, drive, running }: St
       if (result === 'recorded') return { kind: 'sent' };
       if (result === 'undriven') throw new RetinueError('parent_ended', `run ${row.runId} was interrupted before it got the message`);
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it got the message; send it again as a follow-up`);
+    },
+    async compact(id) {
+      const row = await findRun(id, store);
+      const { runId } = row;
+      refuseClient(row, 'compact');
+      if (!isLive(row.status)) throw new RetinueError('parent_ended', `run ${runId} has ended, so its conversation is not needed any more`);
+      const own = await findLive(runId);
+      if (own ? !own.compact() : loopVersionOf(await loadState(runId, store)).compaction === undefined)
+        throw new RetinueError(
+          'usage',
+          `the conversation of run ${runId} cannot be compacted: it is ending, or an older Retinue started it`,
+        );
+      if (own) return { runId, result: 'asked' };
+      await sendOrder(row, 'compact', '');
+      return { runId, result: (await isDriven(row)) ? 'asked' : 'kept' };
     },
     questions: () => openQuestions(store),
     question: (id) => findQuestion(id, store),

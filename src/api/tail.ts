@@ -44,11 +44,11 @@ export function createTail({ store, listeners }: ChangeSource): Tail {
       if (event.type === 'run.created') roots.set(event.runId, event.data.rootId);
       readOn();
     };
-    listeners.add(onEvent);
+    const endListening = listeners.add(onEvent, { deltas: true });
     const endWatch = store.watch(readOn);
     const endSubscription = store.subscribe(passDelta);
     stop = () => {
-      listeners.delete(onEvent);
+      endListening();
       endWatch();
       endSubscription();
     };
@@ -100,17 +100,20 @@ export function createTail({ store, listeners }: ChangeSource): Tail {
     isChanged = true;
     if (isReading) return;
     isReading = true;
-    void readAll().finally(() => {
-      isReading = false;
-    });
+    void readAll().catch(() => {});
   }
 
   async function readAll(): Promise<void> {
-    await started;
-    while (isChanged && readers.size > 0) {
-      isChanged = false;
-      // The next change tries again. A store that keeps failing fails every other call, too.
-      while (await readPage().catch(() => false));
+    try {
+      await started;
+      while (isChanged && readers.size > 0) {
+        isChanged = false;
+        // The next change tries again. A store that keeps failing fails every other call, too.
+        while (await readPage().catch(() => false));
+      }
+    } finally {
+      // In the same step as the last look at `isChanged`: no change comes in between and is lost.
+      isReading = false;
     }
   }
 

@@ -40,6 +40,10 @@ export const unlimited = Number.POSITIVE_INFINITY;
 export const helpFlag: Flag = { name: 'help', short: 'h', help: 'show this help' };
 export const jsonFlag: Flag = { name: 'json', help: 'print one JSON value on standard output' };
 export const plainFlag: Flag = { name: 'plain', help: 'print one line per event instead of a live display' };
+export const ruleFlags: Flag[] = [
+  { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
+  { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
+];
 export const yesFlag: Flag = { name: 'yes', short: 'y', help: 'do not ask for confirmation' };
 export const streamFlag: Flag = { name: 'stream-json', help: 'print each event as one line of JSON on standard output' };
 
@@ -47,6 +51,13 @@ export const askFlag: Flag = {
   name: 'ask',
   value: 'TIME',
   help: `how long a call that needs approval waits for an answer (default: ${formatFlagDuration(defaultQuestionMs)} on a terminal; elsewhere such calls are denied)`,
+};
+
+export const budgetFlag: Flag = {
+  name: 'budget',
+  value: 'NAME',
+  repeatable: true,
+  help: 'draw from this shared budget too (see `retinue budget`)',
 };
 
 /** Tools may read there; nothing may write there. */

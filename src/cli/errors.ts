@@ -10,7 +10,7 @@ export const exitCodes: Record<OutcomeStatus, number> = { completed: 0, failed: 
 /** Errors that the user corrects in the arguments or the configuration: exit code 2. */
 const usageErrors: ErrorCode[] = [
   ...(['usage', 'invalid_config', 'invalid_rule', 'invalid_limit', 'invalid_brief'] as const),
-  ...(['unknown_agent', 'unknown_tool', 'unknown_model', 'unknown_dialect', 'price_unknown'] as const),
+  ...(['unknown_agent', 'unknown_tool', 'unknown_model', 'unknown_dialect', 'unknown_budget', 'price_unknown'] as const),
 ];
 
 /** A store error while opening the database is an error of the setup, so its exit code is 2 instead of 1. */

@@ -1,69 +1,55 @@
 // The outside world as the command line sees it. `main/process-io.ts` implements it on the process, tests implement it in memory.
-import type { Api } from '../api/api.ts';
+import type { Api, RunHandle } from '../api/api.ts';
 import type { Client } from '../client/client.ts';
+import type { AcpInstallation, AcpInstallRequest } from '../config/acp-install/plan.ts';
 import type { BriefFile } from '../config/attachments.ts';
+import type { WorkerFolders } from '../config/checkouts.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Explanation, PolicyVerdict } from '../config/explanation.ts';
+import type { ProgramRow as ExternalRow } from '../config/external-programs.ts';
+import type { FlowFile } from '../config/flow-files.ts';
 import type { McpInstallation, McpInstallRequest } from '../config/mcp-install/install.ts';
 import type { ServerVariables } from '../config/mcp-install/variables.ts';
 import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { RegisteredDatabase } from '../config/workspace-registry.ts';
-import type { LimitsGiven } from '../contract/limits.ts';
+import type { EvalInput } from '../contract/eval.ts';
+import type { Json } from '../contract/json.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Check } from '../doctor/check.ts';
-import type { MachineSummary } from '../doctor/machine.ts';
+import type { EvalRecord } from '../evals/compare.ts';
+import type { EvalChoice } from '../evals/definition.ts';
+import type { ReadRun } from '../evals/replay.ts';
+import type { FlowOptions } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
+import type { ClusterDemo, CrashDemo, Demo, LongDemo, MergeDemo, RightsDemo } from './demo-io.ts';
+import type { AcpService, McpService, RunningServer, ServeRequest } from './serve-io.ts';
+import type { RunningWorker, WorkerRequest } from './worker-io.ts';
 
+export type { ProgramRow as ExternalRow } from '../config/external-programs.ts';
 export type { McpClient } from '../config/mcp-install/clients.ts';
 export type { McpInstallation } from '../config/mcp-install/install.ts';
 export type { Check } from '../doctor/check.ts';
+export type { ClusterDemo, CrashDemo, Demo, LongDemo, MergeDemo, RightsDemo } from './demo-io.ts';
+export type { AcpService, AcpWorkspace, McpService, RunningServer, ServeRequest } from './serve-io.ts';
 
 /** `interrupt`: Ctrl-C. `terminate`: SIGTERM, or the terminal was closed. `closed`: standard output has no reader any more. */
 export type Stop = 'interrupt' | 'terminate' | 'closed';
 
-/** A demo that is one run. */
-export interface Demo {
-  about: string;
-  task: string;
-  workspace: string;
-  model: string;
-  /** Null: the database of the workspace. */
-  db: string | null;
-  /** How the user calls this program, for the hints at the end. */
-  program: string;
-  /** What the machine offers for a real run. */
-  inspectMachine(): Promise<MachineSummary>;
-}
-
-/** A demo of rights and limits: a prepared workspace and the briefs that run in it, one after the other. */
-export interface RightsDemo extends Pick<Demo, 'about' | 'workspace' | 'model'> {
-  db: string;
-  rules: string[];
-  limits: LimitsGiven;
-  briefs: { task: string; agent: string }[];
-}
-
-/** Counts of a tree that was killed halfway and resumed. */
-export interface CrashDemo {
-  db: string;
-  runs: number;
-  openAtKill: number;
-  completed: number;
-  /** `asked`: requests that the model received. `repeated`: requests made again although their answer was in the log. */
-  model: { asked: number; answered: number; openAtKill: number; repeated: number };
-  /** `repeated`: calls that took effect more than once. */
-  tools: { finished: number; unknown: number; repeated: number };
-  facts: number;
-  /** Violated invariants of the log. */
-  faults: string[];
+/** A flow to run: the path of its file, and its input. */
+export interface FlowRequest {
+  file: string;
+  input: Json;
+  options: FlowOptions;
 }
 
 /** A run for a background process. */
 export interface DetachRequest {
   flags: SettingsFlags;
   brief: unknown;
+  /** A flow instead of the brief. */
+  flow?: FlowRequest;
   open: Omit<OpenOptions, 'drive' | 'warn'>;
 }
 
@@ -98,6 +84,10 @@ export interface OpenOptions {
   dialect?: string | undefined;
   /** Where runs execute. Default: here, and delegated runs where the dialect says. */
   host?: HostName | undefined;
+  /** For a worker: where its trees get their files. Absent: trees use the workspace. */
+  worker?: WorkerFolders | undefined;
+  /** Clients leave what they delegate to workers that take runs from this queue. */
+  queue?: string | undefined;
   /** How long a call that needs approval waits for an answer. Absent: such calls are denied. */
   askMs?: number | undefined;
   /** Tokens of the HTTP server of this process. They are secrets: asked for when the first run starts. */
@@ -117,68 +107,6 @@ export interface MemoryOptions {
   /** `read` and `write` create no database. */
   access: 'read' | 'write' | 'create';
   warn?: ((message: string) => void) | undefined;
-}
-
-/** What the MCP server needs to serve one client on the standard streams. */
-export interface McpService {
-  /** The dialect as configured for the current folder. */
-  dialect: Dialect;
-  /** Whether the workspace was given as a flag; the client's workspace is ignored then. */
-  fixed: boolean;
-  /** Limits for what the client delegates. */
-  limits: LimitsGiven;
-  /** Lets the client see the runs of all clients. */
-  share: boolean;
-  /** Opens the API for the client's workspace; null if it names none. `asks`: the client can answer calls that need approval. */
-  open(workspace: string | null, options: { drive: boolean; asks: boolean }): Promise<Api>;
-  /** Ends the service before the client does. */
-  stop: AbortSignal;
-  /** Called once, when the service begins to end for any reason. */
-  leaving(): void;
-}
-
-/** Where the HTTP server listens, and how it is protected. Paths are relative to the current folder. */
-export interface ServeRequest {
-  host: string;
-  /** 0: a free one. */
-  port: number;
-  /** Without one, the server makes a token. */
-  tokenFile: string | undefined;
-  tlsCert: string | undefined;
-  tlsKey: string | undefined;
-  /** A proxy in front of the server does TLS. */
-  behindProxy: boolean;
-  /** The address that browsers use. */
-  publicUrl: string | undefined;
-  publicMetrics: boolean;
-  /** Who may use the user's other workspaces: nobody, browsers that opened the link, or every token too. */
-  otherWorkspaces: 'never' | 'link' | 'always';
-  /** How long a call that needs approval waits for an answer, in runs of other workspaces that the server drives. */
-  askMs: number;
-  /** MCP at `/mcp` and `/mcp/DIALECT`. */
-  mcp: {
-    /** The dialect at `/mcp`. Default: native. */
-    dialect: string | undefined;
-    /** Lets clients see the runs of all clients. */
-    share: boolean;
-    /** Limits for what one session delegates. */
-    limits: LimitsGiven;
-    /** How long a call that needs approval waits for an answer. */
-    askMs: number;
-    /** Where runs execute. Default: depends on the dialect. */
-    host: HostName | undefined;
-  };
-}
-
-export interface RunningServer {
-  /** Origin without a trailing slash. */
-  url: string;
-  /** The token for programs that the server made; null with a token file. */
-  token: string | null;
-  /** Opens the dashboard in a browser, with a code that is no token; null with a token file. */
-  link: string | null;
-  /** Ends streams and requests. */
-  close(): Promise<void>;
 }
 
 /** Where many lines go: a file or standard output. `write` waits until the text is taken. */
@@ -210,6 +138,10 @@ export interface ScreenResult {
 export interface Io {
   version: string;
   out(text: string): void;
+  /** Bytes for standard output, as they are. */
+  outBytes(bytes: Uint8Array): void;
+  /** The absolute form of a path that was named on the command line. */
+  resolvePath(path: string): string;
   err(text: string): void;
   outTTY: boolean;
   errTTY: boolean;
@@ -256,8 +188,18 @@ export interface Io {
   dialect(name: string | undefined, settings: Settings): Promise<Dialect>;
   /** Resolves when the client has disconnected and everything is closed. */
   serveMcp(service: McpService): Promise<void>;
+  /** Resolves when the client has disconnected and everything is closed. */
+  serveAcp(service: AcpService): Promise<void>;
+  acpInstall: {
+    /** Rejects with `invalid_config` if the file cannot be parsed and so cannot be changed safely. */
+    plan(request: AcpInstallRequest): Promise<AcpInstallation>;
+    /** Starts the agent as the editor would, opens a session and ends it. */
+    test(server: { command: string; args: string[] }): Promise<{ ok: true } | { ok: false; reason: string }>;
+  };
   /** Starts the HTTP server over an open API. Rejects with `usage` if the address, the tokens or the certificate cannot be used. */
   serve(request: ServeRequest, api: Api, settings: Settings): Promise<RunningServer>;
+  /** Starts a worker on the PostgreSQL database of the settings. Rejects with `usage` and `store_*`. */
+  work(request: WorkerRequest, settings: Settings): Promise<RunningWorker>;
   mcpInstall: {
     /** Rejects with `invalid_config` if the file cannot be parsed and so cannot be changed safely. */
     plan(request: McpInstallRequest): Promise<McpInstallation>;
@@ -272,10 +214,18 @@ export interface Io {
   demo(name: string, options?: { slow: boolean }): Promise<Demo>;
   /** Prepares a temporary folder. */
   rightsDemo(name: 'hostile' | 'runaway'): Promise<RightsDemo>;
+  /** Prepares a temporary folder. */
+  mergeDemo(): Promise<MergeDemo>;
   /** Starts and kills real processes of this program; `report` gets a line at each stage. */
   crashDemo(report: (line: string) => void): Promise<CrashDemo>;
+  /** Runs in this process, in a temporary folder; `report` gets a line every hundred turns. */
+  longDemo(report: (line: string) => void): Promise<LongDemo>;
+  /** Starts a PostgreSQL server and two workers, and kills one. Rejects if this machine has no PostgreSQL server. */
+  clusterDemo(report: (line: string) => void): Promise<ClusterDemo>;
   /** What a run of this agent would get. Rejects with `unknown_agent` or `invalid_config`. */
   explain(settings: Settings, name: string): Promise<Explanation>;
+  /** Which external agents can be started here, and what is enforced for them. */
+  externalPrograms(settings: Settings): Promise<ExternalRow[]>;
   /** How a call would be decided. Rejects with `unknown_agent`, `unknown_tool` or `invalid_config`. */
   policy(settings: Settings, question: PolicyQuestion): Promise<PolicyVerdict>;
   memories(settings: Settings, options: MemoryOptions): Promise<Memories & { close(): Promise<void> }>;
@@ -283,12 +233,31 @@ export interface Io {
     list(settings: Settings): Promise<ListedModel[]>;
     /** What to do if there are none. */
     advice(): Promise<string>;
+    /** Models that this machine has a key for, without asking a server. */
+    keyed(): Promise<string[]>;
+    /** In tokens; null if it is unknown. */
+    contextWindow(settings: Settings, name: string): Promise<number | null>;
     /** Makes one short call. Rejects with `unknown_model`. */
     check(settings: Settings, name: string): Promise<ModelCheck>;
     /** Makes it the user's default and returns the file. Rejects with `invalid_config` or `usage`. */
     save(name: string): Promise<string>;
   };
   trust: TrustBook;
+  /** Flows of the workspace, and how one is started. */
+  flows: {
+    list(settings: Settings): Promise<FlowFile[]>;
+    /** The file of a flow, by name or path. Rejects with `usage`. */
+    find(settings: Settings, given: string): Promise<string>;
+    /** Rejects with `usage` if the file may not be run or has no flow, and with `invalid_brief` if the input does not match. */
+    start(api: Api, settings: Settings, request: FlowRequest): Promise<RunHandle>;
+  };
+  evals: {
+    /** The cases of a file as the input of their flow. Rejects with `invalid_config` or `usage`. */
+    prepare(request: { file: string; text: string; choice: EvalChoice; settings: Settings }): Promise<EvalInput>;
+    /** The input that judges recorded runs again. Rejects with `usage` if none can be. */
+    planReplay(input: EvalInput, last: { id: string; record: EvalRecord }, read: ReadRun): Promise<EvalInput>;
+    start(api: Api, input: EvalInput, options: FlowOptions): Promise<RunHandle>;
+  };
   /** When the user last saw a list of the open questions of a database (ISO 8601). `source`: its path, or the address of the server. */
   questionList: {
     /** Null if never. */

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { StreamEvent } from '../api/api.ts';
 import { Artifact } from '../contract/artifact.ts';
-import { factData } from '../contract/fact.ts';
+import { type FactType, factData } from '../contract/fact.ts';
 import * as Http from '../contract/http.ts';
 import { RunId } from '../contract/ids.ts';
 import { Outcome } from '../contract/outcome.ts';
@@ -15,7 +15,7 @@ const Position = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 /** A fact of a type that this version does not know has any data. */
 const Fact = Http.FactJson.extend({ type: z.string().regex(/^[a-z]+(\.[a-z]+)+$/), position: Position }).superRefine(
   ({ type, data, erased }, context) => {
-    const schema = Object.hasOwn(factData, type) ? factData[type as keyof typeof factData] : null;
+    const schema = Object.hasOwn(factData(), type) ? factData()[type as FactType] : null;
     if (erased || schema === null) return;
     const { error } = schema.safeParse(data);
     for (const issue of error?.issues ?? []) context.addIssue({ ...issue, path: ['data', ...issue.path] } as never);
@@ -50,8 +50,12 @@ export const answerSchemas = {
   memories: z.array(Http.MemoryJson),
   position: Position,
   start: Http.StartResponse,
+  startFlow: Http.StartResponse,
+  enqueue: Http.EnqueueResponse,
+  queues: Http.QueuesResponse,
   cancel: Http.CancelResponse,
   message: Http.MessageResponse,
+  compact: Http.CompactResponse,
   pause: Http.PauseResponse,
   resume: Http.ResumeResponse,
   fork: Http.StartResponse,

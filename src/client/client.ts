@@ -74,9 +74,17 @@ export interface Client {
 
   /** Starts a run on the server. Files of the brief are paths in the server's workspace. `trace`: the trace of the caller (W3C Trace Context). */
   start(brief: z.input<typeof Http.StartRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.StartResponse>>;
+  /** Starts a flow of the server's workspace, by its name. */
+  startFlow(request: z.input<typeof Http.FlowStartRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.StartResponse>>;
+  /** Leaves a brief to a worker. Needs a PostgreSQL database. */
+  enqueue(request: z.input<typeof Http.EnqueueRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.EnqueueResponse>>;
+  /** The queues of the database and their workers. */
+  queues(options?: Cancellable): Promise<z.infer<typeof Http.QueuesResponse>>;
   cancel(id: string, request?: z.input<typeof Http.CancelRequest>): Promise<z.infer<typeof Http.CancelResponse>>;
   /** A live run reads the message before its next turn; an ended run answers in a new one, which belongs to the trace. */
   message(id: string, request: z.input<typeof Http.MessageRequest>, trace?: TraceHeaders): Promise<z.infer<typeof Http.MessageResponse>>;
+  /** Compacts the conversation of a live run before its next turn. */
+  compact(id: string): Promise<z.infer<typeof Http.CompactResponse>>;
   /** Resolves when nothing of the run is running. */
   pause(id: string, request?: z.input<typeof Http.PauseRequest> & Cancellable): Promise<z.infer<typeof Http.PauseResponse>>;
   /** Ends a pause, or continues an interrupted tree on the server. */
@@ -135,8 +143,12 @@ export function createClient(options: ClientOptions = {}): Client {
     position: async (given) => (await get<{ position: string }>('api/position', given)).position,
 
     start: (brief, trace) => post('api/runs', { body: brief, headers: toHeaders(trace) }),
+    startFlow: (body, trace) => post('api/flows', { body, headers: toHeaders(trace) }),
+    enqueue: (body, trace) => post('api/queue', { body, headers: toHeaders(trace) }),
+    queues: (given) => get('api/queue', given),
     cancel: (id, body = {}) => post(runPath(id, '/cancel'), { body }),
     message: (id, body, trace) => post(runPath(id, '/message'), { body, headers: toHeaders(trace) }),
+    compact: (id) => post(runPath(id, '/compact')),
     pause: (id, { signal, ...body } = {}) => post(runPath(id, '/pause'), { body, signal }),
     resume: (id) => post(runPath(id, '/resume')),
     fork: (id, body, trace) => post(runPath(id, '/fork'), { body, headers: toHeaders(trace) }),

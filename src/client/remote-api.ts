@@ -58,7 +58,14 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
 
   return {
     server: { url: client.url, watchConnection: connection.watch },
-    start: async (brief, options) => runs.follow((await client.start(brief as Parameters<Client['start']>[0], options?.trace)).runId),
+    async start(brief, options) {
+      if (options?.images?.length) throw localOnlyError('giving images to a run');
+      return runs.follow((await client.start(brief as Parameters<Client['start']>[0], options?.trace)).runId);
+    },
+    flow: () => Promise.reject(localOnlyError('running a flow from a definition')),
+    namedFlow: async (request, options) => runs.follow((await client.startFlow(request, options?.trace)).runId),
+    enqueue: (brief, { job, trace }) => client.enqueue({ ...job, brief: brief as Parameters<Client['start']>[0] }, trace),
+    queues: () => client.queues(),
     advise: async () => null,
     find: async (id) => (await client.run(id)).runId,
     ps: (options) => client.runs(options),
@@ -66,6 +73,11 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     tree: async (id) => sanitizeTree(await client.tree(id)),
     show: (id) => client.run(id),
     logs: (id, options) => client.facts(id, options),
+    changes: (id) => client.diff(id),
+    async patch(id) {
+      const parts = (await client.diff(id)).map(({ diff }) => diff).filter((diff) => diff.startsWith('diff --git '));
+      return parts.length === 0 ? null : new TextEncoder().encode(parts.join(''));
+    },
     ...createRemoteEvents({ client, closed: closed.signal, onConnection }),
     position: () => client.position(),
     search: (text, options) => client.search(text, options),
@@ -88,6 +100,7 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
       const { kind, runId } = await client.message(id, { text, ...(rules.length === 0 ? {} : { rules }) }, trace);
       return kind === 'sent' ? { kind } : { kind, handle: runs.follow(runId) };
     },
+    compact: (id) => client.compact(id),
     questions: async () => (await client.questions()).map(remember),
     question: findQuestion,
     async answer(id, { allowed, always, reason }) {
@@ -109,9 +122,19 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
       runs.leave();
       closed.abort();
     },
-    enqueue: refuse('putting runs into a queue'),
-    queues: refuse('showing queues'),
+    apply: refuse('applying changes'),
+    undo: refuse('taking back changes'),
+    discard: refuse('discarding changes'),
+    schedules: refuse('showing schedules'),
+    putSchedule: refuse('adding a schedule'),
+    removeSchedule: refuse('removing a schedule'),
+    budgets: refuse('showing budgets'),
+    setBudget: refuse('changing budgets'),
+    removeBudget: refuse('changing budgets'),
+    leftFolders: refuse('looking for left files'),
     handBack: refuse('handing back a run'),
+    keyed: refuse('finding runs by their keys'),
+    keyedRoots: refuse('finding runs by their keys'),
     export: refuse('exporting a run'),
     import: refuse('importing a run'),
     weigh: refuse('erasing runs'),

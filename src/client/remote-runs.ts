@@ -8,7 +8,7 @@ import type { ConnectionState } from './events.ts';
 export interface RemoteRuns {
   /** A handle of a run, with its events from the first on, or only those after a position. */
   follow(runId: string, after?: string): RunHandle;
-  watch(listener: (event: LiveEvent) => void): () => void;
+  watch(listener: (event: LiveEvent) => void, options?: { deltas?: boolean }): () => void;
   /** Stops watching all runs, which continue on the server. Their outcomes reject with `paused`. */
   leave(): void;
 }
@@ -56,6 +56,10 @@ export function createRemoteRuns({ client, onConnection }: RemoteRunsOptions): R
         cancel: async (reason) => void (await client.cancel(runId, { reason })),
         send: async (text, _from, rules) => void (await client.message(runId, { text, ...(rules?.length ? { rules } : {}) })),
         pause: (reason) => void client.pause(runId, { reason }).catch(() => {}),
+        compact: () => {
+          client.compact(runId).catch(() => {});
+          return true;
+        },
         resume: () => void client.resume(runId).catch(() => {}),
         async answer({ turn, index, hash }, { allowed, always, reason }) {
           const answer = { allowed, hash, ...(always ? { always } : {}), ...(reason ? { reason } : {}) };
@@ -63,7 +67,8 @@ export function createRemoteRuns({ client, onConnection }: RemoteRunsOptions): R
         },
       };
     },
-    watch(listener) {
+    watch(given, { deltas = true } = {}) {
+      const listener = (event: LiveEvent) => (deltas || event.type !== 'delta') && given(event);
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

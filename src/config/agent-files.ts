@@ -1,7 +1,8 @@
-// Finds agent files: Markdown files in the agent folders of the user and of the workspace.
+// Finds agent files: those of every format in the folders of the user and of the workspace.
 import { readdirSync, realpathSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import type { RefusedAgent } from '../agents/files.ts';
+import { isAbsolute, join, relative } from 'node:path';
+import { type AgentFormat, fileStem, type RefusedAgent, type UserFolders } from '../agents/files.ts';
+import { agentFormats } from '../agents/formats/index.ts';
 import { RetinueError } from '../contract/error.ts';
 import { readBytes } from './files.ts';
 import { hashFile } from './trust.ts';
@@ -9,7 +10,6 @@ import { type Env, homeFolder, userConfigFolder } from './user-folders.ts';
 
 const maxFileBytes = 262_144;
 const maxFiles = 500;
-const claudeFolder = join('.claude', 'agents');
 
 export interface FoundFile {
   /** For display: relative to the workspace if the file is inside it. */
@@ -25,32 +25,53 @@ export interface FoundFiles {
   /** Files that exist but cannot be read. */
   refused: RefusedAgent[];
   warnings: { source: string; message: string }[];
-  /** Whether the file is in a folder of Claude Code and so was written for another program. */
-  isForeign(source: string): boolean;
 }
 
-/** A folder that belongs to both the user and the workspace counts as the user's. */
-export function findAgentFiles(workspace: string, env: Env): { user: FoundFiles; workspace: FoundFiles } {
-  const userFolders = [join(userConfigFolder(env), 'agents'), join(homeFolder(env), claudeFolder)];
-  const workspaceFolders = [join(workspace, '.retinue', 'agents'), join(workspace, claudeFolder)];
+/** The files of one format. */
+export interface FormatFiles {
+  format: AgentFormat;
+  user: FoundFiles;
+  workspace: FoundFiles;
+}
+
+/** In the order in which formats win. A folder that belongs to both the user and the workspace counts as the user's. */
+export function findAgentFiles(workspace: string, env: Env): FormatFiles[] {
+  const folders = toUserFolders(env);
+  return agentFormats.map((format) => {
+    const userFolders = format.userFolders(folders);
+    const own = format.folders.map((folder) => join(workspace, folder));
+    return {
+      format,
+      user: readFolders(userFolders, null, format),
+      workspace: readFolders(
+        own.filter((folder) => !userFolders.some((other) => isSameFolder(folder, other))),
+        workspace,
+        format,
+      ),
+    };
+  });
+}
+
+export function toUserFolders(env: Env): UserFolders {
   return {
-    user: readFolders(userFolders, null),
-    workspace: readFolders(
-      workspaceFolders.filter((folder) => !userFolders.some((other) => isSameFolder(folder, other))),
-      workspace,
-    ),
+    home: homeFolder(env),
+    config: join(userConfigFolder(env), '..'),
+    variable: (name) => (env[name] && isAbsolute(env[name]) ? env[name] : undefined),
   };
 }
 
+type FileNames = Pick<AgentFormat, 'endings' | 'fileNames'>;
+
 /** Files directly in the folders, sorted by name. Does not follow links that lead out of the workspace. */
-export function readFolders(folders: string[], workspace: string | null): FoundFiles {
-  const foreign = new Set<string>();
-  const found: FoundFiles = { files: [], refused: [], warnings: [], isForeign: (source) => foreign.has(source) };
+export function readFolders(folders: string[], workspace: string | null, names: FileNames = { endings: ['.md'] }): FoundFiles {
+  const found: FoundFiles = { files: [], refused: [], warnings: [] };
   for (const folder of folders) {
-    for (const name of listAgentFiles(folder)) {
+    const listed = listFiles(folder, names);
+    if (listed.length > maxFiles)
+      found.warnings.push({ source: folder, message: `only the first ${maxFiles} of ${listed.length} files are read` });
+    for (const name of listed.slice(0, maxFiles)) {
       const file = join(folder, name);
       const path = workspace === null ? file : relative(workspace, file);
-      if (folder.endsWith(claudeFolder)) foreign.add(path);
       if (workspace !== null && leadsOutOf(workspace, file)) {
         found.warnings.push({ source: path, message: 'not read: it is a link that leads out of the workspace' });
         continue;
@@ -59,7 +80,7 @@ export function readFolders(folders: string[], workspace: string | null): FoundF
         const bytes = readWholeFile(file);
         if (bytes) found.files.push({ path, file, text: new TextDecoder().decode(bytes), hash: hashFile(file, bytes) });
       } catch (error) {
-        found.refused.push({ name: name.slice(0, -'.md'.length), source: path, problems: [(error as Error).message] });
+        found.refused.push({ name: fileStem(name, names.endings), source: path, problems: [(error as Error).message] });
       }
     }
   }
@@ -72,20 +93,18 @@ function readWholeFile(file: string): Uint8Array | null {
   return bytes;
 }
 
-function listAgentFiles(folder: string): string[] {
+function listFiles(folder: string, { endings, fileNames }: FileNames): string[] {
   let names: string[];
   try {
-    names = readdirSync(folder);
+    names = fileNames ? readdirSync(folder).filter((name) => fileNames.includes(name)) : readdirSync(folder);
   } catch {
     return [];
   }
-  const agents = names.filter((name) => name.endsWith('.md') && !name.startsWith('.'));
-  if (agents.length > maxFiles) throw new RetinueError('invalid_config', `${folder} has more than ${maxFiles} agents`);
-  return agents.sort();
+  return names.filter((name) => endings.some((ending) => name.endsWith(ending)) && !name.startsWith('.')).sort();
 }
 
 /** False for a broken link, which is then skipped like a missing file. */
-function leadsOutOf(workspace: string, file: string): boolean {
+export function leadsOutOf(workspace: string, file: string): boolean {
   try {
     return !realpathSync(file).startsWith(join(workspace, '/'));
   } catch {
@@ -93,7 +112,7 @@ function leadsOutOf(workspace: string, file: string): boolean {
   }
 }
 
-function isSameFolder(a: string, b: string): boolean {
+export function isSameFolder(a: string, b: string): boolean {
   try {
     return realpathSync(a) === realpathSync(b);
   } catch {

@@ -2,7 +2,8 @@
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
 import { chooseAgents } from '../agents/choose.ts';
-import { loadAgents, type ParserDeps } from '../agents/files.ts';
+import { type AgentFormat, loadAgents, type ParserDeps, type RefusedAgent } from '../agents/files.ts';
+import { retinueFormat } from '../agents/formats/index.ts';
 import type { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
@@ -11,7 +12,7 @@ import { parseRule } from '../rules/policy.ts';
 import { type FoundFile, type FoundFiles, findAgentFiles } from './agent-files.ts';
 import { anchorAgent } from './anchor-rules.ts';
 import { parseDuration } from './duration.ts';
-import type { ConfiguredAgents, Settings } from './settings.ts';
+import type { ConfiguredAgents, Settings, TrustItem } from './settings.ts';
 import type { TrustList } from './trust.ts';
 import type { Env } from './user-folders.ts';
 
@@ -26,43 +27,96 @@ export interface LoadAgentsOptions {
 }
 
 /**
- * Throws `invalid_config` for an invalid file in one of Retinue's own folders. A file in `.claude` was written for another program, so an
- * invalid one is only reported. An invalid file in the user's `.claude` also hides other agents of its name, so that a less restricted agent does not replace it.
+ * Throws `invalid_config` for an invalid file in one of Retinue's own folders. A file of another program was not written for Retinue, so an
+ * invalid one is only reported. It keeps its name among the definitions of its owner, so that a less restricted one of a later format does not replace
+ * it; an invalid file of the user's also hides the built-in agent and those of workspaces.
  */
 export function loadConfiguredAgents({ workspace, env, limits, trustList }: LoadAgentsOptions): ConfiguredAgents {
   const found = findAgentFiles(workspace, env);
-  const [user, workspaceAgents] = [parseAgents(found.user), parseAgents(found.workspace)];
-  const fileOf = (agent: Agent) => found.workspace.files.find(({ path }) => path === agent.source) as FoundFile;
+  const user = collectAgents(found.map(({ format, user: files }) => ({ format, files })));
+  const own = collectAgents(found.map(({ format, workspace: files }) => ({ format, files })));
+  const fileOf = (agent: Agent) => own.files.get(agent.source) as FoundFile;
   const trustOf = ({ file, hash }: FoundFile) => trustList.state(file, hash);
-  const { agents, widenings } = chooseAgents({
+  const { agents, widenings, hidden } = chooseAgents({
     builtIn: builtInAgents,
     user: user.agents,
-    workspace: workspaceAgents.agents,
+    workspace: own.agents,
     limits,
     isTrusted: (agent) => trustOf(fileOf(agent)) === 'trusted',
   });
   return {
     untrusted: agents
-      .filter((agent) => workspaceAgents.agents.some(({ source }) => source === agent.source) && trustOf(fileOf(agent)) !== 'trusted')
-      .map(({ name }) => name),
+      .filter(({ source }) => own.files.has(source))
+      .flatMap((agent) => (trustOf(fileOf(agent)) === 'trusted' ? [] : [agent.name])),
     list: agents
-      .filter(({ name }) => !user.refused.some((other) => other.name === name))
+      .filter(({ name }) => !user.refused.some((other) => other.name === name && !user.agents.some((agent) => agent.name === name)))
       .map((agent) => anchorAgent(agent, { workspace, env })),
-    refused: [...user.refused, ...workspaceAgents.refused],
-    warnings: [...user.warnings, ...workspaceAgents.warnings],
-    trust: widenings.map(({ agent, gives }) => {
-      const file = fileOf(agent);
-      return { path: file.file, hash: file.hash, state: trustOf(file), gives };
-    }),
+    refused: [...user.refused, ...own.refused],
+    warnings: [...user.warnings, ...own.warnings],
+    leftOut: [...user.leftOut, ...own.leftOut],
+    needTrust: widenings.flatMap(({ agent: { name, source }, gives, trusted }) =>
+      trusted ? [] : gives.map((each) => ({ name, source, ...each })),
+    ),
+    hidden: [...user.hidden, ...own.hidden, ...hidden],
+    programs: new Map([...user.programs, ...own.programs]),
+    trust: mergeTrust(
+      widenings.map(({ agent, gives }) => {
+        const file = fileOf(agent);
+        return { path: file.file, hash: file.hash, state: trustOf(file), gives };
+      }),
+    ),
   };
 }
 
-function parseAgents(found: FoundFiles) {
-  const loaded = loadAgents(found.files, parserDeps);
-  const refused = [...found.refused, ...loaded.refused];
-  const fatal = refused.filter(({ source }) => !found.isForeign(source));
-  if (fatal.length > 0) throw new RetinueError('invalid_config', fatal.flatMap(({ problems }) => problems).join('\n'));
-  return { agents: loaded.agents, refused, warnings: [...found.warnings, ...loaded.warnings] };
+interface CollectedAgents {
+  agents: Agent[];
+  refused: RefusedAgent[];
+  warnings: ConfiguredAgents['warnings'];
+  leftOut: ConfiguredAgents['leftOut'];
+  hidden: ConfiguredAgents['hidden'];
+  /** By the agent's source. */
+  files: Map<string, FoundFile>;
+  programs: Map<string, string>;
+}
+
+/** The definitions of one owner. Of several with the same name, that of the first format is used. */
+function collectAgents(formats: { format: AgentFormat; files: FoundFiles }[]): CollectedAgents {
+  const all: CollectedAgents = { agents: [], refused: [], warnings: [], leftOut: [], hidden: [], files: new Map(), programs: new Map() };
+  /** The source of the definition that has a name. */
+  const taken = new Map<string, string>();
+  for (const { format, files } of formats) {
+    const loaded = loadAgents(files.files, parserDeps, format);
+    const refused = [...files.refused, ...loaded.refused];
+    if (format === retinueFormat && refused.length > 0)
+      throw new RetinueError('invalid_config', refused.flatMap(({ problems }) => problems).join('\n'));
+    const isTaken = ({ name, source }: { name: string; source: string }) => {
+      const by = taken.get(name);
+      if (by !== undefined) all.hidden.push({ name, source, by });
+      return by !== undefined;
+    };
+    const agents = loaded.agents.filter((agent) => !isTaken(agent));
+    for (const agent of agents) {
+      const file = files.files.find(({ path }) => path === agent.source || agent.source.startsWith(`${path}#`));
+      all.files.set(agent.source, file as FoundFile);
+      all.programs.set(agent.source, format.program);
+    }
+    for (const { name, source } of [...agents, ...refused]) if (!taken.has(name)) taken.set(name, source);
+    all.agents.push(...agents);
+    all.refused.push(...refused);
+    all.warnings.push(...files.warnings, ...loaded.warnings);
+    all.leftOut.push(...loaded.leftOut);
+  }
+  return all;
+}
+
+/** One item for each file: a file may define several agents. */
+function mergeTrust(items: TrustItem[]): TrustItem[] {
+  const byPath = new Map<string, TrustItem>();
+  for (const item of items) {
+    const known = byPath.get(item.path);
+    byPath.set(item.path, known ? { ...known, gives: [...known.gives, ...item.gives] } : item);
+  }
+  return [...byPath.values()];
 }
 
 /** The agents of the settings as the kernel uses them. Reads the agent files at first use, and throws then if one is invalid. */

@@ -1,12 +1,20 @@
 // The inputs of one assembly: everything a front-end decides before `main/assemble.ts` can build a runtime. The command line fills them
 // from its settings, the library from its options.
+import type { CompactionSettings } from '../contract/compaction.ts';
+import type { Effort } from '../contract/effort.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
+import type { PromptCache } from '../contract/prompt-cache.ts';
+import type { ExternalHomes } from '../externals/homes.ts';
 import type { RuntimeOptions } from '../kernel/runtime.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import type { Checkouts } from '../ports/checkouts.ts';
 import type { Dialect } from '../ports/dialect.ts';
+import type { FlowSource } from '../ports/flow.ts';
 import type { Models } from '../ports/model.ts';
+import type { Redact } from '../ports/secrets.ts';
+import type { Skill } from '../ports/skill.ts';
 import type { Store } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { Forget } from '../records/erase.ts';
@@ -28,6 +36,16 @@ export interface AssemblyInput {
   dialectNamed?: (name: string) => Promise<Dialect | null>;
   /** Removes what belongs to an erased tree outside the store. */
   forget?: Forget;
+  /** Files of runs' own. Without them, nothing can be applied and no run can have any. */
+  checkouts?: Checkouts;
+  /** The homes of external agents. Without them, no agent can be carried out by a program. */
+  homes?: ExternalHomes;
+  /** The folder that changes are applied to. */
+  workspace?: string;
+  /** Removes secrets from stored contents that are shown. */
+  redact?: Redact;
+  /** Finds the programs of recorded flows. Without it, no flow can be resumed. */
+  flows?: FlowSource;
   /** Where traces of the runs of this process go. Default: nowhere. */
   telemetry?: Telemetry;
   /** Gets what the user should know about exporting traces. */
@@ -45,7 +63,14 @@ export interface RuntimeInput {
   models: Models;
   /** The model of briefs and agents that name none. */
   model: string | null;
+  /** Models in order, by agent name and `*`. */
+  routes?: Record<string, string[]> | undefined;
+  effort?: Effort | undefined;
+  promptCache?: PromptCache | undefined;
   limits: LimitsGiven;
+  /** Shared budgets that every new tree draws from. */
+  budgets?: string[] | undefined;
+  compaction?: CompactionSettings | undefined;
   /** The rulesets of a root run with these delegation tools, the owner's first. */
   rulesets(delegationTools: readonly string[]): Ruleset[];
   shell: ShellAccess;
@@ -58,6 +83,8 @@ export interface RuntimeInput {
   databasePasswords?: string[] | undefined;
   mcpServers: Record<string, McpServer>;
   search: SearchBackend | null;
+  /** Skills that models may load. */
+  skills?: readonly Skill[];
   notes: Notes;
   /** Tools besides the built-in ones. */
   programTools: AnyTool[];

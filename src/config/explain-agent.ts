@@ -1,18 +1,27 @@
 // What an agent would get, computed by the same admission that runs go through. No run is created and no model is looked up.
 import type { Agent } from '../contract/agent.ts';
+import { checkName } from '../contract/check.ts';
 import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { EffectiveLimit, LimitName } from '../contract/limits.ts';
+import { nameOf } from '../externals/programs.ts';
 import { admitBrief } from '../kernel/admission.ts';
+import { sampleValues } from '../kernel/agent-parameters.ts';
+import { anyAgent } from '../kernel/model-routes.ts';
+import type { Checkouts } from '../ports/checkouts.ts';
+import type { ExternalAgents } from '../ports/external-agent.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall, formatRule } from '../rules/policy.ts';
+import { skillToolName } from '../tools/index.ts';
 import { findToolPatterns, selectServers } from '../tools/mcp/select-servers.ts';
 import { createAgentCatalog } from './agents.ts';
 import { describePathLimit } from './explain-shell.ts';
 import type { Explanation, ToolVerdict } from './explanation.ts';
+import { explainExternal } from './external-programs.ts';
 import { assertAgentAccepted } from './refused-agents.ts';
 import type { Settings } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
+import type { Env } from './user-folders.ts';
 
 export interface ExplainDeps {
   /** Names of all tools except the dialect's. */
@@ -21,17 +30,24 @@ export interface ExplainDeps {
   /** The owner's ruleset first, then the narrowing ones. */
   rulesets: Ruleset[];
   shell: ShellAccess;
+  /** Finds external programs; none if absent. */
+  env?: Env | undefined;
 }
 
+/** What calls of external agents are recorded and judged as. */
+const mappedTools = new Set(['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash', 'webfetch', 'websearch']);
 const placeholderRunId = '0'.repeat(16);
 
 /** Rejects with `unknown_agent`, or with `invalid_config` if the agent's file is invalid. */
 export async function explainAgent(settings: Settings, name: string, deps: ExplainDeps): Promise<Explanation> {
-  const { agent, grant, tools } = await previewGrant(settings, name, deps);
+  const { agent, grant, tools, isolation } = await previewGrant(settings, name, deps);
   const judge = (tool: string): ToolVerdict => ({ tool, ...decideCall(grant.rulesets, { tool, subjects: [] }) });
+  const offered = agent.runs ? grant.tools.filter((tool) => mappedTools.has(tool)) : grant.tools;
+  const unmapped = grant.tools.filter((tool) => !offered.includes(tool)).map((tool) => denied(tool, 'an external agent has its own tools'));
   const leftOut = [...tools.keys()].filter((tool) => !grant.tools.includes(tool)).map((tool) => explainDepth(judge(tool)));
   const unknown = (agent.tools ?? [])
-    .filter((tool) => !tool.startsWith('mcp__') && !tools.has(tool))
+    // Without skills there is nothing to load.
+    .filter((tool) => !tool.startsWith('mcp__') && tool !== skillToolName && !tools.has(tool))
     .map((tool) => denied(tool, 'there is no such tool'));
   const servers = judgeServerTools(agent, settings, judge);
   const limit = grant.tools.includes('bash') ? describePathLimit(grant.rulesets, deps.shell) : null;
@@ -39,10 +55,12 @@ export async function explainAgent(settings: Settings, name: string, deps: Expla
     name: agent.name,
     description: agent.description,
     source: agent.source,
+    program: settings.agents().programs.get(agent.source) ?? null,
     model: effectiveModel(agent, settings),
+    effort: agent.effort !== undefined ? { value: agent.effort, from: agent.source } : settings.effort,
     tools: {
-      offered: [...grant.tools.map(judge), ...servers.filter(({ action }) => action !== 'deny')],
-      leftOut: [...leftOut, ...servers.filter(({ action }) => action === 'deny'), ...unknown],
+      offered: [...offered.map(judge), ...servers.filter(({ action }) => action !== 'deny')],
+      leftOut: [...leftOut, ...unmapped, ...servers.filter(({ action }) => action === 'deny'), ...unknown],
     },
     limits: Object.fromEntries(
       (Object.entries(grant.limits) as [LimitName, EffectiveLimit][]).map(([limit, { value, from }]) => [
@@ -57,6 +75,23 @@ export async function explainAgent(settings: Settings, name: string, deps: Expla
       rules: rules.map((rule) => ({ rule: formatRule(rule), from: rule.from ?? owner })),
     })),
     workspaceRules: agent.workspaceRules ?? true,
+    isolation,
+    parameters: agent.parameters ?? [],
+    checks: (agent.checks ?? []).map(checkName),
+    resultSchema: agent.result?.schema ?? null,
+    skills: grant.tools.includes(skillToolName) ? settings.skills().list.map(({ name: skill, source }) => ({ name: skill, source })) : [],
+    ...(agent.runs && {
+      external: await explainExternal(agent.runs, settings.workspace, {
+        env: deps.env ?? {},
+        shell: deps.shell,
+        canUseNetwork: judge('network').action === 'allow',
+      }),
+    }),
+    leftOut: collectLeftOut(settings, agent),
+    hides: settings
+      .agents()
+      .hidden.filter((other) => other.name === agent.name)
+      .map(({ source, by }) => ({ source, by })),
     warnings: [
       ...settings
         .agents()
@@ -73,7 +108,7 @@ export async function previewGrant(
   settings: Settings,
   name: string,
   deps: ExplainDeps,
-): Promise<{ agent: Agent; grant: Grant; tools: ReadonlyMap<string, AnyTool> }> {
+): Promise<{ agent: Agent; grant: Grant; tools: ReadonlyMap<string, AnyTool>; isolation: Explanation['isolation'] }> {
   assertAgentAccepted(settings.agents(), name);
   // Admission uses only the names.
   const tools = new Map([...deps.tools, ...deps.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
@@ -83,10 +118,27 @@ export async function previewGrant(
     settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => deps.rulesets },
     models: { resolve: async () => placeholderModel },
     compileSchema: async () => () => null,
+    // Never called: nothing runs.
+    checkouts: {} as Checkouts,
+    store: { budgets: { list: async () => [] } },
+    externals: { nameOf } as unknown as ExternalAgents,
   };
   const request = { runId: placeholderRunId, dialect, parent: null, call: null };
-  const { created } = await admitBrief({ task: 'none', agent: name, model: 'any' }, request, admissionDeps);
-  return { agent: catalog.get(name) as Agent, grant: created.grant, tools };
+  const found = catalog.get(name);
+  const params = found?.parameters ? { params: sampleValues(found) } : {};
+  const { created } = await admitBrief({ task: 'none', agent: name, model: 'any', ...params }, request, admissionDeps);
+  return { agent: catalog.get(name) as Agent, grant: created.grant, tools, isolation: created.isolation ?? null };
+}
+
+/** What has no effect: at all, or until the file is trusted. */
+function collectLeftOut(settings: Settings, { name, source }: Agent): Explanation['leftOut'] {
+  const { leftOut, needTrust } = settings.agents();
+  return [
+    ...leftOut.filter((each) => each.source === source).map(({ what, why }) => ({ what, why })),
+    ...needTrust
+      .filter((each) => each.name === name && each.source === source)
+      .map(({ what, why }) => ({ what, why: `${why} (until \`retinue trust\`)` })),
+  ];
 }
 
 /** Does not connect to servers: judges the patterns that the agent names, or `mcp__NAME__*`. */
@@ -110,9 +162,17 @@ function denied(tool: string, owner: string): ToolVerdict {
 }
 
 function effectiveModel(agent: Agent, settings: Settings): Explanation['model'] {
+  const { routes } = settings;
   if (settings.model?.from === '--model') return settings.model;
+  const route = Object.hasOwn(routes, agent.name) ? routes[agent.name] : undefined;
+  if (route) return { value: oneOrList(route.value), from: `model.${agent.name} in ${route.from}` };
   if (agent.model !== undefined) return { value: agent.model, from: agent.source };
-  return settings.model ?? { value: null, from: 'not set' };
+  const all = routes[anyAgent];
+  return all ? { value: oneOrList(all.value), from: all.from } : (settings.model ?? { value: null, from: 'not set' });
+}
+
+function oneOrList(names: string[]): string | string[] {
+  return names.length === 1 ? (names[0] as string) : names;
 }
 
 function limitSource(name: LimitName, from: EffectiveLimit['from'], agent: Agent, settings: Settings): string {

@@ -4,6 +4,7 @@ import type { Subject } from '../ports/subject.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { capabilities, decideCall, subjectText } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
+import { skillToolName } from '../tools/index.ts';
 import { type ExplainDeps, previewGrant } from './explain-agent.ts';
 import { describeShell } from './explain-shell.ts';
 import type { PolicyVerdict } from './explanation.ts';
@@ -30,7 +31,8 @@ export async function explainCall(settings: Settings, { call, agent }: PolicyQue
   const colon = call.indexOf(':');
   const name = (colon === -1 ? call : call.slice(0, colon)).trim();
   const text = colon === -1 ? null : call.slice(colon + 1).trim();
-  const known = [...deps.tools, ...deps.delegationTools, ...capabilities];
+  // Agents may name the tool for skills where there are none.
+  const known = [...new Set([...deps.tools, skillToolName, ...deps.delegationTools, ...capabilities])];
   if (!known.includes(name) && !name.startsWith('mcp__')) throw new RetinueError('unknown_tool', unknownNameMessage('tool', name, known));
   const { agent: found, grant } = await previewGrant(settings, agent, deps);
   const head = { call, tool: name, agent: found.name, offered: grant.tools.includes(name) };

@@ -8,10 +8,11 @@ import { databaseFile } from './database-setting.ts';
 import { explainAgent } from './explain-agent.ts';
 import { type ExplainCallDeps, explainCall, type PolicyQuestion } from './explain-call.ts';
 import type { Explanation, PolicyVerdict } from './explanation.ts';
+import { listExternalPrograms, type ProgramRow } from './external-programs.ts';
 import { findSearchBackend } from './models.ts';
 import { settingsRulesets } from './rulesets.ts';
 import type { Settings } from './settings.ts';
-import { probeShellAccess } from './shell-access.ts';
+import { probeShellAccess, type ShellAccess } from './shell-access.ts';
 import type { Env } from './user-folders.ts';
 
 /** Rejects like `explainAgent`. */
@@ -24,12 +25,28 @@ export async function explainConfiguredCall(settings: Settings, question: Policy
   return explainCall(settings, question, await createExplainDeps(settings, env));
 }
 
+/** The external agents that can be started here, with what is enforced for them. */
+export async function listConfiguredPrograms(settings: Settings, env: Env): Promise<ProgramRow[]> {
+  return listExternalPrograms(env, settings.workspace, await probeShell(settings, env));
+}
+
+function probeShell({ workspace, readable, db, sandbox }: Settings, env: Env): Promise<ShellAccess> {
+  return probeShellAccess(sandbox.value, { workspace, readable, db: databaseFile(db), env });
+}
+
 async function createExplainDeps(settings: Settings, env: Env): Promise<ExplainCallDeps> {
-  const { workspace, readable, db, sandbox } = settings;
-  const shell = await probeShellAccess(sandbox.value, { workspace, readable, db: databaseFile(db), env });
-  const toolObjects = builtInTools({ ...createMemoryNotes(), clock: systemClock, search: findSearchBackend(env), bash: { ...shell, env } });
+  const shell = await probeShell(settings, env);
+  const skills = settings.skills().list;
+  const toolObjects = builtInTools({
+    ...createMemoryNotes(),
+    clock: systemClock,
+    search: findSearchBackend(env),
+    bash: { ...shell, env },
+    skills,
+  });
   const delegationTools = dialectToolNames(native);
   return {
+    env,
     toolObjects,
     shell,
     tools: toolObjects.map((tool) => tool.name),

@@ -1,6 +1,7 @@
 // Configuration layers: each file or variable is one layer, and later layers win.
 import type { Json } from '../contract/json.ts';
 import { defaultLimits, type LimitName } from '../contract/limits.ts';
+import { anyAgent } from '../kernel/model-routes.ts';
 import { hideUrlCredentials, serverToPublicJson } from '../text/hide-credentials.ts';
 import { describeWebhook } from './notify-settings.ts';
 import type { Config } from './schema.ts';
@@ -13,13 +14,16 @@ export interface Layer {
   config: Config;
 }
 
-/** All layers as one. Rules are not merged: each layer keeps its own list. */
-export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
+/** All layers as one. Rules are not merged: each layer keeps its own list. Models are merged by `findModels`. */
+export function mergeLayers(layers: Layer[]): Omit<Config, 'rules' | 'model'> {
   const all: Config = {};
   for (const { config } of layers) {
-    const { model, sandbox, durability } = config;
-    Object.assign(all, withoutUndefined({ model, sandbox, durability }));
+    const { sandbox, durability } = config;
+    Object.assign(all, withoutUndefined({ sandbox, durability }));
     all.limits = { ...all.limits, ...config.limits };
+    // A file can only add budgets.
+    if (config.budgets !== undefined) all.budgets = [...new Set([...(all.budgets ?? []), ...config.budgets])];
+    if (config.compaction !== undefined) all.compaction = mergeCompaction(all.compaction, config.compaction);
     all.providers = { ...all.providers, ...config.providers };
     all.prices = { ...all.prices, ...config.prices };
     all.mcpServers = { ...all.mcpServers, ...config.mcpServers };
@@ -33,7 +37,13 @@ export function mergeLayers(layers: Layer[]): Omit<Config, 'rules'> {
   return all;
 }
 
-export function findSetting<K extends 'model' | 'db' | 'sandbox' | 'durability' | 'notify' | 'telemetry'>(
+function mergeCompaction(all: Settings['compaction'] = {}, given: Settings['compaction']): Settings['compaction'] {
+  const models = { ...all.models };
+  for (const [name, values] of Object.entries(given.models ?? {})) models[name] = { ...models[name], ...values };
+  return { ...all, ...given, ...(Object.keys(models).length > 0 && { models }) };
+}
+
+export function findSetting<K extends 'effort' | 'promptCache' | 'db' | 'sandbox' | 'durability' | 'notify' | 'telemetry'>(
   layers: Layer[],
   key: K,
 ): Sourced<NonNullable<Config[K]>> | null {
@@ -52,12 +62,21 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
   return [
     { key: 'db', value: settings.db.shown, from: settings.db.from },
     { key: 'model', value: settings.model?.value ?? null, from: settings.model?.from ?? 'not set' },
-    ...Object.entries(settings.providers).map(([name, { kind, baseURL, apiKeyEnv }]) => ({
+    ...listRoutes(settings),
+    ...(settings.effort ? [{ key: 'effort', ...settings.effort }] : []),
+    { key: 'promptCache', ...settings.promptCache },
+    ...Object.entries(settings.providers).map(([name, { kind, baseURL, apiKeyEnv, rate }]) => ({
       key: `providers.${name}`,
-      value: withoutUndefined({ kind, baseURL: baseURL === undefined ? undefined : hideUrlCredentials(baseURL), apiKeyEnv }) as Json,
+      value: withoutUndefined({ kind, baseURL: baseURL === undefined ? undefined : hideUrlCredentials(baseURL), apiKeyEnv, rate }) as Json,
       from: sourceOf((c) => c.providers?.[name]),
     })),
     ...(Object.keys(defaultLimits) as LimitName[]).map(limit),
+    ...listBudgetSources(settings, layers),
+    ...Object.entries(settings.compaction).map(([key, value]) => ({
+      key: `compaction.${key}`,
+      value: value as Json,
+      from: sourceOf((c) => c.compaction?.[key as keyof Settings['compaction']]),
+    })),
     { key: 'sandbox', ...settings.sandbox },
     { key: 'durability', ...settings.durability },
     ...Object.entries(settings.env).map(([agent, names]) => ({
@@ -85,6 +104,19 @@ export function listSources(settings: Omit<Settings, 'sources'>, layers: Layer[]
       })),
     ),
   ];
+}
+
+/** Without the default itself, which is `model`. */
+function listRoutes({ routes }: Pick<Settings, 'routes'>): Settings['sources'] {
+  return Object.entries(routes).flatMap(([agent, { value, from }]) =>
+    agent === anyAgent && value.length === 1 ? [] : [{ key: `model.${agent}`, value, from }],
+  );
+}
+
+function listBudgetSources({ budgets }: Pick<Settings, 'budgets'>, layers: Layer[]): Settings['sources'] {
+  if (budgets.length === 0) return [];
+  const files = layers.filter(({ config }) => config.budgets !== undefined).map(({ from }) => from);
+  return [{ key: 'budgets', value: budgets, from: files.length === 0 ? 'command line' : files.join(', ') }];
 }
 
 function listNotifySources(notify: Settings['notify']): Settings['sources'] {

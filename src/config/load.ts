@@ -9,13 +9,24 @@ import { type AnchorOptions, findUnusedPath } from './anchor-rules.ts';
 import { createFileSetting, createServerSetting, isDatabaseUrl } from './database-setting.ts';
 import { dexVariableLayers } from './dex-variables.ts';
 import { findNamedPath, missingPathError, readBytes } from './files.ts';
+import { flowTrustItems } from './flow-files.ts';
 import { maxConfigBytes, parseJsonDocument } from './json-document.ts';
 import { findSetting, type Layer, listSources, mergeLayers } from './layers.ts';
+import { findModels } from './model-setting.ts';
 import { narrowConfig } from './narrow.ts';
 import type { NotifySettings } from './notify-settings.ts';
 import { resolveReadable } from './readable-folders.ts';
 import type { Config } from './schema.ts';
-import { type ConfiguredAgents, type OwnedRules, type Settings, type SettingsFlags, type Sourced, sandboxModes } from './settings.ts';
+import {
+  type ConfiguredAgents,
+  type ConfiguredSkills,
+  type OwnedRules,
+  type Settings,
+  type SettingsFlags,
+  type Sourced,
+  sandboxModes,
+} from './settings.ts';
+import { loadSkills } from './skill-files.ts';
 import { resolveTelemetry } from './telemetry.ts';
 import { hashFile, readTrust, type TrustList } from './trust.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
@@ -41,14 +52,19 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
   layers.push(...dexVariableLayers(env));
   const merged = mergeLayers(layers);
   let agents: ConfiguredAgents | null = null;
+  let skills: ConfiguredSkills | null = null;
   const ownModel = readFlag('--model', flags.model) ?? readVariable('RETINUE_MODEL', env);
   const ownerRules = collectOwnerRules(layers, flags.rules);
   const notify = findSetting(layers, 'notify');
   const settings = {
     workspace,
     workspaceFrom: found.from,
-    model: ownModel === null ? findSetting(layers, 'model') : { ...ownModel, value: resolveScript(ownModel.value, context, workspace) },
+    ...findModels(layers, ownModel && { ...ownModel, value: resolveScript(ownModel.value, context, workspace) }),
+    effort: findSetting(layers, 'effort'),
+    promptCache: findSetting(layers, 'promptCache') ?? { value: 'auto' as const, from: 'built-in' },
     limits: { config: merged.limits ?? {}, command: flags.limits },
+    budgets: [...new Set([...(merged.budgets ?? []), ...(flags.budgets ?? [])])],
+    compaction: merged.compaction ?? {},
     ownerRules,
     narrowingRules,
     readable: resolveReadable(flags.addDirs ?? [], { cwd: context.cwd, workspace, env }),
@@ -66,7 +82,12 @@ export function loadSettings(flags: SettingsFlags, context: ProcessContext): Set
       agents ??= loadConfiguredAgents({ workspace, env, limits: merged.limits ?? {}, trustList });
       return agents;
     },
+    skills() {
+      skills ??= loadSkills(workspace, env);
+      return skills;
+    },
     trust,
+    flowTrust: () => flowTrustItems(workspace, trustList),
     notices: [
       ...unusedFileNotices(found, context),
       ...trustList.notices,

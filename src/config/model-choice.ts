@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 import type { ListedModel } from '../contract/http.ts';
+import { anyAgent } from '../kernel/model-routes.ts';
 import { findModelOptions, listOllamaModels } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
 import { withPrices } from '../models/prices.ts';
@@ -11,6 +12,7 @@ import { readBytes } from './files.ts';
 import { maxConfigBytes, parseJsonDocument } from './json-document.ts';
 import { createNamedModels } from './models.ts';
 import { createRedact } from './redact.ts';
+import type { Config } from './schema.ts';
 import type { Settings } from './settings.ts';
 import { writeUserFile } from './user-file.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
@@ -50,6 +52,11 @@ async function describeModel(settings: Settings, name: string, env: Env): Promis
   return { price: input === null || output === null ? null : { input, output }, contextWindow: handle?.contextWindow ?? null };
 }
 
+/** In tokens; null if it is unknown. */
+export async function findContextWindow(settings: Settings, name: string, env: Env): Promise<number | null> {
+  return (await resolveModel(settings, name, env).catch(() => null))?.contextWindow ?? null;
+}
+
 /** Makes one short call. Rejects with `unknown_model` if there is no such model. */
 export async function checkModel(settings: Settings, name: string, env: Env): Promise<ModelCheck> {
   const handle = await resolveModel(settings, name, env);
@@ -85,8 +92,13 @@ export function saveModel(name: string, env: Env): string {
   const bytes = readBytes(path, maxConfigBytes);
   const before = bytes === null ? {} : validateConfig(parseJsonDocument(path, bytes));
   if (name.trim() === '' || name.length > 500) throw new RetinueError('usage', 'a model is a name like `anthropic/…`');
-  writeUserFile(path, { ...before, model: name });
+  writeUserFile(path, { ...before, model: withDefault(before.model, name) });
   return path;
+}
+
+/** Routes of single agents stay. */
+function withDefault(before: Config['model'], name: string): Config['model'] {
+  return typeof before === 'object' && !Array.isArray(before) ? { ...before, [anyAgent]: name } : name;
 }
 
 export function userConfigFile(env: Env): string {

@@ -2,17 +2,22 @@
 import { createModels } from '../models/models.ts';
 import { createOfflineModels } from '../models/offline.ts';
 import { createProviders, type ProviderSettings } from '../models/providers.ts';
+import { createRecordedModels, type ReadAnswer } from '../models/recorded.ts';
 import { createScriptModels } from '../models/script.ts';
 import type { Models } from '../ports/model.ts';
 import { systemClock } from '../system/clock.ts';
 import type { SearchBackend } from '../tools/index.ts';
 import type { Env } from './user-folders.ts';
 
-/** Built-in and configured providers, and the models that need none: `offline/…` and `script/…`. */
-export function createNamedModels(env: Env, providers: Record<string, ProviderSettings> = {}): Models {
+/**
+ * Built-in and configured providers, and the models that need none: `offline/…`, `script/…`, and `recorded/…` if answers of recorded runs can be
+ * read.
+ */
+export function createNamedModels(env: Env, providers: Record<string, ProviderSettings> = {}, readAnswer?: ReadAnswer): Models {
   return createModels({
     providers: {
       ...createProviders({ env, providers }),
+      ...(readAnswer && { recorded: createRecordedModels(readAnswer) }),
       offline: createOfflineModels({ clock: systemClock }),
       script: createScriptModels({ clock: systemClock }),
     },

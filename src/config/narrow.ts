@@ -22,10 +22,12 @@ const dialectDefaults: Record<string, Record<string, Json>> = {
   rx: { enabled: true, max_depth: 1, max_iterations: 8, timeout_seconds: 120, artifact_kinds: ['note', 'path', 'diff', 'json'] },
   xzatoma: { max_depth: 3, default_max_turns: 10, output_max_size: 4096 },
   openfork: { max_concurrent: 8 },
+  claude: { max_concurrent_subagents: 20, max_depth: 3 },
+  codex: { max_threads: 6, max_depth: 1 },
 };
 
 /** Keys that may apply in part; every other key needs trust. */
-const examinedKeys = ['limits', 'rules', 'sandbox', 'dialects'];
+const examinedKeys = ['limits', 'budgets', 'rules', 'sandbox', 'dialects'];
 
 /** A model, a provider or a script decides what runs say and do, and receives everything they read. */
 const modelReason = 'only your own settings and trusted files choose the model';
@@ -56,6 +58,8 @@ export function narrowConfig(file: Config, own: Config): NarrowedConfig {
     if (sandboxStrength[file.sandbox] >= sandboxStrength[ownMode]) config.sandbox = file.sandbox;
     else ignored.push({ key: 'sandbox', value: file.sandbox, why: `\`${file.sandbox}\` is weaker than \`${ownMode}\`` });
   }
+  // Layers add up, so a file can only add budgets.
+  if (file.budgets !== undefined) config.budgets = file.budgets;
   config.limits = keepLowerLimits(file.limits ?? {}, own.limits ?? {}, ignored);
   config.dialects = keepNarrowerDialects(file.dialects ?? {}, own.dialects ?? {}, ignored) as NonNullable<Config['dialects']>;
   const needsTrust = ignored.flatMap(({ key, value, why }) => settingLines(key, value).map((what) => ({ what, why })));

@@ -8,7 +8,7 @@ import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { systemClock } from '../system/clock.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
-import { builtInTools } from '../tools/index.ts';
+import { builtInTools, skillToolName } from '../tools/index.ts';
 import { type AnchorOptions, anchorRule } from './anchor-rules.ts';
 import type { OwnedRules, Settings } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
@@ -47,7 +47,14 @@ export function settingsRulesets(
 /** A misspelt tool in a deny rule would protect nothing, without any hint. */
 function assertToolNames(ruleLists: OwnedRules[], delegationTools: readonly string[]): void {
   const known = [
-    ...new Set([...builtInToolNames(), ...capabilities, ...delegationTools, ...dialectToolNames(native), ...nonNativeToolNames]),
+    ...new Set([
+      ...builtInToolNames(),
+      skillToolName,
+      ...capabilities,
+      ...delegationTools,
+      ...dialectToolNames(native),
+      ...nonNativeToolNames,
+    ]),
   ];
   for (const { owner, rules } of ruleLists)
     for (const text of rules) {

@@ -1,7 +1,11 @@
 // The schema of a configuration file. Rules are strings here; their own parser checks them.
 import { z } from 'zod';
+import { BudgetName } from '../contract/budget.ts';
+import { CompactionSettings } from '../contract/compaction.ts';
+import { Effort } from '../contract/effort.ts';
 import { Limits } from '../contract/limits.ts';
 import { McpServer, McpServerName } from '../contract/mcp-server.ts';
+import { PromptCache } from '../contract/prompt-cache.ts';
 import { DialectsConfig } from '../dialects/settings.ts';
 import { hasPassword, isDatabaseUrl, isWellFormedUrl } from '../stores/postgres/url.ts';
 import { NotifySettings } from './notify-settings.ts';
@@ -14,6 +18,14 @@ const Provider = z.strictObject({
   kind: z.enum(['anthropic', 'openai', 'google', 'ollama', 'openai-compatible']),
   baseURL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   apiKeyEnv: variableName('OPENAI_API_KEY').optional(),
+  rate: z
+    .strictObject({
+      requestsPerMinute: z.int().min(1).max(1_000_000),
+      tokensPerMinute: z.int().min(1_000).max(1_000_000_000),
+      concurrent: z.int().min(1).max(10_000),
+    })
+    .partial()
+    .optional(),
 });
 
 /** The value may contain a password, so no message shows it. */
@@ -23,19 +35,38 @@ const DatabaseAddress = z
   .refine((text) => !isDatabaseUrl(text) || isWellFormedUrl(text), 'must have the form "postgres://user@host:port/database"')
   .refine((text) => !hasPassword(text), 'must not contain a password; put it in PGPASSWORD or ~/.pgpass');
 
+const nameProblem = 'must be a name like "anthropic/…", or a list of such names';
+const ModelName = z.string(nameProblem).min(1).max(500);
+const ModelNames = z.union([ModelName, z.array(ModelName).min(1).max(20)], nameProblem);
+
 export const Config = z
   .strictObject({
-    model: z.string('must be a name like "anthropic/…"').min(1).max(500),
+    /** With several names, a run goes on to the next one if a provider keeps failing or a call is too expensive for its budget. */
+    model: z.union(
+      [ModelName, z.array(ModelName).min(1).max(20), z.record(z.string().min(1), ModelNames)],
+      'must be a name like "anthropic/…", a list of names, or an object with one of these for each agent and for "*"',
+    ),
+    effort: Effort,
+    promptCache: PromptCache,
     db: DatabaseAddress,
     providers: z.record(z.string(), Provider),
     limits: Limits.partial(),
+    budgets: z.array(BudgetName, 'must be a list of names of budgets').max(20),
+    compaction: CompactionSettings,
     rules: strings,
     sandbox: z.enum(['required', 'auto', 'off']),
     env: z.record(z.string(), z.array(variableName('GITHUB_TOKEN'), 'must be a list of variable names')),
     durability: z.enum(['normal', 'full']),
     prices: z.record(
       z.string(),
-      z.strictObject({ input: amount, output: amount, cached: amount.optional(), reasoning: amount.optional() }),
+      z.strictObject({
+        input: amount,
+        output: amount,
+        cached: amount.optional(),
+        cacheWrite: amount.optional(),
+        cacheWrite1h: amount.optional(),
+        reasoning: amount.optional(),
+      }),
     ),
     dialects: DialectsConfig,
     mcpServers: z.record(McpServerName, McpServer),

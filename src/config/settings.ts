@@ -3,11 +3,15 @@
 // `config/` turns files, variables and flags into settings, and decides what is trusted and what is secret. It gets the working directory
 // and the environment as values: only `main/` reads them from the process. It never drives a run.
 import type { Agent } from '../contract/agent.ts';
+import type { CompactionSettings } from '../contract/compaction.ts';
+import type { Effort } from '../contract/effort.ts';
 import type { Json } from '../contract/json.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
+import type { PromptCache } from '../contract/prompt-cache.ts';
 import type { Price } from '../models/prices.ts';
 import type { ProviderSettings } from '../models/providers.ts';
+import type { Skill } from '../ports/skill.ts';
 import type { DatabaseSetting } from './database-setting.ts';
 import type { NotifySettings } from './notify-settings.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -46,6 +50,8 @@ export interface SettingsFlags {
   /** Folders outside the workspace that tools may read. */
   addDirs?: string[] | undefined;
   limits: LimitsGiven;
+  /** Shared budgets of every new tree, besides those of the configuration. */
+  budgets?: string[] | undefined;
   /** Whole rules (`allow bash:git log *`), in the order of the `--allow` and `--deny` flags. */
   rules: string[];
 }
@@ -70,9 +76,25 @@ export interface ConfiguredAgents {
   /** Files that define no usable agent, with the name that each would define. */
   refused: { name: string; source: string; problems: string[] }[];
   warnings: { source: string; message: string }[];
+  /** Parts of files of other programs that have no effect, by the source of the agent. */
+  leftOut: { source: string; what: string; why: string }[];
+  /** What agents of workspace files that are not trusted would get with trust. */
+  needTrust: { name: string; source: string; what: string; why: string }[];
+  /** Definitions that are not used, because the one from `by` has the name. */
+  hidden: { name: string; source: string; by: string }[];
+  /** The program whose format a file has, by the source of the agent. */
+  programs: Map<string, string>;
   trust: TrustItem[];
   /** Names of agents from untrusted workspace files. */
   untrusted: string[];
+}
+
+/** All skills that are offered, and what is not used of their files. */
+export interface ConfiguredSkills {
+  list: Skill[];
+  hidden: { name: string; source: string; by: string }[];
+  warnings: { source: string; message: string }[];
+  leftOut: { source: string; what: string; why: string }[];
 }
 
 /** All configuration after merging files, variables and flags and dropping what is not trusted. */
@@ -81,8 +103,15 @@ export interface Settings {
   workspace: string;
   workspaceFrom: FoundWorkspace['from'];
   model: Sourced<string> | null;
+  /** Models in order, by agent; `*` for all others, beginning with `model`. */
+  routes: Record<string, Sourced<string[]>>;
+  effort: Sourced<Effort> | null;
+  promptCache: Sourced<PromptCache>;
   /** Limits that were set; built-in defaults are not included. */
   limits: { config: LimitsGiven; command: LimitsGiven };
+  /** Shared budgets that every new tree draws from. */
+  budgets: string[];
+  compaction: CompactionSettings;
   /** One list after the built-in rules; the last match wins. */
   ownerRules: OwnedRules[];
   /** Each a separate ruleset that can only narrow. */
@@ -105,8 +134,12 @@ export interface Settings {
   dialects: Record<string, Record<string, Json>>;
   /** Reads the agent files at the first call. Throws `invalid_config` if one of Retinue's own agent folders has an invalid file. */
   agents(): ConfiguredAgents;
+  /** Reads the skill files at the first call. */
+  skills(): ConfiguredSkills;
   /** The workspace's configuration file, if it has settings that need trust. */
   trust: TrustItem[];
+  /** The same for the files of flows. */
+  flowTrust(): TrustItem[];
   /** Settings that were ignored, and why. Commands print them once on standard error. */
   notices: string[];
   /** Every effective value, for `retinue config`. Addresses are without credentials. */

@@ -9,6 +9,12 @@ export function homeFolder(env: Env): string {
   return env.HOME && isAbsolute(env.HOME) ? env.HOME : userInfo().homedir;
 }
 
+/** Folder of what Retinue keeps on this machine and can lose: checkouts of runs. */
+export function userStateFolder(env: Env): string {
+  const xdg = env.XDG_STATE_HOME;
+  return join(xdg && isAbsolute(xdg) ? xdg : join(homeFolder(env), '.local', 'state'), 'retinue');
+}
+
 /** Folder of the user's configuration, agents, trust list and database records. */
 export function userConfigFolder(env: Env): string {
   const xdg = env.XDG_CONFIG_HOME;

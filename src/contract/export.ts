@@ -26,7 +26,7 @@ export const ExportFact = z.strictObject({
   seq: z.int().min(1),
   at: Instant,
   v: z.int().min(1),
-  type: z.enum(factTypes),
+  type: z.lazy(() => z.enum(factTypes())),
   data: z.unknown(),
   hash: Hash,
 });

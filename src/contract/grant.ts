@@ -52,5 +52,7 @@ export const Grant = z.strictObject({
   notAfter: Instant.nullable(),
   /** Names of the tools offered to the model. */
   tools: z.array(z.string()),
+  /** Shared budgets that the run draws from for itself and everything below it, besides those of its ancestors. Since version 4 of `run.created`. */
+  budgets: z.array(z.string()).optional(),
 });
 export type Grant = z.infer<typeof Grant>;

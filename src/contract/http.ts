@@ -2,8 +2,11 @@
 import { z } from 'zod';
 import { Agent } from './agent.ts';
 import { Brief } from './brief.ts';
+import { BudgetName } from './budget.ts';
 import { Decision } from './grant.ts';
 import { Hash, Instant, RunId } from './ids.ts';
+import { LimitsGiven } from './limits.ts';
+import { JobOptions, QueueState, WorkerState } from './queue.ts';
 import { RunDetail } from './view.ts';
 
 /** What a token allows. Each includes those before it. `read`: see everything. `steer`: give orders to existing runs. `start`: start runs. */
@@ -53,6 +56,23 @@ export type Workspace = z.infer<typeof Workspace>;
 export const StartRequest = Brief;
 export const StartResponse = z.object({ runId: RunId });
 
+/** `POST /api/flows`: a flow of the server's workspace, by the name of its file in `.retinue/flows`, which is trusted there. */
+export const FlowStartRequest = z.strictObject({
+  name: z.string().regex(/^[\w-][\w.-]{0,99}$/, 'must be the name of a file in .retinue/flows, without its extension'),
+  input: z.json().optional(),
+  label: z.string().max(200).optional(),
+  limits: LimitsGiven.optional(),
+  budgets: z.array(BudgetName).max(20).optional(),
+});
+export type FlowStartRequest = z.infer<typeof FlowStartRequest>;
+
+/** `POST /api/queue`. The brief's files come from its `repository` or `workspace`; without either, from the workspace of the server, which workers must share. */
+export const EnqueueRequest = JobOptions.extend({ queue: JobOptions.shape.queue.default('default'), brief: Brief });
+/** `isNew`: false if the brief's idempotency key had been used before; then `runId` is the run that has it. */
+export const EnqueueResponse = z.object({ runId: RunId, isNew: z.boolean() });
+/** `GET /api/queue`. */
+export const QueuesResponse = z.object({ queues: z.array(QueueState), workers: z.array(WorkerState) });
+
 export const CancelRequest = z.strictObject({ reason: z.string().max(2_000).optional() });
 export const CancelResponse = z.object({ runId: RunId, result: z.enum(['asked', 'ended', 'already']) });
 /** `rules` narrow a live run and its descendants. The text may be empty if there are rules. */
@@ -61,6 +81,8 @@ export const MessageRequest = z
   .refine(({ text, rules = [] }) => text !== '' || rules.length > 0, 'text: must not be empty');
 /** `runId`: the run that got the message; a new one if it continues a finished run. */
 export const MessageResponse = z.object({ kind: z.enum(['sent', 'continued']), runId: RunId });
+/** `kept`: no process drives the run; it is compacted when it is resumed. */
+export const CompactResponse = z.object({ runId: RunId, result: z.enum(['asked', 'kept']) });
 export const PauseRequest = z.strictObject({ reason: z.string().max(2_000).optional() });
 export const PauseResponse = z.object({ runId: RunId, result: z.enum(['paused', 'already']) });
 /** `released`: a pause was ended. `resumed`: the server drives the interrupted tree from now on. `already`: there was nothing to resume. */

@@ -6,7 +6,7 @@ export const Order = z.strictObject({
   id: z.string(),
   runId: RunId,
   rootId: RunId,
-  kind: z.enum(['cancel', 'message', 'pause', 'resume', 'approve', 'refuse']),
+  kind: z.enum(['cancel', 'message', 'pause', 'resume', 'approve', 'refuse', 'compact']),
   /** Who gave it, as facts record it. */
   by: z.string(),
   /** The reason of a cancel, pause or refusal; the text of a message. */

@@ -18,7 +18,7 @@ export const Truncation = z.strictObject({ originalBytes: z.int(), keptBytes: z.
 export type Truncation = z.infer<typeof Truncation>;
 
 /**
- * The result of a run: one shape for success, failure, cancellation and exhausted limits. All keys except `data` and `notices` are always present, in this
+ * The result of a run: one shape for success, failure, cancellation and exhausted limits. All keys except `data`, `verified` and `notices` are always present, in this
  * order. `tokens` and `costUsd` include descendants; `turns` does not.
  */
 export const Outcome = z.strictObject({
@@ -42,6 +42,8 @@ export const Outcome = z.strictObject({
   startedAt: Instant.nullable(),
   endedAt: Instant,
   durationMs: z.int().min(0),
+  /** Whether the acceptance checks of the brief have passed; absent for a run without checks, whose success is only its own claim. */
+  verified: z.boolean().optional(),
   /** What the parent should know about how the run was set up; absent if there is nothing. */
   notices: z.array(z.string()).optional(),
 });

@@ -9,7 +9,7 @@ export const RunRow = z.strictObject({
   parentId: RunId.nullable(),
   rootId: RunId,
   depth: z.int(),
-  kind: z.enum(['agent', 'client']),
+  kind: z.enum(['agent', 'client', 'flow']),
   label: z.string().nullable(),
   agent: z.string().nullable(),
   model: z.string().nullable(),

@@ -1,6 +1,8 @@
 // What front-ends get of runs and questions, in process and over HTTP. Keys are in print order.
 import { z } from 'zod';
 import { Brief } from './brief.ts';
+import { Effort } from './effort.ts';
+import { StepKind } from './flow.ts';
 import { Decision, Grant } from './grant.ts';
 import { Hash, Instant, RunId } from './ids.ts';
 import type { Json } from './json.ts';
@@ -57,6 +59,14 @@ export interface TreeQuery {
   text?: string | undefined;
 }
 
+/** `instead`: the budget had too little left for the model before; otherwise its provider kept failing. */
+export const ModelChange = z.object({
+  turn: z.int(),
+  model: z.string(),
+  instead: z.object({ of: z.string(), neededUsd: z.number(), leftUsd: z.number().nullable() }).optional(),
+});
+export type ModelChange = z.infer<typeof ModelChange>;
+
 /** `brief`, `grant` and `outcome` are null for an erased run; `outcome` also while the run is live. */
 export const RunDetail = RunView.extend({
   brief: Brief.nullable(),
@@ -70,6 +80,14 @@ export const RunDetail = RunView.extend({
   host: z.string().nullable(),
   /** The model it runs on; null before it has started. */
   model: z.string().nullable(),
+  /** The program that carries it out, and whether its model calls go through the model gate. `version`: null before it has started. */
+  external: z.object({ program: z.string(), version: z.string().nullable(), gated: z.boolean() }).optional(),
+  /** The models in its list, if it has one. */
+  models: z.array(z.string()).optional(),
+  /** When it changed its model, and why. */
+  modelChanges: z.array(ModelChange).optional(),
+  /** How much its model is told to think; absent if it is not told. */
+  effort: Effort.optional(),
   /** When its time limit ends, however long it is paused; null without one, or before it has started. */
   deadline: Instant.nullable(),
   /** Rules that it got with messages; they narrow it. */
@@ -102,6 +120,23 @@ export const Question = z.object({
   expiresAt: Instant,
 });
 export type Question = z.infer<typeof Question>;
+
+/** A step of a flow, as a row of its tree. A delegation is shown as its run, once it has one. */
+export const LiveStep = z.object({
+  /** Counts from 1. */
+  step: z.int(),
+  kind: StepKind,
+  name: z.string(),
+  /** The line of the program. */
+  at: z.string(),
+  status: z.enum(['running', 'waiting', 'completed', 'failed']),
+  /** What went wrong; empty otherwise. */
+  problem: z.string(),
+  childId: RunId.nullable(),
+  startedAt: z.number(),
+  endedAt: z.number().nullable(),
+});
+export type LiveStep = z.infer<typeof LiveStep>;
 
 /** What a run of a tree is doing, folded from facts (views/live-state.ts). Times are milliseconds since the epoch. */
 export const LiveRun = z.object({
@@ -140,6 +175,8 @@ export const LiveRun = z.object({
   taint: z.array(z.string()),
   /** Of a paused run: its pause ends at a known time. */
   resumesItself: z.boolean(),
+  /** Of a flow, in the order in which its program began them. */
+  steps: z.array(LiveStep).optional(),
 });
 export type LiveRun = z.infer<typeof LiveRun>;
 

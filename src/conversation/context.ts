@@ -13,6 +13,7 @@ import type { FileText, OpenedText, WorkspaceInfo, WorkspaceReader } from '../po
 import { canonical, sha256 } from '../text/canonical.ts';
 import { cutBytes } from '../text/cut.ts';
 import { markInvisible } from '../text/invisible.ts';
+import { TextMemo } from '../text/text-memo.ts';
 import { renderEnvironment } from './environment.ts';
 import type { ToolDefinition } from './request.ts';
 
@@ -31,6 +32,8 @@ export interface PromptRun {
   agent: Agent;
   depth: number;
   workspace: string;
+  /** The workspace that memories belong to. */
+  project: string;
   /** Tools offered to it. */
   tools: readonly string[];
   hasNetwork: boolean;
@@ -84,6 +87,8 @@ interface WorkspaceState {
 export function createContexts({ setup, workspaces, clock, tools: sharedTools, memories: allMemories }: ContextDeps): Contexts {
   const workspaceCache = new Map<string, { until: number; state: Promise<WorkspaceState> }>();
   const toolsCache = new Map<string, PinnedTools>();
+  // Runs of the same agent mostly have the same system prompt.
+  const marked = new TextMemo(markInvisible);
 
   function readWorkspace(workspace: string): Promise<WorkspaceState> {
     const cached = workspaceCache.get(workspace);
@@ -118,12 +123,12 @@ export function createContexts({ setup, workspaces, clock, tools: sharedTools, m
       if (isRead) {
         parts.push(`Rules of the workspace (from its ${found.name}):\n\n${renderRules(found.file)}`);
       }
-      return { text: markInvisible(parts.join('\n\n')), taint: isRead ? ['untrusted-file'] : [] };
+      return { text: marked.get(parts.join('\n\n')), taint: isRead ? ['untrusted-file'] : [] };
     },
 
     async first(brief, run) {
       const [memories, files] = await Promise.all([
-        brief.inheritMemories && run.judge('memory', ['list']) === null ? allMemories.list(run.workspace) : [],
+        brief.inheritMemories && run.judge('memory', ['list']) === null ? allMemories.list(run.project) : [],
         Promise.all((brief.files ?? []).map(async (path) => ({ path, file: await readFile(path, run) }))),
       ]);
       const render = (run.depth > 0 ? setup.first : undefined) ?? renderFirstMessage;

@@ -3,6 +3,33 @@
 import type { LimitCause } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 
+/** What a hand-over is made of. */
+export interface HandOverParts {
+  /** The last turn that it covers. */
+  turn: number;
+  /** The summary as the model wrote it. */
+  text: string;
+  /** The answer ended at its length limit. */
+  isCut: boolean;
+  /** Paths and versions of files that were read or changed, as recorded. */
+  files: [path: string, version: string][];
+  /** Sources of the conversation that it replaces. */
+  taint: string[];
+}
+
+export interface CompactionTexts {
+  /** Asks for the summary. */
+  prompt: string;
+  /** The message that replaces the conversation. */
+  handOver(parts: HandOverParts): string;
+  /** A hand-over may have at most this share of the bytes that it replaces. */
+  maxShare: number;
+  /** Turns after a compaction that failed or did not help, until the next attempt. */
+  retryAfterTurns: number;
+  /** After a request that was refused as too long, at most this share of it is summarised; absent: such requests are not compacted. */
+  refusedShare?: number;
+}
+
 export interface LoopVersion {
   version: number;
   /** Identical calls in a row: refused from the first number on, fatal at the second. `maxRepairs`: invalid arguments or results in a row. */
@@ -17,6 +44,8 @@ export interface LoopVersion {
   callsDropped(count: number): string;
   /** Replaces a tool result that was removed to make room. */
   resultPruned: string;
+  /** Absent: conversations of this version are not compacted. */
+  compaction?: CompactionTexts;
   nudges: { empty: string; cut: string; result: string };
   endings: {
     limit(limit: string): string;

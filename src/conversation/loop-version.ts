@@ -3,12 +3,14 @@ import { RetinueError } from '../contract/error.ts';
 import type { LoopVersion } from './loop-texts.ts';
 import { loopV1 } from './loop-v1.ts';
 import { loopV2 } from './loop-v2.ts';
+import { loopV3 } from './loop-v3.ts';
+import { loopV4 } from './loop-v4.ts';
 
 export type { LoopVersion } from './loop-texts.ts';
 
-const versions = new Map([loopV1, loopV2].map((each) => [each.version, each]));
+const versions = new Map([loopV1, loopV2, loopV3, loopV4].map((each) => [each.version, each]));
 
-export const currentLoopVersion = loopV2.version;
+export const currentLoopVersion = loopV4.version;
 
 /** Without a number: the current version. Throws `store_newer` for one that this program does not know. */
 export function loopVersion(version: number = currentLoopVersion): LoopVersion {

@@ -1,12 +1,14 @@
 // The conversation of a run as a list of entries, and the model requests built from it. Pure.
 //
-// The list only grows, so providers can cache its beginning. The only exception is pruned tool results, and pruning is a fact.
+// The list only grows, so providers can cache its beginning. The exceptions are pruned tool results and compaction, and both are facts.
 import type { JSONSchema7, LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { ContentPart } from '../contract/content.ts';
+import type { Effort } from '../contract/effort.ts';
 import type { FactData, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
+import { TextMemo } from '../text/text-memo.ts';
 import type { LoopVersion } from './loop-texts.ts';
 
 /** A tool call and what became of it. */
@@ -66,6 +68,17 @@ export function entriesForNextCall(
   return entries;
 }
 
+/** The entries that ask for a summary: the results of the last answer's calls, then the question. */
+export function entriesForCompaction(calls: CallState[], prompt: string): Entry[] {
+  const results: Entry[] = calls.length > 0 ? [{ kind: 'results', calls }] : [];
+  return [...results, { kind: 'user', text: prompt }];
+}
+
+/** What the messages of these entries have in bytes. */
+export function entriesBytes(entries: Entry[], texts: LoopVersion): number {
+  return entries.reduce((sum, entry) => sum + render(entry, texts).bytes, 0);
+}
+
 /** A tool definition as pinned at the start of the run and sent with each request. */
 export interface ToolDefinition {
   name: string;
@@ -103,6 +116,8 @@ const rendered = new WeakMap<Entry, Rendered>();
 export interface RequestOptions {
   purpose: Purpose;
   maxOutputTokens: number | null;
+  /** How much the model is told to think; null if it is not told. Only the hash covers it: the settings depend on the provider. */
+  effort: Effort | null;
   texts: LoopVersion;
 }
 
@@ -112,10 +127,12 @@ export interface RequestOptions {
  */
 export function buildRequest(pinned: Pinned, entries: Entry[], call: RequestOptions): Request {
   const parts = entries.map((entry) => render(entry, call.texts));
-  const choice = call.purpose === 'turn' ? 'auto' : 'none';
-  const { maxOutputTokens } = call;
+  // Another choice than that of a turn would make a provider's cache of the conversation useless for the compaction.
+  const choice = call.purpose === 'turn' || call.purpose === 'compact' ? 'auto' : 'none';
+  const { maxOutputTokens, effort } = call;
   const hash = sha256(
     canonical({
+      ...(effort !== null && { effort }),
       history: pinned.historyHash,
       maxOutputTokens,
       messages: parts.map((part) => part.hash),
@@ -125,12 +142,19 @@ export function buildRequest(pinned: Pinned, entries: Entry[], call: RequestOpti
     }),
   );
   const options: LanguageModelV4CallOptions = {
-    prompt: [{ role: 'system', content: pinned.system }, ...pinned.history, ...parts.map((part) => part.message)],
+    prompt: [systemMessage(pinned.system), ...pinned.history, ...parts.map((part) => part.message)],
     ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
     ...(pinned.tools.length === 0 ? {} : { tools: functionTools(pinned.tools), toolChoice: { type: choice } }),
   };
   const fixed = pinned.system.length + pinned.tools.length * 200 + pinned.history.length * 200;
   return { options, hash, bytes: parts.reduce((sum, part) => sum + part.bytes, fixed) };
+}
+
+const systemMessages = new TextMemo((content): LanguageModelV4Message => ({ role: 'system', content }));
+
+/** The same object for all requests with the same text, because encoders remember messages by their identity. */
+function systemMessage(text: string): LanguageModelV4Message {
+  return systemMessages.get(text);
 }
 
 const converted = new WeakMap<ToolDefinition[], LanguageModelV4FunctionTool[]>();

@@ -40,6 +40,18 @@ const maxPeriod = 4;
 
 /** Equal for equal calls; used only to count repetitions. */
 export function callKey(tool: string, args: Json): string {
+  if (typeof args !== 'object' || args === null) return computeKey(tool, args);
+  const known = keys.get(args);
+  if (known?.tool === tool) return known.key;
+  const key = computeKey(tool, args);
+  keys.set(args, { tool, key });
+  return key;
+}
+
+/** By the arguments, which never change: a call is judged and then recorded. */
+const keys = new WeakMap<object, { tool: string; key: string }>();
+
+function computeKey(tool: string, args: Json): string {
   return sha256(`${tool} ${canonical(args)}`).slice(0, 16);
 }
 

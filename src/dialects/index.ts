@@ -5,6 +5,8 @@ import { RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
+import { claude } from './claude.ts';
+import { codex } from './codex.ts';
 import { dex } from './dex.ts';
 import type { DialectExtensions } from './extensions.ts';
 import { native } from './native.ts';
@@ -18,7 +20,7 @@ export type DialectConfig = Record<string, Json>;
 
 const factories: Record<string, (config: DialectConfig, extensions?: DialectExtensions) => Dialect> = {
   native: () => native,
-  ...{ ralph, dex, openfork, rx, xzatoma },
+  ...{ ralph, dex, openfork, rx, xzatoma, claude, codex },
 };
 
 export const dialectNames: readonly string[] = Object.keys(factories);

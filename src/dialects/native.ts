@@ -5,7 +5,7 @@ import { followUpTools } from './native/follow-up.ts';
 
 export const native: Dialect = {
   name: 'native',
-  description: "Retinue's own five tools: delegate, delegate_wait, delegate_message, delegate_read, delegate_cancel",
+  description: "Retinue's own six tools: delegate, delegate_wait, delegate_message, delegate_read, delegate_cancel, delegate_apply",
   tools: [delegateTool, ...followUpTools],
   reader: 'delegate_read',
 };

@@ -85,9 +85,28 @@ export const XzatomaConfig = z
   })
   .partial();
 
+/** `models`: what the short names of Claude Code mean here. */
+export const ClaudeConfig = z
+  .strictObject({
+    max_concurrent_subagents: concurrency,
+    max_depth: wholeNumber(1, 16),
+    models: z.strictObject({ sonnet: model, opus: model, haiku: model, fable: model }).partial(),
+  })
+  .partial();
+
+export const CodexConfig = z.strictObject({ max_threads: concurrency, max_depth: wholeNumber(1, 16) }).partial();
+
 /** Settings by dialect. The native dialect has none. */
 export const DialectsConfig = z
-  .strictObject({ ralph: RalphConfig, dex: DexConfig, rx: RxConfig, xzatoma: XzatomaConfig, openfork: OpenforkConfig })
+  .strictObject({
+    ralph: RalphConfig,
+    dex: DexConfig,
+    rx: RxConfig,
+    xzatoma: XzatomaConfig,
+    openfork: OpenforkConfig,
+    claude: ClaudeConfig,
+    codex: CodexConfig,
+  })
   .partial();
 
 /** The tools of all dialects except the native one. Rules may name them whichever dialect is used. */
@@ -99,6 +118,8 @@ export const nonNativeToolNames: readonly string[] = [
   'task_status',
   'task_cancel',
   'parallel_subagent',
+  ...['Agent', 'Task', 'TaskOutput', 'TaskStop', 'SendMessage'],
+  ...['spawn_agent', 'send_input', 'resume_agent', 'wait_agent', 'close_agent'],
 ];
 
 /** Throws `invalid_config` with the key of the first problem. */

@@ -1,5 +1,6 @@
-// `retinue doctor`: checks what Retinue needs on this machine. It changes nothing, and it starts only the configured MCP servers and a
-// sandbox, which it ends again. A check that fails is a result, not an error.
+// `retinue doctor`: checks what Retinue needs on this machine. It changes nothing, and it starts only the configured MCP servers, a sandbox and the
+// installed external agents (for their version), which it ends again. For each of these agents it makes one short model call. A check that fails is a
+// result, not an error.
 //
 // `doctor/` holds these checks and the probes that they share with the demos. Printing them belongs to `cli/`.
 import { isOwnDatabase } from '../config/database-origin.ts';
@@ -15,6 +16,7 @@ import { getSqliteVersion, probeDatabase } from '../stores/sqlite/probe.ts';
 import { describeOldNode } from '../system/node-version.ts';
 import { broken, type Check, ok, warning } from './check.ts';
 import { checkServer } from './database-server.ts';
+import { checkExternalAgents } from './external-agents.ts';
 import { checkServers } from './mcp-servers.ts';
 import { canCreateFile, findAgentPrograms, findOnPath, hasBundledRipgrep, ollamaHost, probeOllama } from './probes.ts';
 
@@ -44,6 +46,7 @@ export async function runDoctor(flags: SettingsFlags, context: ProcessContext): 
     await checkOllama(settings, env),
     ...(settings ? await checkServers(settings, usableAgents(settings), env) : []),
     await checkSandbox(settings, workspace, env),
+    ...(settings ? await checkExternalAgents(settings, usableAgents(settings), env) : []),
     ...(settings ? checkTraces(settings) : []),
     ...checkPrograms(env),
   ];

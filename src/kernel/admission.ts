@@ -1,35 +1,41 @@
-// Admits every run: roots, children, clients and resumed runs. Rights, limits and deadline of a brief are narrowed to what its parent has. Returns the data
-// of `run.created`, or throws a RetinueError before any fact is recorded.
-import type { z } from 'zod';
+// Admits new runs: roots, children and clients; `readmission.ts` admits resumed ones. Rights, limits and deadline of a brief are narrowed to what its parent
+// has. Returns the data of `run.created`, or throws a RetinueError before any fact is recorded.
 import type { Agent } from '../contract/agent.ts';
-import { Brief } from '../contract/brief.ts';
+import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
-import { type EffectiveLimit, type EffectiveLimits, type LimitSource, Limits, type LimitsGiven } from '../contract/limits.ts';
+import type { EffectiveLimit, EffectiveLimits, LimitSource, LimitsGiven } from '../contract/limits.ts';
 import { parseTraceContext, type TraceContext, type TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import type { FlowProgram } from '../ports/flow.ts';
 import type { ModelHandle, ModelRequester } from '../ports/model.ts';
-import type { Redact } from '../ports/secrets.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import { clientLimits, effectiveLimits, isCostSetByHand, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
-import { nearestName, unknownNameMessage } from '../text/suggest.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { checkToolNames, collectTools, explainMissingTools, narrowingRulesets, toolsToOffer } from './admitted-tools.ts';
+import { fillAgent } from './agent-parameters.ts';
 import { type ClientReach, clientTag } from './client-reach.ts';
 import type { DialectServices } from './dialect-services.ts';
-import { redactJson } from './original-arguments.ts';
-import { agentDefinition, pinnedAgent, withoutUntrustedServers } from './pinned-agent.ts';
+import { admitEffort } from './effort.ts';
+import { assertOneModel, externalOf, ownLoginModel, withExternalTools } from './external-admission.ts';
+import { chooseModels } from './model-routes.ts';
+import { agentDefinition } from './pinned-agent.ts';
 import { type ModelWork, type Run, rulesetsForChildren } from './run.ts';
 import type { Services } from './services.ts';
-import type { RunState } from './state.ts';
+import { admitBudgets, type BudgetDeps } from './shared-budgets.ts';
+import { assertFilesNamed } from './workspace.ts';
 
-export type AdmissionDeps = Pick<Services, 'settings' | 'models' | 'compileSchema' | 'toolSource' | 'host'>;
+export type AdmissionDeps = Pick<Services, 'settings' | 'models' | 'compileSchema' | 'toolSource' | 'host' | 'checkouts' | 'externals'> &
+  BudgetDeps;
 
 export interface Admission {
   created: FactData['run.created'];
-  /** Null for a client. */
+  /** Null for a client or a flow. */
   work: ModelWork | null;
+  /** The program of a flow. */
+  program?: FlowProgram;
   /** Texts that `created` refers to. */
   blobs: StoredBlob[];
 }
@@ -46,16 +52,24 @@ export interface AdmissionRequest {
   /** Given for the brief of a model or an MCP client (`ModelRequester`). */
   rootModel?: string | null | undefined;
   trace?: TraceContext | undefined;
+  /** A worker will drive it. */
+  isQueued?: boolean;
 }
 
 /** Admits a parsed brief. */
-export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: AdmissionDeps): Promise<Admission> {
+export async function admitBrief(given: Brief, request: AdmissionRequest, deps: AdmissionDeps): Promise<Admission> {
   const { runId, dialect, parent, call } = request;
   const { settings } = deps;
   const rootId = parent?.rootId ?? runId;
   const depth = parent ? parent.depth + 1 : 0;
-  const agent = findAgent(brief.agent ?? (parent ? undefined : dialect.setup.root) ?? 'general', dialect.catalog);
-  const { tools, absent, notices } = await collectTools(brief, agent, dialect, deps);
+  checkWorkspace(given, request, deps);
+  const named = findAgent(given.agent ?? (parent ? undefined : dialect.setup.root) ?? 'general', dialect.catalog);
+  const { agent, brief } = fillAgent(named, given);
+  for (const check of brief.checks ?? []) if ('agent' in check) findAgent(check.agent, dialect.catalog);
+  const external = externalOf(agent, deps);
+  const collected = await collectTools(brief, agent, dialect, deps);
+  const { absent, notices } = collected;
+  const tools = external ? withExternalTools(collected.tools) : collected.tools;
   checkToolNames(brief, [...tools.keys()], absent);
   const own = parent ? [] : settings.rulesets(dialect.delegationTools);
   const rulesets = [...own, ...narrowingRulesets(brief, agent, dialect)];
@@ -68,19 +82,40 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
     ],
     parent && remainingLimits(parent),
   );
-  const name = brief.model ?? firstModel(agent) ?? parent?.work?.model.id ?? settings.model;
-  if (name === null || name === undefined) throw noModelError();
+  const chosen = chooseModels(brief, agent, parent, settings);
+  if (brief.model === undefined) assertOneModel(agent, external, settings.routes?.[agent.name]);
+  // An external agent inherits only the first model of its parent.
+  const names = external ? chosen.names.slice(0, 1) : chosen.names;
+  const name = names[0] ?? (external?.gated === false ? external.agent : null);
+  if (name === null) throw noModelError();
   const requester = { runId, rootId, workspace: settings.workspace, agent: agent.name, label: brief.label ?? null, task: brief.task };
   const { rootModel } = request;
   const isChosenByModel = brief.model !== undefined && rootModel !== undefined;
-  const model = await deps.models.resolve(name, isChosenByModel ? { ...requester, rootModel } : requester);
+  const model =
+    ownLoginModel(agent, external) ?? (await deps.models.resolve(name, isChosenByModel ? { ...requester, rootModel } : requester));
   const ownRulesets = rulesets.filter(({ scope }) => scope !== 'children');
   const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...ownRulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
-  const allNotices = [...limitUnpricedCost(limits, model, parent), ...notices];
-  const grant: Grant = { limits, notAfter: parent?.notAfter ?? null, rulesets, tools: offered, workspace: settings.workspace };
+  const { effort, notices: effortNotices } = admitEffort({ brief, agent, parent, settings, model, external });
+  const allNotices = [...limitUnpricedCost(limits, model, parent), ...effortNotices, ...notices];
+  // What an external agent writes is never written into the files of others.
+  const isWriter = external !== undefined && offered.some((tool) => ['write', 'edit', 'bash'].includes(tool));
+  const hasOwnFiles = isWriter || brief.fixture !== undefined;
+  const isolation = brief.isolation ?? agent.isolation ?? (hasOwnFiles ? 'worktree' : undefined);
+  if (request.isQueued) assertFilesNamed(brief, { isolation, tools: offered });
+  else if (isolation) assertCheckouts(deps);
+  const workspace = (request.isQueued ? brief.workspace : undefined) ?? settings.workspace;
+  const shared = await admitBudgets(brief.budgets, parent, deps);
+  if (shared.costBudget !== null && model.price === null) throw unknownPriceError(model.id, `the budget ${shared.costBudget}`);
+  const grant: Grant = {
+    ...(shared.budgets.length > 0 && { budgets: shared.budgets }),
+    limits,
+    notAfter: parent?.notAfter ?? null,
+    rulesets,
+    tools: offered,
+    workspace,
+  };
   const check = brief.result?.schema ? await deps.compileSchema(brief.result.schema) : null;
-  const fallbacks = brief.model === undefined && Array.isArray(agent.model) ? agent.model.slice(1) : [];
   const definition = agentDefinition(agent);
   const created: FactData['run.created'] = {
     agent: agent.name,
@@ -88,30 +123,44 @@ export async function admitBrief(brief: Brief, request: AdmissionRequest, deps: 
     definition: definition.hash,
     depth,
     dialect: dialect.name,
+    ...(effort !== undefined && { effort }),
+    ...(external && { external }),
     grant,
+    ...(isolation && { isolation }),
     host: deps.host ?? (depth > 0 ? dialect.setup.host : undefined) ?? 'inline',
     kind: 'agent',
     ...explainMissingTools(agent, offered, allRulesets),
     model: model.id,
+    ...(chosen.isRecorded && { models: names }),
     notices: allNotices,
     parentCall: call,
     parentId: parent?.id ?? null,
     rootId,
     ...(request.trace && { trace: request.trace }),
   };
-  return { created, work: { agent, model, fallbacks, tools, check }, blobs: [definition] };
+  return { created, work: { agent, model, fallbacks: names.slice(1), tools, check }, blobs: [definition] };
 }
 
 /** What is not given of the reach is as for a library scope: it sees its own runs only. */
 export interface ClientOptions extends Partial<ClientReach> {
   label?: string;
   limits?: LimitsGiven;
+  /** Shared budgets that everything below it draws from, besides those of the settings. */
+  budgets?: readonly string[];
   /** The trace of the caller. Malformed values are ignored. */
   trace?: TraceHeaders;
 }
 
-/** Admits a client: a root without a model, for a program or connection that delegates from outside. It has only the limits set for it. */
-export function admitClient(runId: string, options: ClientOptions, dialect: AdmissionDialect, { settings }: AdmissionDeps): Admission {
+/**
+ * Admits a client: a root without a model, for a program or connection that delegates from outside. It has only the limits set for it. Its budgets have been
+ * admitted.
+ */
+export function admitClient(
+  runId: string,
+  options: ClientOptions,
+  dialect: AdmissionDialect,
+  { settings }: Pick<AdmissionDeps, 'settings'>,
+): Admission {
   const { maxDepth, maxConcurrent, maxOutputBytes } = settings.limits;
   const limits = clientLimits([
     { from: 'dialect', limits: dialect.setup.limits ?? {} },
@@ -126,6 +175,7 @@ export function admitClient(runId: string, options: ClientOptions, dialect: Admi
     { from: 'command', limits: options.limits ?? {} },
   ]);
   const rulesets = settings.rulesets(dialect.delegationTools);
+  const { budgets = [] } = options;
   const trace = parseTraceContext(options.trace);
   const created: FactData['run.created'] = {
     agent: null,
@@ -136,7 +186,14 @@ export function admitClient(runId: string, options: ClientOptions, dialect: Admi
     },
     depth: 0,
     dialect: dialect.name,
-    grant: { limits, notAfter: null, rulesets, tools: [], workspace: settings.workspace },
+    grant: {
+      ...(budgets.length > 0 && { budgets: [...budgets] }),
+      limits,
+      notAfter: null,
+      rulesets,
+      tools: [],
+      workspace: settings.workspace,
+    },
     host: 'inline',
     kind: 'client',
     model: null,
@@ -149,57 +206,29 @@ export function admitClient(runId: string, options: ClientOptions, dialect: Admi
   return { created, work: null, blobs: [] };
 }
 
-/** Admits a recorded run again, with the rights and limits of its facts. Rejects if its model is not available. */
-export async function readmitRun(
-  state: RunState,
-  dialect: AdmissionDialect,
-  deps: AdmissionDeps & Pick<Services, 'store'>,
-): Promise<Admission> {
-  const created = state.created.data;
-  const { brief, grant, kind, agent: name, model, rootId } = created;
-  const { runId } = state;
-  // Its rights were granted for one folder, and the facts may have come from elsewhere.
-  if (grant.workspace !== deps.settings.workspace)
-    throw new RetinueError('usage', `run ${runId} belongs to the workspace ${grant.workspace}: resume it there (-C)`);
-  if (kind === 'client' || name === null || model === null) return { created, work: null, blobs: [] };
-  const pinned = await pinnedAgent({ runId, data: created }, deps.store);
-  const today = dialect.catalog.get(name);
-  const agent = pinned ? withoutUntrustedServers(pinned, today) : (today ?? { name, description: '', prompt: '', source: 'facts' });
-  const listed = brief.model === undefined && Array.isArray(agent.model) ? agent.model : [];
-  const current = state.fallback?.model ?? model;
-  const requester = { runId, rootId, workspace: grant.workspace, agent: name, label: brief.label ?? null, task: brief.task };
-  const handle = await deps.models.resolve(current, requester);
-  const check = brief.result?.schema ? await deps.compileSchema(brief.result.schema) : null;
-  const { tools } = await collectTools(brief, agent, dialect, deps);
-  return { created, work: { agent, model: handle, fallbacks: listed.slice(listed.indexOf(current) + 1), tools, check }, blobs: [] };
-}
-
 /** The run as a model provider sees it. */
 export function modelRequester({ id, rootId, brief, grant, work }: Run): ModelRequester {
   return { runId: id, rootId, workspace: grant.workspace, agent: work?.agent.name ?? '', label: brief.label ?? null, task: brief.task };
 }
 
-/** Throws `invalid_brief` or `invalid_limit`. The keys are sorted, as in the fact that carries the brief. */
-export function parseBrief(input: unknown): Brief {
-  const parsed = Brief.safeParse(input);
-  if (parsed.success) return Object.fromEntries(Object.entries(parsed.data).sort(([a], [b]) => (a < b ? -1 : 1))) as Brief;
-  const issue = parsed.error.issues[0] as z.core.$ZodIssue;
-  const path = issue.path.join('.');
-  if (issue.code === 'unrecognized_keys') {
-    const known = issue.path[0] === 'limits' ? Object.keys(Limits.shape) : issue.path.length === 0 ? Object.keys(Brief.shape) : [];
-    const key = issue.keys[0] as string;
-    const guess = nearestName(key, known);
+/** Only the first run of a tree chooses its files. */
+function checkWorkspace(brief: Brief, { parent, isQueued }: AdmissionRequest, deps: AdmissionDeps): void {
+  const { workspace } = brief;
+  const [named, second] = (['repository', 'fixture', 'workspace'] as const).filter((key) => brief[key] !== undefined);
+  if (named === undefined) return;
+  if (parent?.work) throw new RetinueError('invalid_brief', `${named}: only the first run of a tree may name one`);
+  if (second !== undefined) throw new RetinueError('invalid_brief', `${second}: a brief names a ${named} or a ${second}, not both`);
+  if (isQueued) return;
+  if (named !== 'workspace') assertCheckouts(deps);
+  else if (workspace !== deps.settings.workspace)
     throw new RetinueError(
       'invalid_brief',
-      `the brief has an unknown key \`${path === '' ? key : `${path}.${key}`}\`${guess ? `; did you mean \`${guess}\`?` : ''}`,
+      `workspace: only a worker can use another folder than ${deps.settings.workspace}; use -C, or --queue`,
     );
-  }
-  throw new RetinueError(issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief', `${path || 'the brief'}: ${issue.message}`);
 }
 
-/** Removes secrets of this process from all texts of a brief: it becomes a fact (invariant 11). */
-export function redactBrief(brief: Brief, redact: Redact): Brief {
-  return redactJson(brief, redact);
+function assertCheckouts({ checkouts }: AdmissionDeps): void {
+  if (!checkouts) throw new RetinueError('workspace', 'checkouts and worktrees are not available in this process');
 }
 
 /** Throws if the parent may not have another child. Call it before counting the child. */
@@ -224,10 +253,6 @@ function findAgent(name: string, catalog: Catalog): Agent {
   throw new RetinueError('unknown_agent', unknownNameMessage('agent', name, known));
 }
 
-function firstModel({ model }: Agent): string | undefined {
-  return Array.isArray(model) ? model[0] : model;
-}
-
 function noModelError(): RetinueError {
   const advice = 'name one with --model, RETINUE_MODEL or `model` in retinue.config.json';
   return new RetinueError('unknown_model', `no model is configured; ${advice}`);
@@ -248,7 +273,8 @@ function limitUnpricedCost(limits: EffectiveLimits, model: ModelHandle, parent: 
   const { value } = limits.maxCostUsd;
   if (model.price !== null || value === null) return [];
   const isParents = parent?.work && parent.grant.limits.maxCostUsd.value !== null;
-  if (isParents || isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false)) throw unknownPriceError(model.id, limits.maxCostUsd);
+  if (isParents || isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false))
+    throw unknownPriceError(model.id, describeCostLimit(limits.maxCostUsd));
   limits.maxCostUsd = { from: 'none', value: null };
   return parent?.work ? [] : [`the price of ${model.id} is unknown: this run has no cost limit`];
 }
@@ -261,8 +287,11 @@ const costLimitSources: Partial<Record<LimitSource, string>> = {
   parent: 'its parent run',
 };
 
-function unknownPriceError(model: string, { value, from }: EffectiveLimit): RetinueError {
-  const limit = `the cost limit of $${value} from ${costLimitSources[from] ?? from}`;
+function describeCostLimit({ value, from }: EffectiveLimit): string {
+  return `the cost limit of $${value} from ${costLimitSources[from] ?? from}`;
+}
+
+function unknownPriceError(model: string, limit: string): RetinueError {
   const advice = `set \`prices\` for it, or \`prices["*"]\` for all models without a price, or remove ${limit}`;
   return new RetinueError('price_unknown', `the price of ${model} is unknown, so its cost cannot be limited: ${advice}`);
 }

@@ -32,17 +32,32 @@ export function checkToolNames(brief: Brief, known: string[], absent: string[]):
 
 /** What agent and brief take away: one ruleset each. */
 export function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: DialectTools): Ruleset[] {
+  const sets: (Ruleset | null)[] = [
+    ...agentRulesets(agent, delegationTools),
+    toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
+    rulesToRuleset('the brief', brief.rules),
+    ...(brief.rulesets ?? []),
+  ];
+  return sets.filter((set) => set !== null);
+}
+
+/** Of the definitions of agents, which never change. */
+const knownRulesets = new WeakMap<Agent, { delegationTools: readonly string[]; rulesets: Ruleset[] }>();
+
+/** All runs of an agent share them. */
+function agentRulesets(agent: Agent, delegationTools: readonly string[]): Ruleset[] {
+  const known = knownRulesets.get(agent);
+  if (known?.delegationTools === delegationTools) return known.rulesets;
   const withDelegation = (tools: string[] | undefined) => (tools === undefined ? undefined : [...tools, ...delegationTools]);
   const servers = agent.mcpServers?.flatMap((server) => (typeof server === 'string' ? [server] : Object.keys(server)));
   const sets: (Ruleset | null)[] = [
     ...toolListRulesets(agent, withDelegation),
     rulesToRuleset(`agent ${agent.name}`, agent.rules),
     servers ? serverRuleset(`agent ${agent.name}`, servers) : null,
-    toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
-    rulesToRuleset('the brief', brief.rules),
-    ...(brief.rulesets ?? []),
   ];
-  return sets.filter((set) => set !== null);
+  const rulesets = sets.filter((set) => set !== null);
+  knownRulesets.set(agent, { delegationTools, rulesets });
+  return rulesets;
 }
 
 /** What the agent's tool lists take away. With `childTools`, its own list does not bind its children. */
@@ -80,8 +95,34 @@ interface OfferOptions {
   rulesets: Ruleset[];
 }
 
-export function toolsToOffer(brief: Brief, agent: Agent, { dialect, tools, depth, limits, rulesets }: OfferOptions): string[] {
+interface Offer {
+  dialect: DialectTools;
+  tools: OfferOptions['tools'];
+  canDelegate: boolean;
+  rulesets: Ruleset[];
+  offered: string[];
+}
+
+/** The last offer of each agent: siblings have the same rules. */
+const lastOffers = new WeakMap<Agent, Offer>();
+
+function isSameOffer(known: Offer, { dialect, tools, rulesets }: OfferOptions, canDelegate: boolean): boolean {
+  if (known.dialect !== dialect || known.tools !== tools || known.canDelegate !== canDelegate) return false;
+  return known.rulesets.length === rulesets.length && rulesets.every((ruleset, i) => ruleset === known.rulesets[i]);
+}
+
+export function toolsToOffer(brief: Brief, agent: Agent, options: OfferOptions): string[] {
+  const { dialect, depth, limits } = options;
   const canDelegate = dialect.setup.offerAlways || limits.maxDepth.value === null || depth < limits.maxDepth.value;
+  if (brief.tools?.allow !== undefined) return findOffered(brief, agent, options, canDelegate);
+  const known = lastOffers.get(agent);
+  if (known && isSameOffer(known, options, canDelegate)) return known.offered;
+  const offered = findOffered(brief, agent, options, canDelegate);
+  lastOffers.set(agent, { dialect, tools: options.tools, canDelegate, rulesets: options.rulesets, offered });
+  return offered;
+}
+
+function findOffered(brief: Brief, agent: Agent, { dialect, tools, rulesets }: OfferOptions, canDelegate: boolean): string[] {
   const names = [...tools.keys()].filter((name) => {
     if (dialect.delegationTools.includes(name)) return canDelegate;
     return agent.tools === undefined || agent.tools.some((own) => nameCovers(own, name));

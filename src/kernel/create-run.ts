@@ -2,14 +2,21 @@
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
+import type { Json } from '../contract/json.ts';
 import { parseTraceContext } from '../contract/trace-context.ts';
+import type { FlowProgram } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
-import { type Admission, admitBrief, admitClient, type ClientOptions, checkRoom, parseBrief, redactBrief } from './admission.ts';
+import { type Admission, admitBrief, admitClient, type ClientOptions, checkRoom } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
-import { type ClientClose, clientStarted, createClientDriver, driveAgent } from './drivers.ts';
+import { driverOf } from './driver-of.ts';
+import { type ClientClose, clientStarted, createClientDriver } from './drivers.ts';
+import { driveFlow } from './flow.ts';
+import { admitFlow, type FlowOptions, flowStarted } from './flow-run.ts';
 import { checkContinuable } from './history.ts';
+import { addImages } from './images.ts';
 import type { Part } from './journal.ts';
 import { driveRun } from './lifecycle.ts';
+import { parseBrief, redactBrief } from './parse-brief.ts';
 import { Run, type RunOptions } from './run.ts';
 import type { Services, StartOptions } from './services.ts';
 
@@ -29,15 +36,19 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     return started;
   }
 
-  async function begin(brief: Brief, { parent = null, call = null, rootModel, check, dialect: name, trace }: StartOptions): Promise<Run> {
+  async function begin(
+    brief: Brief,
+    { parent = null, call = null, review, rootModel, check, dialect: name, trace, images }: StartOptions,
+  ): Promise<Run> {
     const known = await findByKey(brief, parent);
     if (known) return known;
     await checkContinuable(brief, store);
     const dialect = parent?.dialect ?? (await services.dialect(name));
-    assertOpen(parent);
+    assertOpen(parent, review);
     if (!scheduler.room())
       throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });
-    if (parent) checkRoom(parent);
+    // Whoever wrote the brief wants the review, so the limits of the run on delegations do not apply to it.
+    if (parent && !review) checkRoom(parent);
     const counter = parent?.work ? parent.counter : { runs: 0 };
     // Counted in the same tick as the check, so that briefs admitted at the same time cannot exceed a limit together.
     counter.runs++;
@@ -52,10 +63,14 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
       ).finally(() => {
         if (parent) parent.admittingCount--;
       });
-      assertOpen(parent);
-      const run = await recordRun({ runId, dialect, parent, n: call?.n ?? 0 }, withCheck(admission, check), services);
+      assertOpen(parent, review);
+      const run = await recordRun(
+        { runId, dialect, parent, n: call?.n ?? 0, review },
+        addImages(withCheck(admission, check), images),
+        services,
+      );
       if (!parent?.work) run.counter.runs = counter.runs;
-      void driveRun(run, driveAgent, services);
+      void driveRun(run, driverOf(run), services);
       return run;
     } catch (error) {
       counter.runs--;
@@ -64,8 +79,9 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     }
   }
 
-  function assertOpen(parent: Run | null): void {
-    if (!isOpen() || parent?.isClosing || parent?.signal.aborted)
+  /** A run that says it is done accepts no more children, but reviews. */
+  function assertOpen(parent: Run | null, review?: StartOptions['review']): void {
+    if (!isOpen() || (parent?.isClosing && !review) || parent?.signal.aborted)
       throw new RetinueError('parent_ended', 'nothing more can be delegated: the run is ending');
   }
 
@@ -97,6 +113,22 @@ export async function openClient(
   return run;
 }
 
+/** Starts a flow: a root run whose steps its program decides. */
+export async function startFlow(
+  program: FlowProgram,
+  input: Json,
+  options: FlowOptions,
+  dialect: DialectServices,
+  services: Services,
+): Promise<Run> {
+  const runId = services.ids.runId();
+  const admission = admitFlow(runId, program, input, options, dialect, services);
+  const started: Draft = { type: 'run.started', data: flowStarted(admission.created, clientStarted, services.clock.now()) };
+  const run = await recordRun({ runId, dialect, parent: null, n: 0 }, admission, services, [started]);
+  void driveRun(run, driveFlow, services);
+  return run;
+}
+
 /** Makes the program's own check part of the admission: it runs after the schema. */
 function withCheck(admission: Admission, check: ResultCheck | undefined): Admission {
   const { work } = admission;
@@ -110,24 +142,27 @@ interface NewRun {
   parent: Run | null;
   /** Its index among the briefs of the delegating call. */
   n: number;
+  review?: StartOptions['review'];
 }
 
 /** Records {run.created, the parent's child.created} in one transaction and waits until they are durable (invariant 2). */
 async function recordRun(
-  { runId, dialect, parent, n }: NewRun,
+  { runId, dialect, parent, n, review }: NewRun,
   admission: Admission,
   services: Services,
   more: Draft[] = [],
 ): Promise<Run> {
   const { journal } = services;
-  const { created, work, blobs } = admission;
+  const { created, work, program = null, blobs } = admission;
   const parts: Part[] = [{ runId, drafts: [{ type: 'run.created', data: created }, ...more] }];
   if (parent) {
     const { agent, brief, parentCall: call } = created;
-    const { label = null, background = false } = brief;
+    const { label = null, background = false, continues } = brief;
     const drafts = (): Draft[] => {
       const { hash } = journal.state(runId);
-      return [{ type: 'child.created', data: { agent, background, call, childId: runId, hash, label, n } }];
+      const earlier = continues === undefined ? {} : { continues };
+      const data = { agent, background, call, ...(review && { check: review }), childId: runId, ...earlier, hash, label, n };
+      return [{ type: 'child.created', data }];
     };
     parts.push({ runId: parent.id, drafts });
   }
@@ -135,7 +170,7 @@ async function recordRun(
   const state = journal.find(runId);
   // A lost tree rejects without having recorded anything.
   if (!state) throw await durable.catch((error: unknown) => error);
-  const run = registerRun({ state, parent, dialect, work }, services);
+  const run = registerRun({ state, parent, dialect, work, program }, services);
   try {
     await durable;
     return run;

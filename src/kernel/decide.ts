@@ -4,12 +4,16 @@
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { CallState } from '../conversation/request.ts';
 import { contentToText, toolCallParts } from '../conversation/tool-calls.ts';
+import { composeCompaction } from './compaction.ts';
 import { completed, type Ending, failed } from './outcome.ts';
-import { livePhase, loopVersionOf, type RecordedAnswer, type RunState } from './state.ts';
+import { type LivePhase, livePhase, loopVersionOf, type RecordedAnswer, type RunState } from './state.ts';
 
 export type Step =
-  | { do: 'ask'; purpose: Purpose; cause: LimitCause | null }
+  /** `budget`: the shared budget that is the cause. */
+  | { do: 'ask'; purpose: Purpose; cause: LimitCause | null; budget?: string | undefined }
   | { do: 'tools'; calls: CallState[] }
+  /** The model has written a summary of the conversation: use it. */
+  | { do: 'compact'; draft: Extract<Draft, { type: 'context.compacted' }> }
   | { do: 'nudge'; draft: Extract<Draft, { type: 'model.nudged' }> }
   /** The model is done, but children are still running: wait for one of them, or for a message. */
   | { do: 'park' }
@@ -18,19 +22,33 @@ export type Step =
 /** The next step of a started run. */
 export function nextStep(state: RunState): Step {
   const phase = livePhase(state);
-  if (phase.name === 'asking') return { do: 'ask', purpose: phase.asked.purpose, cause: phase.asked.cause };
+  if (phase.name === 'asking') return stepForOpenRequest(phase, state);
+  if (phase.name === 'compacting') {
+    const data = phase.answer && composeCompaction(state, phase.answer);
+    return data ? { do: 'compact', draft: { type: 'context.compacted', data } } : { do: 'ask', purpose: 'compact', cause: null };
+  }
   if (phase.name !== 'answered') return askForTurn(state);
   const open = phase.calls.filter((call) => !call.finished);
   if (open.length > 0) return { do: 'tools', calls: open };
-  if (phase.answer.cause) return end(limitEnding(phase.answer.cause, state));
+  if (phase.answer.cause) return end(limitEnding(phase.answer.cause, state, phase.answer.budget));
   return endingByGuards(state) ?? stepAfterAnswer(state, phase.answer, phase.nudge);
 }
 
-/** The ending of a run that reached a limit. */
-export function limitEnding(cause: LimitCause, state: RunState): Ending {
+function stepForOpenRequest({ asked, failure }: Extract<LivePhase, { name: 'asking' }>, state: RunState): Step {
+  const { purpose, cause, budget } = asked;
+  if (failure?.next !== 'compact') return { do: 'ask', purpose, cause, budget };
+  if (failure.again) return { do: 'ask', purpose: 'compact', cause: null };
+  // The request is too long, and there is no summary.
+  if (cause) return end(limitEnding(cause, state, budget));
+  return end(failed(failure.error.code, failure.error.message, failure.error.retryable));
+}
+
+/** The ending of a run that reached a limit. `budget`: the shared budget whose limit it is. */
+export function limitEnding(cause: LimitCause, state: RunState, budget: string | null = null): Ending {
   const { maxTurns, maxTokens, maxCostUsd } = state.created.data.grant.limits;
   const limit = { max_turns: `${maxTurns.value} turns`, max_tokens: `${maxTokens.value} tokens`, max_cost: `$${maxCostUsd.value}` }[cause];
-  return { status: 'exhausted', code: cause, message: loopVersionOf(state).endings.limit(limit) };
+  const text = budget === null ? limit : `the budget ${budget}`;
+  return { status: 'exhausted', code: cause, message: loopVersionOf(state).endings.limit(text) };
 }
 
 function askForTurn(state: RunState): Step {

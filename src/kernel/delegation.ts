@@ -4,8 +4,8 @@ import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../ports/delegation.ts';
-import type { Store } from '../ports/store.ts';
 import { cutBytes } from '../text/cut.ts';
+import { applyChildren } from './apply.ts';
 import { factsToLog } from './child-log.ts';
 import { type ClientReach, ownRunsOnly } from './client-reach.ts';
 import { agentSummaries, unknownChildError } from './dialect-tools.ts';
@@ -15,12 +15,13 @@ import { cancelRun, sendMessage } from './orders.ts';
 import { fullSummary, stateToRow } from './outcome.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { endedFact, type RunState } from './state.ts';
+import { type ChildState, endedFact, type RunState } from './state.ts';
 
 /** `call`: the tool call that delegates; null for a client. `reach`: which runs of other clients a client may see. */
 export function createDelegation(run: Run, call: CallRef | null, services: Services, reach: ClientReach = ownRunsOnly): Delegation {
   const { journal, store, deadlines, clock, runs } = services;
-  const { children } = run.state;
+  // Read anew each time: the first child replaces the map.
+  const childrenOf = () => run.state.children;
   const maxOutputBytes = run.grant.limits.maxOutputBytes.value;
   const by = `run ${run.id}`;
   let briefsSoFar = 0;
@@ -48,12 +49,13 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
   }
 
   function findChildOfCall({ turn, index }: CallRef, n: number): string | null {
-    for (const child of children.values()) if (child.n === n && child.call?.turn === turn && child.call.index === index) return child.id;
+    for (const child of childrenOf().values())
+      if (child.n === n && child.call?.turn === turn && child.call.index === index) return child.id;
     return null;
   }
 
   function view(id: string): ChildView | null {
-    const child = children.get(id);
+    const child = childrenOf().get(id);
     const live = runs.get(id)?.state;
     const row = run.endedRows.get(id) ?? (live ? stateToRow(live) : null);
     if (!child || !row) return null;
@@ -65,7 +67,21 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     return run.work ? null : findEarlierRun(id, { ...reach, formerIds: [...reach.formerIds, run.id] }, services);
   }
 
-  const isOpen = (id: string) => children.get(id)?.outcome === null;
+  async function deliver(id: string, text: string): Promise<DelegationStart> {
+    const known = view(id) ?? (await recall(id));
+    if (!known) return { ok: false, error: unknownChildError(id).info };
+    const child = runs.get(id);
+    if (!known.outcome && !child) return { ok: false, error: notHereError(id, await isDriven(known.row, store)).info };
+    if (child && !child.isClosing) {
+      await sendMessage(child, { text, from: by }, services);
+      return { ok: true, runId: id };
+    }
+    // A child that is suspended instead of ended rejects; the follow-up below then refuses it.
+    await child?.ended.catch(() => {});
+    return start({ ...followUpBrief(await loadState(id, store), text), background: true });
+  }
+
+  const isOpen = (id: string) => childrenOf().get(id)?.outcome === null;
 
   return {
     call: call ? `${run.id}/${call.turn}.${call.index}` : run.id,
@@ -93,24 +109,17 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     },
     view,
     recall,
-    children: () => [...children.keys()].flatMap((id) => view(id) ?? []),
-    async message(id, text) {
-      const known = view(id) ?? (await recall(id));
-      if (!known) return { ok: false, error: unknownChildError(id).info };
-      const child = runs.get(id);
-      if (!known.outcome && !child) return { ok: false, error: notHereError(id, await isDriven(known.row, store)).info };
-      if (child && !child.isClosing) {
-        await sendMessage(child, { text, from: by }, services);
-        return { ok: true, runId: id };
-      }
-      // A child that is suspended instead of ended rejects; the follow-up below then refuses it.
-      await child?.ended.catch(() => {});
-      return start({ ...followUpBrief(await loadState(id, store), text), background: true });
+    newest: (idOrLabel) => findNewest(idOrLabel, [...childrenOf().values()]),
+    children: () => [...childrenOf().keys()].flatMap((id) => view(id) ?? []),
+    message(id, text, { newest = false } = {}) {
+      const sent = run.lastMessage.then(() => deliver(newest ? findNewest(id, [...childrenOf().values()]) : id, text));
+      run.lastMessage = sent.catch(() => {});
+      return sent;
     },
     async read(id, part, page) {
-      if (!children.has(id) && !(await recall(id))) return null;
+      if (!childrenOf().has(id) && !(await recall(id))) return null;
       await journal.flushed();
-      return cutPage(await readPart(id, part, store), page, maxOutputBytes);
+      return cutPage(await readPart(id, part, services), page, maxOutputBytes);
     },
     async cancel(ids, reason) {
       const live = ids.flatMap((id) => runs.get(id) ?? []).filter((child) => child.parent === run);
@@ -120,8 +129,26 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
       const others = ids.filter((id) => !view(id));
       for (const id of others) await cancelEarlierRun(id, reason ?? 'cancelled by a later client', reach, services);
     },
+    async apply(ids, { check }) {
+      const stranger = ids.find((id) => !childrenOf().has(id));
+      if (stranger !== undefined) return { ok: false, error: unknownChildError(stranger).info };
+      try {
+        await journal.flushed();
+        return { ok: true, ...(await applyChildren(run, { ids, check, call }, services)) };
+      } catch (error) {
+        if (isRetinueError(error)) return { ok: false, error: error.info };
+        throw error;
+      }
+    },
     agents: () => agentSummaries(run.dialect.catalog),
   };
+}
+
+/** `Delegation.newest`. Children are in the order of their creation, so one pass follows a chain to its end. */
+export function findNewest(idOrLabel: string, children: Pick<ChildState, 'id' | 'label' | 'continues'>[]): string {
+  const isId = children.some(({ id, continues }) => id === idOrLabel || continues === idOrLabel);
+  const start = isId ? idOrLabel : (children.findLast(({ label }) => label === idOrLabel)?.id ?? idOrLabel);
+  return children.reduce((newest, { id, continues }) => (continues === newest ? id : newest), start);
 }
 
 /** The model that the user chose for the tree. */
@@ -137,9 +164,12 @@ function notHereError(id: string, isDrivenElsewhere: boolean): RetinueError {
   return new RetinueError('parent_ended', `run ${id} was interrupted; continue it with \`retinue resume ${id}\``);
 }
 
-async function readPart(id: string, part: ReadPart, store: Store): Promise<string> {
+export async function readPart(id: string, part: ReadPart, { store, redact }: Pick<Services, 'store' | 'redact'>): Promise<string> {
   if (part === 'log') return factsToLog(await store.facts({ runId: id }));
-  return stateToPart(await loadState(id, store), part);
+  const state = await loadState(id, store);
+  const patch = part === 'diff' && state.files?.saved?.patch ? await store.blob(state.files.saved.patch) : null;
+  if (patch !== null) return redact(Buffer.from(patch).toString('utf8'), true);
+  return stateToPart(state, part);
 }
 
 export function stateToPart(state: RunState, part: Exclude<ReadPart, 'log'>): string {

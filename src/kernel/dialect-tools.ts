@@ -33,26 +33,55 @@ export async function performRequest(request: DelegationRequest, delegation: Del
     case 'delegate':
       return { kind: 'children', children: await delegateAll(request, delegation, signal) };
     case 'wait': {
-      const ids = request.ids ?? delegation.children().flatMap(({ row, outcome }) => (outcome ? [] : [row.runId]));
+      const ids = resolveIds(request, delegation);
       await delegation.wait(
         ids.filter((id) => delegation.view(id)),
         { mode: request.mode, ms: request.waitMs, ...stop },
       );
       return { kind: 'children', children: await replies(ids, delegation) };
     }
-    case 'message': {
-      const sent = await delegation.message(request.id, request.text);
-      return { kind: 'children', children: [sent.ok ? await reply(sent.runId, delegation) : { ...sent, asked: request.id }] };
+    case 'message':
+      return sendMessage(request, delegation);
+    case 'cancel': {
+      const ids = resolveIds(request, delegation);
+      const before = ids.map((id) => delegation.view(id));
+      await delegation.cancel(ids, request.reason);
+      return { kind: 'children', children: await replies(ids, delegation), before };
     }
-    case 'cancel':
-      await delegation.cancel(request.ids, request.reason);
-      return { kind: 'children', children: await replies(request.ids, delegation) };
+    case 'apply': {
+      const report = await delegation.apply(request.ids, { check: request.check });
+      return report.ok ? { kind: 'applied', report } : { kind: 'refused', error: report.error };
+    }
     case 'read': {
       const page = await delegation.read(request.id, request.part, request);
       if (!page) return { kind: 'refused', error: unknownChildError(request.id).info };
       return { kind: 'page', id: request.id, page, view: delegation.view(request.id) ?? (await delegation.recall(request.id)) };
     }
   }
+}
+
+type IdsRequest = Extract<DelegationRequest, { kind: 'wait' | 'cancel' }>;
+
+/** The runs that a request is about. Without ids: every open child. */
+export function resolveIds(
+  { ids, newest }: Pick<IdsRequest, 'ids' | 'newest'>,
+  delegation: Pick<Delegation, 'children' | 'newest'>,
+): string[] {
+  const given = ids ?? delegation.children().flatMap(({ row, outcome }) => (outcome ? [] : [row.runId]));
+  return newest ? given.map((id) => delegation.newest(id)) : given;
+}
+
+type Message = Extract<DelegationRequest, { kind: 'message' }>;
+
+async function sendMessage({ id: given, text, newest, interrupt }: Message, delegation: Delegation): Promise<DelegationReply> {
+  const id = newest ? delegation.newest(given) : given;
+  if (interrupt) await delegation.cancel([id], 'interrupted by a message');
+  const sent = await delegation.message(given, text, newest ? { newest } : {});
+  if (!sent.ok) return { kind: 'children', children: [{ ...sent, asked: given }] };
+  const isFollowUp = sent.runId !== id;
+  // A run that ended by itself before the cancel is reported as usual.
+  const isInterrupted = interrupt && isFollowUp && delegation.view(id)?.outcome?.status === 'cancelled';
+  return { kind: 'children', children: await replies(isInterrupted ? [sent.runId, id] : [sent.runId], delegation), isFollowUp };
 }
 
 type Delegate = Extract<DelegationRequest, { kind: 'delegate' }>;
@@ -109,6 +138,7 @@ export function createDialectTools(dialect: Dialect, catalog: Catalog): AnyTool[
     input: tool.input,
     readOnly: tool.readOnly,
     idempotent: tool.repeatable ?? true,
+    ...(tool.polls && { polls: true }),
     timeoutMs: null,
     maxOutputBytes: maxResultBytes,
     subjects: () => [],

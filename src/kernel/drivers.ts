@@ -4,7 +4,10 @@ import { currentLoopVersion } from '../conversation/loop-version.ts';
 import type { Pinned } from '../conversation/request.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
+import { finishPlans } from './apply.ts';
+import { runWithChecks } from './checks.ts';
 import { loadHistory, loadPinned } from './history.ts';
+import { loadImageMessages } from './images.ts';
 import type { Driver, DriverResult } from './lifecycle.ts';
 import { errorToEnding } from './lifecycle.ts';
 import { runLoop } from './loop.ts';
@@ -12,72 +15,84 @@ import { completed } from './outcome.ts';
 import { createPromptRun } from './prompt-run.ts';
 import { type ModelWork, type Run, type StopCause, stopToEnding } from './run.ts';
 import type { Services } from './services.ts';
-import { startedFact } from './state.ts';
+import { deadlineOf, startedFact } from './state.ts';
 import type { ToolSessionState } from './tool-execution.ts';
+import { ensureWorkspace } from './workspace.ts';
 
 /** Opens the tool session without waiting for it, starts or continues the run, then runs the loop. */
 export const driveAgent: Driver = async (run, services) => {
   if (!(await run.slot.ensure())) return null;
+  try {
+    await ensureWorkspace(run, services);
+  } catch (error) {
+    if (run.signal.aborted) return null;
+    throw error;
+  }
+  const tools = openTools(run, services);
+  try {
+    const started = startedFact(run.state);
+    const pinned = started ? await loadStartedRun(run, started, services) : await pinAndStart(run, services);
+    const ending = await runWithChecks(run, tools, services, () => runLoop(run, pinned, tools, services));
+    if (ending) return { ending };
+    return tools.failure && wasStoppedBy(run, tools.failure) ? { ending: errorToEnding(tools.failure) } : null;
+  } finally {
+    run.clearDeadline();
+    await tools.session.close();
+  }
+};
+
+/** The run is stopped if the session fails. */
+export function openTools(run: Run, services: Services): ToolSessionState {
   const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
   if (!executor) throw new Error('no inline tool executor is configured');
-  const session = executor.open({
-    runId: run.id,
-    workspace: run.grant.workspace,
-    readable: services.settings.readable,
-    memo: run.state.memo,
-    signal: run.signal,
-  });
+  const { id: runId, workspace, signal } = run;
+  const session = executor.open({ runId, workspace, readable: services.settings.readable, memo: run.state.memo, signal });
   const tools: ToolSessionState = { session, failure: null };
   void session.failed.then((error) => {
     tools.failure = error;
     run.stop({ code: 'cancelled', message: error.message });
   });
-  let clearDeadline = () => {};
-  try {
-    const started = startedFact(run.state);
-    const pinned = started ? await loadStartedRun(run, started, services) : await pinAndStart(run, services);
-    clearDeadline = services.deadlines.at(run.deadline as number, () => run.stop({ code: 'deadline', message: 'the deadline passed' }));
-    const ending = await runLoop(run, pinned, tools, services);
-    if (ending) return { ending };
-    return tools.failure && wasStoppedBy(run, tools.failure) ? { ending: errorToEnding(tools.failure) } : null;
-  } finally {
-    clearDeadline();
-    await session.close();
-  }
-};
+  return tools;
+}
 
 function wasStoppedBy({ stopCause }: Run, { message }: Error): boolean {
   return stopCause?.code === 'cancelled' && stopCause.message === message;
 }
 
-/** Pins everything that requests share and sets the deadline, never past the parent's (invariant 6). */
-async function pinAndStart(run: Run, services: Services): Promise<Pinned> {
+/**
+ * Pins everything that requests share and sets the deadline, never past the parent's (invariant 6). An external agent has its own system prompt and tools:
+ * only the instructions of its definition are pinned.
+ */
+export async function pinAndStart(run: Run, services: Services, { isExternal = false } = {}): Promise<Pinned> {
   const { store, clock, redact } = services;
   const { brief, grant, dialect } = run;
-  const { model, tools: known } = run.work as ModelWork;
+  const { agent, model, tools: known } = run.work as ModelWork;
   const { contexts } = dialect;
   const promptRun = createPromptRun(run, services);
-  const [rawSystem, rawFirst, past] = await Promise.all([
-    contexts.system(promptRun),
+  const [rawSystem, rawFirst, past, images] = await Promise.all([
+    isExternal ? { text: agent.prompt, taint: [] } : contexts.system(promptRun),
     contexts.first(brief, promptRun),
     brief.continues === undefined ? null : loadHistory(brief.continues, brief.continuesAt ?? null, store),
+    loadImageMessages(run.state.created.data.images, store),
   ]);
-  const system = redact(rawSystem.text, true);
+  const { text: system, hash: systemHash } = services.systems.get(rawSystem.text);
   const taint = [...new Set([...rawSystem.taint, ...rawFirst.taint, ...(past?.taint ?? [])])].sort();
-  const { tools, text: toolsText, hash: toolsHash } = contexts.tools(grant.tools, known, brief.result?.schema);
-  const history = past === null ? null : canonical(past.messages);
+  const { tools, text: toolsText, hash: toolsHash } = contexts.tools(isExternal ? [] : grant.tools, known, brief.result?.schema);
+  const messages = [...(past?.messages ?? []), ...images];
+  const history = past === null && images.length === 0 ? null : canonical(messages);
   const pinned: Pinned = {
     system,
-    systemHash: sha256(system),
+    systemHash,
     tools,
     toolsHash,
-    history: past?.messages ?? [],
+    history: messages,
     historyHash: history === null ? null : sha256(history),
   };
   const now = clock.monotonic();
   run.startTimer(clock, 0);
-  run.deadline = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);
-  run.notAfter = msToIso(clock.now() + run.deadline - now);
+  const due = Math.min(now + (grant.limits.timeoutMs.value as number), run.parent?.deadline ?? Number.POSITIVE_INFINITY);
+  run.setDeadline(due);
+  run.notAfter = msToIso(clock.now() + due - now);
   const data: FactData['run.started'] = {
     deadline: run.notAfter,
     first: redact(rawFirst.text, true),
@@ -100,11 +115,19 @@ async function pinAndStart(run: Run, services: Services): Promise<Pinned> {
 }
 
 /** Loads the pinned request parts of a run that was already started. */
-async function loadStartedRun(run: Run, { data: started, at }: FactOf<'run.started'>, { store, clock }: Services): Promise<Pinned> {
+export async function loadStartedRun(run: Run, started: FactOf<'run.started'>, services: Services): Promise<Pinned> {
+  continueDeadline(run, started, services);
+  return loadPinned(run.id, started.data, services.store);
+}
+
+/** Continues the clock of a run that was already started. */
+export function continueDeadline(run: Run, { at }: FactOf<'run.started'>, { clock }: Services): void {
   run.startTimer(clock, clock.now() - isoToMs(at));
-  const left = started.deadline === null ? Number.POSITIVE_INFINITY : isoToMs(started.deadline) - clock.now();
-  run.deadline = clock.monotonic() + left;
-  return loadPinned(run.id, started, store);
+  const { budgetPauseSince: since } = run.state;
+  const deadline = deadlineOf(run.state);
+  const left = deadline === null ? Number.POSITIVE_INFINITY : isoToMs(deadline) - (since === null ? clock.now() : isoToMs(since));
+  run.setDeadline(clock.monotonic() + left);
+  if (since !== null) run.suspendDeadline();
 }
 
 /** The `run.started` data of a client, recorded with `run.created`. */
@@ -141,7 +164,8 @@ export function createClientDriver(closed: Promise<ClientClose>): Driver {
 }
 
 /** A client of an earlier process, which has no connection any more: its children end as their dialect says, and then it ends. */
-export const driveAbandonedClient: Driver = async (run) => {
+export const driveAbandonedClient: Driver = async (run, services) => {
+  await finishPlans(run, services);
   if (run.dialect.setup.endsWithClient) for (const child of run.children) child.stop(clientGone);
   await Promise.allSettled([...run.children].map((child) => child.ended));
   return clientResult(run, false);

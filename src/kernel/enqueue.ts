@@ -3,14 +3,19 @@ import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import { parseTraceContext, type TraceHeaders } from '../contract/trace-context.ts';
 import type { JobOptions } from '../ports/queue.ts';
-import { admitBrief, parseBrief, redactBrief } from './admission.ts';
+import { admitBrief } from './admission.ts';
 import { checkContinuable } from './history.ts';
+import { parseBrief, redactBrief } from './parse-brief.ts';
 import type { Services } from './services.ts';
 
 export interface EnqueueOptions {
   job: JobOptions;
   /** The dialect of the tree; the runtime's own if absent. */
   dialect?: string | undefined;
+  /** A brief that says nothing about its files is about those of this process's workspace; a worker has to share them. */
+  usesWorkspace?: boolean;
+  /** The brief comes from a model or an MCP client, which may not choose any model. */
+  isFromModel?: boolean;
   /** The trace of the caller. Malformed values are ignored. */
   trace?: TraceHeaders | undefined;
 }
@@ -24,12 +29,13 @@ export interface EnqueueResult {
 /** Records {run.created, its job} in one transaction. Rejects with the refusal if the brief is not admitted, and with `usage` without a queue. */
 export async function enqueueRun(
   input: unknown,
-  { job, dialect: name, trace }: EnqueueOptions,
+  { job, dialect: name, isFromModel = false, usesWorkspace = false, trace }: EnqueueOptions,
   services: Services,
 ): Promise<EnqueueResult> {
   const { store, journal, ids, redact } = services;
   if (!store.queue) throw new RetinueError('usage', 'this database has no queue');
-  const brief = redactBrief(parseBrief(input), redact);
+  const parsed = redactBrief(parseBrief(input), redact);
+  const brief = usesWorkspace ? nameFiles(parsed, services.settings.workspace) : parsed;
   const known = await findByKey(brief, services);
   if (known) return known;
   await checkContinuable(brief, store);
@@ -37,7 +43,15 @@ export async function enqueueRun(
   const runId = ids.runId();
   const { created, blobs } = await admitBrief(
     brief,
-    { runId, dialect, parent: null, call: null, rootModel: undefined, trace: parseTraceContext(trace) },
+    {
+      runId,
+      dialect,
+      parent: null,
+      call: null,
+      rootModel: isFromModel ? services.settings.model : undefined,
+      trace: parseTraceContext(trace),
+      isQueued: true,
+    },
     services,
   );
   try {
@@ -49,6 +63,12 @@ export async function enqueueRun(
   } finally {
     journal.forget(runId);
   }
+}
+
+/** A run without tools needs no files. */
+function nameFiles(brief: Brief, workspace: string): Brief {
+  const isNamed = brief.repository !== undefined || brief.workspace !== undefined || brief.tools?.allow?.length === 0;
+  return isNamed ? brief : { ...brief, workspace };
 }
 
 async function findByKey({ idempotencyKey }: Brief, { store }: Services): Promise<EnqueueResult | null> {

@@ -2,13 +2,15 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
-import { type Fact, type FactData, newestFactVersion } from '../contract/fact.ts';
+import type { Fact, FactData } from '../contract/fact.ts';
+import { newestFactVersion } from '../contract/fact-version.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { RunRow } from '../contract/run.ts';
 import { currentLoopVersion } from '../conversation/loop-version.ts';
 import { entriesToMessages, type Pinned } from '../conversation/request.ts';
 import type { Store } from '../ports/store.ts';
 import { canonical, factHash, sha256 } from '../text/canonical.ts';
+import { currentHistory } from './compaction.ts';
 import { foldFacts, reduce } from './fold.ts';
 import { genesis } from './journal.ts';
 import { currentCalls, endedFact, initialState, loopVersionOf, type RunState, startedFact } from './state.ts';
@@ -110,7 +112,7 @@ async function loadStateAt(runId: string, turn: number, store: Store): Promise<R
     reduce(state, fact);
   }
   const { turns } = state.guards;
-  if (!startedFact(state) || state.created.data.kind === 'client') throw notContinuable(runId);
+  if (!startedFact(state) || state.created.data.kind !== 'agent') throw notContinuable(runId);
   if (turns !== turn) throw new RetinueError('not_continuable', `run ${runId} has no turn ${turn}: its last turn is ${turns}`);
   if (!isOver) throw new RetinueError('not_continuable', `turn ${turn} of run ${runId} is not over yet, so it cannot be continued`);
   return state;
@@ -135,14 +137,14 @@ export async function loadHistory(runId: string, turn: number | null, store: Sto
   // Providers refuse calls without results; a run that was stopped in the middle may have such calls.
   const calls = currentCalls(state);
   if (calls.length > 0) entries.push({ kind: 'results', calls });
-  const messages = [...history, ...entriesToMessages(entries, loopVersionOf(state))];
+  const messages = [...currentHistory(state, history), ...entriesToMessages(entries, loopVersionOf(state))];
   return { messages, taint: [...state.taint].sort(), memo: Object.fromEntries(state.memo) };
 }
 
 /** A brief that continues an ended run: with its agent, model and label, and with everything that narrowed it. */
 export function followUpBrief(state: RunState, task: string): Brief {
-  const { brief, agent, model, grant, parentId } = state.created.data;
-  const { limits, tools, label } = brief;
+  const { brief, agent, model, effort, grant, parentId } = state.created.data;
+  const { limits, tools, label, params } = brief;
   const denials = parentId === null ? ownerDenials(grant.rulesets) : [];
   const rulesets = [...(brief.rulesets ?? []), ...denials, ...narrowingOnly(state.rights.narrowed)];
   return {
@@ -150,12 +152,24 @@ export function followUpBrief(state: RunState, task: string): Brief {
     continues: state.runId,
     ...(agent === null ? {} : { agent }),
     ...(parentId !== null || model === null ? {} : { model }),
+    ...(effort === undefined ? {} : { effort }),
     ...(label === undefined ? {} : { label }),
+    ...(params === undefined ? {} : { params }),
     ...(limits === undefined ? {} : { limits }),
     ...(tools === undefined ? {} : { tools }),
     ...(brief.rules === undefined ? {} : { rules: brief.rules }),
     ...(rulesets.length === 0 ? {} : { rulesets }),
+    ...ownFilesOf(state),
   };
+}
+
+/** What a brief says so that a follow-up has files of its own too, from the same commit. Empty if the run had none. */
+export function ownFilesOf({ created, files }: RunState): Pick<Brief, 'repository' | 'isolation' | 'fixture'> {
+  const { brief, isolation } = created.data;
+  const commit = files?.prepared.commit ?? null;
+  if (brief.repository) return { repository: { ...brief.repository, ...(commit !== null && { ref: commit }) } };
+  if (brief.fixture !== undefined) return { fixture: brief.fixture };
+  return isolation ? { isolation } : {};
 }
 
 export type NarrowingRuleset = NonNullable<Brief['rulesets']>[number];

@@ -15,6 +15,7 @@ import { endingParts } from './lifecycle.ts';
 import { failed, stateToRow } from './outcome.ts';
 import type { Services } from './services.ts';
 import { currentCalls, endedFact, type RunState } from './state.ts';
+import { saveWorkspace } from './workspace.ts';
 
 /** Why a run is ended: somebody cancels it, or it ends its process again and again. */
 export type InterruptedEnd =
@@ -25,10 +26,15 @@ export interface InterruptedDeps {
   store: Store;
   owner: Owner;
   clock: Clock;
+  /** For files that the runs left on this machine. */
+  checkouts?: Services['checkouts'];
+  homes?: Services['homes'];
+  redact?: Services['redact'];
 }
 
 /** Ends a run and everything below it. False if a living process holds the tree: it has to be ordered to cancel it. */
-export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, { store, owner, clock }: InterruptedDeps): Promise<boolean> {
+export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, deps: InterruptedDeps): Promise<boolean> {
+  const { store, owner, clock, checkouts, homes, redact = (text) => text } = deps;
   // Before the claim: a tree that this program cannot read is refused and left alone.
   for (const { runId } of await store.runs({ rootId: row.rootId, live: true })) await loadState(runId, store);
   if (!(await store.claim(owner, row.rootId)).ok) return false;
@@ -47,7 +53,11 @@ export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, { stor
     ]);
   for (const { runId, parentId } of subtree) {
     const cut = { runId, drafts: interruptedCallFacts(journal.state(runId)) };
-    await journal.record(row.rootId, [cut, ...endingParts(runId, parentId, ending, journal)]);
+    const files = await saveWorkspace({ id: runId, state: journal.state(runId), ownFiles: null }, { checkouts, redact });
+    const saved = { runId, drafts: files.drafts };
+    await journal.record(row.rootId, [cut, saved, ...endingParts(runId, parentId, ending, journal)], { blobs: files.blobs });
+    await files.remove();
+    if (journal.state(runId).created.data.external) await homes?.forget([runId]);
   }
   return true;
 }
@@ -106,10 +116,10 @@ async function endsWithClient({ runId }: RunRow, { store, dialect }: Services): 
 }
 
 /** Uses a separate lease, so that another process can still resume the rest of the tree. */
-async function endRun(row: RunRow, end: InterruptedEnd, { store, clock }: Services): Promise<void> {
+async function endRun(row: RunRow, end: InterruptedEnd, { store, clock, checkouts, homes, redact }: Services): Promise<void> {
   const owner = await store.open();
   try {
-    await endInterruptedRun(row, end, { store, owner, clock });
+    await endInterruptedRun(row, end, { store, owner, clock, checkouts, homes, redact });
   } finally {
     await store.release(owner);
   }

@@ -8,7 +8,8 @@
 // J5. Misuse (a run that is not open, data that is not JSON) throws before anything changes.
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
-import { type Draft, type Fact, type FactOf, factVersionOf } from '../contract/fact.ts';
+import type { Draft, Fact, FactOf } from '../contract/fact.ts';
+import { factVersionOf } from '../contract/fact-version.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobOptions } from '../ports/queue.ts';
 import type { Owner, Store, StoredBlob, TreeAppend, WrittenFact } from '../ports/store.ts';
@@ -51,7 +52,10 @@ export interface Journal {
   abandon(rootId: string, error: RetinueError): void;
   /** This process has claimed a tree that it had lost: it accepts facts again. Its runs must have been forgotten. */
   reopen(rootId: string): void;
-  listen(listener: (event: Fact | Delta) => void): () => void;
+  /** `readsDeltas`: whether deltas are of use to it now; always if absent. */
+  listen(listener: (event: Fact | Delta) => void, readsDeltas?: () => boolean): () => void;
+  /** Whether any listener has a use for deltas now. */
+  readsDeltas(): boolean;
   emit(delta: Delta): void;
   /** Resolves when everything recorded so far is durable or lost. */
   flushed(): Promise<void>;
@@ -76,7 +80,7 @@ export interface JournalOptions {
 
 export function createJournal({ store, owner, clock, onLost }: JournalOptions): Journal {
   const states = new Map<string, RunState>();
-  const listeners = new Set<(event: Fact | Delta) => void>();
+  const listeners = new Map<(event: Fact | Delta) => void, () => boolean>();
   const lost = new Map<string, RetinueError>();
   const knownBlobs = new Set<string>();
   let pending = new Map<string, Batch>();
@@ -194,7 +198,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
   }
 
   function notify(event: Fact | Delta): void {
-    for (const listener of listeners) {
+    for (const listener of listeners.keys()) {
       try {
         listener(event);
       } catch {
@@ -215,10 +219,11 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
     forget: (runId) => void states.delete(runId),
     abandon,
     reopen: (rootId) => void lost.delete(rootId),
-    listen(listener) {
-      listeners.add(listener);
+    listen(listener, readsDeltas = () => true) {
+      listeners.set(listener, readsDeltas);
       return () => void listeners.delete(listener);
     },
+    readsDeltas: () => listeners.values().some((readsDeltas) => readsDeltas()),
     emit: notify,
     async flushed() {
       await Promise.allSettled([...current, ...pending.values()].map((batch) => batch.done.promise));

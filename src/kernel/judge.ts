@@ -74,10 +74,12 @@ export interface AnswerCalls {
   content: ContentPart[];
   originals: string[];
   turn: number;
+  /** The index of the first call; 0 if absent. */
+  from?: number;
 }
 
 /** Judges all calls of an answer and returns their facts. Repeated call ids are made unique in place, because providers refuse duplicates. */
-export async function judgeToolCalls({ content, originals, turn }: AnswerCalls, run: Run, services: Services): Promise<Draft[]> {
+export async function judgeToolCalls({ content, originals, turn, from = 0 }: AnswerCalls, run: Run, services: Services): Promise<Draft[]> {
   const parts = toolCallParts(content);
   await prepareTools(
     parts.map((part) => part.tool),
@@ -92,12 +94,13 @@ export async function judgeToolCalls({ content, originals, turn }: AnswerCalls, 
     const verdict = isDuplicate
       ? reject(part.input, 'duplicate', 'two calls of your answer had the same id; only the first was made')
       : judgeCall(part, originals[index] ?? part.input, run, services);
-    recent = [...recent, callKey(part.tool, verdict.args)].slice(-maxRecent);
-    if (!verdict.immediate && countRepeats(recent) >= loopVersionOf(run.state).limits.repeatRefused) {
+    const isPoll = !verdict.immediate && findTool(run, part.tool)?.polls === true;
+    if (!isPoll) recent = [...recent, callKey(part.tool, verdict.args)].slice(-maxRecent);
+    if (!isPoll && !verdict.immediate && countRepeats(recent) >= loopVersionOf(run.state).limits.repeatRefused) {
       const output = 'you have made the same call several times in a row, so it was not made again; try something else';
       verdict.immediate = { reason: 'repeated', status: 'error', output };
     }
-    return verdictToFacts(verdict, { tool: part.tool, turn, index }, run, services);
+    return verdictToFacts(verdict, { tool: part.tool, turn, index: from + index }, run, services);
   });
 }
 
@@ -109,11 +112,24 @@ function verdictToFacts(
 ): Draft[] {
   const { clock, questions, redact } = services;
   const { tool, turn, index } = call;
-  const waits = !immediate && findTool(run, tool)?.timeoutMs === null;
+  const executed = immediate ? undefined : findTool(run, tool);
+  const waits = executed?.timeoutMs === null;
+  const polls = executed?.polls ? { polls: true as const } : {};
   const decision = redactJson(found, redact);
   const pin = original === undefined || immediate ? undefined : keepOriginal(run, call, original, services);
   const pinned = pin === undefined ? {} : { original: pin };
-  const asked = { arguments: args, decision, idempotent, index, ...pinned, rejected: immediate?.reason ?? null, tool, turn, waits };
+  const asked = {
+    arguments: args,
+    decision,
+    idempotent,
+    index,
+    ...pinned,
+    ...polls,
+    rejected: immediate?.reason ?? null,
+    tool,
+    turn,
+    waits,
+  };
   const facts: Draft[] = [{ type: 'tool.asked', data: asked }];
   if (immediate) {
     const data = immediate.data === undefined ? {} : { data: immediate.data };
@@ -140,12 +156,12 @@ function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, original: 
   const { value: args } = redacted;
   if (part.tool === submitTool && check) return judgeResult(args, check);
   const hasSecret = args !== parsed.value;
-  const hash = hasSecret ? pinOriginal(part.tool, parsed.value, services) : callHash(part.tool, parsed.value);
+  const hash = () => (hasSecret ? pinOriginal(part.tool, parsed.value, services) : callHash(part.tool, parsed.value));
   const verdict = judgeArguments({ name: part.tool, args: parsed.value, hash }, run, services);
   return hasSecret ? { ...verdict, args, original: parsed.value } : verdict;
 }
 
-function judgeArguments({ name, args, hash }: { name: string; args: Json; hash: string }, run: Run, services: Services): Verdict {
+function judgeArguments({ name, args, hash }: { name: string; args: Json; hash: () => string }, run: Run, services: Services): Verdict {
   const tool = findTool(run, name);
   const offered = run.grant.tools;
   if (!tool) return reject(args, 'unknown', unknownNameMessage('tool', name, offered));
@@ -157,7 +173,7 @@ function judgeArguments({ name, args, hash }: { name: string; args: Json; hash: 
   }
   const decision = decideNow({ tool, hash, subjects: read.subjects }, run, services);
   const verdict: Verdict = { args, decision, idempotent: tool.idempotent, immediate: null };
-  const isOffered = offered.includes(name);
+  const isOffered = offered.includes(name) || tool.isExternal === true;
   const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (services.questions?.attended(run.rootId) ?? false);
   if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwn).map(subjectText);
   else if (decision.action !== 'allow') verdict.immediate = { reason: 'denied', status: 'denied', output: denialText(run, name, decision) };
@@ -187,7 +203,7 @@ export async function recheckCall(run: Run, call: CallState, args: Json, service
 export function recheckSubjects(run: Run, call: CallState, subjects: Subject[], services: Services): string | null {
   const tool = findTool(run, call.tool);
   if (!tool) return null;
-  const decision = decideNow({ tool, hash: callPin(call), subjects }, run, services);
+  const decision = decideNow({ tool, hash: () => callPin(call), subjects }, run, services);
   if (decision.action === 'deny') return denialText(run, call.tool, decision);
   if (decision.action === 'allow') return null;
   const shown = call.approval?.subjects ?? [];
@@ -206,15 +222,17 @@ export function findTool({ work }: Run, name: string): AnyTool | undefined {
 
 /** Lets tools load what they need to say what a call touches. If that fails, the call is refused when its subjects are read. */
 async function prepareTools(names: string[], run: Run): Promise<void> {
+  const prepared = [...new Set(names)].filter((name) => findTool(run, name)?.prepare !== undefined);
+  if (prepared.length === 0) return;
   const prepare = async (name: string) => findTool(run, name)?.prepare?.();
-  await Promise.allSettled([...new Set(names)].map(prepare));
+  await Promise.allSettled(prepared.map(prepare));
 }
 
 /** The subjects of the call, or why they cannot be determined. Rules need subjects, so such a call is not executed. */
 export function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[] } | { problem: string } | { denied: string } {
   try {
     const input = tool.input.safeParse(args);
-    if (input.success) return { subjects: tool.subjects(input.data, { workspace: run.grant.workspace }) };
+    if (input.success) return { subjects: tool.subjects(input.data, { workspace: run.workspace }) };
     return { problem: namedProblems(input.error, tool.input, args) };
   } catch (error) {
     return isRetinueError(error) && error.code === 'denied' ? { denied: error.message } : { problem: thrownToText(error) };
@@ -223,8 +241,8 @@ export function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: S
 
 interface JudgedCall {
   tool: AnyTool;
-  /** Identifies the call. */
-  hash: string;
+  /** Identifies the call. Computed only where a call may have been approved before. */
+  hash: () => string;
   subjects: Subject[];
 }
 
@@ -235,7 +253,7 @@ function decideNow({ tool, hash, subjects }: JudgedCall, run: Run, { redact }: S
   const own = subjects.filter(isOwn).map((subject) => redact(subjectText(subject), false));
   // The same call with the same subjects; for tools whose subjects say everything about a call, also another call with the same subjects.
   const isSame = (each: AlwaysAllowed) =>
-    isEqual(each.subjects, own) && (each.hash === hash || (tool.bySubject === true && own.length > 0));
+    isEqual(each.subjects, own) && (each.hash === hash() || (tool.bySubject === true && own.length > 0));
   const approved = collectAlwaysAllowed(run).find((each) => each.tool === tool.name && isSame(each));
   return approved ? { action: 'allow', owner: approved.by, rule: 'always allow' } : decision;
 }

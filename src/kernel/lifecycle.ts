@@ -1,6 +1,7 @@
 // Drives a run in this process, then settles or suspends it. A run ends with exactly one `run.ended`, in the same transaction as its parent's
 // `child.ended` (invariants 1 and 2). If the tree is lost, nothing more is recorded.
 import { RetinueError } from '../contract/error.ts';
+import type { Draft } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { keepCanonical } from '../text/canonical.ts';
 import type { Journal, Part } from './journal.ts';
@@ -8,6 +9,7 @@ import { type Ending, failed, stateToOutcome, stateToRow } from './outcome.ts';
 import { type Run, type StopCause, stopToEnding } from './run.ts';
 import type { Services } from './services.ts';
 import { endedFact } from './state.ts';
+import { saveWorkspace, type WorkspaceEnd } from './workspace.ts';
 
 /** What a driver ended with. `childCause`: why children that are still running are stopped. */
 export interface DriverResult {
@@ -41,14 +43,19 @@ export function errorToEnding(error: unknown): Ending {
 /** Pauses a run so that another process can continue it. Nothing of it is active here afterwards. */
 async function suspendRun(run: Run, reason: string, services: Services): Promise<void> {
   await closeRun(run);
+  // A worker hands the tree back, and another machine may continue it.
+  const saved = services.checkouts?.placesRoots && run.stopCause?.code === 'paused' ? await saveWorkspace(run, services) : null;
   let error: unknown = new RetinueError('paused', `run ${run.id} was paused: ${reason}`, { retryable: true });
   try {
     // A run that is already paused keeps its own reason and time.
-    if (!run.state.paused) await run.record([{ type: 'run.paused', data: { reason, resumeAt: null } }]);
+    const paused: Draft[] = run.state.paused ? [] : [{ type: 'run.paused', data: { reason, resumeAt: null } }];
+    const drafts = [...(saved?.drafts ?? []), ...paused];
+    if (drafts.length > 0) await run.record(drafts, { blobs: saved?.blobs ?? [] });
     else await services.journal.flushed();
   } catch (lost) {
     error = lost;
   }
+  if (run.sharesBudget) await run.budget.close();
   releaseRun(run, services);
   run.settle.reject(error);
 }
@@ -64,11 +71,15 @@ async function settleRun(run: Run, { ending, childCause }: DriverResult, service
     const outcome = await recordEnd(
       run,
       { ...checkModelFinished(run, ending), ...(durationMs !== null && { durationMs }) },
+      await saveWorkspace(run, services),
       services.journal,
     );
+    if (run.state.created.data.external) await services.homes?.forget([run.id]);
+    if (run.sharesBudget) await run.budget.close();
     releaseRun(run, services);
     run.settle.resolve(outcome);
   } catch (error) {
+    if (run.sharesBudget) await run.budget.close();
     releaseRun(run, services);
     run.settle.reject(error);
   }
@@ -115,10 +126,14 @@ function checkModelFinished(run: Run, ending: Ending): Ending {
   }
 }
 
-async function recordEnd(run: Run, ending: Ending, journal: Journal): Promise<Outcome> {
-  const durable = journal.record(run.rootId, endingParts(run.id, run.parent?.id ?? null, ending, journal));
+/** Files of the run's own are deleted when the facts are durable. */
+async function recordEnd(run: Run, ending: Ending, files: WorkspaceEnd, journal: Journal): Promise<Outcome> {
+  const saved: Part[] = files.drafts.length === 0 ? [] : [{ runId: run.id, drafts: files.drafts }];
+  const parts = [...saved, ...endingParts(run.id, run.parent?.id ?? null, ending, journal)];
+  const durable = journal.record(run.rootId, parts, { blobs: files.blobs });
   const outcome = endedFact(run.state)?.data.outcome as Outcome;
   await durable;
+  await files.remove();
   return outcome;
 }
 

@@ -5,54 +5,39 @@
 // L3. A request that the provider called too long is never sent again unchanged.
 import type { Usage } from '../contract/content.ts';
 import type { Delta } from '../contract/delta.ts';
-import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import { completeLimits } from '../contract/limits.ts';
 import { buildRequest, entriesForNextCall, type Pinned, type Request } from '../conversation/request.ts';
 import { toolCallParts } from '../conversation/tool-calls.ts';
-import type { ModelCallResult, ModelHandle } from '../ports/model.ts';
-import { type Lane, retryDelay } from '../scheduling/lanes.ts';
-import { msToIso } from '../text/instant.ts';
-import { modelRequester } from './admission.ts';
+import type { ModelCallResult } from '../ports/model.ts';
+import { planCall } from './call-plan.ts';
+import { switchToCheaper } from './cheaper-model.ts';
+import { compactionEntries, currentPinned } from './compaction.ts';
 import { limitEnding, nextStep, type Step } from './decide.ts';
 import { judgeToolCalls } from './judge.ts';
+import { type Loop, recordLater, type StepResult } from './loop-context.ts';
+import { findSummariser, planRoom } from './make-room.ts';
+import { handleFailure } from './model-failure.ts';
 import { redactPart } from './original-arguments.ts';
-import { type Ending, failed } from './outcome.ts';
-import { requestPause, waitWhilePaused } from './pause.ts';
-import { prunableCalls, selectCallsToPrune } from './pruning.ts';
-import type { ModelWork, Run, StopCause } from './run.ts';
+import type { Ending } from './outcome.ts';
+import { pauseForBudget, waitWhilePaused } from './pause.ts';
+import type { ModelWork, Run } from './run.ts';
 import type { Services } from './services.ts';
-import { loopVersionOf, pendingInput, type RunState } from './state.ts';
+import { loopVersionOf, openRequest, openRequestFor, pendingInput, type RunState, settledPhase } from './state.ts';
 import { runToolCalls, type ToolSessionState } from './tool-execution.ts';
 
-const maxAttempts = 6;
 /** Output tokens assumed until the answer arrives. */
 const estimatedOutput = 512;
-/** Longer Retry-After values pause the run instead of blocking it. */
-const longWaitMs = 60_000;
 const zeroAmount = { tokens: 0, costUsd: 0 };
-
-/** One run in the loop: the run, what its requests share, and the model in use. */
-interface Loop {
-  run: Run;
-  state: RunState;
-  services: Services;
-  tools: ToolSessionState;
-  pinned: Pinned;
-  model: ModelHandle;
-  lane: Lane;
-  /** Models still to fall back to. */
-  fallbacks: string[];
-}
-
-/** Null: the run was stopped from outside. */
-type StepResult = Ending | 'continue' | null;
 
 /** Runs the loop. Null if the run was stopped from outside. */
 export async function runLoop(run: Run, pinned: Pinned, tools: ToolSessionState, services: Services): Promise<Ending | null> {
   const { model, fallbacks } = run.work as ModelWork;
-  const lane = services.lanes.lane(model.lane);
-  const loop: Loop = { run, state: run.state, services, tools, pinned, model, lane, fallbacks: [...fallbacks] };
+  const lane = services.lanes.lane(model.lane, model.account);
+  const loop: Loop = {
+    ...{ run, state: run.state, services, tools, pinned, model, lane, isHelper: false, plan: planCall(run, model, services) },
+    ...{ fallbacks: [...fallbacks], instead: null, compactionRefusedAt: null, mustStream: false },
+  };
   for (;;) {
     await waitWhilePaused(run, services);
     if (run.signal.aborted) return null;
@@ -68,7 +53,12 @@ async function takeStep(loop: Loop, step: Step): Promise<StepResult> {
       await runToolCalls(run, step.calls, tools, services);
       return 'continue';
     case 'ask':
-      return askModel(loop, step.purpose, step.cause);
+      return step.purpose === 'compact' ? compact(loop) : askModel(loop, step.purpose, step.cause, step.budget);
+    case 'compact':
+      recordLater(loop, step.draft);
+      // The rules of folders are no longer in the conversation.
+      run.foldersSeen.clear();
+      return 'continue';
     case 'nudge':
       recordLater(loop, step.draft);
       return 'continue';
@@ -87,113 +77,194 @@ function hasNothingToDo({ state, signal, pauseRequest }: Run): boolean {
 }
 
 /** Gets one answer from the model. Failed attempts are retried as `handleFailure` decides. */
-async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null): Promise<StepResult> {
+async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, budgetName: string | null = null): Promise<StepResult> {
   const { run, state } = loop;
   const { budget, signal, slot } = run;
   if (!(await slot.ensure())) return null;
+  loop.plan = planCall(run, loop.model, loop.services, loop.isHelper);
   const request = buildNextRequest(loop, purpose, cause);
-  if (state.phase.name !== 'asking') pruneIfNeeded(loop, request);
-  const estimate = usageToAmount(loop, {
-    input: Math.ceil(request.bytes / 3),
-    output: estimatedOutput,
-    cached: 0,
-    reasoning: 0,
-    estimated: true,
-  });
+  if (purpose !== 'compact' && openRequest(state) === null) {
+    const isRefused = loop.compactionRefusedAt === state.guards.turns;
+    const room = planRoom(
+      run,
+      { model: loop.model, requestBytes: request.bytes, isRefused: isRefused || purpose !== 'turn' },
+      loop.services,
+    );
+    if (room.do === 'compact') return compact(loop);
+    if (room.calls.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls: room.calls } });
+  }
+  const expected = { input: Math.ceil(request.bytes / 3), output: estimatedOutput, cached: 0, reasoning: 0, estimated: true };
+  const estimate = usageToAmount(loop, expected);
   const isFirst = state.guards.turns === 0;
   // Reserve enough for a wrap-up call, except on the first call.
-  const headroom = purpose === 'turn' && !isFirst ? estimate : zeroAmount;
+  const headroom = (purpose === 'turn' && !isFirst) || purpose === 'compact' ? estimate : zeroAmount;
   const reservation = await budget.reserve(estimate, { headroom, signal });
   if (!reservation.ok) {
+    const { shared } = reservation;
     if (reservation.cause === 'aborted') return null;
-    if (purpose !== 'turn' || isFirst) return limitEnding(cause ?? reservation.cause, state);
-    return askModel(loop, 'wrap-up', reservation.cause);
+    const instead = reservation.cause === 'max_cost' && purpose !== 'compact' ? await switchToCheaper(loop, expected) : null;
+    if (instead) {
+      loop.instead ??= instead;
+      return askModel(loop, purpose, cause, budgetName);
+    }
+    if (shared?.whenExceeded === 'pause') {
+      pauseForBudget(run, shared, loop.services);
+      return 'continue';
+    }
+    const refusedBy = shared?.budget ?? null;
+    if (purpose === 'compact') return skipCompaction(loop, reservation.cause, refusedBy);
+    if (purpose !== 'turn' || isFirst)
+      return cause === null ? limitEnding(reservation.cause, state, refusedBy) : limitEnding(cause, state, budgetName);
+    return askModel(loop, 'wrap-up', reservation.cause, refusedBy);
   }
   let spent = zeroAmount;
   try {
     for (;;) {
       await waitWhilePaused(run, loop.services);
       if (!(await slot.ensure())) return null;
-      const result = await attemptModelCall(loop, { purpose, cause, request });
+      const result = await attemptModelCall(loop, { purpose, cause, budget: budgetName, request });
       if (result === null) return null;
       const usage = result.ok ? result.answer.usage : result.usage;
-      const used = usage ? usageToAmount(loop, usage) : zeroAmount;
+      const used = usage ? usageToAmount(loop, usage, result.ok ? result.answer.written : null) : zeroAmount;
       spent = { tokens: spent.tokens + used.tokens, costUsd: spent.costUsd + used.costUsd };
       if (result.ok) {
         await recordAnswer(loop, result.answer, purpose);
         return 'continue';
       }
       const next = await handleFailure(loop, result);
+      // A compaction is over, or comes before the next attempt.
+      if (openRequestFor(state, purpose) === null || nextPurpose(state) !== purpose) return next;
       if (next === 'continue') continue;
       // If the wrap-up fails, report the limit, not its error.
-      return next && cause ? limitEnding(cause, state) : next;
+      return next && cause ? limitEnding(cause, state, budgetName) : next;
     }
   } finally {
     reservation.settle(spent);
   }
 }
 
+function nextPurpose(state: RunState): Purpose | null {
+  const step = nextStep(state);
+  return step.do === 'ask' ? step.purpose : null;
+}
+
+/** Asks for a summary of the conversation. The run continues without one if the call fails. */
+async function compact(loop: Loop): Promise<StepResult> {
+  const { run, state, services, model: own } = loop;
+  const requestBytes = buildNextRequest(loop, 'compact', null).bytes;
+  const model = await findSummariser(run, { own, named: openRequestFor(state, 'compact')?.model ?? null, requestBytes }, services);
+  const summarising = { ...loop, model, lane: services.lanes.lane(model.lane, model.account), isHelper: model.id !== own.id };
+  const result = await askModel(summarising, 'compact', null);
+  loop.compactionRefusedAt = summarising.compactionRefusedAt;
+  loop.mustStream = summarising.mustStream;
+  return result;
+}
+
+/** The budget has no room for a compaction: the next turn decides what follows. After a refused request there is none. */
+function skipCompaction(loop: Loop, cause: LimitCause, budget: string | null): StepResult {
+  const { state } = loop;
+  if (settledPhase(state).name === 'asking') return limitEnding(cause, state, budget);
+  const asked = openRequest(state);
+  loop.compactionRefusedAt = state.guards.turns;
+  if (asked) {
+    const error = { code: cause, message: 'the budget has no room for a compaction', retryable: false };
+    const { attempt, turn } = asked;
+    recordLater(loop, {
+      type: 'model.failed',
+      data: { again: false, attempt, costUsd: null, error, fallback: null, text: '', turn, usage: null },
+    });
+  }
+  return 'continue';
+}
+
 /** A request, and the last fact it was built from. */
 type BuiltRequest = Request & { seq: number };
 
-function buildNextRequest({ state, pinned, model }: Loop, purpose: Purpose, cause: LimitCause | null): BuiltRequest {
+function buildNextRequest({ state, pinned, model, plan }: Loop, purpose: Purpose, cause: LimitCause | null): BuiltRequest {
   const { entries } = state.conversation;
   const version = loopVersionOf(state);
   const added = state.phase.name === 'asking' ? [] : entriesForNextCall(pendingInput(state), { purpose, cause }, version);
+  const all = purpose === 'compact' ? compactionEntries(state) : [...entries, ...added];
   const { maxOutputTokens } = model;
-  return { ...buildRequest(pinned, [...entries, ...added], { purpose, maxOutputTokens, texts: version }), seq: state.seq };
+  return {
+    ...buildRequest(currentPinned(state, pinned), all, { purpose, maxOutputTokens, effort: plan.effort, texts: version }),
+    seq: state.seq,
+  };
 }
 
 /** One attempt; null if the run was stopped before the call began. */
 async function attemptModelCall(
   loop: Loop,
-  ask: { purpose: Purpose; cause: LimitCause | null; request: BuiltRequest },
+  ask: { purpose: Purpose; cause: LimitCause | null; budget: string | null; request: BuiltRequest },
 ): Promise<ModelCallResult | null> {
-  const { run, state, model, services } = loop;
+  const { run, state, model, plan, services } = loop;
   const { purpose, cause } = ask;
-  const pass = await loop.lane.enter(run.signal);
+  const pass = await loop.lane.enter(run.signal, Math.ceil(ask.request.bytes / 3) + estimatedOutput);
   if (!pass) return null;
+  let used: number | undefined;
   let laneResult: Parameters<typeof pass.leave>[0] = { kind: 'failed' };
   try {
     // Rebuild the request if facts were recorded meanwhile (pruning, messages): it must contain everything before `model.asked`.
     const request = ask.request.seq === state.seq ? ask.request : buildNextRequest(loop, purpose, cause);
-    const asked = state.phase.name === 'asking' ? state.phase.asked : null;
+    const asked = openRequestFor(state, purpose);
     const turn = state.guards.turns + 1;
-    recordLater(loop, {
-      type: 'model.asked',
-      data: {
-        attempt: (asked?.attempt ?? 0) + 1,
-        cause,
-        maxOutputTokens: model.maxOutputTokens,
-        model: model.id,
-        purpose,
-        request: request.hash,
-        turn,
-        upTo: asked?.upTo ?? state.seq,
-      },
-    });
+    const data = {
+      attempt: (asked?.attempt ?? 0) + 1,
+      ...(ask.budget !== null && { budget: ask.budget }),
+      cause,
+      ...(plan.effort !== null && { effort: plan.effort }),
+      ...(loop.instead && { instead: loop.instead }),
+      maxOutputTokens: model.maxOutputTokens,
+      model: model.id,
+      purpose,
+      request: request.hash,
+      turn,
+      upTo: asked?.upTo ?? state.seq,
+    };
+    loop.instead = null;
+    void run.record([{ type: 'model.asked', data }], { consumed: purpose === 'compact' ? takeCompactOrders(run) : [] });
     const { firstByteMs, idleMs, maxToolCalls } = completeLimits(run.grant.limits);
+    const longestSilence = (firstByteMs.value as number) + (idleMs.value as number);
+    const mayBeWhole = !loop.mustStream && !services.journal.readsDeltas();
+    const began = services.clock.monotonic();
     const result = await services.callModel({
       model: model.model,
-      options: request.options,
+      options: { ...request.options, ...plan.settings },
       requestBytes: request.bytes,
       maxToolCalls: maxToolCalls.value as number,
       firstByteMs: firstByteMs.value as number,
       idleMs: idleMs.value as number,
+      ...(mayBeWhole && { onePieceMs: longestSilence }),
       signal: run.signal,
       onFirst: () => pass.accepted(),
-      onDelta: createDeltaEmitter(run.id, turn, services),
+      // A summary of the conversation is no answer to show.
+      onDelta: purpose === 'compact' ? noDeltas : createDeltaEmitter(run.id, turn, services),
     });
+    // Only a stream shows that a slow provider is not a silent one.
+    if (!result.ok || services.clock.monotonic() - began > (firstByteMs.value as number)) loop.mustStream = true;
+    const usage = result.ok ? result.answer.usage : result.usage;
+    used = usage ? usage.input + usage.output : undefined;
     if (result.ok) laneResult = { kind: 'ok' };
     else if (result.failure.limited) laneResult = { kind: 'limited', retryAfterMs: result.failure.retryAfterMs };
     return result;
   } finally {
-    pass.leave(laneResult);
+    pass.leave(laneResult, used);
   }
 }
 
+/** The orders that the compaction fulfils. */
+function takeCompactOrders(run: Run): string[] {
+  const orders = run.compactRequest?.orders ?? [];
+  run.compactRequest = null;
+  return orders;
+}
+
+const noDeltas = () => {};
+
 /** Sends pieces of an answer to watchers, without secrets (invariant 11). */
 function createDeltaEmitter(runId: string, turn: number, { journal, redactStream }: Services): (kind: Delta['kind'], text: string) => void {
+  // Somebody who begins to read gets deltas from the next call on.
+  if (!journal.readsDeltas()) return noDeltas;
   const streams = { text: redactStream(), reasoning: redactStream(), tool: redactStream() };
   return (kind, piece) => {
     const text = streams[kind](piece);
@@ -202,91 +273,21 @@ function createDeltaEmitter(runId: string, turn: number, { journal, redactStream
 }
 
 async function recordAnswer(loop: Loop, answer: Extract<ModelCallResult, { ok: true }>['answer'], purpose: Purpose): Promise<void> {
-  const { run, state, model, services } = loop;
+  const { run, state, plan, services } = loop;
   const turn = state.guards.turns + 1;
   const isTurn = purpose === 'turn';
-  // Calls in a wrap-up or a summary are ignored.
+  // Calls in a wrap-up, a summary or a compaction are ignored.
   const parts = isTurn ? answer.content : answer.content.filter((part) => part.type !== 'tool-call');
   const content = parts.flatMap((part) => redactPart(part, services.redact));
   const originals = toolCallParts(parts).map((part) => part.input);
   const calls = isTurn ? await judgeToolCalls({ content, originals, turn }, run, services) : [];
-  const costUsd = model.price ? model.price(answer.usage) : null;
+  const costUsd = plan.price ? plan.price(answer.usage, answer.written) : null;
   const dropped = isTurn ? answer.dropped : 0;
   const answered: Draft = { type: 'model.answered', data: { content, costUsd, dropped, finish: answer.finish, turn, usage: answer.usage } };
   const durable = run.record([answered, ...calls]);
   if (toolCallParts(content).length > 0) await durable;
 }
 
-/** Records a failed attempt and decides what follows: wait and retry, fall back to another model, pause, or end the run. */
-async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult, { ok: false }>): Promise<StepResult> {
-  const { run, state, services, model } = loop;
-  const { clock, redact, deadlines, ids } = services;
-  const { signal, deadline } = run;
-  const { retryAfterMs, limited } = attempt.failure;
-  const error = attempt.aborted ? stopToError(run) : { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
-  const attempts = state.phase.name === 'asking' ? state.phase.asked.attempt : 1;
-  const attemptsOnThisModel = attempts - (state.fallback?.attempt ?? 0);
-  const toPrune = error.code === 'context_length' ? prunableCalls(state) : [];
-  const isTooLate = retryAfterMs !== null && deadline !== null && clock.monotonic() + retryAfterMs >= deadline;
-  const canRetry = !attempt.aborted && !isTooLate && (toPrune.length > 0 || (error.retryable && attemptsOnThisModel < maxAttempts));
-  // A long Retry-After pauses the run, which frees its slot.
-  const pauseMs = limited && retryAfterMs !== null && retryAfterMs >= longWaitMs && !isTooLate && !attempt.aborted ? retryAfterMs : null;
-  const fallback = canRetry || attempt.aborted || !error.retryable ? null : await fallBack(loop);
-  const again = canRetry || pauseMs !== null || fallback !== null;
-  const costUsd = attempt.usage && model.price ? model.price(attempt.usage) : null;
-  const text = redact(attempt.text, false);
-  recordLater(loop, {
-    type: 'model.failed',
-    data: { again, attempt: attempts, costUsd, error, fallback, text, turn: state.guards.turns + 1, usage: attempt.usage },
-  });
-  if (attempt.aborted) return null;
-  if (fallback !== null) return 'continue';
-  const lateMessage = `${error.message} (the provider asks to wait ${retryAfterMs} ms, which is past the deadline)`;
-  if (!again) return failed(error.code, isTooLate ? lateMessage : error.message, error.retryable);
-  if (pauseMs !== null) requestPause(run, error.message, { resumeAt: msToIso(clock.now() + pauseMs) });
-  else if (toPrune.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls: toPrune } });
-  // After a rate limit the lane delays all its calls; after other failures this run waits.
-  else if (!limited)
-    await deadlines.wait(
-      retryDelay(attemptsOnThisModel, retryAfterMs, () => ids.random()),
-      signal,
-    );
-  return signal.aborted ? null : 'continue';
-}
-
-/** Switches to the next model of the agent's list that the cost limit covers; null if there is none. */
-async function fallBack(loop: Loop): Promise<string | null> {
-  const { services, run } = loop;
-  const name = loop.fallbacks.shift();
-  if (name === undefined) return null;
-  const model = await services.models.resolve(name, modelRequester(run));
-  // Its cost could not be charged to the limit.
-  if (model.price === null && run.budget.left().costUsd !== null) return fallBack(loop);
-  loop.model = model;
-  loop.lane = services.lanes.lane(loop.model.lane);
-  return name;
-}
-
-/** A call that was stopped with its run is not the provider's failure. */
-function stopToError({ stopCause }: Run): ErrorInfo {
-  const { code, message } = stopCause as StopCause;
-  return { code: code === 'lost' ? 'fenced' : code, message, retryable: false };
-}
-
-/** If the context window is nearly full, removes old tool results before the call, as a fact. */
-function pruneIfNeeded(loop: Loop, request: Request): void {
-  const { run, state, model } = loop;
-  const { contextWindow, maxOutputTokens } = model;
-  const limits = run.depth > 0 ? (run.dialect.setup.context ?? {}) : {};
-  const calls = selectCallsToPrune(state, request.bytes, { contextWindow, maxOutputTokens, limits });
-  if (calls.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls } });
-}
-
-function usageToAmount({ model }: Loop, usage: Usage): { tokens: number; costUsd: number } {
-  return { tokens: usage.input + usage.output, costUsd: model.price?.(usage) ?? 0 };
-}
-
-/** Records a fact without waiting: it is durable with the next fact that is waited for. */
-function recordLater({ run }: Loop, draft: Draft): void {
-  void run.record([draft]);
+function usageToAmount({ plan }: Loop, usage: Usage, written: number | null = null): { tokens: number; costUsd: number } {
+  return { tokens: usage.input + usage.output, costUsd: plan.price?.(usage, written) ?? 0 };
 }

@@ -9,7 +9,7 @@ import { answerApproval } from './approval.ts';
 import { requestPause, resumeRun } from './pause.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { messageRuleset } from './state.ts';
+import { loopVersionOf, messageRuleset } from './state.ts';
 
 /** Cancels a run and its descendants. Resolves when the request is in the journal. */
 export async function cancelRun(run: Run, reason: string, by: string, { redact }: Services, orders: string[] = []): Promise<void> {
@@ -46,6 +46,18 @@ export async function sendMessage(run: Run, { text, from, rules = [] }: Message,
   const durable = run.record(drafts, { consumed: order === undefined ? withdrawn : [order, ...withdrawn] });
   run.notify();
   await durable;
+}
+
+/**
+ * Compacts the conversation of a run before its next turn, as soon as there is something to compact. `orders` are consumed with the first fact of
+ * the compaction. False if conversations of the run are never compacted.
+ */
+export function requestCompaction(run: Run, orders: string[] = []): boolean {
+  if (run.isClosing || loopVersionOf(run.state).compaction === undefined) return false;
+  run.compactRequest ??= { orders: [] };
+  const request = run.compactRequest;
+  for (const id of orders) if (!request.orders.includes(id)) request.orders.push(id);
+  return true;
 }
 
 export interface OrderWatcher {
@@ -138,8 +150,8 @@ async function isOpen(runId: string, store: Store): Promise<boolean> {
 /** False if the order has no effect on the run as it is now. */
 async function applyToRun(order: Order, run: Run, services: Services): Promise<boolean> {
   const { id, kind, by, text, call } = order;
-  // A client takes no steps, so it can only be cancelled.
-  if (!run.work && kind !== 'cancel') return false;
+  // A client takes no steps, so it can only be cancelled. A flow reads no messages.
+  if (!run.work && kind !== 'cancel' && (!run.program || kind === 'message')) return false;
   switch (kind) {
     case 'cancel':
       await cancelRun(run, text, by, services, [id]);
@@ -153,6 +165,8 @@ async function applyToRun(order: Order, run: Run, services: Services): Promise<b
       const answer = { allowed: kind === 'approve', by, always: call?.always, reason: text };
       return call !== undefined && answerApproval(run, call, answer, services, id);
     }
+    case 'compact':
+      return requestCompaction(run, [id]);
     case 'pause':
       if (run.state.paused) return false;
       requestPause(run, services.redact(text.toWellFormed(), false), { orders: [id] });

@@ -57,8 +57,8 @@ export function keepOriginal(run: Run, call: CallRef & { tool: string }, args: J
   return pinOriginal(call.tool, args, services);
 }
 
-export function dropOriginal(run: Run, call: CallRef): void {
-  run.originals.delete(callName(call));
+export function dropOriginal(run: Run, call: CallState): void {
+  if (call.original !== null) run.originals.delete(callName(call));
 }
 
 /** The arguments to execute; undefined if they were not stored and are gone. */

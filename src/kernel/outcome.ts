@@ -5,8 +5,11 @@ import { type Outcome, type OutcomeStatus, Terminated } from '../contract/outcom
 import type { RunRow } from '../contract/run.ts';
 import type { RunStatus } from '../contract/run-status.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
+import { canonical } from '../text/canonical.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs } from '../text/instant.ts';
+import { isChecking, isInReview, isVerified } from './check-state.ts';
+import { findRunningStep, isFlowWaiting } from './flow-state.ts';
 import { endedFact, livePhase, type RunState, startedFact } from './state.ts';
 
 /** How a run ends. `code` is null for success only; it is the error's code and, for limits and stops, also `terminated`. */
@@ -62,25 +65,37 @@ function currentStatus(state: RunState): RunStatus {
 /** True if only children and approvals are open: nothing to do until one of them changes. */
 function isWaiting(state: RunState): boolean {
   const phase = livePhase(state);
+  if (state.flow) return isFlowWaiting(state.flow);
   if (phase.name === 'ready') return state.created.data.kind === 'client' && state.openChildren > 0;
   if (phase.name !== 'answered') return false;
+  if (isInReview(state.reviews)) return true;
   const open = phase.calls.filter((call) => !call.finished);
   if (state.openChildren === 0 && !open.some(isAwaitingApproval)) return false;
   if (open.length > 0) return open.every((call) => call.waits || isAwaitingApproval(call));
   return phase.calls.length === 0 && state.conversation.inbox.length === 0;
 }
 
-function currentActivity({ phase }: RunState): string | null {
-  if (phase.name === 'asking') return 'model';
-  return phase.name === 'answered' ? (phase.calls.find((call) => !call.finished)?.tool ?? null) : null;
+function currentActivity({ phase, flow, checks }: RunState): string | null {
+  if (flow) return phase.name === 'ended' ? null : (findRunningStep(flow)?.name ?? null);
+  if (phase.name === 'asking' || phase.name === 'compacting') return 'model';
+  if (phase.name !== 'answered') return null;
+  return isChecking(checks) ? 'check' : (phase.calls.find((call) => !call.finished)?.tool ?? null);
 }
 
 /** The outcome of a run that ends at `endedAt`. Keys are in the order of the contract. */
 export function stateToOutcome(state: RunState, ending: Ending, endedAt: string): Outcome {
   const { brief, parentId, rootId, depth, agent, missingTools } = state.created.data;
   const success = ending.status === 'completed';
+  const verified = isVerified(state.checks, brief.checks?.length ?? 0);
   const cut = cutBytes(fullSummary(state, success), maxSummaryBytes(state));
   const startedAt = startedFact(state)?.at ?? null;
+  const { prepared, saved } = state.files ?? {};
+  const notices = [
+    ...(missingTools === undefined ? [] : [missingTools]),
+    ...(state.session?.notices ?? []),
+    ...(prepared?.notices ?? []),
+    ...(saved?.notices ?? []),
+  ];
   return {
     runId: state.runId,
     parentId,
@@ -92,7 +107,7 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     success,
     summary: cut.text,
     ...(success && state.data !== undefined ? { data: state.data } : {}),
-    artifacts: state.artifacts,
+    artifacts: [...state.artifacts, ...(state.files?.saved?.artifact ? [state.files.saved.artifact] : [])],
     error: ending.code === null ? null : { code: ending.code, message: ending.message, retryable: ending.retryable ?? false },
     terminated: Terminated.safeParse(ending.code).data ?? null,
     truncated: cut.keptBytes < cut.originalBytes ? { originalBytes: cut.originalBytes, keptBytes: cut.keptBytes } : null,
@@ -102,7 +117,8 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     startedAt,
     endedAt,
     durationMs: ending.durationMs ?? (startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt)))),
-    ...(missingTools === undefined ? {} : { notices: [missingTools] }),
+    ...(verified === undefined ? {} : { verified }),
+    ...(notices.length === 0 ? {} : { notices }),
   };
 }
 
@@ -124,6 +140,7 @@ export function fullSummary(state: RunState, success: boolean): string {
   return partial !== '' ? partial : text;
 }
 
+/** With sorted keys, as facts have them: a resumed run must give the same text. */
 function dataToText(data: Json | undefined): string {
-  return data === undefined ? '' : JSON.stringify(data);
+  return data === undefined ? '' : canonical(data);
 }

@@ -1,6 +1,7 @@
 // Pausing a run: by order, or until a provider accepts calls again. A pause begins at the run's next step; its beginning and its end are facts.
 
-import { isoToMs } from '../text/instant.ts';
+import type { BudgetRefusal } from '../ports/budgets.ts';
+import { isoToMs, msToIso } from '../text/instant.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 
@@ -8,9 +9,9 @@ import type { Services } from './services.ts';
 export function requestPause(
   run: Run,
   reason: string,
-  { resumeAt = null, orders = [] }: { resumeAt?: string | null; orders?: string[] } = {},
+  { resumeAt = null, orders = [], budget }: { resumeAt?: string | null; orders?: string[]; budget?: string } = {},
 ): void {
-  run.pauseRequest ??= { reason, resumeAt, orders: [] };
+  run.pauseRequest ??= { reason, resumeAt, ...(budget !== undefined && { budget }), orders: [] };
   const request = run.pauseRequest;
   for (const id of orders) if (!request.orders.includes(id)) request.orders.push(id);
   run.notify();
@@ -20,9 +21,38 @@ export function requestPause(
 export function resumeRun(run: Run, by: string, orders: string[] = []): string[] {
   const withdrawn = run.pauseRequest?.orders ?? [];
   run.pauseRequest = null;
-  if (run.state.paused) void run.record([{ type: 'run.resumed', data: { by } }], { consumed: orders });
+  const { paused } = run.state;
+  if (paused) void run.record([{ type: 'run.resumed', data: { by } }], { consumed: orders });
+  run.continueDeadline();
   run.notify();
+  if (paused?.budget !== undefined) resumeOthers(run, paused.budget, by);
   return withdrawn;
+}
+
+/**
+ * Pauses a run until its budget has a new period, and the runs above it: they wait for it, so their time must not pass either. Without a period they wait
+ * until somebody resumes one of them.
+ */
+export function pauseForBudget(run: Run, { budget, resetMs }: BudgetRefusal, { clock }: Services): void {
+  // A duration added to this process's clock: the clock of the store may differ.
+  const resumeAt = resetMs === null ? null : msToIso(clock.now() + resetMs);
+  const advice = `raise it with \`retinue budget set ${budget}\`, then resume the run`;
+  const reason = `the budget ${budget} is used up; ${resumeAt === null ? advice : `its next period begins at ${resumeAt}`}`;
+  for (let at: Run | null = run; at?.work; at = at.parent) {
+    requestPause(at, reason, { resumeAt, budget });
+    beginPause(at);
+  }
+}
+
+/** The pause for a budget ends for all runs of the tree at once. */
+function resumeOthers(run: Run, budget: string, by: string): void {
+  let root = run;
+  while (root.parent) root = root.parent;
+  for (const each of listRuns(root)) if (each.state.paused?.budget === budget) resumeRun(each, by);
+}
+
+function listRuns(run: Run): Run[] {
+  return [run, ...[...run.children].flatMap(listRuns)];
 }
 
 /** Waits, without a slot, while the run is paused. Returns at once if it is not, or if it was stopped. */
@@ -41,7 +71,9 @@ export async function waitWhilePaused(run: Run, { clock, deadlines }: Services):
 function beginPause(run: Run): void {
   const { pauseRequest } = run;
   if (!pauseRequest) return;
-  const { reason, resumeAt, orders } = pauseRequest;
+  const { reason, resumeAt, orders, budget } = pauseRequest;
   run.pauseRequest = null;
-  if (!run.state.paused) void run.record([{ type: 'run.paused', data: { reason, resumeAt } }], { consumed: orders });
+  if (run.state.paused) return;
+  void run.record([{ type: 'run.paused', data: { ...(budget !== undefined && { budget }), reason, resumeAt } }], { consumed: orders });
+  if (budget !== undefined) run.suspendDeadline();
 }

@@ -32,7 +32,13 @@ export async function pinnedAgent({ runId, data }: Created, store: Pick<Store, '
 
 /** The pinned agent without its inline MCP servers, unless today's definition is the same. Names of configured servers stay. */
 export function withoutUntrustedServers(agent: Agent, today: Agent | null): Agent {
-  if (agent.mcpServers === undefined || (today !== null && agentDefinition(today).hash === agentDefinition(agent).hash)) return agent;
+  if (today !== null && agentDefinition(today).hash === agentDefinition(agent).hash) return agent;
+  if (agent.runs)
+    throw new RetinueError(
+      'agent_program',
+      `the agent ${agent.name} is not defined as it was when the run began, so its program is not started`,
+    );
+  if (agent.mcpServers === undefined) return agent;
   return { ...agent, mcpServers: agent.mcpServers.filter((server) => typeof server === 'string') };
 }
 

@@ -16,7 +16,8 @@ export function createPromptRun(run: Run, { settings }: Services): PromptRun {
   return {
     agent: (work as ModelWork).agent,
     depth,
-    workspace: grant.workspace,
+    workspace: run.workspace,
+    project: grant.workspace,
     tools: grant.tools,
     hasNetwork: decideCall(collectRulesets(run), { tool: 'network', subjects: [] }).action === 'allow',
     maxToolCalls: completeLimits(grant.limits).maxToolCalls.value as number,

@@ -11,23 +11,34 @@ const defaults = { startAt: 0.8, keptTurns: 2 };
 const shrinkTo = 0.75;
 const minResultLength = 500;
 
-type PruneOptions = Pick<ModelHandle, 'contextWindow' | 'maxOutputTokens'> & { limits?: ContextLimits };
+type PruneOptions = Pick<ModelHandle, 'contextWindow' | 'maxOutputTokens'> & {
+  limits?: ContextLimits;
+  /** The share of the model's window that the configuration sets. */
+  startAt?: number | undefined;
+};
 
-/** The calls whose results to remove, oldest first, until the request is well below the window; none while there is room. */
-export function selectCallsToPrune(
-  state: RunState,
-  requestBytes: number,
-  { contextWindow, maxOutputTokens, limits = {} }: PruneOptions,
-): CallRef[] {
+export interface Pruning {
+  /** The calls whose results to remove, oldest first, until the request is well below the window; none while there is room. */
+  calls: CallRef[];
+  /** The model's own window is nearly full, and removing results does not make enough room. */
+  isShort: boolean;
+}
+
+const nothing: Pruning = { calls: [], isShort: false };
+
+export function planPruning(state: RunState, requestBytes: number, options: PruneOptions): Pruning {
+  const { contextWindow, maxOutputTokens, limits = {} } = options;
   const window = Math.min(contextWindow ?? Number.POSITIVE_INFINITY, limits.maxTokens ?? Number.POSITIVE_INFINITY);
-  if (window === Number.POSITIVE_INFINITY) return [];
-  const startAt = limits.startAt ?? defaults.startAt;
-  const room = Math.min(window * startAt, (contextWindow ?? Number.POSITIVE_INFINITY) - (maxOutputTokens ?? 0));
+  if (window === Number.POSITIVE_INFINITY) return nothing;
+  const configured = options.startAt ?? defaults.startAt;
+  const startAt = limits.startAt ?? configured;
+  const modelRoom = (contextWindow ?? Number.POSITIVE_INFINITY) - (maxOutputTokens ?? 0);
+  const room = Math.min(window * startAt, modelRoom);
   // The provider's count of the last request is more exact than a third of the bytes.
   const { countedTokens } = state.conversation;
   const added = currentCalls(state).reduce((sum, call) => sum + (call.finished?.output.length ?? 0), 0);
   const tokens = countedTokens === null ? requestBytes / 3 : countedTokens + added / 3;
-  if (tokens <= room) return [];
+  if (tokens <= room) return nothing;
   let excess = tokens - window * startAt * shrinkTo;
   const selected: CallRef[] = [];
   for (const { turn, index, finished } of findCandidates(state, limits.keptTurns)) {
@@ -35,7 +46,9 @@ export function selectCallsToPrune(
     selected.push({ index, turn });
     excess -= (finished?.output.length ?? 0) / 3;
   }
-  return selected;
+  // A dialect's own limit is not the window: it never causes a compaction.
+  const isNearWindow = contextWindow !== null && tokens > Math.min(contextWindow * configured, modelRoom);
+  return { calls: selected, isShort: excess > 0 && isNearWindow };
 }
 
 /** Every call whose result could be removed, for a provider that refuses the request as too long. */

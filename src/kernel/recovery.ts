@@ -8,15 +8,17 @@
 import type { Draft } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import { isoToMs } from '../text/instant.ts';
-import { readmitRun } from './admission.ts';
 import { registerRun } from './create-run.ts';
 import type { DialectServices } from './dialect-services.ts';
+import { loadProgram } from './flow-run.ts';
+import { interruptedStepFacts } from './flow-state.ts';
 import { loadState } from './history.ts';
 import { interruptedCallFacts } from './interrupted.ts';
 import type { Part } from './journal.ts';
+import { readmitRun } from './readmission.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { type RunState, startedFact } from './state.ts';
+import { deadlineOf, type RunState } from './state.ts';
 
 /** The unended runs of a tree as they are stored, parents before their children. */
 export interface StoredTree {
@@ -40,11 +42,12 @@ export async function readTree(rootId: string, services: Services, known: RunSta
 /** Registers the runs of a claimed tree, parents first. Rejects if a model is not available; then nothing has changed. */
 export async function reviveRuns({ rows, states, dialect }: StoredTree, services: Services): Promise<Run[]> {
   const admissions = await Promise.all(states.map((state) => readmitRun(state, dialect, services)));
+  const programs = await Promise.all(states.map((state) => loadProgram(state, services)));
   const runs = new Map<string, Run>();
   for (const [index, state] of states.entries()) {
     services.journal.adopt(state);
     const parent = runs.get(state.created.data.parentId ?? '') ?? null;
-    const run = registerRun({ state, parent, dialect, work: admissions[index]?.work ?? null }, services);
+    const run = registerRun({ state, parent, dialect, work: admissions[index]?.work ?? null, program: programs[index] ?? null }, services);
     for (const row of rows) if (row.parentId === run.id && row.endedAt !== null) run.endedRows.set(row.runId, row);
     runs.set(run.id, run);
   }
@@ -76,7 +79,7 @@ export function resumeFacts({ state }: Run, { by, isTakeover, staysPaused }: Res
   const isKept = state.paused !== null && staysPaused(state.paused);
   const data = { by, ...(isTakeover && { takeover: true as const }) };
   const resumed: Draft[] = isKept ? [] : [{ type: 'run.resumed', data }];
-  return { runId: state.runId, drafts: [...resumed, ...interruptedCallFacts(state)] };
+  return { runId: state.runId, drafts: [...resumed, ...interruptedCallFacts(state), ...interruptedStepFacts(state.flow)] };
 }
 
 /** How often the tree was taken over since any of its runs last made progress. */
@@ -87,7 +90,7 @@ export function countTakeovers(states: RunState[]): number {
 /** Stops a resumed run that was cancelled, or whose deadline passed, before the interruption. */
 export function reapplyStops(run: Run, now: number): void {
   const { cancel } = run.state;
-  const deadline = startedFact(run.state)?.data.deadline ?? null;
+  const deadline = run.state.budgetPauseSince === null ? deadlineOf(run.state) : null;
   if (cancel) run.stop({ code: cancel.code, message: cancel.reason });
   else if (deadline !== null && isoToMs(deadline) <= now) run.stop({ code: 'deadline', message: 'the deadline passed' });
 }

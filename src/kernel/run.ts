@@ -9,18 +9,23 @@ import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
+import type { PreparedWorkspace } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { FlowProgram } from '../ports/flow.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { isCostSetByHand } from '../rules/limits.ts';
 import { type Budget, createBudget } from '../scheduling/budget.ts';
+import type { Deadlines } from '../scheduling/deadlines.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
+import type { SharedBudget } from '../scheduling/shared-budget.ts';
 import { createSlotKeeper, type SlotKeeper } from '../scheduling/slot.ts';
+import { msToIso } from '../text/instant.ts';
 import type { DialectServices } from './dialect-services.ts';
 import type { Journal, RecordOptions } from './journal.ts';
 import type { Ending } from './outcome.ts';
-import { type RunState, startedFact } from './state.ts';
+import { deadlineOf, type RunState } from './state.ts';
 
 /** Why a run is stopped from outside. The first cause wins. */
 export type StopCause =
@@ -34,6 +39,8 @@ export type StopCause =
 export interface PauseRequest {
   reason: string;
   resumeAt: string | null;
+  /** The shared budget that is used up. */
+  budget?: string;
   orders: string[];
 }
 
@@ -53,14 +60,21 @@ export interface RunOptions {
   state: RunState;
   parent: Run | null;
   dialect: DialectServices;
-  /** Null for a client, which has no model. */
+  /** Null for a client or a flow, which have no model. */
   work: ModelWork | null;
+  program?: FlowProgram | null;
 }
 
 export interface RunDeps {
   journal: Journal;
   scheduler: Scheduler;
+  clock: Clock;
+  deadlines: Deadlines;
+  /** The run's part of the shared budgets that its grant names; null if it names none. */
+  shareBudgets(state: RunState): SharedBudget | null;
 }
+
+const nothing = () => {};
 
 export class Run {
   readonly id: string;
@@ -70,37 +84,56 @@ export class Run {
   readonly state: RunState;
   readonly dialect: DialectServices;
   readonly work: ModelWork | null;
+  /** The program of a flow. */
+  readonly program: FlowProgram | null;
   /** Counts runs for `maxRuns`: those of a tree, or of one delegation of a client. */
   readonly counter: { runs: number };
   readonly budget: Budget;
+  /** Whether `budget` has to be closed. */
+  readonly sharesBudget: boolean;
   readonly slot: SlotKeeper;
   /** Whether the cost limit was set by hand and is not the built-in one. */
   readonly hasExplicitCostLimit: boolean;
-  readonly children = new Set<Run>();
-  /** Rows of children that have ended. */
-  readonly endedRows = new Map<string, RunRow>();
-  /** Arguments that held secrets, as the model wrote them, by `callName`; facts have the redacted ones. Never stored (invariant 11). */
-  readonly originals = new Map<string, Json>();
-  /** Folders whose rules this process has looked for. */
-  readonly foldersSeen = new Set<string>();
   /** Briefs on their way to becoming children. */
   admittingCount = 0;
+  /** The end of the last message to a child. Messages are sent one after another. */
+  lastMessage: Promise<unknown> = Promise.resolve();
   /** The deadline on the wall clock, as recorded. */
   notAfter: string | null;
-  /** The deadline that is enforced, on the monotonic clock; null until the run starts. */
+  /** The deadline that is enforced, on the monotonic clock; null until the run starts, infinite while it is suspended. */
   deadline: number | null = null;
   pauseRequest: PauseRequest | null = null;
+  /** A compaction that was ordered and has not begun. The orders are consumed with its first fact. */
+  compactRequest: { orders: string[] } | null = null;
+  /** Its own files as this process prepared them; null if it uses those of its parent. */
+  ownFiles: PreparedWorkspace | null = null;
+  /** Resolves when its files and those of its ancestors are prepared (`ensureWorkspace`). */
+  preparing: Promise<void> | null = null;
   /** Ending: accepts no more children or messages. */
   isClosing = false;
   readonly ended: Promise<Outcome>;
   readonly settle: { resolve(outcome: Outcome): void; reject(error: unknown): void };
   readonly #journal: Journal;
+  readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
   readonly #controller = new AbortController();
-  readonly #onParentAbort: () => void;
   #timer: { from: number; earlierMs: number } | null = null;
-  #change = Promise.withResolvers<void>();
+  #clearDeadline: () => void = nothing;
+  /** The time that was left when the deadline was suspended. */
+  #suspendedMs: number | null = null;
+  /** Null while nobody waits. */
+  #change: PromiseWithResolvers<void> | null = null;
+  // Made at the first use: thousands of runs may wait for a slot.
+  #children: Set<Run> | null = null;
+  #endedRows: Map<string, RunRow> | null = null;
+  #originals: Map<string, Json> | null = null;
+  #foldersSeen: Set<string> | null = null;
+  #isDetached = false;
 
-  constructor({ state, parent, dialect, work }: RunOptions, { journal, scheduler }: RunDeps) {
+  constructor(
+    { state, parent, dialect, work, program = null }: RunOptions,
+    { journal, scheduler, clock, deadlines, shareBudgets }: RunDeps,
+  ) {
     const { rootId, depth, grant } = state.created.data;
     const { maxTokens, maxCostUsd } = grant.limits;
     this.id = state.runId;
@@ -110,21 +143,47 @@ export class Run {
     this.state = state;
     this.dialect = dialect;
     this.work = work;
+    this.program = program;
     this.#journal = journal;
+    this.#clock = clock;
+    this.#deadlines = deadlines;
     this.counter = parent?.work ? parent.counter : { runs: 0 };
     this.hasExplicitCostLimit = work ? isCostSetByHand(grant.limits, parent?.hasExplicitCostLimit ?? false) : maxCostUsd.value !== null;
     const limit = { maxTokens: maxTokens.value, maxCostUsd: maxCostUsd.value };
-    this.budget = parent ? parent.budget.child(limit) : createBudget(limit);
+    const shared = shareBudgets(state);
+    this.budget = parent ? parent.budget.child(limit, shared) : createBudget(limit, shared);
+    this.sharesBudget = shared !== null;
     this.budget.charge({ tokens: state.tokens.input + state.tokens.output, costUsd: state.costUsd ?? 0 });
-    this.notAfter = startedFact(state)?.data.deadline ?? grant.notAfter;
+    this.notAfter = deadlineOf(state) ?? grant.notAfter;
     const maxSiblings = parent ? (parent.grant.limits.maxConcurrent.value ?? Number.MAX_SAFE_INTEGER) : 1;
     this.slot = createSlotKeeper(scheduler, { rootId, parentId: parent?.id ?? null, limit: maxSiblings, signal: this.signal });
     this.settle = Promise.withResolvers<Outcome>();
     this.ended = (this.settle as PromiseWithResolvers<Outcome>).promise;
     this.ended.catch(() => {});
-    this.#onParentAbort = () => this.stop(parent?.signal.reason as StopCause);
-    parent?.signal.addEventListener('abort', this.#onParentAbort, { once: true });
-    if (parent?.signal.aborted) this.#onParentAbort();
+    if (parent?.signal.aborted) this.stop(parent.stopCause as StopCause);
+  }
+
+  get children(): Set<Run> {
+    this.#children ??= new Set();
+    return this.#children;
+  }
+
+  /** Rows of children that have ended. */
+  get endedRows(): Map<string, RunRow> {
+    this.#endedRows ??= new Map();
+    return this.#endedRows;
+  }
+
+  /** Arguments that held secrets, as the model wrote them, by `callName`; facts have the redacted ones. Never stored (invariant 11). */
+  get originals(): Map<string, Json> {
+    this.#originals ??= new Map();
+    return this.#originals;
+  }
+
+  /** Folders whose rules this process has looked for. */
+  get foldersSeen(): Set<string> {
+    this.#foldersSeen ??= new Set();
+    return this.#foldersSeen;
   }
 
   get brief(): Brief {
@@ -133,6 +192,16 @@ export class Run {
 
   get grant(): Grant {
     return this.state.created.data.grant;
+  }
+
+  /** The files that it works on, if they are not those of the workspace it was granted. */
+  get files(): PreparedWorkspace | null {
+    return this.ownFiles ?? this.parent?.files ?? null;
+  }
+
+  /** The folder that its tools may use. */
+  get workspace(): string {
+    return this.files?.data.path ?? this.grant.workspace;
   }
 
   get signal(): AbortSignal {
@@ -152,17 +221,48 @@ export class Run {
     if (this.signal.aborted) return;
     this.#controller.abort(cause);
     this.notify();
+    for (const child of this.#children ?? []) if (!child.#isDetached) child.stop(cause);
   }
 
   /** Wakes all waits in `changed`. */
   notify(): void {
-    this.#change.resolve();
-    this.#change = Promise.withResolvers();
+    this.#change?.resolve();
+    this.#change = null;
   }
 
   /** Resolves at the next `notify`, at once if the run was stopped. */
   waitForChange(): Promise<void> {
-    return this.signal.aborted ? Promise.resolve() : this.#change.promise;
+    if (this.signal.aborted) return Promise.resolve();
+    this.#change ??= Promise.withResolvers();
+    return this.#change.promise;
+  }
+
+  /** Stops the run at this time of the monotonic clock. */
+  setDeadline(due: number): void {
+    this.#clearDeadline();
+    this.deadline = due;
+    const stop = () => this.stop({ code: 'deadline', message: 'the deadline passed' });
+    this.#clearDeadline = due === Number.POSITIVE_INFINITY ? nothing : this.#deadlines.at(due, stop);
+  }
+
+  clearDeadline(): void {
+    this.#clearDeadline();
+    this.#suspendedMs = null;
+  }
+
+  /** Stops the time until the deadline, for a pause that does not count. */
+  suspendDeadline(): void {
+    if (this.deadline === null || this.#suspendedMs !== null) return;
+    this.#suspendedMs = this.deadline - this.#clock.monotonic();
+    this.setDeadline(Number.POSITIVE_INFINITY);
+  }
+
+  continueDeadline(): void {
+    const left = this.#suspendedMs;
+    this.#suspendedMs = null;
+    if (left === null || this.isClosing) return;
+    this.setDeadline(this.#clock.monotonic() + left);
+    if (left !== Number.POSITIVE_INFINITY) this.notAfter = msToIso(this.#clock.now() + left);
   }
 
   /** Starts measuring the run's duration, after `earlierMs` in other processes. */
@@ -175,9 +275,9 @@ export class Run {
     return this.#timer && Math.round(Math.max(0, this.#timer.earlierMs) + clock.monotonic() - this.#timer.from);
   }
 
-  /** Stops listening to the parent's signal. */
+  /** Is no longer stopped with the parent. */
   detachFromParent(): void {
-    this.parent?.signal.removeEventListener('abort', this.#onParentAbort);
+    this.#isDetached = true;
   }
 
   /** Records facts of this run; see `Journal.record`. */

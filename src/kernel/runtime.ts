@@ -2,36 +2,46 @@
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
+import type { Image } from '../contract/image.ts';
+import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Delegation } from '../ports/delegation.ts';
+import type { FlowProgram } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import type { Owner } from '../ports/store.ts';
 import { createDeadlines } from '../scheduling/deadlines.ts';
 import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
+import { sha256 } from '../text/canonical.ts';
 import { isoToMs } from '../text/instant.ts';
+import { TextMemo } from '../text/text-memo.ts';
 import type { ClientOptions } from './admission.ts';
-import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
+import { carryOutPlan, type PlannedChanges } from './apply.ts';
 import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
 import { ownRunsOnly } from './client-reach.ts';
-import { createStarter, openClient, unregisterRun } from './create-run.ts';
+import { createStarter, openClient, startFlow, unregisterRun } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
-import { type ClientClose, driveAbandonedClient, driveAgent } from './drivers.ts';
+import { driverOf } from './driver-of.ts';
+import type { ClientClose } from './drivers.ts';
 import { type EnqueueOptions, type EnqueueResult, enqueueRun } from './enqueue.ts';
+import type { FlowOptions } from './flow-run.ts';
 import { assertAuthentic } from './history.ts';
 import { endCrashedTree } from './interrupted.ts';
 import { createJournal } from './journal.ts';
 import { driveRun } from './lifecycle.ts';
-import { cancelRun, sendMessage, watchOrders } from './orders.ts';
-import { requestPause, resumeRun } from './pause.ts';
+import { LiveRun, type RunHandle } from './live-run.ts';
+import { cancelRun, watchOrders } from './orders.ts';
 import { countTakeovers, type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
 import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
+import { admitBudgets, createBudgetSharing } from './shared-budgets.ts';
 
 export type { ClientOptions } from './admission.ts';
 export type { EnqueueOptions, EnqueueResult } from './enqueue.ts';
+export type { FlowOptions } from './flow-run.ts';
+export type { RunHandle } from './live-run.ts';
 export type { RuntimeOptions } from './services.ts';
 
 /** What comes with a brief, but is not a part of the task. */
@@ -42,22 +52,8 @@ export interface BriefOptions {
   dialect?: string;
   /** The trace of the caller (W3C Trace Context). Malformed values are ignored. */
   trace?: TraceHeaders;
-}
-
-/** A run of this process, for the program that started it. */
-export interface RunHandle {
-  id: string;
-  /** Never rejects for an agent's failure; rejects only if the store broke, another process took the tree over, or the run was left paused. */
-  outcome: Promise<Outcome>;
-  /** Resolves when the request is in the journal. */
-  cancel(reason: string, by?: string): Promise<void>;
-  /** `rules` narrow the run and its descendants from now on. */
-  send(text: string, from?: string, rules?: string[]): Promise<void>;
-  /** The run takes no further step until it is resumed, gets a message or is stopped. */
-  pause(reason: string): void;
-  resume(by?: string): void;
-  /** Answers a call that waits for approval. False if the question is no longer open or another call was shown. */
-  answer(call: ShownCall, answer: ApprovalAnswer): Promise<boolean>;
+  /** Images for the model, beside the text of the brief. The start rejects with `invalid_brief` if they cannot be used. */
+  images?: readonly Image[];
 }
 
 /** A program or connection that delegates from outside: a root run without a model. */
@@ -67,6 +63,10 @@ export interface Client {
   /** Records a call of a delegation tool in the client's run. */
   recordCall(call: ClientCall): CallRecord;
   delegate(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
+  /** Records a plan and makes its changes to the files of the workspace. Returns the paths that were left alone. */
+  carryOut(plan: PlannedChanges): Promise<string[]>;
+  /** Records that the changes of these runs are not to be applied. */
+  discard(runIds: string[]): Promise<void>;
   /** Null while it accepts delegations. `lost`: why its tree can no longer be written here; null if the client run has ended. */
   findEnd(): Promise<{ lost: RetinueError | null } | null>;
   /** Ends it; runs below it are stopped first. `gone`: the client did not close the connection itself. */
@@ -89,6 +89,8 @@ export interface Runtime {
   owner: Owner;
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   client(options?: ClientOptions & { dialect?: string }): Promise<Client>;
+  /** Starts a flow as a root run. Rejects with `invalid_brief` if the input does not match its schema. */
+  flow(program: FlowProgram, input: Json, options?: FlowOptions): Promise<RunHandle>;
   /** Admits a brief and leaves it to a worker. */
   enqueue(brief: unknown, options: EnqueueOptions): Promise<EnqueueResult>;
   /** Stops driving one tree, so that another process can continue it. Nothing of it runs here when it resolves. */
@@ -96,7 +98,8 @@ export interface Runtime {
   /** Continues every run of a tree that no living process drives. */
   resume(rootId: string, by: string, options?: ResumeOptions): Promise<ResumeResult>;
   live(runId: string): RunHandle | null;
-  listen(listener: (event: Fact | Delta) => void): () => void;
+  /** `readsDeltas`: whether deltas are of use to it now; always if absent. While they are to nobody, models may answer in one piece. */
+  listen(listener: (event: Fact | Delta) => void, readsDeltas?: () => boolean): () => void;
   /** Whether a new runtime has to replace this one: it holds trees that it can no longer write, and drives nothing else. */
   isStale(): boolean;
   /** Slots and timers in use: both 0 when nothing runs. */
@@ -113,13 +116,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const runs = new Map<string, Run>();
   const deadlines = createDeadlines(clock);
   const scheduler = createScheduler({ slots: options.slots ?? 256, maxQueued: options.maxQueued ?? 20_000 });
-  const lanes = createLanes({ clock, deadlines, random: () => ids.random() });
+  const { warn = () => {} } = options;
+  const lanes = createLanes({ clock, deadlines, random: () => ids.random(), shared: { limits: store.limits, owner: owner.id, warn } });
   const lostTrees = new Map<string, RetinueError>();
   const onLost = (rootId: string, error: RetinueError) => {
     lostTrees.set(rootId, error);
     runs.get(rootId)?.stop({ code: 'lost', message: error.message, error });
   };
   const journal = createJournal({ store, owner, clock, onLost });
+  const shareBudgets = createBudgetSharing({ store, owner, clock, deadlines, ids });
   const services: Services = {
     ...options,
     owner,
@@ -128,6 +133,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     deadlines,
     scheduler,
     lanes,
+    systems: new TextMemo((raw) => {
+      const text = options.redact(raw, true);
+      return { text, hash: sha256(text) };
+    }),
+    shareBudgets,
     runs,
     dialect: createDialects(options),
     startRun: (input, more) => startRun(input, more),
@@ -138,23 +148,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const resuming = new Map<string, Promise<void>>();
   const orders = watchOrders(services, journal.abandon);
 
-  function createHandle(run: Run): RunHandle {
-    const isOpen = () => runs.get(run.id) === run;
-    return {
-      id: run.id,
-      outcome: run.ended,
-      pause: (reason) => requestPause(run, options.redact(reason.toWellFormed(), false)),
-      resume: (by = 'the caller') => void resumeRun(run, by),
-      cancel: async (reason, by = 'the caller') => {
-        if (isOpen()) await cancelRun(run, reason, by, services);
-      },
-      answer: async (call, answer) => isOpen() && answerApproval(run, call, answer, services),
-      send: async (text, from = 'the user', rules) => {
-        if (!isOpen() || run.isClosing) throw new RetinueError('parent_ended', `run ${run.id} has ended and accepts no more messages`);
-        await sendMessage(run, { text, from, rules }, services);
-      },
-    };
-  }
+  const createHandle = (run: Run): RunHandle => new LiveRun(run, services);
 
   function assertOpen(): void {
     if (isClosed) throw new RetinueError('parent_ended', 'nothing more can be started: this process is closing');
@@ -163,11 +157,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function client({ dialect, ...given }: ClientOptions & { dialect?: string } = {}): Promise<Client> {
     assertOpen();
     const closed = Promise.withResolvers<ClientClose>();
-    const run = await openClient(given, await services.dialect(dialect), closed.promise, services);
+    const { budgets } = await admitBudgets(given.budgets, null, services);
+    const loaded = await services.dialect(dialect);
+    assertOpen();
+    const run = await openClient({ ...given, budgets }, loaded, closed.promise, services);
     return {
       id: run.id,
       delegation: createDelegation(run, null, services, { ...ownRunsOnly, ...given }),
       recordCall: createCallRecorder(run, services),
+      carryOut: (plan) => carryOutPlan(run, plan, services),
+      discard: (runIds) => run.record([{ type: 'changes.discarded', data: { runs: runIds } }]),
       delegate: async (input, more) => createHandle(await startRun(input, { ...more, parent: run })),
       async findEnd() {
         // Notices that another process took the tree while this one was stopped.
@@ -180,6 +179,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         return run.ended;
       },
     };
+  }
+
+  async function flow(program: FlowProgram, input: Json, given: FlowOptions = {}): Promise<RunHandle> {
+    assertOpen();
+    const { budgets } = await admitBudgets(given.budgets, null, services);
+    const loaded = await services.dialect(undefined);
+    assertOpen();
+    return createHandle(await startFlow(program, input, { ...given, budgets }, loaded, services));
   }
 
   /** One at a time for each tree, because a resume that fails gives the tree up. */
@@ -244,7 +251,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       throw error;
     }
     for (const run of revived) reapplyStops(run, clock.now());
-    for (const run of revived) void driveRun(run, run.work ? driveAgent : driveAbandonedClient, services);
+    for (const run of revived) void driveRun(run, driverOf(run), services);
     void orders.check();
     return { ok: true, handles: revived.map(createHandle) };
   }
@@ -257,6 +264,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     owner,
     resume,
     client,
+    flow,
     start: async (input, more) => createHandle(await startRun(input, more)),
     async enqueue(input, more) {
       assertOpen();
@@ -272,7 +280,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const run = runs.get(id);
       return run ? createHandle(run) : null;
     },
-    listen: (listener) => journal.listen(listener),
+    listen: journal.listen,
     isStale: () => lostTrees.size > 0 && runs.size === 0,
     stats: () => ({ ...scheduler.stats(), timers: deadlines.size, runs: runs.size }),
     async drain(reason) {
@@ -292,6 +300,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       );
       await options.toolSource?.close();
       await orders.close();
+      lanes.close();
       await journal.flushed();
       await store.release(owner);
     },

@@ -5,19 +5,22 @@
 // T3. No tool starts after the run's signal has fired (invariant 8).
 import { z } from 'zod';
 import { Artifact } from '../contract/artifact.ts';
+import { FileState, type PathChange } from '../contract/change-set.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import { RunId } from '../contract/ids.ts';
 import type { Json } from '../contract/json.ts';
 import type { CallState } from '../conversation/request.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
+import type { Delegation } from '../ports/delegation.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import type { Subject } from '../ports/subject.ts';
-import type { AnyTool, Memo, ToolContext, ToolResult } from '../ports/tool.ts';
+import type { AnyTool, ChangedFile, Memo, ToolContext, ToolResult } from '../ports/tool.ts';
 import type { ToolSession } from '../ports/tool-executor.ts';
 import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { sha256 } from '../text/canonical.ts';
+import { copyJson } from '../text/copy-json.ts';
 import { cutMiddle } from '../text/cut.ts';
 import { markInvisible } from '../text/invisible.ts';
 import { waitForApproval } from './approval.ts';
@@ -56,7 +59,7 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
     const attempt = await attemptCall(run, call, { args, memo, tools }, services);
     const path = attempt.status === 'ok' ? touchedPath(run, call, args) : null;
     if (path !== null) attempt.result = await addFolderRules(run, path, { result: attempt.result, memo }, services);
-    const { drafts, blobs } = attemptToFacts(call, attempt, { tool: findTool(run, call.tool), memo: memo.changes }, services);
+    const { drafts, blobs } = attemptToFacts(run, { call, attempt, tool: findTool(run, call.tool), memo: memo.changes }, services);
     finishCall(run, call, drafts, blobs);
   };
   await Promise.all(
@@ -94,6 +97,11 @@ const ResultSchema = z.object({
   output: z.string(),
   isError: z.boolean().optional(),
   artifacts: z.array(Artifact).optional(),
+  changes: z
+    .array(
+      z.object({ path: z.string(), before: z.object({ mode: FileState.shape.mode, content: z.base64() }).nullable(), after: FileState }),
+    )
+    .optional(),
   taint: z.array(z.string()).optional(),
   told: z.array(RunId).optional(),
 });
@@ -129,9 +137,10 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     if (denial !== null) throw new RetinueError('denied', denial);
   };
   try {
-    const context = { ...createToolContext(run, call, services), memo, signal: stop.signal, confirmTarget };
+    const context = createToolContext(run, call, { memo, signal: stop.signal, confirmTarget }, services);
     const work = (async () => {
-      const input: unknown = tool.input.parse(structuredClone(args));
+      // A copy, because a tool may change its input, and the arguments are recorded.
+      const input: unknown = tool.input.parse(copyJson(args));
       return parseResult(await tools.session.call({ tool, arguments: args, input, context }));
     })();
     const { result, isLate, error } = await waitForResult(work, stop.signal, services);
@@ -153,20 +162,37 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
   }
 }
 
-function createToolContext(run: Run, call: CallState, services: Services): Omit<ToolContext, 'memo' | 'signal' | 'confirmTarget'> {
+/** What only some tools need is made when they ask for it. */
+function createToolContext(
+  run: Run,
+  call: CallState,
+  of: Pick<ToolContext, 'memo' | 'signal' | 'confirmTarget'>,
+  services: Services,
+): ToolContext {
+  let delegation: Delegation | null = null;
   return {
+    memo: of.memo,
+    signal: of.signal,
+    confirmTarget: of.confirmTarget,
     runId: run.id,
     rootId: run.rootId,
-    workspace: run.grant.workspace,
+    workspace: run.workspace,
+    project: run.grant.workspace,
+    files: run.files ?? undefined,
     readable: services.settings.readable,
     rights: {
       agent: run.work?.agent.name ?? '',
       definition: run.state.created.data.definition ?? null,
       tools: run.grant.tools,
       decide: (tool, subjects, options) => decideCall(collectRulesets(run), { tool, subjects }, options),
-      closedPaths: collectClosedPaths(collectRulesets(run)),
+      get closedPaths() {
+        return collectClosedPaths(collectRulesets(run));
+      },
     },
-    delegation: createDelegation(run, { index: call.index, turn: call.turn }, services),
+    get delegation() {
+      delegation ??= createDelegation(run, { index: call.index, turn: call.turn }, services);
+      return delegation;
+    },
   };
 }
 
@@ -178,10 +204,20 @@ function createCallMemo({ state }: Run): Memo & { changes: ReadonlyMap<string, s
 
 /** Results become facts, so their form is checked: a tool that returns anything else has failed. */
 function parseResult(value: unknown): ToolResult {
+  const plain = readPlainResult(value);
+  if (plain !== null) return plain;
   const parsed = ResultSchema.safeParse(value);
   if (parsed.success) return parsed.data as ToolResult;
   const issue = parsed.error.issues[0];
   throw new Error(`it returned no valid result (${issue?.path.join('.') || 'result'}: ${issue?.message})`);
+}
+
+/** A result of only an output, like most; null for others. */
+function readPlainResult(value: unknown): ToolResult | null {
+  if (typeof value !== 'object' || value === null) return null;
+  for (const key in value) if (key !== 'output') return null;
+  const { output } = value as ToolResult;
+  return typeof output === 'string' ? { output } : null;
 }
 
 /** Waits for the tool. Once its signal has fired it has a short time to clean up and to return what it has; then it is abandoned. */
@@ -214,11 +250,11 @@ function waitForResult(
  * text is kept as an artifact, up to 4 MiB.
  */
 function attemptToFacts(
-  call: CallState,
-  { status, result }: CallAttempt,
-  { tool, memo }: { tool: AnyTool | undefined; memo: ReadonlyMap<string, string> },
+  run: Run,
+  { call, attempt, tool, memo }: { call: CallState; attempt: CallAttempt; tool: AnyTool | undefined; memo: ReadonlyMap<string, string> },
   { redact }: Services,
 ): { drafts: Draft[]; blobs: StoredBlob[] } {
+  const { status, result } = attempt;
   const maxBytes = tool?.maxOutputBytes ?? defaultOutputBytes;
   // Redacted before any cut: a cut through a secret would leave a part of it.
   const bounded = cutMiddle(redact(String(result.output ?? '').toWellFormed(), true), Math.max(maxKeptBytes, maxBytes));
@@ -229,18 +265,21 @@ function attemptToFacts(
   const blobs = truncated ? [{ hash: sha256(whole), content: whole }] : [];
   const note = { bytes: originalBytes, kind: 'note' as const, title: `whole output of ${call.tool}`, value: '' };
   const clean = (text: string) => redact(text.toWellFormed(), true);
+  // A run with files of its own needs no record of single changes.
+  const changes = run.files ? [] : (result.changes ?? []).map(toKeptChange);
+  const findChange = ({ kind, value }: Artifact) =>
+    kind === 'path' ? changes.find(({ change }) => change.path === value)?.change : undefined;
   const artifacts = (result.artifacts ?? []).map((artifact) => ({
-    ...artifact,
-    ...(artifact.title === undefined ? {} : { title: clean(artifact.title) }),
-    value: clean(artifact.value),
+    artifact: { ...artifact, ...(artifact.title === undefined ? {} : { title: clean(artifact.title) }), value: clean(artifact.value) },
+    change: clean(artifact.value) === artifact.value ? findChange(artifact) : undefined,
   }));
   // A path that holds a secret is forgotten.
   const remembered = Object.fromEntries([...memo].filter(([key]) => clean(key) === key));
   const taint = [...new Set([...(tool?.taint ?? []), ...(result.taint ?? [])])];
   return {
     drafts: [
-      ...artifacts.map((artifact) => artifactFact(call, artifact, null)),
-      ...blobs.map(({ hash }) => artifactFact(call, note, hash)),
+      ...artifacts.map(({ artifact, change }) => artifactFact(call, artifact, { blob: null, change })),
+      ...blobs.map(({ hash }) => artifactFact(call, note, { blob: hash })),
       toolFinishedFact(call, status, cut.text, {
         ...(memo.size > 0 && { memo: remembered }),
         truncated,
@@ -248,10 +287,23 @@ function attemptToFacts(
         told: result.told ?? [],
       }),
     ],
-    blobs,
+    blobs: [...blobs, ...changes.flatMap(({ kept }) => kept)],
   };
 }
 
-function artifactFact({ turn, index }: CallState, artifact: Artifact, blob: string | null): Draft {
-  return { type: 'artifact.recorded', data: { artifact, blob, index, turn } };
+/** The content before is kept as it is, for `retinue undo`. */
+function toKeptChange({ path, before, after }: ChangedFile): { change: PathChange; kept: StoredBlob[] } {
+  if (before === null) return { change: { path, before, after }, kept: [] };
+  const content = Buffer.from(before.content, 'base64');
+  const hash = sha256(content);
+  return { change: { path, before: { mode: before.mode, hash, bytes: content.length }, after }, kept: [{ hash, content }] };
+}
+
+interface ArtifactMore {
+  blob: string | null;
+  change?: PathChange | undefined;
+}
+
+function artifactFact({ turn, index }: CallState, artifact: Artifact, { blob, change }: ArtifactMore): Draft {
+  return { type: 'artifact.recorded', data: { artifact, blob, ...(change && { change }), index, turn } };
 }

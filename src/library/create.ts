@@ -5,7 +5,10 @@ import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
 import type { Api, Question } from '../api/api.ts';
 import { anchorAgent } from '../config/anchor-rules.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
+import { openCheckouts } from '../config/checkouts.ts';
+import { openExternalHomes } from '../config/external-homes.ts';
 import { resolveDirectory } from '../config/files.ts';
+import { modelToRoutes } from '../config/model-setting.ts';
 import { resolveReadable } from '../config/readable-folders.ts';
 import { buildRulesets } from '../config/rulesets.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
@@ -13,6 +16,7 @@ import { resolveLibraryTelemetry } from '../config/telemetry.ts';
 import type { Env } from '../config/user-folders.ts';
 import { RetinueError } from '../contract/error.ts';
 import { native } from '../dialects/native.ts';
+import type { FlowDefinition } from '../flows/definition.ts';
 import { withPrices } from '../models/prices.ts';
 import { capabilities } from '../rules/policy.ts';
 import { createMemoryStore } from '../stores/memory.ts';
@@ -20,6 +24,8 @@ import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { aiToolToTool } from '../tools/ai-sdk.ts';
 import { compileSchema } from '../tools/json-schema.ts';
 import { createDelegating } from './delegating.ts';
+import { createEnqueue } from './enqueue.ts';
+import { createLibraryFlows } from './flows.ts';
 import { createLibraryModels } from './models.ts';
 import { checkOptions } from './options.ts';
 import { createScope } from './scope.ts';
@@ -45,14 +51,22 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
   const notes = createMemoryNotes();
   const anchor = { workspace, env };
   const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
-  const api = assemble({
+  const flows = createLibraryFlows((options.flows ?? []) as unknown as FlowDefinition[], () => api);
+  const checkouts = openCheckouts({ env, workspace, db: null });
+  const homes = openExternalHomes(env, options.externalsFolder);
+  const api: Api = assemble({
+    flows,
     store: options.store ?? createMemoryStore(),
     catalog: createCatalog([
       ...builtInAgents,
       ...(options.agents ?? []).map((agent) => ({ ...anchorAgent(agent, anchor), source: 'library' })),
     ]),
-    dialect,
-    prepareRuntime,
+    ...{ dialect, prepareRuntime, workspace },
+    ...{ checkouts, homes },
+    async forget(rootId, runIds) {
+      await notes.scratchpads.remove(rootId);
+      for (const folders of [checkouts, homes]) await folders.forget(runIds);
+    },
     telemetry: resolveLibraryTelemetry(options.telemetry, env),
     warn,
   });
@@ -70,6 +84,10 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
       models: withPrices(models, options.prices ?? {}),
       limits: options.limits ?? {},
+      budgets: options.budgets,
+      compaction: options.compaction,
+      routes: modelToRoutes(options.routes),
+      ...{ effort: options.effort, promptCache: options.promptCache },
       rulesets: (delegationTools) => buildRulesets({ delegationTools, shell, programTools: toolNames, anchor, ownerRules }),
       secretNames: [],
       search: null,
@@ -81,6 +99,8 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
   return {
     api,
     ...createDelegating((brief, start) => api.start(brief, start), api),
+    flow: flows.flow,
+    enqueue: createEnqueue(api, { hasModelName: typeof options.model === 'string' }),
     scope: (scopeOptions = {}) => createScope(api, scopeOptions),
     close: () => api.close(),
     [Symbol.asyncDispose]: () => api.close(),

@@ -1,7 +1,7 @@
 // `delegate` and `all`, over whatever starts a run: the API, or the client run of a scope.
 import type { Api, RunHandle } from '../api/api.ts';
+import { parseWantedResult } from '../flows/result.ts';
 import { checkAllOptions, checkDelegateOptions } from './options.ts';
-import { parseWantedResult } from './result.ts';
 import type { BriefFor, Delegating, OutcomeOf, Run, TraceOptions } from './types.ts';
 
 type StartRun = (brief: unknown, options?: Parameters<Api['start']>[1]) => Promise<RunHandle>;

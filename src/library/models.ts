@@ -25,14 +25,24 @@ export function createLibraryModels(given: AnyModel, env: Env): { models: Models
   const resolveGiven: Provider = typeof given === 'function' ? given : () => (handle ??= modelObjectToHandle(given));
   // Children ask for their parent's model by the id that its handle has.
   const givenIds = new Set([givenName]);
+  const use = async (user: Parameters<Provider>[1]) => {
+    const found = await resolveGiven('model', user);
+    givenIds.add(found.id);
+    return found;
+  };
   return {
     model: givenName,
     models: {
       async resolve(name, user) {
-        if (!givenIds.has(name)) return named.resolve(name, user);
-        const found = await resolveGiven('model', user);
-        givenIds.add(found.id);
-        return found;
+        if (givenIds.has(name)) return use(user);
+        try {
+          return await named.resolve(name, user);
+        } catch (error) {
+          // A resumed run names it by the id that its handle had in another process.
+          const found = await use(user);
+          if (found.id === name) return found;
+          throw error;
+        }
       },
     },
   };

@@ -1,15 +1,21 @@
 // Checks the options of the library when they are given, so that a wrong value fails there with its name and not later in a run, or never.
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { Config } from '../config/schema.ts';
 import { hostNames, sandboxModes } from '../config/settings.ts';
 import { traceProtocols } from '../config/telemetry.ts';
 import { Agent } from '../contract/agent.ts';
+import { BudgetName } from '../contract/budget.ts';
+import { CompactionSettings } from '../contract/compaction.ts';
+import { Effort } from '../contract/effort.ts';
 import { type ErrorCode, RetinueError } from '../contract/error.ts';
 import { LimitsGiven, maxMs } from '../contract/limits.ts';
 import { McpServer, McpServerName } from '../contract/mcp-server.ts';
+import { PromptCache } from '../contract/prompt-cache.ts';
+import { isFlowDefinition } from '../flows/definition.ts';
 import { parseRule } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
-import type { RetinueOptions, ScopeOptions, TraceOptions } from './types.ts';
+import type { FlowStartOptions, QueueOptions, RetinueOptions, ScopeOptions, TraceOptions } from './types.ts';
 
 const hasFields =
   (...names: string[]) =>
@@ -23,6 +29,8 @@ const signal = z.instanceof(AbortSignal, { error: 'must be an AbortSignal' });
 /** Their content is not checked here: a malformed trace must not stop a program. */
 const traceSchemas = { traceparent: z.string('must be text'), tracestate: z.string('must be text') };
 
+const budgetNames = z.array(BudgetName, 'must be a list of names of budgets').max(20);
+
 const optionSchemas: Record<keyof RetinueOptions, z.ZodType> = {
   model: z.custom(isModel, 'must be a name like "anthropic/…" or a model object of the AI SDK'),
   tools: z.record(z.string().min(1), z.custom(hasFields(), 'must be a tool object')),
@@ -34,9 +42,18 @@ const optionSchemas: Record<keyof RetinueOptions, z.ZodType> = {
   approve: z.custom(isFunction, 'must be a function'),
   approveMs: z.int(`must be a whole number from 1 to ${maxMs} (milliseconds)`).min(1).max(maxMs),
   limits: LimitsGiven,
+  budgets: budgetNames,
+  routes: z.record(
+    z.string().min(1),
+    z.union([z.string().min(1), z.array(z.string().min(1)).min(1)], 'must be a name like "anthropic/…", or a list of such names'),
+  ),
+  effort: Effort,
+  promptCache: PromptCache,
+  compaction: CompactionSettings,
   prices: Config.shape.prices.unwrap(),
   store: z.custom(hasFields('facts', 'runs'), 'must be a store, such as `createMemoryStore()`'),
   host: z.enum(hostNames),
+  externalsFolder: z.string('must be the path of a folder').refine(isAbsolute, 'must be an absolute path'),
   sandbox: z.enum(sandboxModes),
   telemetry: z.union([
     z.boolean(),
@@ -48,6 +65,7 @@ const optionSchemas: Record<keyof RetinueOptions, z.ZodType> = {
       content: z.boolean().optional(),
     }),
   ]),
+  flows: z.array(z.custom(isFlowDefinition, 'must be a result of `defineFlow`')),
   dialect: z.custom(hasFields('name', 'tools'), 'must be a dialect of `retinue/dialects`'),
 };
 
@@ -70,12 +88,28 @@ export function checkOptions(options: RetinueOptions): void {
 
 /** Throws like `checkOptions`. */
 export function checkScopeOptions(options: ScopeOptions): void {
-  checkFields(options, { label: z.string('must be text').max(200), limits: LimitsGiven, signal, ...traceSchemas });
+  checkFields(options, { label: z.string('must be text').max(200), limits: LimitsGiven, budgets: budgetNames, signal, ...traceSchemas });
+}
+
+/** Throws like `checkOptions`. */
+export function checkFlowOptions(options: FlowStartOptions): void {
+  checkFields(options, { label: z.string('must be text').max(200), limits: LimitsGiven, budgets: budgetNames, ...traceSchemas });
 }
 
 /** Throws like `checkOptions`. */
 export function checkDelegateOptions(options: TraceOptions): void {
   checkFields(options, traceSchemas);
+}
+
+/** Throws like `checkOptions`. */
+export function checkQueueOptions(options: QueueOptions): void {
+  checkFields(options, {
+    ...traceSchemas,
+    queue: z.string('must be the name of a queue').min(1),
+    priority: z.int('must be a whole number from -1000 to 1000').min(-1_000).max(1_000),
+    group: z.string('must be text').min(1).max(100),
+    startAfter: z.date('must be a Date'),
+  });
 }
 
 /** Throws like `checkOptions`. */

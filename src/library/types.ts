@@ -6,17 +6,21 @@ import type { Api, EventOptions, Question } from '../api/api.ts';
 import type { HostName, SandboxMode } from '../config/settings.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { Brief, ResultForm } from '../contract/brief.ts';
+import type { CompactionSettings } from '../contract/compaction.ts';
 import type { Delta } from '../contract/delta.ts';
+import type { Effort } from '../contract/effort.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import type { PromptCache } from '../contract/prompt-cache.ts';
+import type { FlowDefinition } from '../flows/definition.ts';
+import type { StandardSchema } from '../flows/result.ts';
 import type { Price } from '../models/prices.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Store } from '../ports/store.ts';
 import type { AiTool } from '../tools/ai-sdk.ts';
 import type { AnyModel } from './models.ts';
-import type { StandardSchema } from './result.ts';
 
 export interface TelemetryOptions {
   endpoint?: string;
@@ -47,6 +51,16 @@ export interface RetinueOptions {
   /** How long a call waits for `approve`. Default: ten minutes. */
   approveMs?: number;
   limits?: LimitsGiven;
+  /** Shared budgets of the store that everything delegated draws from. `retinue.api.setBudget` defines them. */
+  budgets?: string[];
+  /** Names of models by agent, each one name or a list: a run goes on to the next if a provider keeps failing or its budget cannot pay for a call. */
+  routes?: Record<string, string | string[]>;
+  /** How much models think, unless an agent or a brief says otherwise. */
+  effort?: Effort;
+  /** How long providers keep their cache of a conversation. Default: `auto`. */
+  promptCache?: PromptCache;
+  /** When and by which model conversations near the end of the window are summarised. */
+  compaction?: CompactionSettings;
   prices?: Record<string, Price>;
   /** Default: in memory. */
   store?: Store;
@@ -55,6 +69,8 @@ export interface RetinueOptions {
    * dialect ralph. Shell commands and your own tools are always started by this process.
    */
   host?: HostName;
+  /** Where external agents (`runs`) keep their settings and sessions while a run needs them. Default: in the user's state folder. */
+  externalsFolder?: string;
   /** Whether shell commands run in a sandbox: always (`required`), if one is available (`auto`, the default), or never (`off`). */
   sandbox?: SandboxMode;
   /**
@@ -62,6 +78,8 @@ export interface RetinueOptions {
    * `http://localhost:4318`), `headers` may have secrets, and `content` adds prompts, answers, arguments and results. Default: nothing is exported.
    */
   telemetry?: boolean | TelemetryOptions;
+  /** Flows that `retinue.api.resume` may have to continue. A flow that this program has started need not be listed. */
+  flows?: FlowDefinition<never, unknown>[];
   /** The delegation tools: one of `retinue/dialects`, or your own. Default: native. */
   dialect?: Dialect;
 }
@@ -80,6 +98,9 @@ export interface Run<T> {
   cancel(reason: string): Promise<void>;
 }
 
+/** A flow has no conversation, so it reads no messages. */
+export type FlowRun<T> = Omit<Run<T>, 'send'>;
+
 /** The trace of your program that runs belong to (W3C Trace Context). Malformed values are ignored. */
 export interface TraceOptions {
   traceparent?: string;
@@ -91,6 +112,28 @@ export interface Delegating {
   delegate<T>(brief: BriefFor<T>, options?: TraceOptions): Promise<Run<T>>;
   /** Runs all briefs and returns settled results in their order. A refused brief is a rejected result. */
   all<T>(briefs: BriefFor<T>[], options?: { concurrency?: number } & TraceOptions): Promise<PromiseSettledResult<OutcomeOf<T>>[]>;
+}
+
+/** How a queued run waits for a worker. */
+export interface QueueOptions extends TraceOptions {
+  /** Default: `default`. */
+  queue?: string;
+  /** Higher first; 0 if absent. */
+  priority?: number;
+  /** Runs of one group share a limit of the workers. */
+  group?: string;
+  startAfter?: Date;
+}
+
+/** A run that a worker drives, now or later. */
+export interface QueuedRun<T> {
+  id: string;
+  /** False if the brief's `idempotencyKey` had been used before: then this is the run that has it. */
+  isNew: boolean;
+  /** Waits for the end of the run; rejects if the signal fires first. */
+  outcome(options?: { signal?: AbortSignal }): Promise<OutcomeOf<T>>;
+  events(options?: EventOptions): AsyncIterable<StoredFact | Delta>;
+  cancel(reason: string): Promise<void>;
 }
 
 /** A group of runs: when the scope closes, everything delegated through it ends. */
@@ -111,12 +154,29 @@ export interface ScopeTool {
 export interface ScopeOptions extends TraceOptions {
   label?: string;
   limits?: LimitsGiven;
+  /** Shared budgets that everything of the scope draws from, besides those of the program. */
+  budgets?: string[];
   /** Closes the scope when it aborts. */
   signal?: AbortSignal;
 }
 
+export interface FlowStartOptions extends TraceOptions {
+  label?: string;
+  /** Limits of everything that the flow delegates; `timeoutMs` is also that of the flow. */
+  limits?: LimitsGiven;
+  /** Shared budgets that everything of the flow draws from, besides those of the program. */
+  budgets?: string[];
+}
+
 export interface Retinue extends Delegating, AsyncDisposable {
+  /** Starts a flow. Resolves as soon as its run is created; `outcome.data` has what its program returns. Rejects if the input does not match its schema. */
+  flow<I, O>(definition: FlowDefinition<I, O>, input: I, options?: FlowStartOptions): Promise<FlowRun<O>>;
   scope(options?: ScopeOptions): Scope;
+  /**
+   * Leaves a brief to a worker (`retinue worker`); needs a store with queues, such as `openPostgresStore()` of `retinue/postgres`. The worker needs
+   * the model by its name. Rejects if the brief is refused.
+   */
+  enqueue<T>(brief: BriefFor<T>, options?: QueueOptions): Promise<QueuedRun<T>>;
   /** Everything else: ps, show, logs, find, wait. */
   api: Api;
   close(): Promise<void>;

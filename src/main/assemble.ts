@@ -5,6 +5,8 @@ import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
 import { createRedaction } from '../config/redact.ts';
 import { findServerSecrets, listServers } from '../config/secrets.ts';
 import type { HostName } from '../config/settings.ts';
+import type { ExternalHomes } from '../externals/homes.ts';
+import { nameOf } from '../externals/programs.ts';
 import { inlineExecutor } from '../hosts/inline.ts';
 import { createProcessExecutor } from '../hosts/process.ts';
 import { createRuntime, type RuntimeOptions } from '../kernel/runtime.ts';
@@ -21,7 +23,7 @@ import { programFile } from './package-root.ts';
 
 /** The runtime, and with it everything that only running agents need, is built when the first run starts. */
 export function assembleApi(input: AssemblyInput, hooks?: AssemblyHooks): Api {
-  const { prepareRuntime, dialectNamed, telemetry = { state: 'off' }, ...rest } = input;
+  const { prepareRuntime, dialectNamed, flows: _, telemetry = { state: 'off' }, ...rest } = input;
   const traces = () => import('./trace-runtime.ts');
   const runtime = async () => {
     const options = assembleRuntime(input, await prepareRuntime(), hooks);
@@ -42,7 +44,7 @@ export function assembleApi(input: AssemblyInput, hooks?: AssemblyHooks): Api {
 }
 
 function assembleRuntime(
-  { store, catalog, dialect, dialectNamed }: AssemblyInput,
+  { store, catalog, dialect, dialectNamed, checkouts, homes, flows, warn }: AssemblyInput,
   input: RuntimeInput,
   hooks: AssemblyHooks | undefined,
 ): RuntimeOptions {
@@ -57,20 +59,38 @@ function assembleRuntime(
   });
   const bash = { ...shell, marks: guard.marks, ...(input.grantedVariables ? { secrets: input.grantedVariables } : {}) };
   return {
-    ...{ store, catalog, dialect, dialectNamed, redact, redactStream, compileSchema },
+    ...{ store, catalog, dialect, dialectNamed, warn, redact, redactStream, compileSchema },
     clock: systemClock,
     ids: systemIds,
-    tools: [...builtInTools({ ...notes, clock: systemClock, search: input.search, bash, readable: input.readable }), ...input.programTools],
+    tools: [
+      ...builtInTools({ ...notes, clock: systemClock, search: input.search, bash, readable: input.readable, skills: input.skills }),
+      ...input.programTools,
+    ],
     toolSource: createMcp({ servers: mcpServers, workspace, env, clock: systemClock, redact, marks: guard.marks }),
     models: input.models,
     callModel: createModelCaller(systemClock),
     executorNamed: createExecutors(guard, env, hooks),
+    homes,
+    externals: homes && createExternals(homes, input, guard),
     host: input.host,
+    checkouts,
+    flows,
     workspaces: createWorkspaceReader(shell),
     memories: notes.memories,
     questions: input.questions,
-    settings: { workspace, readable: input.readable, model: input.model, limits: input.limits, rulesets: input.rulesets },
+    settings: {
+      ...{ workspace, readable: input.readable, model: input.model, routes: input.routes },
+      ...{ effort: input.effort, promptCache: input.promptCache },
+      ...{ limits: input.limits, budgets: input.budgets, compaction: input.compaction, rulesets: input.rulesets },
+    },
   };
+}
+
+function createExternals({ folder }: ExternalHomes, { env, shell }: RuntimeInput, { marks }: ProcessGuard): RuntimeOptions['externals'] {
+  const { sandbox, closed } = shell;
+  const options = { env, folder, sandbox, closed, marks };
+  // Loaded when the first external agent is started.
+  return { nameOf, open: async (request) => (await import('../externals/index.ts')).createExternalAgents(options).open(request) };
 }
 
 /** Finds tool executors by the names that facts record. */

@@ -3,7 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { CrashDemo, Demo, RightsDemo } from '../cli/io.ts';
+import type { ClusterDemo, CrashDemo, Demo, LongDemo, MergeDemo, RightsDemo } from '../cli/io.ts';
 import type { ProcessContext } from '../config/load.ts';
 import { findWorkspace } from '../config/workspace.ts';
 import { RetinueError } from '../contract/error.ts';
@@ -18,6 +18,9 @@ interface DemoModules {
     >;
   };
   rights: { createRightsDemo(name: 'hostile' | 'runaway'): RightsDemo };
+  cluster: { runClusterDemo(context: { root: string; env: NodeJS.ProcessEnv }, report: (line: string) => void): Promise<ClusterDemo> };
+  merge: { createMergeDemo(): MergeDemo };
+  long: { runLongDemo(report: (line: string) => void): Promise<LongDemo> };
   crash: { runCrashDemo(context: { root: string; env: NodeJS.ProcessEnv }, report: (line: string) => void): Promise<CrashDemo> };
 }
 
@@ -33,7 +36,11 @@ export async function createDemo(
 ): Promise<Demo> {
   const { runDemos } = await loadDemoModule(root, 'runs');
   const create = Object.hasOwn(runDemos, name) ? runDemos[name] : undefined;
-  if (!create) throw new RetinueError('usage', unknownNameMessage('demo', name, [...Object.keys(runDemos), 'crash', 'hostile', 'runaway']));
+  if (!create)
+    throw new RetinueError(
+      'usage',
+      unknownNameMessage('demo', name, [...Object.keys(runDemos), 'crash', 'cluster', 'merge', 'hostile', 'runaway', 'long']),
+    );
   const isInsidePackage = `${realpathSync(cwd)}${sep}`.startsWith(`${root}${sep}`);
   const program = isInsidePackage ? 'npx retinue' : 'retinue';
   // The commands that the demo recommends look into the database of the same workspace.

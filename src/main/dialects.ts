@@ -5,6 +5,8 @@ import { subSessionEvents as eventsOf, type SubSessionEvent } from '../dialects/
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../system/clock.ts';
 
+export { claude } from '../dialects/claude.ts';
+export { codex } from '../dialects/codex.ts';
 export { type DialectDefinition, defineDialect } from '../dialects/define.ts';
 export { dex } from '../dialects/dex.ts';
 export { type DialectConfig, dialectNames, makeDialect } from '../dialects/index.ts';

@@ -20,7 +20,7 @@ export interface McpMountDeps extends Pick<Io, 'version' | 'repeat' | 'now' | 'o
 
 /** Rejects with `unknown_dialect` or `invalid_config`, so that a wrong setting shows when the server starts. */
 export async function createMcpMount(
-  { dialect: named, share, limits, askMs, host }: ServeRequest['mcp'],
+  { dialect: named, share, limits, askMs, host, queue }: ServeRequest['mcp'],
   deps: McpMountDeps,
 ): Promise<Mount> {
   const { api, settings, env, log, version, now } = deps;
@@ -31,7 +31,7 @@ export async function createMcpMount(
     dialects: dialectNames,
     defaultDialect: named ?? native.name,
     every: deps.repeat,
-    open: (name) => deps.open(settings, { drive: true, startsRuns: true, dialect: name, askMs, host, warn: log }),
+    open: (name) => deps.open(settings, { drive: true, startsRuns: true, dialect: name, askMs, host, queue, warn: log }),
   });
   return {
     path: '/mcp',

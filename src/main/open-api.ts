@@ -4,9 +4,13 @@ import type { MemoryOptions, OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
 import type { RuntimeInput } from '../config/assembly.ts';
 import { removeAttachments } from '../config/attachments.ts';
+import { openCheckouts } from '../config/checkouts.ts';
 import { databaseFile, databaseSecrets } from '../config/database-setting.ts';
 import { findDialect, loadDialect } from '../config/dialect.ts';
+import { openExternalHomes } from '../config/external-homes.ts';
+import { plainRoutes } from '../config/model-setting.ts';
 import { createNamedModels, findSearchBackend } from '../config/models.ts';
+import { createRedaction } from '../config/redact.ts';
 import { settingsRulesets } from '../config/rulesets.ts';
 import { grantedVariables } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
@@ -14,8 +18,12 @@ import { probeShellAccess } from '../config/shell-access.ts';
 import { registerDatabase } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
 import { catalogForDialect } from '../kernel/dialect-tools.ts';
+import { loadState } from '../kernel/history.ts';
+import { fullSummary } from '../kernel/outcome.ts';
+import { endedFact } from '../kernel/state.ts';
 import { describeModelOptions } from '../models/advice.ts';
 import { withPrices } from '../models/prices.ts';
+import type { RecordedAnswer } from '../models/recorded.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Memory } from '../ports/notes.ts';
 import type { Store } from '../ports/store.ts';
@@ -27,7 +35,8 @@ import type { AssemblyHooks } from './hooks.ts';
 import type { Notifications } from './notify.ts';
 import { type DatabaseOptions, openDatabase, openDatabaseMemories, openDatabaseNotes } from './open-database.ts';
 
-export async function openApi(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): Promise<Api> {
+/** `store`: an open one, instead of the database of the settings. It is closed with the API. */
+export async function openApi(settings: Settings, options: OpenOptions & { store?: Store }, hooks?: AssemblyHooks): Promise<Api> {
   const { env } = process;
   const { drive, writes = drive } = options;
   if (writes) assertNotBelowRun(env);
@@ -37,8 +46,7 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const earlyProbe = options.startsRuns ? probeShell() : null;
   const dialect = await loadDialect(options.dialect, settings, env);
   const database = toDatabaseOptions(settings, options, hooks);
-  const opened = await openDatabase(database);
-  const wrapped = hooks ? hooks.wrapStore(opened) : opened;
+  const wrapped = options.store ?? (await openWrapped(database, hooks));
   const notifications = drive && settings.notify ? await loadNotifications(settings, wrapped, options.warn) : null;
   const store = notifications?.store ?? wrapped;
   const registering = writes ? registerDatabase(env, settings, new Date()) : null;
@@ -48,6 +56,15 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   const held: string[] = [];
   const notes = openNotesLazily(() => openDatabaseNotes(database));
 
+  const checkouts = openCheckouts({ env, workspace, db: databaseFile(db), worker: options.worker, crash: hooks?.crash });
+  const homes = openExternalHomes(env);
+  const secretNames = [
+    ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
+    ...Object.values(settings.env).flat(),
+    ...(settings.notify?.value.webhookSecretEnv ? [settings.notify.value.webhookSecretEnv] : []),
+    ...(settings.telemetry.state === 'on' ? settings.telemetry.secretNames : []),
+  ];
+
   async function prepareRuntime(): Promise<RuntimeInput> {
     const shell = await (earlyProbe ?? probeShell());
     if (!writes) assertNotBelowRun(env);
@@ -55,35 +72,46 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
     return {
       ...{ env, workspace, mcpServers, shell, notes },
       readable: settings.readable,
-      models: withPrices(createNamedModels(env, settings.providers), settings.prices),
+      models: withPrices(
+        createNamedModels(env, settings.providers, (runId) => readAnswer(store, runId)),
+        settings.prices,
+      ),
       model: settings.model?.value ?? null,
+      routes: plainRoutes(settings),
+      effort: settings.effort?.value,
+      promptCache: settings.promptCache.value,
       limits: settings.limits.config,
+      budgets: settings.budgets,
+      compaction: settings.compaction,
       rulesets: (delegationTools) => settingsRulesets(settings, { delegationTools, shell, env }),
       grantedVariables: (rights) => grantedVariables(rights, { ...settings, catalog: dialectCatalog }, env),
-      secretNames: [
-        ...Object.values(settings.providers).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
-        ...Object.values(settings.env).flat(),
-        ...(settings.notify?.value.webhookSecretEnv ? [settings.notify.value.webhookSecretEnv] : []),
-        ...(settings.telemetry.state === 'on' ? settings.telemetry.secretNames : []),
-      ],
+      secretNames,
       serverTokens: options.serverTokens?.(),
       databasePasswords: databaseSecrets(db),
       search: findSearchBackend(env),
+      skills: settings.skills().list,
       programTools: [],
       host: options.host,
       questions: askMs === undefined ? undefined : { attended: () => true, timeoutMs: askMs },
     };
   }
 
-  const api = assembleApi(
+  const api: Api = assembleApi(
     {
-      ...{ store, catalog, dialect, prepareRuntime },
+      flows: { load: async (ref) => (await import('./flows.ts')).openFlows(workspace, env, () => api).load(ref) },
+      ...{ store, catalog, dialect, prepareRuntime, workspace },
+      checkouts,
+      homes,
       dialectNamed: (name) => findDialect(name, settings, env),
       advise: (brief) => adviseOnModel(settings, brief, dialectCatalog),
       telemetry: settings.telemetry,
+      redact: (text, isResult) =>
+        createRedaction(env, { names: secretNames, values: [], tokens: [], databasePasswords: databaseSecrets(db) }).redact(text, isResult),
       warn: (message) => (options.warnAtEnd ? void held.push(message) : options.warn?.(message)),
       async forget(rootId, runIds) {
         await notes.scratchpads.remove(rootId);
+        await checkouts.forget(runIds);
+        await homes.forget(runIds);
         for (const runId of runIds) removeLog(workspace, runId);
         removeAttachments(workspace, runIds);
       },
@@ -93,10 +121,24 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
   notifications?.watch(api);
   return {
     ...api,
+    client: (clientOptions) => api.client({ ...clientOptions, ...(options.queue !== undefined && { queue: options.queue }) }),
     async start(brief, startOptions) {
-      const advice = await api.advise(brief as { model?: string; agent?: string });
-      if (advice !== null) throw new RetinueError('unknown_model', advice);
+      await assertModel(api, brief);
       return api.start(brief, startOptions);
+    },
+    async namedFlow({ name, input = null, label, limits, budgets }, flowOptions) {
+      const { findNamedFlow } = await import('../config/flow-files.ts');
+      const program = await (await import('./flows.ts')).openFlows(workspace, env, () => api).open(findNamedFlow(name, workspace));
+      return api.flow(program, input, {
+        ...flowOptions,
+        ...(label !== undefined && { label }),
+        ...(limits && { limits }),
+        ...(budgets && { budgets }),
+      });
+    },
+    async enqueue(brief, enqueueOptions) {
+      await assertModel(api, brief);
+      return api.enqueue(brief, { usesWorkspace: true, ...enqueueOptions });
     },
     async close() {
       await api.close();
@@ -105,6 +147,20 @@ export async function openApi(settings: Settings, options: OpenOptions, hooks?: 
       for (const message of held.splice(0)) options.warnAtEnd?.(message);
     },
   };
+}
+
+/** For `recorded/…`: the answer of a run that completed, or that only its checks have failed. */
+async function readAnswer(store: Store, runId: string): Promise<RecordedAnswer | null> {
+  if (!(await store.run(runId))) return null;
+  const state = await loadState(runId, store);
+  const outcome = endedFact(state)?.data.outcome;
+  if (!outcome?.success && outcome?.error?.code !== 'check_failed') return null;
+  return { text: fullSummary(state, true), data: state.data };
+}
+
+async function openWrapped(database: DatabaseOptions, hooks: AssemblyHooks | undefined): Promise<Store> {
+  const store = await openDatabase(database);
+  return hooks ? hooks.wrapStore(store) : store;
 }
 
 async function loadNotifications(settings: Settings, store: Store, warn: OpenOptions['warn']): Promise<Notifications | null> {
@@ -134,10 +190,16 @@ function toDatabaseOptions(settings: Settings, options: OpenOptions, hooks?: Ass
   return { env: process.env, db, adopt: db.adopt, access, durability: settings.durability.value, warn, crash: hooks?.crash };
 }
 
+async function assertModel(api: Api, brief: unknown): Promise<void> {
+  const advice = await api.advise(brief as { model?: string; agent?: string });
+  if (advice !== null) throw new RetinueError('unknown_model', advice);
+}
+
 /** Retinue never chooses a model by itself: without one, the message says which models work on this machine. */
 async function adviseOnModel(settings: Settings, brief: Parameters<Api['advise']>[0], catalog: Catalog): Promise<string | null> {
   const { model, agent = 'general' } = brief;
-  if (settings.model !== null || model !== undefined || catalog.get(agent)?.model !== undefined) return null;
+  const isRouted = Object.hasOwn(settings.routes, agent);
+  if (settings.model !== null || isRouted || model !== undefined || catalog.get(agent)?.model !== undefined) return null;
   return describeModelOptions({ env: process.env, probe: globalThis.fetch });
 }
 

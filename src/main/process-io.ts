@@ -1,4 +1,5 @@
 // The command line's `Io` on the real process: its streams, signals, files and adapters. Each part is imported when a command uses it.
+import { relative, resolve } from 'node:path';
 import type { Io, Stop } from '../cli/io.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Settings } from '../config/settings.ts';
@@ -38,6 +39,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   const attachments = () => import('../config/attachments.ts');
   const models = () => import('../config/model-choice.ts');
   const trust = () => import('../config/trust.ts');
+  const flowFiles = () => import('../config/flow-files.ts');
   const questionList = () => import('../config/question-list.ts');
   const installer = () => import('../config/mcp-install/install.ts');
   const explainer = () => import('../config/explain.ts');
@@ -47,6 +49,8 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
   return {
     version,
     out: (text) => void stdout.write(text),
+    outBytes: (bytes) => void stdout.write(bytes),
+    resolvePath: (path) => resolve(context.cwd, path),
     err,
     outTTY: stdout.isTTY === true,
     errTTY: stderr.isTTY === true && env.TERM !== 'dumb',
@@ -81,6 +85,12 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     connect: async (server) => (await import('./connect.ts')).connectToServer(server, context),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
     serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
+    serveAcp: async (service) => (await import('./acp.ts')).serveAcp(service, { version, err }),
+    acpInstall: {
+      plan: async (request) =>
+        (await import('../config/acp-install/plan.ts')).planAcpInstall(request, { root, node: process.execPath, ...context }),
+      test: async ({ command, args }) => (await import('../acp/try-agent.ts')).tryAgent({ command, args, cwd: context.cwd }),
+    },
     async serve(request, api, settings) {
       const { startServer } = await import('./serve.ts');
       const { sanitizeText } = await import('../text/terminal.ts');
@@ -98,6 +108,10 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       const deps = { api, settings, root, version, findToolProcess, log, setup, onTokens, openMounts };
       return startServer(request, { ...deps, cwd: context.cwd });
     },
+    async work(request, settings) {
+      const { sanitizeText } = await import('../text/terminal.ts');
+      return (await import('./worker.ts')).work(request, { settings, env, hooks, write: (line) => err(`${sanitizeText(line)}\n`) });
+    },
     mcpInstall: {
       plan: async (request) => (await installer()).planInstall(request, { root, node: process.execPath, ...context }),
       apply: async (installation) => (await installer()).applyInstall(installation),
@@ -109,13 +123,19 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     },
     demo: async (name, options) => (await demos()).createDemo(name, { root, isSlow: options?.slow ?? false, ...context }),
     rightsDemo: async (name) => (await (await demos()).loadDemoModule(root, 'rights')).createRightsDemo(name),
+    mergeDemo: async () => (await (await demos()).loadDemoModule(root, 'merge')).createMergeDemo(),
     crashDemo: async (report) => (await (await demos()).loadDemoModule(root, 'crash')).runCrashDemo({ root, env }, report),
+    longDemo: async (report) => (await (await demos()).loadDemoModule(root, 'long')).runLongDemo(report),
+    clusterDemo: async (report) => (await (await demos()).loadDemoModule(root, 'cluster')).runClusterDemo({ root, env }, report),
     explain: async (settings, name) => (await explainer()).explainConfiguredAgent(settings, name, env),
+    externalPrograms: async (settings) => (await explainer()).listConfiguredPrograms(settings, env),
     policy: async (settings, question) => (await explainer()).explainConfiguredCall(settings, question, env),
     memories: async (settings, options) => (await import('./open-api.ts')).openMemories(settings, options),
     models: {
       list: async (settings) => (await models()).listModels(settings, env),
       advice: async () => (await import('../models/advice.ts')).describeModelOptions({ env, probe: globalThis.fetch }),
+      keyed: async () => (await import('../models/advice.ts')).listKeyedModels(env),
+      contextWindow: async (settings, name) => (await models()).findContextWindow(settings, name, env),
       check: async (settings, name) => (await models()).checkModel(settings, name, env),
       save: async (name) => (await models()).saveModel(name, env),
     },
@@ -123,6 +143,23 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       list: async () => (await trust()).listTrust(env),
       add: async (items) => (await trust()).addTrust(env, items, new Date().toISOString()),
       revoke: async (workspace) => (await trust()).revokeTrust(env, workspace),
+    },
+    flows: {
+      list: async ({ workspace }) => (await flowFiles()).listFlowFiles(workspace, env),
+      find: async ({ workspace }, given) => (await flowFiles()).findFlowFile(given, { workspace, cwd: context.cwd }),
+      start: async (api, settings, { file, input, options }) =>
+        api.flow(await (await import('./flows.ts')).openFlows(settings.workspace, env, () => api).open(file), input, options),
+    },
+    evals: {
+      async prepare({ file, text, choice, settings }) {
+        const { createEvalInput, parseEvalFile } = await import('../evals/definition.ts');
+        const { userStateFolder } = await import('../config/user-folders.ts');
+        const path = resolve(context.cwd, file);
+        const shown = relative(settings.workspace, path);
+        return createEvalInput({ path, shown, definition: parseEvalFile(file, text) }, choice, userStateFolder(env));
+      },
+      planReplay: async (input, last, read) => (await import('../evals/replay.ts')).planReplay(input, last, read),
+      start: async (api, input, options) => (await import('./flows.ts')).startEval(api, input, options),
     },
     questionList: {
       shownAt: async (source) => (await questionList()).questionsShownAt(env, source),

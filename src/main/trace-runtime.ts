@@ -22,9 +22,12 @@ function startTraceExporter({ store, telemetry, warn = () => {} }: AssemblyInput
 export function traceRuntime(runtime: Runtime, input: AssemblyInput): Runtime {
   const exporter = startTraceExporter(input);
   if (!exporter) return runtime;
-  runtime.listen((event) => {
-    if (event.type !== 'delta') exporter.wake(event.runId);
-  });
+  runtime.listen(
+    (event) => {
+      if (event.type !== 'delta') exporter.wake(event.runId);
+    },
+    () => false,
+  );
   return {
     ...runtime,
     async close() {

@@ -40,8 +40,10 @@ export const emptyDelegation: Delegation = {
   view: () => null,
   recall: async () => null,
   children: () => [],
+  newest: (id) => id,
   message: async (id) => ({ ok: false, error: unknownChildError(id).info }),
   read: async () => null,
   cancel: async () => {},
+  apply: async ([id = '']) => ({ ok: false, error: unknownChildError(id).info }),
   agents: () => [],
 };

@@ -103,12 +103,13 @@ export function includeOtherRuns(own: Delegation, { api, waitIds, followUpRefusa
         over.abort();
       }
     },
-    async message(id, text): Promise<DelegationStart> {
+    async message(idOrLabel, text, options): Promise<DelegationStart> {
+      const id = options?.newest ? own.newest(idOrLabel) : idOrLabel;
       const sent = (await findOpenElsewhere(id)) && (await sendElsewhere(id, text));
       if (sent) return sent;
       const isFinished = !own.view(id) && (await own.recall(id)) !== null;
       if (isFinished && followUpRefusal !== null) return { ok: false, error: new RetinueError('denied', followUpRefusal).info };
-      return own.message(id, text);
+      return own.message(idOrLabel, text, options);
     },
     async cancel(ids, reason) {
       await own.cancel(ids, reason);

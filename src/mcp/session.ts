@@ -14,7 +14,7 @@ import type { Json } from '../contract/json.ts';
 import { defaultLimits } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
-import { answerToolRequest } from '../kernel/dialect-tools.ts';
+import { answerToolRequest, resolveIds } from '../kernel/dialect-tools.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { type ClientRunsOptions, createClientRuns } from './client-runs.ts';
 import { emptyDelegation, listEndedRunsRead, listOpenRuns, needsClientRun, observeStarts } from './delegation.ts';
@@ -113,7 +113,7 @@ export function createSession(options: SessionOptions): Session {
       started.push(...ids);
       follow(ids);
     };
-    if (request.kind === 'wait') follow(request.ids ?? listOpenRuns(delegation));
+    if (request.kind === 'wait') follow(resolveIds(request, delegation));
     waitingCalls.add(waiting);
     try {
       const limited = { ...context, maxOutputBytes: delegation.maxOutputBytes };

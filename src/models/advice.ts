@@ -40,6 +40,11 @@ export async function findModelOptions({ env, probe }: AdviceOptions): Promise<M
   return [...optionsByKey(env), ...(await optionsByOllama(env, probe))];
 }
 
+/** Names of the models whose key is set. */
+export function listKeyedModels(env: AdviceOptions['env']): string[] {
+  return keyVariables.filter(([variable]) => isSet(env, variable)).map(([, model]) => model);
+}
+
 export async function describeModelOptions(options: AdviceOptions): Promise<string> {
   const found = await findModelOptions(options);
   return found.length === 0 ? formatNoOptions() : formatOptions(found);

@@ -1,16 +1,22 @@
-// Makes one streaming model call: watches for silence and collects the answer. It never rejects, and it never retries: the caller does.
+// Makes one model call: watches for silence and collects the answer. It never rejects, and it never retries: the caller does.
+// An answer that nobody reads while it arrives may come in one piece, which some models make cheaper.
 //
 // M1. Only complete tool calls of a finished answer leave this file.
 // M2. Silence is measured in model events, not in bytes: pings do not count.
 // M3. The call ends when its signal fires, even if the model ignores the signal.
 // M4. `finish` ends an answer: later parts are ignored, and later errors do not spoil it.
-import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider';
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ModelAnswer, ModelCall, ModelCaller, ModelCallResult, ModelFailure } from '../ports/model.ts';
 import { createFailure, errorToFailure } from './failure.ts';
-import { openStream } from './providers/guard.ts';
+import { type OpenStream, openStream, openWhole } from './providers/guard.ts';
 
 /** Larger answers are failures. */
 const maxAnswerBytes = 8 * 1024 * 1024;
@@ -28,8 +34,14 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
   if (call.signal.aborted) onAbort();
   let streaming = true;
   let guardError = (thrown: unknown) => thrown;
+  let isWhole = false;
   try {
-    const opened = await untilAborted(openStream(call.model, { ...call.options, abortSignal: stop.signal }), stop.signal);
+    const opened = await untilAborted(
+      openAnswer(call, { ...call.options, abortSignal: stop.signal }, (is) => {
+        isWhole = is;
+      }),
+      stop.signal,
+    );
     guardError = opened.guardError;
     await opened.read((raw) => {
       const part = opened.guardPart(raw);
@@ -45,12 +57,27 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
     if (answer) return { ok: true, answer };
     const aborted = call.signal.aborted;
     const failed = isFailure(thrown) ? thrown : errorToFailure(guardError(thrown), (date) => dateToDelay(date, clock.now()));
-    return { ok: false, failure: failed, text: collector.text(), usage: collector.usage(), aborted };
+    // An answer in one piece that was cut off is not free, although nothing of it arrived.
+    const usage = collector.usage() ?? (isWhole && stop.signal.aborted ? toUsage(undefined, call.requestBytes, 0) : null);
+    return { ok: false, failure: failed, text: collector.text(), usage, aborted };
   } finally {
     watchdog.end();
     call.signal.removeEventListener('abort', onAbort);
     if (streaming && !stop.signal.aborted) stop.abort(callEnded); // releases a model that is still streaming
   }
+}
+
+/** A model that cannot answer in one piece streams. `onWhole` is told whether one is being waited for. */
+async function openAnswer(
+  { model, onePieceMs }: ModelCall,
+  options: LanguageModelV4CallOptions,
+  onWhole: (isWhole: boolean) => void,
+): Promise<OpenStream> {
+  const opening = onePieceMs === undefined ? null : openWhole(model, options);
+  onWhole(opening !== null);
+  const whole = opening && (await opening);
+  onWhole(whole !== null);
+  return whole ?? openStream(model, options);
 }
 
 /** An explicit reason, because the default one costs a stack trace. */
@@ -80,7 +107,7 @@ const uncountedParts = new Set<LanguageModelV4StreamPart['type']>(['stream-start
 /** Aborts the call after too long a silence. One timer is re-armed, instead of one per event. */
 function watchSilence(call: ModelCall, stop: AbortController, clock: Clock) {
   let last = clock.monotonic();
-  let limit = call.firstByteMs;
+  let limit = call.onePieceMs ?? call.firstByteMs;
   let hasBegun = false;
   let cancel = arm();
   function arm(): () => void {
@@ -184,6 +211,7 @@ function createCollector(call: ModelCall) {
         content: kept,
         finish: finish.reason,
         usage: toUsage(finish.usage, call.requestBytes, bytes),
+        written: toCount(finish.usage?.inputTokens?.cacheWrite),
         dropped: Math.max(0, calls - call.maxToolCalls),
       };
     },

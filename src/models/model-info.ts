@@ -1,11 +1,12 @@
 // Prices, context windows and output limits of models. Prices and windows come from @pydantic/genai-prices, output limits from a short table.
 // What is unknown is null, never 0.
 import type { Usage } from '../contract/content.ts';
-import type { ModelHandle } from '../ports/model.ts';
+import type { LongCache, ModelHandle, Price } from '../ports/model.ts';
 import type { ProviderKind } from './providers/kinds.ts';
+import { findLongCache } from './providers/long-cache.ts';
 
 type Prices = typeof import('@pydantic/genai-prices');
-export type ModelInfo = Pick<ModelHandle, 'price' | 'contextWindow' | 'maxOutputTokens'>;
+export type ModelInfo = Pick<ModelHandle, 'price' | 'contextWindow' | 'maxOutputTokens'> & { longCache?: LongCache };
 
 /** Who serves a model: this decides its price. */
 export type ModelSource = { kind: ProviderKind; baseURL: string };
@@ -21,11 +22,17 @@ export async function findModelInfo(source: ModelSource | null, modelId: string)
   const prices: Prices = await import('@pydantic/genai-prices');
   const found = lookUpPrice(prices, { input_tokens: 1, output_tokens: 1 }, modelId, priceSource);
   const contextWindow = found?.model.context_window ?? null;
-  const priced = found && (found.model_price.input_mtok !== undefined || found.model_price.output_mtok !== undefined);
+  const known = found?.model_price;
+  const isPriced = known !== undefined && (known.input_mtok !== undefined || known.output_mtok !== undefined);
+  const writes = { isPriced: known?.cache_write_mtok !== undefined, areAssumed: source.kind === 'anthropic' };
+  const priceFor = (isLong: boolean): Price | null =>
+    isPriced ? (usage, written) => calculateCost(prices, { usage, written, isLong }, modelId, { priceSource, writes }) : null;
+  const long = findLongCache(source.kind, modelId);
   return {
     contextWindow,
     maxOutputTokens: findMaxOutput(source.kind, modelId, contextWindow),
-    price: priced ? (usage) => calculateCost(prices, usage, modelId, { priceSource, cacheWrites: source.kind === 'anthropic' }) : null,
+    price: priceFor(false),
+    ...(long && { longCache: { ...long, price: priceFor(source.kind === 'anthropic') } }),
   };
 }
 
@@ -44,23 +51,29 @@ function lookUpPrice(prices: Prices, usage: Record<string, number>, modelId: str
   }
 }
 
-/**
- * Anthropic charges more for cache writes, but usage does not tell them from other input. Because the last message is always marked, all input
- * that was not read from the cache counts as written.
- */
+interface Counts {
+  usage: Usage;
+  written: number | null | undefined;
+  /** Written for an hour. */
+  isLong: boolean;
+}
+
+/** Writing into a cache costs more. If the provider has not said how much it wrote, Anthropic counts as writing all that it did not read: the last message is always marked. */
 function calculateCost(
   prices: Prices,
-  usage: Usage,
+  { usage, written: counted, isLong }: Counts,
   modelId: string,
-  { priceSource, cacheWrites }: { priceSource: PriceSource; cacheWrites: boolean },
+  { priceSource, writes }: { priceSource: PriceSource; writes: { isPriced: boolean; areAssumed: boolean } },
 ): number | null {
   const cached = Math.min(usage.cached, usage.input);
-  const written = cacheWrites && usage.input >= minCacheTokens ? usage.input - cached : 0;
+  const assumed = writes.areAssumed && usage.input >= minCacheTokens ? usage.input - cached : 0;
+  const written = writes.isPriced ? Math.min(counted ?? assumed, usage.input - cached) : 0;
   const tokens = {
     input_tokens: usage.input,
     output_tokens: usage.output,
     ...(cached > 0 ? { cache_read_tokens: cached } : {}),
     ...(written > 0 ? { cache_write_tokens: written } : {}),
+    ...(written > 0 && isLong ? { cache_write_1h_tokens: written } : {}),
   };
   const total = lookUpPrice(prices, tokens, modelId, priceSource)?.total_price;
   return total !== undefined && Number.isFinite(total) && total >= 0 ? total : null;

@@ -6,12 +6,16 @@
 // 3. Missing or wrong settings throw RetinueError `unknown_model`, which names the variable or setting, never its value.
 import { RetinueError } from '../contract/error.ts';
 import type { ModelHandle } from '../ports/model.ts';
+import type { ProviderRate } from '../ports/shared-limits.ts';
+import { findEffortAbility } from './effort/abilities.ts';
+import { planEffort } from './effort/plan.ts';
 import { isAuthFailure } from './failure.ts';
 import { findModelInfo } from './model-info.ts';
 import type { Provider } from './models.ts';
 import { normaliseBaseUrl, ollamaBaseUrl } from './providers/base-url.ts';
 import { createBoundedFetch, type Fetch } from './providers/bounded-fetch.ts';
 import { type Bounds, defaultBounds } from './providers/bounds.ts';
+import { createEndpoint } from './providers/endpoint.ts';
 import { type GuardRules, guardModel } from './providers/guard.ts';
 import { type ProviderDefinition, type ProviderKind, providerKinds } from './providers/kinds.ts';
 
@@ -20,6 +24,8 @@ export interface ProviderSettings {
   kind: ProviderKind;
   baseURL?: string | undefined;
   apiKeyEnv?: string | undefined;
+  /** Limits over all processes that share a database. */
+  rate?: ProviderRate | undefined;
 }
 
 export interface ProvidersOptions {
@@ -55,9 +61,11 @@ function createProvider(name: string, settings: ProviderSettings, options: Provi
 
 interface ConnectedProvider {
   kind: ProviderKind;
+  key: string | undefined;
   baseURL: string;
   connectModel: Awaited<ReturnType<ProviderDefinition['connect']>>;
   rules: GuardRules;
+  account: NonNullable<ModelHandle['account']>;
 }
 
 async function connect(name: string, settings: ProviderSettings, options: ProvidersOptions): Promise<ConnectedProvider> {
@@ -73,13 +81,26 @@ async function connect(name: string, settings: ProviderSettings, options: Provid
       isAuthFailure(status, message) ? keyHint(name, settings) : status === 404 ? nameHint(settings, baseURL) : null,
     ...(kind.prepare && { prepare: kind.prepare }),
   };
-  return { kind: settings.kind, baseURL, connectModel, rules };
+  // The key itself leaves this function only in a header or as a keyed hash.
+  const identify = (hash: (secret: string) => string | null) => hash(JSON.stringify([settings.kind, baseURL, key?.value ?? null]));
+  return { kind: settings.kind, key: key?.value, baseURL, connectModel, rules, account: { rate: settings.rate ?? {}, identify } };
 }
 
-async function createHandle(name: string, rest: string, { kind, baseURL, connectModel, rules }: ConnectedProvider): Promise<ModelHandle> {
+async function createHandle(
+  name: string,
+  rest: string,
+  { kind, key, baseURL, connectModel, rules, account }: ConnectedProvider,
+): Promise<ModelHandle> {
   const info = await findModelInfo({ kind, baseURL }, rest);
   const { model, open } = connectModel(rest);
-  return { id: `${name}/${rest}`, lane: name, model: guardModel(model, rules, open), ...info };
+  const endpoint = createEndpoint(kind, rest, { baseURL, key });
+  const ability = findEffortAbility(kind, rest);
+  return {
+    ...{ id: `${name}/${rest}`, lane: name, account, model: guardModel(model, rules, open) },
+    ...info,
+    planEffort: (effort) => planEffort(ability, effort),
+    ...(endpoint && { endpoint }),
+  };
 }
 
 function findKey(name: string, settings: ProviderSettings, env: ProvidersOptions['env']): { name: string; value: string } | null {

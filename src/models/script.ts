@@ -9,6 +9,7 @@ import { rejectOnAbort, streamAnswer } from './answer-stream.ts';
 import type { Provider } from './models.ts';
 import { createPriceFunction } from './prices.ts';
 import { createStepError, stepToAnswer } from './script/answer.ts';
+import { effortToSettings } from './script/conversation.ts';
 import { parseScript, type Script } from './script/format.ts';
 import { createScriptProgress, type ScriptProgress } from './script/progress.ts';
 import { wait } from './script/wait.ts';
@@ -46,6 +47,8 @@ export function createScriptModels(options: { clock: Clock; readFile?: (path: st
       contextWindow,
       maxOutputTokens,
       price: price === undefined ? null : createPriceFunction(price),
+      // A script does not think, but its steps can expect an effort.
+      planEffort: (effort) => ({ ok: true, settings: effortToSettings(effort), note: null }),
       finished(runId) {
         const unused = progress.findUnused(run);
         if (runId === run.rootId) trees.delete(key);

@@ -41,7 +41,7 @@ export function watchForNotifications(api: Pick<Api, 'watch'>, { settings, origi
     pending.add(settled);
   }
 
-  api.watch(handleEvent);
+  api.watch(handleEvent, { deltas: false });
   return async () => {
     while (pending.size > 0) await Promise.all(pending);
   };

@@ -5,6 +5,10 @@
 export const crashFacts = [
   'run.created',
   'run.started',
+  'workspace.prepared',
+  'workspace.saved',
+  'changes.planned',
+  'changes.made',
   'model.asked',
   'model.answered',
   'model.failed',
@@ -22,6 +26,9 @@ export const crashFacts = [
   'run.ended',
 ] as const;
 export type CrashFact = (typeof crashFacts)[number];
+
+/** Reached only by workers. */
+const queueEffects = ['queue.take', 'queue.complete', 'queue.put_back', 'queue.orphans'] as const;
 
 const effects = [
   // the store's transaction, inside and right after it
@@ -48,6 +55,10 @@ const effects = [
   'tool.read',
   'tool.change',
   'tool.command',
+  // files of a run's own: each command of git, each path that is changed, and deleting a checkout
+  'workspace.git',
+  'workspace.path',
+  'workspace.remove',
   // tool executors and their processes
   'host',
   'process.spawn',
@@ -55,6 +66,8 @@ const effects = [
   // tools of other servers
   'source.tools',
   'source.close',
+  // the queue of a worker
+  ...queueEffects,
 ] as const;
 
 export type CrashPoint = `${'before' | 'after'} ${CrashFact | (typeof effects)[number]}` | 'first model.event';
@@ -63,6 +76,9 @@ export const crashPoints: readonly CrashPoint[] = [
   ...[...crashFacts, ...effects].flatMap((name): CrashPoint[] => [`before ${name}`, `after ${name}`]),
   'first model.event',
 ];
+
+/** Crash points that only a worker reaches. */
+export const queueCrashPoints: readonly CrashPoint[] = crashPoints.filter((point) => / queue\./.test(point));
 
 /** Called when a crash point is reached. It may not return. */
 export type Crash = (point: CrashPoint) => void;

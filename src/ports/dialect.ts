@@ -6,18 +6,23 @@ import type { Fact } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
-import type { ChildView, Page, ReadPart } from './delegation.ts';
+import type { ChildView, DelegationApply, Page, ReadPart } from './delegation.ts';
 import type { Memory } from './notes.ts';
 import type { FileText } from './workspace.ts';
 
-/** What a delegation tool asks of the kernel. `waitMs`: null waits until the caller's deadline, 0 does not wait. */
+/**
+ * What a delegation tool asks of the kernel. `waitMs`: null waits until the caller's deadline, 0 does not wait. `newest`: an id may also be a label, and
+ * means the newest run that continues the run of this id.
+ */
 export type DelegationRequest =
   /** `atOnce`: how many of these briefs run at the same time, within the caller's limits. */
   | { kind: 'delegate'; briefs: Brief[]; waitMs: number | null; atOnce?: number }
-  | { kind: 'wait'; ids: string[] | null; mode: 'all' | 'any'; waitMs: number | null }
-  | { kind: 'message'; id: string; text: string }
+  | { kind: 'wait'; ids: string[] | null; mode: 'all' | 'any'; waitMs: number | null; newest?: true }
+  /** `interrupt`: an active run is cancelled first, so that the message starts a run that continues it. The reply then has both, the new one first. */
+  | { kind: 'message'; id: string; text: string; newest?: true; interrupt?: true }
   | { kind: 'read'; id: string; part: ReadPart; offset: number; limit: number }
-  | { kind: 'cancel'; ids: string[]; reason: string | null }
+  | { kind: 'cancel'; ids: string[]; reason: string | null; newest?: true }
+  | { kind: 'apply'; ids: string[]; check: boolean }
   | { kind: 'refuse'; message: string };
 
 /** One child in a reply, or why there is none. `asked` is the id as the caller wrote it; null for a brief that was not started. */
@@ -25,8 +30,13 @@ export type ChildReply = { ok: true; view: ChildView } | { ok: false; error: Err
 
 /** The kernel's answer. `children` are in the order of the briefs or ids of the request. */
 export type DelegationReply =
-  | { kind: 'children'; children: ChildReply[] }
+  /**
+   * `before`: for a cancel, the runs as they were before it; null for one that is not a child of the caller. `isFollowUp`: for a message, the run that it was
+   * for has ended, and the first child continues it.
+   */
+  | { kind: 'children'; children: ChildReply[]; before?: (ChildView | null)[]; isFollowUp?: boolean }
   | { kind: 'page'; id: string; page: Page; view?: ChildView | null }
+  | { kind: 'applied'; report: DelegationApply & { ok: true } }
   | { kind: 'refused'; error: ErrorInfo };
 
 /** A part of a result. `run` marks text that a child wrote; the kernel fences it before it enters a conversation. */
@@ -70,6 +80,8 @@ export interface DialectTool<I = unknown> {
   destructive?: boolean;
   /** Whether an interrupted call may be repeated; children that it had started are then found, not started twice. True if absent. */
   repeatable?: boolean;
+  /** Equal calls in a row are normal: each waits for a while. They do not count as a loop. */
+  polls?: true;
   /** Words the refusal of input that `input` does not accept; `problem` names the parameter. Pure. */
   describeInvalid?(problem: string): string;
   toRequest(input: I, context: DialectContext): DelegationRequest;

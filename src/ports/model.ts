@@ -1,20 +1,68 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ContentPart, Usage } from '../contract/content.ts';
+import type { Effort } from '../contract/effort.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
+import type { ProviderRate } from './shared-limits.ts';
 
 /** A model that is ready to be called. */
 export interface ModelHandle {
   id: string;
   /** Calls of the same lane share their back-off. Usually the provider's name. */
   lane: string;
+  /** The provider's limits, and how its key is named in a shared store (`LaneAccount`). Absent: nothing is shared. */
+  account?: { rate: ProviderRate; identify(hash: (secret: string) => string | null): string | null };
   model: LanguageModelV4;
   contextWindow: number | null;
   maxOutputTokens: number | null;
-  /** The cost of a call in USD; null if the price is unknown, never 0. */
-  price: ((usage: Usage) => number | null) | null;
+  price: Price | null;
+  /** How the model is told to think as much as `effort` says. Pure. Absent: it cannot be told. */
+  planEffort?(effort: Effort): EffortPlan;
+  /** Keeps the provider's cache of a request for about an hour instead of minutes. Absent: there is no such choice. */
+  longCache?: LongCache | undefined;
+  /** Children and reviewers do not get it from their parent: it can answer for one run only. */
+  isForOneRun?: boolean;
+  /** For requests in the provider's own protocol; absent if there is no address, as for scripts. */
+  endpoint?: ModelEndpoint | undefined;
   /** Called when a run is about to complete. A scripted model returns an error if it has steps left over. */
   finished?(runId: string): ErrorInfo | null;
+}
+
+/**
+ * The cost of a call in USD; null if the price is unknown, never 0. `written`: tokens of the input that the provider wrote into its cache; if it is not given, the
+ * result is an upper bound.
+ */
+export type Price = (usage: Usage, written?: number | null) => number | null;
+
+/** Settings of a call besides the conversation. They are added to its options. */
+export type CallSettings = Pick<LanguageModelV4CallOptions, 'reasoning' | 'providerOptions'>;
+
+/** `note`: what is used instead of the wanted effort, if the model does not have exactly that. `why`: as the end of a sentence about the model. */
+export type EffortPlan = { ok: true; settings: CallSettings; note: string | null } | { ok: false; why: string };
+
+export interface LongCache {
+  settings: CallSettings;
+  price: Price | null;
+  /** Used only if the configuration says so, because the provider stores more. */
+  isOnlyByChoice: boolean;
+}
+
+/** The server of a model. Requests are sent as they are, with the key added. */
+export interface ModelEndpoint {
+  wire: 'messages' | 'responses' | 'chat';
+  /** The name of the model in requests. */
+  modelId: string;
+  /** Replaces the key in a text of the server, which may repeat it in a refusal. */
+  clean(text: string): string;
+  /** Rejects if the server cannot be reached. A refusal is a response. */
+  post(request: { body: string; headers: Record<string, string>; signal: AbortSignal }): Promise<EndpointResponse>;
+}
+
+export interface EndpointResponse {
+  status: number;
+  headers: Record<string, string>;
+  /** Passes on every chunk of the body. Rejects if it breaks off or `take` throws. */
+  read(take: (chunk: Buffer) => void): Promise<void>;
 }
 
 /** The run that a model is resolved for. */
@@ -46,6 +94,8 @@ export interface ModelAnswer {
   content: ContentPart[];
   finish: FactData['model.answered']['finish'];
   usage: Usage;
+  /** Tokens of the input that were written into the provider's cache; null if it does not say. */
+  written?: number | null;
   dropped: number;
 }
 
@@ -71,11 +121,13 @@ export interface ModelCall {
   maxToolCalls: number;
   firstByteMs: number;
   idleMs: number;
+  /** If given, nobody reads the deltas: the answer may come in one piece, within this time. Some models make that cheaper. */
+  onePieceMs?: number | undefined;
   signal: AbortSignal;
   /** Called when the first event of the answer arrives. */
   onFirst(): void;
   onDelta(kind: 'text' | 'reasoning' | 'tool', text: string): void;
 }
 
-/** Makes one streaming call, without retrying. Never rejects, and ends soon after its signal fires. */
+/** Makes one call, without retrying. Never rejects, and ends soon after its signal fires. */
 export type ModelCaller = (call: ModelCall) => Promise<ModelCallResult>;

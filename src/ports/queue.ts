@@ -1,22 +1,53 @@
 // The queue of trees that want a worker. A job only says that a tree wants one; who may write to the tree is decided by its lease (ports/store.ts).
 import type { Instant } from '../contract/ids.ts';
+import type { QueueState, WorkerState } from '../contract/queue.ts';
+
+export type { QueueState, WorkerState } from '../contract/queue.ts';
 
 /** How a tree waits for a worker. */
 export interface JobOptions {
   queue: string;
   /** Higher first; 0 if absent. */
   priority?: number;
-  /** No worker takes it before this moment. */
+  /** No worker takes it before this moment, by the clock of this process. */
   startAfter?: Instant;
   /** Of the trees of one group, at most as many run at a time as the worker that takes one allows. */
   group?: string;
 }
 
-/** A job that a worker has taken. */
+/** A job that a worker has taken: a tree to drive. */
 export interface Job {
   id: string;
   rootId: string;
   queue: string;
+}
+
+/** A brief that is put into a queue again and again. */
+export interface Schedule {
+  /** Unique in the database. */
+  name: string;
+  /** Five fields, as cron has them. */
+  cron: string;
+  /** An IANA time zone, such as `Europe/Berlin`. */
+  timezone: string;
+  queue: string;
+  priority: number;
+  group: string | null;
+  /** The dialect of its trees; null for the one of the worker. */
+  dialect: string | null;
+  brief: unknown;
+}
+
+/** A schedule as it is stored. `next`: when it is due; null if it is never again. */
+export interface StoredSchedule extends Schedule {
+  next: Instant | null;
+}
+
+/** A job that a worker has taken: a schedule is due. Each has an id of its own, so that its tree can be created once. */
+export interface DueSchedule {
+  id: string;
+  queue: string;
+  schedule: Schedule;
 }
 
 export interface TakeOptions {
@@ -26,50 +57,37 @@ export interface TakeOptions {
   perGroup?: number | undefined;
 }
 
-/** The state of a queue. Times are milliseconds. */
-export interface QueueState {
-  name: string;
-  /** Trees that wait, without those that start later. */
-  waiting: number;
-  /** Trees that start later. */
-  delayed: number;
-  running: number;
-  /** How long the oldest waiting tree has waited; null if none waits. */
-  oldestMs: number | null;
-}
-
-/** A worker as other processes see it. */
-export interface WorkerState {
-  id: string;
-  host: string;
-  pid: number;
-  queues: string[];
-  trees: number;
-  /** When it last sent a heartbeat. */
-  seenAt: Instant;
-  alive: boolean;
-}
-
 /**
  * Jobs are created with their tree (`TreeAppend.job`), and again when an order wakes a tree that no process drives (`Store.order`).
  *
  * Failure contract: as for the store. A worker that dies loses its jobs to others after a while; `findOrphans` finds their trees sooner.
  */
 export interface Queue {
-  /** Takes waiting jobs: higher priority first, then the oldest. A taken job belongs to the worker until it is completed or put back. */
-  take(options: TakeOptions): Promise<Job[]>;
+  /** Takes waiting jobs: those of higher priority, then the oldest, in any order. A taken job belongs to the worker until it is completed or put back. */
+  take(options: TakeOptions): Promise<(Job | DueSchedule)[]>;
   /** Keeps taken jobs. To be called every few seconds. */
   touch(jobs: Job[]): Promise<void>;
-  /** The tree has ended, or it waits for something else than a worker. `again`: a new job in the same transaction, for a tree that goes on later. */
-  complete(job: Job, again?: JobOptions): Promise<void>;
-  /** Another worker takes it, after `delayMs`. It does not count as an attempt. */
-  putBack(job: Job, delayMs: number): Promise<void>;
+  /**
+   * The tree has ended, or it waits for something else than a worker; call it after the tree was released. `again`: a new job in the same
+   * transaction, for a tree that goes on later, with the queue, priority and group of the last one. A tree with orders that nobody has carried out gets a new job at once.
+   */
+  complete(job: Job | DueSchedule, again?: { startAfter: Instant }): Promise<void>;
+  /** Another worker takes it, after `delayMs`. It does not count as an attempt. `problem`: why this one could not drive it. No effect if the tree has another job by now. */
+  putBack(job: Job, delayMs: number, problem?: string): Promise<void>;
   /** Jobs of trees whose owner has died or is silent, oldest first. They belong to the caller if it can claim their trees. */
   findOrphans(queue: string, limit: number): Promise<Job[]>;
   /** Those of the trees that have a job: a worker drives them or will take them. */
   findQueued(rootIds: string[]): Promise<Set<string>>;
+  /** Whether the tree was queued once, so that an order gives it a worker again. */
+  isOf(rootId: string): Promise<boolean>;
   /** Calls `added` when a job may be waiting. Spurious calls are allowed; a slow poll backs up missed ones. Returns a function that ends the watch. */
   watch(queue: string, added: () => void): () => void;
   states(): Promise<QueueState[]>;
   workers(): Promise<WorkerState[]>;
+  /** Adds a schedule, or replaces the one of this name. Rejects with `usage` for times or a time zone that do not exist. */
+  putSchedule(schedule: Schedule): Promise<void>;
+  /** By name. Those that nobody with the key of this database has made are left out. */
+  schedules(): Promise<StoredSchedule[]>;
+  /** False if there is none. */
+  removeSchedule(name: string): Promise<boolean>;
 }

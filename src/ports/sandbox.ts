@@ -14,12 +14,25 @@ export interface SandboxRequest {
   hide: readonly string[];
   /** Folders outside the workspace that are visible and never writable. */
   readable?: readonly ReadableFolder[] | undefined;
+  /** Folders outside the workspace that appear at a path in it, never writable. Not every sandbox can do that. */
+  shown?: readonly ShownFolder[] | undefined;
+  /** Folders outside the workspace that appear as they are, such as the home of a program. They cover everything else. */
+  folders?: readonly { path: string; writable: boolean }[] | undefined;
+  /** A program that works for a long time, such as an agent, gets as much CPU time as this process. */
+  keepsPriority?: boolean | undefined;
   /** The complete environment of the command. */
   env: Record<string, string>;
 }
 
 /** A folder outside the workspace that a command may read. Real paths. `hide`: paths in it that are invisible; they need not exist. */
 export interface ReadableFolder {
+  path: string;
+  hide: readonly string[];
+}
+
+/** Real path of the folder; the absolute path where it appears; absolute paths below that which are hidden. */
+export interface ShownFolder {
+  source: string;
   path: string;
   hide: readonly string[];
 }

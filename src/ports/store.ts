@@ -2,7 +2,9 @@ import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, FactType, StoredFact } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import type { RunRow } from '../contract/run.ts';
+import type { Budgets } from './budgets.ts';
 import type { JobOptions, Queue } from './queue.ts';
+import type { SharedLimits } from './shared-limits.ts';
 
 /** A process that drives runs. One heartbeat keeps it alive, but each tree is taken from it separately. */
 export interface Owner {
@@ -80,6 +82,8 @@ export interface OrderAuthenticator {
   /** False without a usable key. */
   isRunAuthentic(head: RunHead, tag: string): boolean;
   hasKey(): boolean;
+  /** A keyed hash of a secret, which names it in the store. Null if there is no usable key. */
+  identify(secret: string): string | null;
 }
 
 /** Something wrong with stored data that the facts of a run do not show. */
@@ -212,11 +216,19 @@ export interface Store {
 
   /** Sends a live piece of a stream to the processes that subscribe. It may be dropped. */
   publish(delta: Delta): void;
+  /** Whether a process may subscribe to what this one publishes. */
+  hasSubscribers(): boolean;
   /** Gets the live pieces that other processes publish, as far as they arrive. Returns a function that ends the subscription. `listener` must not throw. */
   subscribe(listener: (delta: Delta) => void): () => void;
 
   /** Trees that want a worker; absent if the store has no queue. */
   queue?: Queue;
+
+  /** Budgets that the trees of this store share. */
+  budgets: Budgets;
+
+  /** Limits of providers that the processes of this store share. */
+  limits: SharedLimits;
 
   /** Closes everything that the store has open. Later calls reject. */
   close(): Promise<void>;

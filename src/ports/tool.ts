@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import type { Artifact } from '../contract/artifact.ts';
+import type { FileState } from '../contract/change-set.ts';
 import type { ClosedPaths } from '../contract/closed-paths.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { JsonObject } from '../contract/json.ts';
+import type { PreparedWorkspace } from './checkouts.ts';
 import type { Delegation } from './delegation.ts';
 import type { Subject } from './subject.ts';
 
@@ -34,6 +36,10 @@ export interface ToolContext {
   rootId: string;
   /** Absolute path of the directory that the tool may touch. */
   workspace: string;
+  /** The workspace that memories belong to, if it is another folder. */
+  project?: string | undefined;
+  /** The checkout that the workspace is, if it is one. */
+  files?: Pick<PreparedWorkspace, 'objects' | 'mounts'> | undefined;
   /** Real paths of folders outside the workspace that the tool may read, and never change. */
   readable?: readonly string[] | undefined;
   /** Fires at the tool's timeout, at the run's deadline and at a cancel; the tool must stop soon after. */
@@ -50,11 +56,20 @@ export interface ToolContext {
   confirmTarget(subjects: Subject[]): Promise<void>;
 }
 
+/** `before`: null if there was no file; `content` is base64. A file whose content before is not known is not listed. */
+export interface ChangedFile {
+  path: string;
+  before: { mode: FileState['mode']; content: string } | null;
+  after: FileState;
+}
+
 /** A failure of the tool is a result that the model reads, not an exception. */
 export interface ToolResult {
   output: string;
   isError?: boolean;
   artifacts?: Artifact[];
+  /** Files of the workspace that it changed, so that this can be taken back. */
+  changes?: ChangedFile[];
   /** Untrusted sources of the text (`web`, `untrusted-file`, `mcp`, `child`, `memory`), in addition to the tool's own `taint`. */
   taint?: string[];
   /** Children whose outcome is part of the output. */
@@ -72,9 +87,13 @@ export interface Tool<I = unknown> {
   input: z.ZodType<I>;
   /** The result of a call that `input` does not accept; `problem` names the parameter. */
   invalidInput?(problem: string): string;
+  /** Equal calls in a row are normal and no sign of a loop. */
+  polls?: boolean;
   /** The JSON Schema that the model sees; derived from `input` if absent. */
   inputSchema?: JsonObject;
   readOnly: boolean;
+  /** A tool of an external agent that Retinue has no name for: rules alone decide. */
+  isExternal?: true;
   /** Needs only the workspace, so it may execute in another process. */
   portable?: boolean;
   /** Whether executing it twice has the same effect as once. Only then is it repeated after a crash. */

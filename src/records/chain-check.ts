@@ -1,6 +1,7 @@
 // Checks the hash chain of facts: no fact was changed, none is missing, and children are those that their parents name. Pure, and fed fact by fact,
 // so that a tree need not be in memory. The data of erased facts is gone, so their hashes cannot be recomputed and are taken as they are.
-import { type ErasedFact, type Fact, factData, newestFactVersion } from '../contract/fact.ts';
+import { type ErasedFact, type Fact, factData } from '../contract/fact.ts';
+import { newestFactVersion } from '../contract/fact-version.ts';
 import type { RunRow } from '../contract/run.ts';
 import { reduce } from '../kernel/fold.ts';
 import { genesis } from '../kernel/journal.ts';
@@ -85,7 +86,7 @@ function foldFact(run: CheckedRun, fact: Fact | ErasedFact): ChainFault | null {
     // The data of an erased fact is gone, and that of a newer version is not understood: what the run is cannot be computed any more.
     if ('erased' in fact || fact.v > newestFactVersion(fact.type)) run.state = null;
     else {
-      factData[fact.type].parse(fact.data);
+      factData()[fact.type].parse(fact.data);
       if (run.state) reduce(run.state, fact);
       else if (fact.type === 'run.created') run.state = initialState(fact);
     }

@@ -27,6 +27,6 @@ async function findLast(store: Store): Promise<RunRow | undefined> {
   const delegated = await Promise.all(
     roots.filter(({ kind }) => kind === 'client').map(({ runId }) => store.runs({ parentId: runId, order: 'newest', limit: 1 })),
   );
-  const runs = [...roots.filter(({ kind }) => kind === 'agent'), ...delegated.flat()];
+  const runs = [...roots.filter(({ kind }) => kind !== 'client'), ...delegated.flat()];
   return runs.reduce((newest, row) => (newest === undefined || row.createdAt > newest.createdAt ? row : newest), runs[0]) ?? roots[0];
 }

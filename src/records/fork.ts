@@ -1,7 +1,7 @@
 // Briefs that continue a recorded run as a new root, from its end or from one of its turns, with no more rights or budget than that run had.
 import type { Brief } from '../contract/brief.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
-import { followUpBrief, loadState, type NarrowingRuleset, narrowingOnly, ownerDenials } from '../kernel/history.ts';
+import { followUpBrief, loadState, type NarrowingRuleset, narrowingOnly, ownerDenials, ownFilesOf } from '../kernel/history.ts';
 import type { RunState } from '../kernel/state.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -22,11 +22,16 @@ export async function followUpAsRoot(runId: string, { task, model }: Omit<Fork, 
   const state = await loadState(runId, store);
   const { grant, model: recordedModel } = state.created.data;
   const ancestors = await loadAncestors(state, store);
-  const brief = followUpBrief(state, task);
+  const { effort, ...brief } = followUpBrief(state, task);
   const rulesets = [...(brief.rulesets ?? []), ...ancestors.flatMap(narrowingRulesetsOf)];
   const newModel = model ?? brief.model ?? recordedModel;
+  // A run without files of its own used those of the nearest run above it that had some.
+  const files = [state, ...ancestors].map(ownFilesOf).find((own) => Object.keys(own).length > 0);
   return {
     ...brief,
+    // Another model may not be able to do it.
+    ...(effort !== undefined && (model === undefined || model === recordedModel) && { effort }),
+    ...files,
     limits: { ...brief.limits, ...limitsOf(state) },
     // A child was offered only the tools that its ancestors may use. A root's brief already says which tools it may use.
     ...(ancestors.length === 0 ? {} : { tools: { allow: grant.tools } }),

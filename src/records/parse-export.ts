@@ -7,7 +7,8 @@
 import type { z } from 'zod';
 import { RetinueError } from '../contract/error.ts';
 import { ExportBlob, ExportFact, ExportHeader, exportVersion } from '../contract/export.ts';
-import { type Fact, type FactOf, factData, newestFactVersion } from '../contract/fact.ts';
+import { type Fact, type FactOf, factData } from '../contract/fact.ts';
+import { newestFactVersion } from '../contract/fact-version.ts';
 import { reduce } from '../kernel/fold.ts';
 import { stateToRow } from '../kernel/outcome.ts';
 import { initialState, type RunState } from '../kernel/state.ts';
@@ -58,7 +59,7 @@ export function createExportParser(): ExportParser {
   function addFact(value: unknown, { rootId }: ExportHeader): void {
     const { v, type, data } = parseWith(ExportFact, value);
     if (v > newestFactVersion(type)) throw new Error(`a ${type} of version ${v}, written by a newer Retinue; update Retinue to import it`);
-    parseWith(factData[type], data, `${type}: `);
+    parseWith(factData()[type], data, `${type}: `);
     const fact = value as Fact;
     const text = canonical(fact.data);
     if (!text.isWellFormed()) throw new Error('a string is not valid Unicode');

@@ -5,11 +5,22 @@ import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import { parseArguments } from '../conversation/arguments.ts';
 import { buildRequest, entriesForNextCall, type Pinned } from '../conversation/request.ts';
-import { callKey, callPin, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import { callHash, callKey, callPin, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import { canCompact, compactionEntries, currentPinned } from '../kernel/compaction.ts';
 import { nextStep } from '../kernel/decide.ts';
 import { reduce } from '../kernel/fold.ts';
 import { type Ending, failed, stateToOutcome } from '../kernel/outcome.ts';
-import { callAt, initialState, livePhase, loopVersionOf, pendingInput, type RunState, startedFact } from '../kernel/state.ts';
+import {
+  callAt,
+  initialState,
+  livePhase,
+  loopVersionOf,
+  openRequest,
+  openRequestFor,
+  pendingInput,
+  type RunState,
+  startedFact,
+} from '../kernel/state.ts';
 import { canonical } from '../text/canonical.ts';
 
 /** The first fact that differs, and what the kernel computes from the facts before it. */
@@ -51,16 +62,21 @@ function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismat
   if (state.phase.name === 'ended') return mismatch('a fact after the end', fact.type, null);
   // The calls of a client are recorded as they came: there is no answer of a model to compare them with.
   if (state.created.data.kind === 'client' && (fact.type === 'tool.asked' || fact.type === 'tool.finished')) return null;
+  // An external agent writes its own requests and reports its own calls.
+  if (state.created.data.external && (fact.type === 'model.asked' || fact.type === 'tool.asked')) return null;
   switch (fact.type) {
     case 'model.asked':
       return compareRequest(state, fact, pinned);
     case 'model.answered':
     case 'model.failed':
-      return state.phase.name === 'asking' ? null : mismatch('an answer without a request', fact.type, null);
+      return openRequest(state) ? null : mismatch('an answer without a request', fact.type, null);
     case 'tool.asked':
       return compareCall(state, fact);
     case 'approval.asked':
     case 'approval.answered': {
+      // The question of a flow is its own call.
+      if (state.flow && fact.type === 'approval.asked')
+        return compare('the call in question', fact.data.hash, callHash(fact.data.tool, fact.data.arguments));
       const open = callAt(state, fact.data);
       return compare('the call in question', fact.data.hash, open && !open.finished ? callPin(open) : null);
     }
@@ -72,6 +88,10 @@ function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismat
       const step = nextStep(state);
       return compare('the nudge', fact.data, step.do === 'nudge' ? step.draft.data : step.do);
     }
+    case 'context.compacted': {
+      const step = nextStep(state);
+      return compare('the hand-over', fact.data, step.do === 'compact' ? step.draft.data : step.do);
+    }
     case 'run.ended':
       return compare('the outcome', fact.data.outcome, rebuildOutcome(state, fact));
     default:
@@ -80,20 +100,27 @@ function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismat
 }
 
 function compareRequest(state: RunState, { seq, data }: FactOf<'model.asked'>, pinned: Pinned | null): Mismatch {
-  const { attempt, purpose, cause, upTo, turn, request, maxOutputTokens } = data;
+  const { attempt, purpose, cause, upTo, turn, request, maxOutputTokens, effort = null } = data;
   const step = nextStep(state);
-  const open = state.phase.name === 'asking' ? state.phase.asked : null;
+  const open = openRequestFor(state, purpose);
   // Whether tokens or money were left depended on the whole tree, which only the live run knew.
   const isBudget = purpose === 'wrap-up' && (cause === 'max_tokens' || cause === 'max_cost') && step.do === 'ask';
-  const expected =
-    step.do === 'ask' ? { cause: isBudget ? cause : step.cause, purpose: isBudget ? purpose : step.purpose } : { step: step.do };
+  // So did how near the window was, and whether a compaction was ordered.
+  const isCompaction = purpose === 'compact' && step.do === 'ask' && step.purpose === 'turn' && canCompact(state);
+  const isLive = isBudget || isCompaction;
+  const expected = step.do === 'ask' ? { cause: isLive ? cause : step.cause, purpose: isLive ? purpose : step.purpose } : { step: step.do };
   const numbers = { attempt: (open?.attempt ?? 0) + 1, turn: state.guards.turns + 1, upTo: open?.upTo ?? seq - 1 };
   const different =
     compare('the step', { cause, purpose }, expected) ?? compare('the numbers of the request', { attempt, turn, upTo }, numbers);
-  if (different || !pinned) return different;
+  if (different) return different;
+  // Only the model in use knows whether it can be told.
+  const wanted = state.created.data.effort ?? null;
+  if (effort !== null && effort !== wanted) return mismatch('the effort', effort, wanted);
+  if (!pinned) return null;
   const texts = loopVersionOf(state);
   const added = open ? [] : entriesForNextCall(pendingInput(state), { purpose, cause }, texts);
-  const rebuilt = buildRequest(pinned, [...state.conversation.entries, ...added], { purpose, maxOutputTokens, texts });
+  const entries = purpose === 'compact' ? compactionEntries(state) : [...state.conversation.entries, ...added];
+  const rebuilt = buildRequest(currentPinned(state, pinned), entries, { purpose, maxOutputTokens, effort, texts });
   if (rebuilt.hash === request) return null;
   return mismatch('the request', request, { hash: rebuilt.hash, messages: rebuilt.options.prompt.slice(-3) as unknown as Json });
 }

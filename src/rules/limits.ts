@@ -25,6 +25,11 @@ const perRun: readonly LimitName[] = ['maxTurns', 'timeoutMs', 'firstByteMs', 'i
 /** Sorted, because limits are part of every `run.created`. */
 const names = (Object.keys(defaultLimits) as LimitName[]).sort();
 
+/** Shared by all runs that have them. */
+const defaults = Object.fromEntries(
+  names.map((name) => [name, Object.freeze({ from: 'default', value: defaultLimits[name] })]),
+) as EffectiveLimits;
+
 /** The limits that a parent passes on, before its spending is subtracted. */
 export function limitsForChildren(limits: EffectiveLimits, parent: { isClient: boolean }): ParentLimits {
   const isPassedOn = (name: LimitName) => parent.isClient || !perRun.includes(name);
@@ -51,7 +56,7 @@ function effectiveLimit(name: LimitName, given: GivenLimits[], parent: ParentLim
   const inherits = parents !== null && treeWide.includes(name);
   // The root already applied what dialect and configuration set for the tree.
   const own = lastGiven(name, inherits ? given.filter(({ from }) => from !== 'config' && from !== 'dialect') : given);
-  const limit = own ?? (inherits ? { from: 'parent' as const, value: parents } : { from: 'default' as const, value: defaultLimits[name] });
+  const limit = own ?? (inherits ? { from: 'parent' as const, value: parents } : defaults[name]);
   if (parents !== null && (limit.value as number) > parents) return { from: 'parent', value: parents };
   return limit;
 }

@@ -167,7 +167,7 @@ export function builtInRuleset(
   ownTools: readonly string[],
   { sandboxed = false }: { sandboxed?: boolean } = {},
 ): Ruleset {
-  const reading = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch'];
+  const reading = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch', 'skill'];
   const writing = ['todo', 'memory', 'scratchpad', 'write', 'edit'];
   const allowed = [...reading, ...writing, ...delegationTools, ...ownTools, 'mcp__*'];
   const asked = askedFiles.map(({ path }): Rule => ({ action: 'ask', tool: 'write', pattern: path }));

@@ -18,7 +18,7 @@ import { createMountCheck } from './mount-check.ts';
 import { isPathUnder, type Mount, removeCovered } from './mounts.ts';
 import { hiddenSystemFiles, resolverMounts, systemMounts, systemTops } from './system-mounts.ts';
 import { toolchainMounts } from './toolchain-mounts.ts';
-import { hiddenDotfiles, workspaceMounts, worktreeMounts } from './workspace-mounts.ts';
+import { hiddenDotfiles, shownMounts, workspaceMounts, worktreeMounts } from './workspace-mounts.ts';
 
 export interface BubblewrapOptions {
   /** Of this process: PATH finds the helper, HOME is hidden. */
@@ -99,7 +99,18 @@ function createSandbox({ helper, unshare, system }: WorkingHelper, options: Bubb
     const before = home === workspace ? [] : [...emptyHome, ...toolchainMounts(path, { home, workspace }), ...worktreeMounts(wanted)];
     const after = home === workspace ? homeWorkspaceMounts(home, path) : [];
     const resolver = network ? resolverMounts() : [];
-    const mounts = removeCovered([...system, ...hidden, ...resolver, sharedMemory, tmp, ...before, ...own, ...after]);
+    const mounts = removeCovered([
+      ...system,
+      ...hidden,
+      ...resolver,
+      sharedMemory,
+      tmp,
+      ...before,
+      ...own,
+      ...shownMounts(wanted),
+      ...after,
+      ...(wanted.folders ?? []).map(({ path, writable }): Mount => ({ kind: writable ? 'write' : 'read', path })),
+    ]);
     return { mounts, ofWorkspace: mounts.filter((mount) => own.includes(mount)) };
   }
 
@@ -120,7 +131,7 @@ function createSandbox({ helper, unshare, system }: WorkingHelper, options: Bubb
       join: group?.join ?? [],
       namespace: true,
       begun(pid) {
-        lowerPriority(pid);
+        if (!wanted.keepsPriority) lowerPriority(pid);
         if (group === null) watcher = watchLimits(pid, limits, inMemory);
         return checkMounts(pid);
       },
@@ -195,6 +206,8 @@ function mountArguments(mounts: readonly Mount[]): string[] {
         return ['--ro-bind', path, path];
       case 'write':
         return ['--bind', path, path];
+      case 'other':
+        return ['--ro-bind', mount.source, path];
       case 'link':
         return ['--symlink', mount.target, path];
       case 'fresh':

@@ -4,6 +4,8 @@
 export type Mount =
   /** The path as it is outside. */
   | { kind: 'read' | 'write'; path: string }
+  /** Another path, read-only. */
+  | { kind: 'other'; path: string; source: string }
   /** A symbolic link as it is outside. */
   | { kind: 'link'; path: string; target: string }
   /** An empty directory in memory. */

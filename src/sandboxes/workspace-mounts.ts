@@ -79,6 +79,22 @@ function ifMissing<T>(error: unknown, value: T): T {
   throw error;
 }
 
+/** Folders that appear in the workspace, as far as they still exist. Their places are folders of the workspace. */
+export function shownMounts({ shown = [], hide }: Pick<SandboxRequest, 'shown' | 'hide'>): Mount[] {
+  if (hide.includes('')) return [];
+  return shown.flatMap(({ source, path, hide: hidden }): Mount[] => {
+    if (!isFolder(source) || !isFolder(path)) return [];
+    return [
+      { kind: 'other', path, source },
+      ...hidden.map((each): Mount => ({ kind: 'hide', path: each, folder: isFolder(join(source, each.slice(path.length))) })),
+    ];
+  });
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
 /** If the workspace is the home directory itself, dotfiles are hidden: keys, tokens and settings of programs. */
 export function hiddenDotfiles(home: string): Mount[] {
   return readdirSync(home, { withFileTypes: true }).flatMap((entry): Mount[] => {

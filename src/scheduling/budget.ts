@@ -7,20 +7,23 @@
 //     nothing waits. A call that does not fit beside what is spent is refused at once.
 //  4. Each reservation is settled once. Without open reservations, nothing is reserved.
 //  5. An invalid amount (negative or not finite) counts as the estimate.
+//  6. A call begins only if the budgets that the node and its ancestors share with other trees cover it (shared-budget.ts).
+import type { Amount } from '../contract/budget.ts';
 import { RetinueError } from '../contract/error.ts';
+import type { BudgetRefusal } from '../ports/budgets.ts';
+import type { ReadUse, SharedBudget } from './shared-budget.ts';
 
-/** `costUsd` is 0 if the price is unknown. */
-export interface Amount {
-  tokens: number;
-  costUsd: number;
-}
+export type { Amount } from '../contract/budget.ts';
 
 export interface BudgetLimit {
   maxTokens: number | null;
   maxCostUsd: number | null;
 }
 
-export type Reservation = { ok: true; settle(actual: Amount): void } | { ok: false; cause: 'max_tokens' | 'max_cost' | 'aborted' };
+/** `shared`: the shared budget that refuses it. */
+export type Reservation =
+  | { ok: true; settle(actual: Amount): void }
+  | { ok: false; cause: 'max_tokens' | 'max_cost' | 'aborted'; shared?: BudgetRefusal };
 
 export interface ReserveOptions {
   /** Kept free for the wrap-up call; zero for that call itself. */
@@ -29,8 +32,9 @@ export interface ReserveOptions {
 }
 
 export interface Budget {
-  child(limit: BudgetLimit): Budget;
-  /** A refusal is a value. Rejects only for an invalid estimate. */
+  /** `shared`: draws for the child and everything below it. */
+  child(limit: BudgetLimit, shared?: SharedBudget | null): Budget;
+  /** A refusal is a value. Rejects only for an invalid estimate, or if a shared budget cannot be used. */
   reserve(estimate: Amount, options: ReserveOptions): Promise<Reservation>;
   /** Adds spending that is known from facts when a run is resumed. */
   charge(actual: Amount): void;
@@ -38,6 +42,10 @@ export interface Budget {
   reserved(): Amount;
   /** What is left on this node and all ancestors. Reservations are not subtracted, because they may be released. Null: unlimited. */
   left(): { tokens: number | null; costUsd: number | null };
+  /** Whether a limit in dollars applies, its own or a shared one. */
+  limitsCost(): boolean;
+  /** Returns what the node has reserved in shared budgets. Never rejects. */
+  close(): Promise<void>;
 }
 
 /** Whole tokens and whole billionths of a dollar, because sums of fractions drift. */
@@ -51,6 +59,7 @@ interface Node {
   limit: { [K in keyof Units]: number | null };
   spent: Units;
   reserved: Units;
+  shared: SharedBudget | null;
 }
 
 interface ReserveRequest {
@@ -61,7 +70,9 @@ interface ReserveRequest {
 
 interface Waiter extends ReserveRequest {
   signal: AbortSignal;
-  resolve(reservation: Reservation): void;
+  /** A shared budget is being asked for it. */
+  isDrawing: boolean;
+  resolve(reservation: Reservation | Promise<never>): void;
   cancel(): void;
 }
 
@@ -70,80 +81,153 @@ const dimensions = ['tokens', 'nanos'] as const;
 const nanosPerUsd = 1e9;
 const aborted: Reservation = { ok: false, cause: 'aborted' };
 
-export function createBudget(limit: BudgetLimit): Budget {
-  return nodeToBudget(createNode(null, limit), new Set());
+export function createBudget(limit: BudgetLimit, shared: SharedBudget | null = null): Budget {
+  return new TreeBudget(createNode(null, limit, shared), new Set());
 }
 
-/** `waiters` are those of the whole tree. */
-function nodeToBudget(node: Node, waiters: Set<Waiter>): Budget {
-  async function reserve(estimate: Amount, { headroom, signal }: ReserveOptions): Promise<Reservation> {
+/** `waiters` are those of the whole tree. A class, because its methods are then not made anew for each of thousands of runs. */
+class TreeBudget implements Budget {
+  readonly #node: Node;
+  readonly #waiters: Set<Waiter>;
+
+  constructor(node: Node, waiters: Set<Waiter>) {
+    this.#node = node;
+    this.#waiters = waiters;
+  }
+
+  child(limit: BudgetLimit, shared: SharedBudget | null = null): Budget {
+    return new TreeBudget(createNode(this.#node, limit, shared), this.#waiters);
+  }
+
+  async reserve(estimate: Amount, { headroom, signal }: ReserveOptions): Promise<Reservation> {
     if (signal.aborted) return aborted;
-    const request = { node, estimate: amountToUnits(estimate), headroom: amountToUnits(headroom) };
+    const request = { node: this.#node, estimate: amountToUnits(estimate), headroom: amountToUnits(headroom) };
     const refusal = findExceeded(request, 'spent');
     if (refusal !== null) return { ok: false, cause: refusal };
+    // Nobody waits before it, and it fits: the usual case.
+    if (this.#waiters.size === 0 && findExceeded(request, 'spent and reserved') === null && findUncovered(request) === null)
+      return this.#grant(request);
     const { promise, resolve } = Promise.withResolvers<Reservation>();
-    const waiter: Waiter = { ...request, signal, resolve, cancel };
-    function cancel(): void {
-      resolveWaiter(waiter, aborted);
-      serveWaiters();
-    }
-    waiters.add(waiter);
+    const cancel = () => {
+      this.#resolveWaiter(waiter, aborted);
+      this.#serveWaiters();
+    };
+    const waiter: Waiter = { ...request, signal, isDrawing: false, resolve, cancel };
+    this.#waiters.add(waiter);
     signal.addEventListener('abort', cancel, { once: true });
-    serveWaiters();
+    this.#serveWaiters();
     return promise;
   }
 
-  function resolveWaiter(waiter: Waiter, reservation: Reservation): void {
-    waiters.delete(waiter);
+  charge(actual: Amount): void {
+    add(this.#node, 'spent', amountToUnits(actual));
+    this.#serveWaiters();
+  }
+
+  spent(): Amount {
+    return unitsToAmount(this.#node.spent);
+  }
+
+  reserved(): Amount {
+    return unitsToAmount(this.#node.reserved);
+  }
+
+  left(): ReturnType<Budget['left']> {
+    const nanos = computeLeft(this.#node, 'nanos');
+    return { tokens: computeLeft(this.#node, 'tokens'), costUsd: nanos === null ? null : nanos / nanosPerUsd };
+  }
+
+  limitsCost(): boolean {
+    return computeLeft(this.#node, 'nanos') !== null || listNodes(this.#node).some(({ shared }) => shared?.limitsCost());
+  }
+
+  async close(): Promise<void> {
+    await this.#node.shared?.close(createUseReader(this.#node));
+  }
+
+  #resolveWaiter(waiter: Waiter, reservation: Reservation | Promise<never>): void {
+    this.#waiters.delete(waiter);
     waiter.signal.removeEventListener('abort', waiter.cancel);
     waiter.resolve(reservation);
   }
 
   /** Grants or refuses waiters in order, up to the first that must keep waiting (invariant 3). */
-  function serveWaiters(): void {
-    for (const waiter of waiters) {
+  #serveWaiters(): void {
+    for (const waiter of this.#waiters) {
       const refusal = findExceeded(waiter, 'spent');
-      if (waiter.signal.aborted) resolveWaiter(waiter, aborted);
-      else if (refusal !== null) resolveWaiter(waiter, { ok: false, cause: refusal });
+      if (waiter.signal.aborted) this.#resolveWaiter(waiter, aborted);
+      else if (refusal !== null) this.#resolveWaiter(waiter, { ok: false, cause: refusal });
       else if (findExceeded(waiter, 'spent and reserved') !== null) return;
-      else resolveWaiter(waiter, grant(waiter));
+      else {
+        const lacking = findUncovered(waiter);
+        if (lacking === null) this.#resolveWaiter(waiter, this.#grant(waiter));
+        else {
+          this.#drawFor(waiter, lacking.node, lacking.shared);
+          return;
+        }
+      }
     }
   }
 
-  function grant({ node: from, estimate }: ReserveRequest): Reservation {
+  /** The waiter stays first in the queue until its shared budget has answered (invariant 6). */
+  #drawFor(waiter: Waiter, from: Node, shared: SharedBudget): void {
+    if (waiter.isDrawing) return;
+    waiter.isDrawing = true;
+    shared.extend(createUseReader(from), unitsToAmount(addUnits(waiter.estimate, waiter.headroom)), waiter.signal).then(
+      (refusal) => {
+        waiter.isDrawing = false;
+        if (refusal !== null && this.#waiters.has(waiter))
+          this.#resolveWaiter(waiter, { ok: false, cause: refusal.cause, shared: refusal });
+        this.#serveWaiters();
+      },
+      (error: unknown) => {
+        if (this.#waiters.has(waiter)) this.#resolveWaiter(waiter, Promise.reject(error));
+        this.#serveWaiters();
+      },
+    );
+  }
+
+  #grant({ node: from, estimate }: ReserveRequest): Reservation {
     add(from, 'reserved', estimate);
     let isOpen = true;
     return {
       ok: true,
-      settle(actual) {
+      settle: (actual) => {
         if (!isOpen) return;
         isOpen = false;
         add(from, 'reserved', { tokens: -estimate.tokens, nanos: -estimate.nanos });
         add(from, 'spent', amountToUnits(actual, estimate));
-        serveWaiters();
+        this.#serveWaiters();
       },
     };
   }
-
-  return {
-    child: (limit) => nodeToBudget(createNode(node, limit), waiters),
-    reserve,
-    charge(actual) {
-      add(node, 'spent', amountToUnits(actual));
-      serveWaiters();
-    },
-    spent: () => unitsToAmount(node.spent),
-    reserved: () => unitsToAmount(node.reserved),
-    left() {
-      const nanos = computeLeft(node, 'nanos');
-      return { tokens: computeLeft(node, 'tokens'), costUsd: nanos === null ? null : nanos / nanosPerUsd };
-    },
-  };
 }
 
-function createNode(parent: Node | null, { maxTokens, maxCostUsd }: BudgetLimit): Node {
+function listNodes(node: Node): Node[] {
+  return node.parent === null ? [node] : [node, ...listNodes(node.parent)];
+}
+
+function createUseReader({ spent, reserved }: Node): ReadUse {
+  return () => ({ spent: unitsToAmount(spent), reserved: unitsToAmount(reserved) });
+}
+
+/** The nearest node whose shared budget does not cover the call. */
+function findUncovered({ node, estimate, headroom }: ReserveRequest): { node: Node; shared: SharedBudget } | null {
+  for (let at: Node | null = node; at !== null; at = at.parent) {
+    if (at.shared === null) continue;
+    const sum = addUnits(addUnits(at.spent, at.reserved), addUnits(estimate, headroom));
+    if (!at.shared.covers(unitsToAmount(sum))) return { node: at, shared: at.shared };
+  }
+  return null;
+}
+
+function addUnits(a: Units, b: Units): Units {
+  return { tokens: a.tokens + b.tokens, nanos: a.nanos + b.nanos };
+}
+
+function createNode(parent: Node | null, { maxTokens, maxCostUsd }: BudgetLimit, shared: SharedBudget | null): Node {
   const limit = { tokens: maxTokens, nanos: maxCostUsd === null ? null : Math.round(maxCostUsd * nanosPerUsd) };
-  return { parent, limit, spent: { tokens: 0, nanos: 0 }, reserved: { tokens: 0, nanos: 0 } };
+  return { parent, limit, spent: { tokens: 0, nanos: 0 }, reserved: { tokens: 0, nanos: 0 }, shared };
 }
 
 /** The first limit, from the node upwards, that the call would exceed. */

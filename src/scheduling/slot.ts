@@ -13,34 +13,48 @@ export interface SlotKeeper {
   beginBusyCall(): void;
 }
 
-export function createSlotKeeper(scheduler: Scheduler, request: Omit<SlotRequest, 'front'>): SlotKeeper {
-  let slot: Slot | null = null;
-  let acquiring: Promise<Slot | null> | null = null;
-  let hadSlot = false;
-  let busyCalls = 0;
-  function release(): void {
-    slot?.release();
-    slot = null;
+/** A class, because its methods are then not made anew for each of thousands of waiting runs. */
+class Keeper implements SlotKeeper {
+  readonly #scheduler: Scheduler;
+  readonly #request: Omit<SlotRequest, 'front'>;
+  #slot: Slot | null = null;
+  #acquiring: Promise<Slot | null> | null = null;
+  #hadSlot = false;
+  #busyCalls = 0;
+
+  constructor(scheduler: Scheduler, request: Omit<SlotRequest, 'front'>) {
+    this.#scheduler = scheduler;
+    this.#request = request;
   }
-  return {
-    release,
-    async ensure() {
-      if (slot) return true;
-      acquiring ??= scheduler.acquire({ ...request, front: hadSlot });
-      slot = await acquiring;
-      acquiring = null;
-      hadSlot = true;
-      return slot !== null;
-    },
-    setBusyCalls(calls) {
-      busyCalls = calls;
-    },
-    endBusyCall() {
-      busyCalls--;
-      if (busyCalls <= 0) release();
-    },
-    beginBusyCall() {
-      busyCalls++;
-    },
-  };
+
+  release(): void {
+    this.#slot?.release();
+    this.#slot = null;
+  }
+
+  async ensure(): Promise<boolean> {
+    if (this.#slot) return true;
+    this.#acquiring ??= this.#scheduler.acquire(this.#hadSlot ? { ...this.#request, front: true } : this.#request);
+    this.#slot = await this.#acquiring;
+    this.#acquiring = null;
+    this.#hadSlot = true;
+    return this.#slot !== null;
+  }
+
+  setBusyCalls(calls: number): void {
+    this.#busyCalls = calls;
+  }
+
+  endBusyCall(): void {
+    this.#busyCalls--;
+    if (this.#busyCalls <= 0) this.release();
+  }
+
+  beginBusyCall(): void {
+    this.#busyCalls++;
+  }
+}
+
+export function createSlotKeeper(scheduler: Scheduler, request: Omit<SlotRequest, 'front'>): SlotKeeper {
+  return new Keeper(scheduler, request);
 }

@@ -29,6 +29,8 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   unknown_tool: 400,
   unknown_model: 400,
   unknown_dialect: 400,
+  unknown_budget: 400,
+  budget_exceeded: 429,
   price_unknown: 400,
   ambiguous_id: 400,
   usage: 400,

@@ -5,8 +5,10 @@ import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
+import { createMemoryBudgets } from './memory/budgets.ts';
 import { addJob, appendUnit, createMemoryData, createTreeRecord, hasJob, isRegistered, type MemoryData } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
+import { createMemoryLimits } from './memory/limits.ts';
 import { createMemoryQueue } from './memory/queue.ts';
 import { countRuns, getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
 
@@ -22,7 +24,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
   const opened = new Set<string>();
   const watchers = new Set<() => void>();
   const subscribers = new Set<(delta: Delta) => void>();
-  const self = { wake, receive };
+  const self = { wake, receive, isSubscribed: () => subscribers.size > 0 };
   let isWaking = false;
   let isClosed = false;
   memory.stores.add(self);
@@ -73,6 +75,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       assertOpen();
       return searchFacts(memory, text, options);
     },
+    hasSubscribers: () => memory.stores.values().some((other) => other !== self && other.isSubscribed()),
     publish(delta) {
       for (const other of memory.stores) if (other !== self) other.receive(delta);
     },
@@ -205,6 +208,13 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     },
 
     queue: createMemoryQueue({ memory, now: () => clock?.now() ?? Date.now(), assertOpen }),
+    limits: createMemoryLimits(memory.limits, () => clock?.monotonic() ?? performance.now()),
+    budgets: createMemoryBudgets({
+      ledger: memory.budgets,
+      isOwner: (owner, rootId) => isRegistered(memory, owner) && memory.trees.get(rootId)?.owner === owner.id,
+      now: () => clock?.now() ?? Date.now(),
+      assertOpen,
+    }),
     // Facts and orders are not told apart: a call too many costs nothing here.
     watch(changed) {
       assertOpen();

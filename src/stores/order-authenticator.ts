@@ -8,6 +8,7 @@ import { canonical } from '../text/canonical.ts';
 /** Separates these tags from other uses of the same key. */
 const purpose = 'retinue order 1\n';
 const runPurpose = 'retinue run 1\n';
+const secretPurpose = 'retinue secret 1\n';
 const tagBytes = 32;
 
 export interface KeySource {
@@ -67,5 +68,9 @@ export function createOrderAuthenticator(source: KeySource): OrderAuthenticator 
       return secret !== null && given.length === tagBytes && timingSafeEqual(Buffer.from(createRunTag(head, secret), 'hex'), given);
     },
     hasKey: () => readKey() !== null,
+    identify(secret) {
+      const own = readKey();
+      return own === null ? null : createHmac('sha256', own).update(secretPurpose).update(secret).digest('hex').slice(0, 32);
+    },
   };
 }

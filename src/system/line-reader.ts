@@ -2,7 +2,8 @@
  * Splits a byte stream into lines and bounds the memory that one line may take. It knows nothing of streams, encodings or JSON:
  * the caller feeds it chunks and decodes the lines.
  *
- *  1. At most `maxLineBytes` of a line are buffered. A longer line calls `onOverflow` once and stops the reader, wherever its end is.
+ *  1. At most `maxLineBytes` of a line are buffered. A longer line calls `onOverflow` once and stops the reader, wherever its end is; with
+ *     `skipsLongLines` the reader drops the rest of that line and continues with the next.
  *  2. Lines end with a line feed, which is not part of the line. A carriage return before it is.
  *  3. A stopped reader calls nothing and holds no memory. `stop` may be called from inside `onLine`.
  *  4. If `onLine` throws, the reader stops and the error reaches the caller of `push` or `end`.
@@ -18,14 +19,16 @@ export interface LineReaderOptions {
   maxLineBytes: number;
   onLine(line: Buffer): void;
   onOverflow(): void;
+  skipsLongLines?: boolean;
 }
 
 const lineFeed = 10;
 
-export function createLineReader({ maxLineBytes, onLine, onOverflow }: LineReaderOptions): LineReader {
+export function createLineReader({ maxLineBytes, onLine, onOverflow, skipsLongLines = false }: LineReaderOptions): LineReader {
   let parts: Buffer[] = [];
   let size = 0;
   let isStopped = false;
+  let isSkipping = false;
 
   function stop(): void {
     isStopped = true;
@@ -33,7 +36,7 @@ export function createLineReader({ maxLineBytes, onLine, onOverflow }: LineReade
     size = 0;
   }
 
-  /** False if the line became too long; the reader has stopped then. */
+  /** False if the line became too long; the reader has stopped then, or skips the rest of the line. */
   function buffer(part: Buffer): boolean {
     size += part.length;
     if (size <= maxLineBytes) {
@@ -41,6 +44,8 @@ export function createLineReader({ maxLineBytes, onLine, onOverflow }: LineReade
       return true;
     }
     stop();
+    isStopped = !skipsLongLines;
+    isSkipping = skipsLongLines;
     onOverflow();
     return false;
   }
@@ -61,12 +66,14 @@ export function createLineReader({ maxLineBytes, onLine, onOverflow }: LineReade
     push(chunk) {
       let start = 0;
       for (let end = chunk.indexOf(lineFeed); end !== -1 && !isStopped; end = chunk.indexOf(lineFeed, start)) {
-        if (!buffer(chunk.subarray(start, end))) return;
+        const isWhole = !isSkipping && buffer(chunk.subarray(start, end));
+        if (isStopped) return;
         start = end + 1;
-        deliver();
+        isSkipping = false;
+        if (isWhole) deliver();
       }
       // Copied: a small rest would otherwise keep the whole chunk in memory.
-      if (start < chunk.length && !isStopped) buffer(Buffer.from(chunk.subarray(start)));
+      if (start < chunk.length && !isStopped && !isSkipping) buffer(Buffer.from(chunk.subarray(start)));
     },
     end() {
       if (size > 0) deliver();

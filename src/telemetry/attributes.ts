@@ -8,7 +8,7 @@ export interface RunLabels {
   runId: string;
   rootId: string;
   depth: number;
-  kind: 'agent' | 'client';
+  kind: 'agent' | 'client' | 'flow';
   agent: string | null;
   dialect: string;
   model: string | null;
@@ -46,10 +46,10 @@ export function commonAttributes({ runId, rootId, agent }: RunLabels): Attribute
 export function runAttributes(run: RunLabels, outcome: Outcome, usage: RunUsage): Attributes {
   const { tokens, costUsd, status, turns, terminated } = outcome;
   return {
-    'gen_ai.operation.name': run.kind === 'client' ? 'invoke_workflow' : 'invoke_agent',
+    'gen_ai.operation.name': run.kind !== 'agent' ? 'invoke_workflow' : 'invoke_agent',
     ...commonAttributes(run),
     ...(run.model === null ? {} : modelAttributes(run.model)),
-    ...(run.kind === 'client' ? {} : usageAttributes(usage)),
+    ...(run.kind !== 'agent' ? {} : usageAttributes(usage)),
     'retinue.run.depth': run.depth,
     'retinue.run.status': status,
     'retinue.run.turns': turns,

@@ -53,14 +53,14 @@ export function openRun(
   };
   const labels: RunLabels = { runId, rootId, depth, kind, agent, dialect, model };
   // The label of a client is what it calls itself.
-  const workflow = content && kind === 'client' && brief.label !== undefined ? { 'gen_ai.workflow.name': brief.label } : {};
+  const workflow = content && kind !== 'agent' && brief.label !== undefined ? { 'gen_ai.workflow.name': brief.label } : {};
   const texts: Attributes = content
     ? {
         ...(brief.label === undefined ? {} : { 'retinue.run.label': brief.label }),
-        ...(kind === 'client' ? {} : { 'gen_ai.input.messages': messagesToAttribute([userMessage(brief.task)]) }),
+        ...(kind !== 'agent' ? {} : { 'gen_ai.input.messages': messagesToAttribute([userMessage(brief.task)]) }),
       }
     : {};
-  const operation = kind === 'client' ? 'invoke_workflow' : 'invoke_agent';
+  const operation = kind !== 'agent' ? 'invoke_workflow' : 'invoke_agent';
   return {
     name: [operation, agent ?? workflow['gen_ai.workflow.name']].filter(Boolean).join(' '),
     kind: 'internal',
@@ -115,9 +115,9 @@ export function addEvent({ events }: { events: SpanEvent[] }, event: SpanEvent):
   if (events.length < maxEvents) events.push(event);
 }
 
-/** A client asks no model. */
+/** Clients and flows ask no model. */
 export function addInput({ labels, input }: OpenRun, message: Message): void {
-  if (labels.kind === 'client') return;
+  if (labels.kind !== 'agent') return;
   input.push(message);
   if (input.length > maxMessages) input.shift();
 }

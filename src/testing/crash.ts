@@ -1,6 +1,7 @@
 // Wraps ports with crash points before and after each operation. Arguments and results are not changed.
 import type { RuntimeOptions } from '../kernel/runtime.ts';
 import { type Crash, type CrashFact, type CrashPoint, crashFacts } from '../ports/crash.ts';
+import type { Queue } from '../ports/queue.ts';
 import type { Store, TreeAppend } from '../ports/store.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import type { ToolExecutor } from '../ports/tool-executor.ts';
@@ -34,6 +35,7 @@ export function addCrashPoints(options: RuntimeOptions, crash: Crash): RuntimeOp
 }
 
 export function addStoreCrashPoints(store: Store, crash: Crash): Store {
+  const { queue } = store;
   return {
     ...store,
     async append(owner, units) {
@@ -43,9 +45,10 @@ export function addStoreCrashPoints(store: Store, crash: Crash): Store {
       for (const type of types) crash(`after ${type}`);
       return results;
     },
-    open: () => runWithCrashPoints('open', () => store.open(), crash),
+    open: (queues) => runWithCrashPoints('open', () => store.open(queues), crash),
     claim: (owner, rootId) => runWithCrashPoints('claim', () => store.claim(owner, rootId), crash),
     release: (owner) => runWithCrashPoints('release', () => store.release(owner), crash),
+    releaseTree: (owner, rootId) => runWithCrashPoints('release', () => store.releaseTree(owner, rootId), crash),
     order: (order) => runWithCrashPoints('order.give', () => store.order(order), crash),
     orders: (owner) => runWithCrashPoints('order.look', () => store.orders(owner), crash),
     dropOrders: (owner, ids) => runWithCrashPoints('order.drop', () => store.dropOrders(owner, ids), crash),
@@ -53,6 +56,17 @@ export function addStoreCrashPoints(store: Store, crash: Crash): Store {
     facts: (query) => runWithCrashPoints('resume.facts', () => store.facts(query), crash),
     blob: (hash) => runWithCrashPoints('resume.blob', () => store.blob(hash), crash),
     close: () => runWithCrashPoints('store.close', () => store.close(), crash),
+    ...(queue && { queue: wrapQueue(queue, crash) }),
+  };
+}
+
+function wrapQueue(queue: Queue, crash: Crash): Queue {
+  return {
+    ...queue,
+    take: (options) => runWithCrashPoints('queue.take', () => queue.take(options), crash),
+    complete: (job, again) => runWithCrashPoints('queue.complete', () => queue.complete(job, again), crash),
+    putBack: (job, delayMs, problem) => runWithCrashPoints('queue.put_back', () => queue.putBack(job, delayMs, problem), crash),
+    findOrphans: (name, limit) => runWithCrashPoints('queue.orphans', () => queue.findOrphans(name, limit), crash),
   };
 }
 

@@ -58,7 +58,7 @@ export function createBash(options: BashOptions): Tool<Input> {
     taint: ['untrusted-file'],
     subjects: (input, { workspace }) => readSubjects(input.command, workspace),
     preview: async () => options.closed ?? null,
-    async execute(input, { workspace, readable, signal, rights }) {
+    async execute(input, { workspace, readable, files, signal, rights }) {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));
       if (typeof cwd !== 'string') return failure(explainFileError(cwd.error, workspace));
@@ -68,7 +68,7 @@ export function createBash(options: BashOptions): Tool<Input> {
       // After a restart the parser may not be loaded yet.
       const subjects = async () => loadParser().then(() => readSubjects(input.command, workspace));
       const listChanges = options.sandbox === null || hasWriteTools(rights) ? watchFiles(cwd) : () => [];
-      const done = await runCommand({ argv, cwd, env, timeoutMs, signal, rights, readable, subjects }, options);
+      const done = await runCommand({ argv, cwd, env, timeoutMs, signal, rights, readable, files, subjects }, options);
       if (!done.ok) return failure(done.reason);
       const artifacts = listChanges();
       return { ...renderResult(done, input.timeout), ...(artifacts.length > 0 && { artifacts }) };

@@ -13,6 +13,7 @@ import {
   readCurrent,
   replaceFile,
   staleMessage,
+  toChangedFiles,
   type WriteTarget,
 } from './files/replace-file.ts';
 import { explainFileError, failure, type Refusal, refuse } from './refusal.ts';
@@ -84,7 +85,8 @@ async function applyEdit(target: WriteTarget, input: Input, { signal, memo }: { 
   rememberVersion(memo, path, version);
   const { artifacts, diff } = await changeToArtifacts(path, current, changed.content);
   const head = `changed ${path} (${formatCount(changed.count, 'replacement')})`;
-  return { output: diff === null ? head : `${head}\n${cutDiff(diff, shownDiff).trimEnd()}`, artifacts };
+  const changes = toChangedFiles(path, current, changed.content);
+  return { output: diff === null ? head : `${head}\n${cutDiff(diff, shownDiff).trimEnd()}`, artifacts, changes };
 }
 
 type SubstituteResult = { ok: true; content: Buffer; count: number } | Refusal;

@@ -1,4 +1,4 @@
-// The built-in tools. One file here is one tool (read, write, edit, list, glob, grep, bash, webfetch, websearch, todo, memory, scratchpad); what several of
+// The built-in tools. One file here is one tool (read, write, edit, list, glob, grep, bash, webfetch, websearch, todo, memory, scratchpad, skill); what several of
 // them need is in a folder:
 //
 //   files/       paths, confinement to the workspace, reading and replacing files
@@ -12,6 +12,7 @@
 // Which tools a run may use is not decided here but by rules in the kernel; a tool only says what its call is about (`subjects`).
 import type { Clock } from '../ports/clock.ts';
 import type { Memories, Scratchpads } from '../ports/notes.ts';
+import type { Skill } from '../ports/skill.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { type BashOptions, createBash } from './bash.ts';
 import { edit } from './edit.ts';
@@ -21,6 +22,7 @@ import { list } from './list.ts';
 import { createMemory } from './memory.ts';
 import { read } from './read.ts';
 import { createScratchpad } from './scratchpad.ts';
+import { createSkillTool, skillToolName } from './skill.ts';
 import { todo } from './todo.ts';
 import { createWebfetch, type WebfetchOptions } from './webfetch.ts';
 import { createWebsearch, type SearchBackend } from './websearch.ts';
@@ -28,6 +30,7 @@ import { write } from './write.ts';
 
 export { createWorkspaceReader, readWorkspaceFile } from './files/workspace-reader.ts';
 export type { BashOptions, SearchBackend, WebfetchOptions };
+export { skillToolName };
 
 /** The tools that need only a workspace, in the order in which models see them. */
 export const workspaceTools: AnyTool[] = [read, write, edit, list, glob, grep];
@@ -42,13 +45,16 @@ export interface ToolOptions {
   web?: WebfetchOptions;
   /** Folders outside the workspace that tools may read. The descriptions name them. */
   readable?: readonly string[] | undefined;
+  /** Without any, there is no tool `skill`. */
+  skills?: readonly Skill[] | undefined;
 }
 
 /** The tools that the process of a run executes itself. Shell and network stay with the supervisor, because only it knows the rights. */
 export const portableTools: AnyTool[] = [...workspaceTools, todo];
 
 /** All built-in tools, in the order in which models see them. */
-export function builtInTools({ search = null, bash, web = {}, readable = [], ...notes }: ToolOptions): AnyTool[] {
+export function builtInTools({ search = null, bash, web = {}, readable = [], skills = [], ...notes }: ToolOptions): AnyTool[] {
+  const skill = createSkillTool(skills);
   return [
     ...workspaceTools.map((tool) => describeReadable(tool, readable)),
     createBash(bash),
@@ -57,6 +63,7 @@ export function builtInTools({ search = null, bash, web = {}, readable = [], ...
     todo,
     createMemory(notes),
     createScratchpad(notes),
+    ...(skill ? [skill] : []),
   ];
 }
 

@@ -42,7 +42,7 @@ export function createMemory({ memories, clock }: { memories: Memories; clock: C
     subjects: ({ action }) => [action],
     async execute({ action, title, text }, context) {
       context.signal.throwIfAborted();
-      const workspace = await realpath(context.workspace);
+      const workspace = await realpath(context.project ?? context.workspace);
       switch (action) {
         case 'add':
           if (title === undefined) return missingParameter('title', action);

@@ -12,6 +12,7 @@ import {
   readCurrent,
   replaceFile,
   staleMessage,
+  toChangedFiles,
 } from './files/replace-file.ts';
 import { explainFileError, failure } from './refusal.ts';
 
@@ -62,5 +63,9 @@ export const write: Tool<Input> = {
 async function renderResult(path: string, before: CurrentFile | null, content: Buffer): Promise<ToolResult> {
   const { artifacts } = await changeToArtifacts(path, before, content);
   const size = before === null ? `${content.length} bytes` : `${before.stats.size} to ${content.length} bytes`;
-  return { output: `${before === null ? 'created' : 'changed'} ${path} (${size})`, artifacts };
+  return {
+    output: `${before === null ? 'created' : 'changed'} ${path} (${size})`,
+    artifacts,
+    changes: toChangedFiles(path, before, content),
+  };
 }

@@ -17,6 +17,21 @@ export function factsToChanges(facts: Fact[]): FileChange[] {
   });
 }
 
+/** The changes of a patch, one for each file. */
+export function patchToChanges(runId: string, patch: string): FileChange[] {
+  const parts = patch.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '));
+  return parts.map((diff) => ({ runId, path: pathOfDiff(diff), ...countChangedLines(diff), diff }));
+}
+
+/** The name of the file; a name that git had to quote stays quoted. */
+function pathOfDiff(diff: string): string {
+  const [first = ''] = diff.split('\n', 1);
+  const names = first.slice('diff --git '.length);
+  // Without renames both names are the same.
+  const half = names.slice((names.length + 1) / 2);
+  return half.replace(/^("?)b\//, '$1');
+}
+
 /** Shell commands that were executed; the contents that they changed are not recorded. */
 export function countCommands(facts: Fact[]): number {
   return facts.filter(isCommand).length;
@@ -57,6 +72,8 @@ function diffToChange({ runId, data: { artifact } }: RecordedArtifact): FileChan
 export function countChangedLines(diff: string): { added: number; removed: number } {
   const lines = diff.split('\n');
   const start = lines.findIndex((line) => line.startsWith('@@'));
+  // The patch of a binary file has no lines of text.
+  if (start < 0 && lines.includes('GIT binary patch')) return { added: 0, removed: 0 };
   const changed = lines.slice(Math.max(0, start));
   const count = (sign: string) => changed.filter((line) => line.startsWith(sign)).length;
   return { added: count('+'), removed: count('-') };

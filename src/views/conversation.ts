@@ -1,78 +1,14 @@
 // The conversation of one run as a reader sees it, folded from its facts: what it was asked, what it answered, its calls with their results.
 import type { Delta } from '../contract/delta.ts';
 import type { Fact, FactData } from '../contract/fact.ts';
-import type { Decision } from '../contract/grant.ts';
-import type { Json } from '../contract/json.ts';
-import type { Outcome } from '../contract/outcome.ts';
+import type { CallItem, Conversation, NoteItem } from './conversation-items.ts';
+import { answerQuestion, applyStep, checkKey, endDelegation } from './conversation-steps.ts';
 import { callKey } from './describe-call.ts';
 
-/** A tool call from its request to its result. */
-export interface CallItem {
-  kind: 'call';
-  seq: number;
-  at: string;
-  /** `turn.index`. */
-  call: string;
-  tool: string;
-  arguments: Json;
-  decision: Decision;
-  rejected: FactData['tool.asked']['rejected'];
-  /** `waiting`: for approval. `open`: it has no result yet. */
-  status: 'open' | 'waiting' | FactData['tool.finished']['status'];
-  output: string;
-  truncated: FactData['tool.finished']['truncated'];
-  taint: string[];
-  /** Diffs and other artifacts that it recorded. */
-  artifacts: FactData['artifact.recorded']['artifact'][];
-  /** Runs that it delegated. */
-  children: { id: string; label: string | null; agent: string | null; outcome: Outcome | null }[];
-  endedAt: string | null;
-}
-
-export interface AnswerItem {
-  kind: 'answer';
-  seq: number;
-  at: string;
-  turn: number;
-  text: string;
-  reasoning: string;
-  usage: FactData['model.answered']['usage'];
-  costUsd: number | null;
-  /** From the request to the answer. */
-  ms: number;
-}
-
-/** Anything else that happened, as one line or text. */
-export interface NoteItem {
-  kind: 'prompt' | 'message' | 'nudge' | 'failure' | 'pause' | 'resume' | 'cancel' | 'child' | 'context';
-  seq: number;
-  at: string;
-  /** Who or what it comes from; empty if that is clear. */
-  from: string;
-  text: string;
-}
-
-export interface EndItem {
-  kind: 'end';
-  seq: number;
-  at: string;
-  outcome: Outcome;
-}
-
-export type ConversationItem = CallItem | AnswerItem | NoteItem | EndItem;
-
-export interface Conversation {
-  items: ConversationItem[];
-  /** The answer that is being streamed; null if none is. */
-  streaming: { turn: number; text: string; reasoning: string } | null;
-  /** When the open model request was made; null if none is open. */
-  askedAt: string | null;
-  turn: number;
-  calls: Map<string, CallItem>;
-}
+export type { AnswerItem, CallItem, Conversation, ConversationItem, EndItem, NoteItem } from './conversation-items.ts';
 
 export function createConversation(): Conversation {
-  return { items: [], streaming: null, askedAt: null, turn: 0, calls: new Map() };
+  return { items: [], streaming: null, isCompacting: false, askedAt: null, turn: 0, calls: new Map() };
 }
 
 /** A streamed answer is kept up to this length; the recorded one replaces it. */
@@ -99,10 +35,11 @@ function addFact(conversation: Conversation, fact: Fact): void {
       if (fact.data.first !== null) note('prompt', fact.data.first);
       return;
     case 'model.asked':
-      Object.assign(conversation, { askedAt: at, turn: fact.data.turn, streaming: null });
+      Object.assign(conversation, { askedAt: at, turn: fact.data.turn, streaming: null, isCompacting: fact.data.purpose === 'compact' });
       return;
     case 'model.answered':
-      addAnswer(conversation, fact);
+      if (conversation.isCompacting) Object.assign(conversation, { askedAt: null, isCompacting: false });
+      else addAnswer(conversation, fact);
       return;
     case 'model.failed':
       Object.assign(conversation, { askedAt: null, streaming: null });
@@ -127,7 +64,13 @@ function addFact(conversation: Conversation, fact: Fact): void {
       updateCall(conversation, fact.data, { status: 'waiting' });
       return;
     case 'approval.answered':
-      updateCall(conversation, fact.data, { status: 'open' });
+      if (!answerQuestion(conversation, fact.data, at)) updateCall(conversation, fact.data, { status: 'open' });
+      return;
+    case 'step.started':
+    case 'step.finished':
+    case 'check.started':
+    case 'check.finished':
+      applyStep(conversation, fact);
       return;
     case 'artifact.recorded':
       conversation.calls.get(callKey(fact.data))?.artifacts.push(fact.data.artifact);
@@ -137,7 +80,11 @@ function addFact(conversation: Conversation, fact: Fact): void {
       return;
     case 'child.ended':
       for (const call of conversation.calls.values())
-        for (const child of call.children) if (child.id === fact.data.childId) child.outcome = fact.data.outcome;
+        for (const child of call.children)
+          if (child.id === fact.data.childId) {
+            child.outcome = fact.data.outcome;
+            endDelegation(call, fact.data, at);
+          }
       return;
     case 'message.received':
       note('message', fact.data.text, fact.data.from);
@@ -206,13 +153,14 @@ function updateCall(conversation: Conversation, data: { turn: number; index: num
   if (item) Object.assign(item, change);
 }
 
-/** A child of a client has no call. */
+/** A child of a client has no call; a reviewer belongs to its check. */
 function addChild(
   conversation: Conversation,
-  { call, childId, label, agent }: FactData['child.created'],
+  { call, check, childId, label, agent }: FactData['child.created'],
   note: (text: string) => void,
 ): void {
-  const item = call === null ? undefined : conversation.calls.get(callKey(call));
+  const key = check ? checkKey(check) : call && callKey(call);
+  const item = key === null ? undefined : conversation.calls.get(key);
   if (item) item.children.push({ id: childId, label, agent, outcome: null });
   else note([childId.slice(0, 8), agent ?? '', label ?? ''].filter((part) => part !== '').join(' · '));
 }

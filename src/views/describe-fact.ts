@@ -1,8 +1,10 @@
 // Facts as one line of text each, for `logs` and for progress without a terminal.
+
 import type { Fact, FactData } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
 import type { LimitName } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import { formatEffort } from '../text/effort.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
 import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, shortId, totalTokens } from './format.ts';
@@ -15,7 +17,7 @@ export function createFactDescriber(): (fact: Fact) => string {
   const counter = createTreeCounter();
   return (fact) => {
     counter.add(fact);
-    const key = 'index' in fact.data ? `${fact.runId} ${callKey(fact.data)}` : '';
+    const key = 'turn' in fact.data && 'index' in fact.data ? `${fact.runId} ${callKey(fact.data)}` : '';
     if (fact.type === 'tool.asked') calls.set(key, describeCall(fact.data.tool, fact.data.arguments));
     const text = describeFact(fact, { call: calls.get(key) ?? 'a call from before', counter });
     if (fact.type === 'tool.finished') calls.delete(key);
@@ -29,8 +31,30 @@ function describeFact(fact: Fact, { call, counter }: { call: string; counter: Tr
       return join(fact.data.agent ?? fact.data.kind, fact.data.brief.label ?? '', excerpt(fact.data.brief.task));
     case 'run.started':
       return join(fact.data.model ?? 'no model', fact.data.deadline === null ? '' : `until ${fact.data.deadline}`);
+    case 'workspace.prepared':
+      return join(fact.data.kind, fact.data.commit === null ? '' : `commit ${fact.data.commit.slice(0, 12)}`, fact.data.path);
+    case 'workspace.saved':
+      return join(`${formatPlural(fact.data.files, 'file')} changed`, ...fact.data.notices);
+    case 'changes.planned':
+      return join(fact.data.kind, `${formatPlural(fact.data.files, 'file')} of ${fact.data.runs.map(shortId).join(', ')}`);
+    case 'changes.made':
+      return fact.data.left.length === 0 ? 'done' : `done, except ${fact.data.left.join(', ')}`;
+    case 'changes.discarded':
+      return fact.data.runs.map(shortId).join(', ');
+    case 'session.opened':
+      return join(fact.data.agent, fact.data.version ?? '', fact.data.how, ...fact.data.notices);
+    case 'session.prompted':
+      return excerpt(fact.data.text);
+    case 'model.called':
+      return join(`${formatCount(fact.data.usage.input + fact.data.usage.output)} tokens`, formatCost(fact.data.costUsd));
     case 'model.asked':
-      return join(`turn ${fact.data.turn}`, fact.data.attempt > 1 ? `attempt ${fact.data.attempt}` : '', fact.data.cause ?? '');
+      return join(
+        fact.data.purpose === 'compact' ? 'compaction' : `turn ${fact.data.turn}`,
+        fact.data.attempt > 1 ? `attempt ${fact.data.attempt}` : '',
+        fact.data.cause ?? '',
+        fact.data.instead ? `${fact.data.model}: ${describeShortage(fact.data.instead)}` : '',
+        fact.data.effort === undefined ? '' : `effort ${formatEffort(fact.data.effort)}`,
+      );
     case 'model.answered':
       return join(
         `${formatCount(fact.data.usage.input + fact.data.usage.output)} tokens`,
@@ -38,7 +62,7 @@ function describeFact(fact: Fact, { call, counter }: { call: string; counter: Tr
         describeAnswer(fact.data.content),
       );
     case 'model.failed':
-      return join(`${fact.data.error.code}: ${fact.data.error.message}`, fact.data.again ? 'retrying' : '');
+      return join(`${fact.data.error.code}: ${fact.data.error.message}`, describeRetry(fact.data));
     case 'model.nudged':
       return join(fact.data.reason, excerpt(fact.data.text));
     case 'tool.asked':
@@ -65,7 +89,26 @@ function describeFact(fact: Fact, { call, counter }: { call: string; counter: Tr
     case 'context.pruned':
       return `${formatPlural(fact.data.calls.length, 'old tool result')} removed`;
     case 'context.compacted':
-      return join(`up to fact ${fact.data.upTo}`, excerpt(fact.data.summary));
+      return join(
+        `up to event ${fact.data.upTo}`,
+        fact.data.usage ? `${formatCount(fact.data.usage.input)} to ${formatCount(fact.data.usage.output)} tokens` : '',
+        describeTaint(fact.data.taint ?? []),
+        excerpt(fact.data.summary),
+      );
+    case 'check.started':
+      return join(
+        `round ${fact.data.round}`,
+        fact.data.agent === undefined ? '' : `review by ${fact.data.agent}`,
+        excerpt(fact.data.command),
+      );
+    case 'check.finished':
+      return join(`round ${fact.data.round}`, fact.data.status, excerpt(fact.data.output));
+    case 'step.started':
+      return join(`${fact.data.step}. ${fact.data.kind}`, excerpt(fact.data.name), fact.data.at);
+    case 'step.finished':
+      return join(`${fact.data.step}.`, describeStep(fact.data));
+    case 'flow.returned':
+      return excerpt(fact.data.value === undefined ? 'no value' : JSON.stringify(fact.data.value));
     case 'cancel.asked':
       return join(`by ${fact.data.by}`, fact.data.reason);
     case 'approval.asked':
@@ -79,6 +122,24 @@ function describeFact(fact: Fact, { call, counter }: { call: string; counter: Tr
     case 'run.ended':
       return describeCounted(fact.data.outcome, counter);
   }
+}
+
+function describeRetry({ again, fallback, next }: FactData['model.failed']): string {
+  if (next === 'compact') return 'compacting the conversation, then retrying';
+  if (fallback !== null) return `continuing with ${fallback}`;
+  return again ? 'retrying' : '';
+}
+
+/** Why a run changed to a cheaper model. */
+export function describeShortage({ of, neededUsd, leftUsd }: NonNullable<FactData['model.asked']['instead']>): string {
+  const left = leftUsd === null ? 'the budget has too little left' : `the budget has ${formatCost(leftUsd)} left`;
+  return `${left}, and a call of ${of} needs about ${formatCost(neededUsd)}`;
+}
+
+function describeStep({ status, value, error }: FactData['step.finished']): string {
+  if (status === 'unknown') return 'cut off, result unknown';
+  if (error) return excerpt(`failed: ${error.message}`);
+  return value === undefined ? 'ok' : excerpt(`ok: ${JSON.stringify(value)}`);
 }
 
 const callStatus: Record<FactData['tool.finished']['status'], string> = {
@@ -112,6 +173,12 @@ export function createProgressDescriber(): (fact: Fact) => string | null {
       case 'tool.finished':
         if (denied.delete(`${fact.runId} ${callKey(fact.data)}`)) return null;
         return fact.data.status === 'ok' ? null : `${id} tool ${text}`;
+      case 'check.finished':
+        return `${id} check ${text}`;
+      case 'step.started':
+        return fact.data.kind === 'log' ? `${id} ${sanitizeLine(fact.data.name)}` : `${id} step ${text}`;
+      case 'step.finished':
+        return fact.data.status === 'ok' ? null : `${id} step ${text}`;
       case 'child.created':
         return `${id} child ${text}`;
       case 'model.failed':
@@ -140,7 +207,8 @@ function describeTaint(taint: string[]): string {
 export function describeOutcome(outcome: Outcome, count: TreeCount): string {
   const { tokens, costUsd, durationMs } = outcome;
   const usage = [describeTurns(count), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs)];
-  return join(formatStatus(outcome.status), ...usage, describeError(outcome));
+  const verified = outcome.verified === undefined || !outcome.success ? '' : outcome.verified ? 'verified' : 'not verified';
+  return join(formatStatus(outcome.status), verified, ...usage, describeError(outcome));
 }
 
 export function describeError({ status, error, terminated, tokens }: Outcome): string {

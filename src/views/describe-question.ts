@@ -8,19 +8,29 @@ import { paint } from './style.ts';
 
 /** Above this size the arguments may not fit on a screen, so their size is shown first. */
 const screen = { lines: 20, chars: 1500 };
+/** `flowQuestion` of the contract; a value import would put the schema library into the dashboard. */
+const flowOwner = 'the flow';
 const maxSubjects = 50;
 const maxSubjectChars = 200;
+
+/** A flow asks in its own words; no rule requires it. */
+export function isFlowQuestion({ decision }: Pick<Question, 'decision'>): boolean {
+  return decision.rule === null && decision.owner === flowOwner;
+}
 
 /** The affected paths or commands come last, because only the last screen of a long question is visible. */
 export function describeQuestion(question: Question, colour: boolean): string {
   const { tool, decision, runId, agent, label, askedAt, expiresAt } = question;
   const requester = [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(markInvisibleLine).join(' ');
+  const isFlow = isFlowQuestion(question);
   const subject = decision.about === undefined ? '' : ` for \`${subjectText(decision.about)}\``;
-  const head = `${requester} (${shortId(runId)}) wants to use ${markInvisibleLine(tool)}; rule \`${markInvisibleLine(decision.rule ?? '')}\` of ${markInvisibleLine(decision.owner)} requires approval${subject}`;
+  const head = isFlow
+    ? `the flow ${markInvisibleLine(label === null ? '' : `“${label}” `)}(${shortId(runId)}) asks`
+    : `${requester} (${shortId(runId)}) wants to use ${markInvisibleLine(tool)}; rule \`${markInvisibleLine(decision.rule ?? '')}\` of ${markInvisibleLine(decision.owner)} requires approval${subject}`;
   return [
     paint(colour, 'bold', head),
     ...argumentLines(argumentsToText(question.arguments)),
-    `  without an answer it is denied after ${formatDuration(Date.parse(expiresAt) - Date.parse(askedAt))}`,
+    `  without an answer it is ${isFlow ? 'refused' : 'denied'} after ${formatDuration(Date.parse(expiresAt) - Date.parse(askedAt))}`,
     ...subjectLines(question.subjects),
   ].join('\n');
 }

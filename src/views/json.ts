@@ -20,8 +20,9 @@ export function factToJson(fact: Fact | ErasedFact, activity: Activity | null = 
 }
 
 export function runToJson(run: RunView): Omit<RunView, 'driven' | 'task'> {
-  const { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt } = run;
-  return { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt };
+  const { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt, worker } = run;
+  const view = { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt };
+  return worker === undefined ? view : { ...view, worker };
 }
 
 /** `pid`, while the run is live: its own process (`toolPid`) if there is one, otherwise the process that drives the tree. */
@@ -34,6 +35,10 @@ export function runDetailToJson(run: RunDetail, toolPid: number | null = null): 
     outcome: run.outcome && outcomeToJson(run.outcome),
     ...(run.pid === null ? {} : { pid: toolPid ?? run.pid }),
     model: run.model,
+    ...(run.external && { external: run.external }),
+    ...(run.models && { models: run.models }),
+    ...(run.modelChanges && { modelChanges: run.modelChanges }),
+    ...(run.effort !== undefined && { effort: run.effort }),
     deadline: run.deadline,
     addedRules: run.addedRules,
     notices: run.notices,
@@ -46,11 +51,12 @@ export function runDetailToJson(run: RunDetail, toolPid: number | null = null): 
 /** In the key order of the contract: stored outcomes have sorted keys. */
 export function outcomeToJson(outcome: Outcome): Outcome {
   const { runId, parentId, rootId, depth, label, agent, status, success, summary, data } = outcome;
-  const { artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs, notices } = outcome;
+  const { artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs, verified, notices } = outcome;
   return {
     ...{ runId, parentId, rootId, depth, label, agent, status, success, summary },
     ...(data === undefined ? {} : { data }),
     ...{ artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs },
+    ...(verified === undefined ? {} : { verified }),
     ...(notices === undefined ? {} : { notices }),
   };
 }

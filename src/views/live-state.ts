@@ -1,10 +1,11 @@
 // What each run of a tree is doing, folded from events for the live display. Knows neither clock nor terminal.
 import type { Delta } from '../contract/delta.ts';
-import type { Fact, FactOf } from '../contract/fact.ts';
+import type { Fact, FactOf, Purpose } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { LiveRun, TreeSnapshot } from '../contract/view.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
+import { applyToSteps } from './live-steps.ts';
 
 export interface LiveState {
   runs: Map<string, LiveRun>;
@@ -43,7 +44,8 @@ export function applyEvent(state: LiveState, event: Fact | Delta): boolean {
     run.activity = activity;
     return true;
   }
-  return applyFact(state, run, event);
+  const hasStepChanged = applyToSteps(run, event);
+  return applyFact(state, run, event) || hasStepChanged;
 }
 
 /** Applies an outcome whose event may have been missed. */
@@ -86,6 +88,8 @@ function addRun(state: LiveState, { runId, at, data }: FactOf<'run.created'>): b
   return true;
 }
 
+const activities: Record<Purpose, string> = { turn: 'thinking', 'wrap-up': 'wrapping up', summary: 'wrapping up', compact: 'compacting' };
+
 function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'run.created'>>): boolean {
   switch (fact.type) {
     case 'run.started':
@@ -97,7 +101,7 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       });
       return true;
     case 'model.asked':
-      Object.assign(run, { status: 'running', turn: fact.data.turn, activity: fact.data.purpose === 'turn' ? 'thinking' : 'wrapping up' });
+      Object.assign(run, { status: 'running', turn: fact.data.turn, activity: activities[fact.data.purpose] });
       return true;
     case 'model.answered':
       run.activity = '';
@@ -117,6 +121,20 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       for (const each of fact.data.taint) if ((each === 'web' || each === 'mcp') && !run.taint.includes(each)) run.taint.push(each);
       run.tools = run.tools.filter(({ call }) => call !== callKey(fact.data));
       return true;
+    case 'check.started':
+      run.activity = sanitizeLine(fact.data.agent === undefined ? `checking: ${fact.data.command}` : `review by ${fact.data.agent}`);
+      return true;
+    case 'check.finished':
+      run.activity = `check ${fact.data.status}`;
+      return true;
+    case 'step.started':
+      if (fact.data.kind !== 'step' && fact.data.kind !== 'sleep') return false;
+      run.tools.push({ call: `step ${fact.data.step}`, text: sanitizeLine(`${fact.data.kind} ${fact.data.name}`) });
+      return true;
+    case 'step.finished':
+      if (fact.data.status !== 'ok') run.problems.failed++;
+      run.tools = run.tools.filter(({ call }) => call !== `step ${fact.data.step}`);
+      return true;
     case 'approval.asked':
       run.questions++;
       Object.assign(run, { status: 'waiting', activity: `approve? ${describeCall(fact.data.tool, fact.data.arguments)}` });
@@ -130,10 +148,12 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       return true;
     case 'run.paused':
       Object.assign(run, { status: 'paused', activity: sanitizeLine(fact.data.reason), resumesItself: fact.data.resumeAt !== null });
+      // Its end moves by the length of the pause, which is not known yet.
+      if (fact.data.budget !== undefined) run.deadline = null;
       return true;
     case 'run.resumed':
       // Calls that waited for approval still wait.
-      if (run.questions > 0) Object.assign(run, { status: 'waiting', activity: `approve? ${run.tools[0]?.text ?? 'a call'}` });
+      if (run.questions > 0) Object.assign(run, { status: 'waiting', activity: `approve? ${describeOpenCall(run)}` });
       else Object.assign(run, { status: 'running', activity: '' });
       return true;
     case 'run.ended':
@@ -142,6 +162,11 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
     default:
       return false;
   }
+}
+
+/** The call that waits for approval, or the question of a flow. */
+function describeOpenCall({ tools, steps = [] }: LiveRun): string {
+  return tools[0]?.text ?? steps.find(({ kind, endedAt }) => kind === 'ask' && endedAt === null)?.name ?? 'a call';
 }
 
 function endRun(run: LiveRun, outcome: Outcome): void {

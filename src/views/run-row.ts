@@ -14,9 +14,9 @@ export function elapsedTime(run: LiveRun, now: number): string {
   return seconds === 0 ? '0s' : formatDuration(seconds * 1000);
 }
 
-/** `3/40`; empty for a client, which has no turns. */
+/** `3/40`; empty for a client or a flow, which have no turns. */
 export function formatTurn({ turn, maxTurns, kind }: LiveRun): string {
-  if (kind === 'client') return '';
+  if (kind !== 'agent') return '';
   return maxTurns === null ? (turn === 0 ? '' : String(turn)) : `${turn}/${maxTurns}`;
 }
 
@@ -43,7 +43,7 @@ export function describeActivity(run: LiveRun, state: LiveState, howToContinue: 
   if (run.activity !== '') return run.activity;
   const queue = queuePosition(run, state);
   if (queue !== null) return `queued, ${queue.position} of ${queue.of}`;
-  return run.status === 'running' ? 'thinking' : run.status;
+  return run.status === 'running' && run.kind !== 'flow' ? 'thinking' : run.status;
 }
 
 /** What the user types to continue a run from a shell. */

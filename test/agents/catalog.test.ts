@@ -13,7 +13,7 @@ describe('the built-in agents', () => {
         .map((agent) => [agent.name, agent.tools?.join(' ')]),
     );
     expect(tools).toEqual({
-      general: 'read write edit glob grep list bash mcp__*',
+      general: 'read write edit glob grep list bash skill mcp__*',
       explore: 'read glob grep list',
       plan: 'read glob grep list todo',
       research: 'webfetch websearch read',

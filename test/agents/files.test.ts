@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { createCatalog } from '../../src/agents/catalog.ts';
 import { agentOf, load, one, problemsOf, warningsOf } from './support.ts';
 
-const noDelegation = ['delegate*', 'subagent*', 'spawn_subagent', 'parallel_subagent', 'task', 'task_*'];
+const noDelegation = [
+  ...['delegate*', 'subagent*', 'spawn_subagent', 'parallel_subagent', 'task', 'task_*'],
+  ...['Agent', 'Task', 'TaskOutput', 'TaskStop', 'SendMessage'],
+  ...['spawn_agent', 'send_input', 'resume_agent', 'wait_agent', 'close_agent'],
+];
 
 describe('an agent file', () => {
   test('is front matter and a prompt', () => {
@@ -87,7 +91,7 @@ describe('tools', () => {
     ['tools: [Read, NotebookEdit, KillShell]', ['read'], false],
     ['tools: [memory, scratchpad, list]', ['memory', 'scratchpad', 'list'], false],
     ['tools: [Read, searchDocs]', ['read', 'searchDocs'], false],
-    ['permissionMode: plan', ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch', 'todo'], true],
+    ['permissionMode: plan', ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch', 'todo', 'skill'], true],
     ['permissionMode: plan\ntools: Read, Write, Bash', ['read'], false],
     ['permissionMode: default', undefined, true],
   ];
@@ -162,7 +166,7 @@ describe('an error says where and why', () => {
     ['mcpServers: [{ x: { command: a, envFrom: ["sk-123"] } }]', 'must be the name of a variable'],
     ['mcpServers: [{ x: { command: a, timeout: 0 } }]', '`mcpServers.x.timeout` must be a number of seconds above 0'],
     ['env: { A: b }', '`env` is refused'],
-    ['isolation: worktree', '`isolation` is refused'],
+    ['isolation: container', '`isolation` must be `worktree`'],
     ['allowedTools: Read', '`allowedTools` is refused: use `tools`'],
     ['allowed-tools: Read', 'use `tools`'],
     ['permissions: { allow: [] }', 'use `rules`'],
@@ -185,7 +189,7 @@ describe('an error says where and why', () => {
     ['color: red\ntools:', 'a.md:5: `tools` must be a list of names, such as `Read, Grep`; `[]` means none'],
     ['tools: 3', '`tools` must be a list of names'],
     ['tools: [1]', '`tools` must be a list of names'],
-    ['tools: Read(src/**)', '`tools`: `Read(src/**)` is refused: only Bash accepts a pattern here'],
+    ['tools: Read(src/**)', '`tools`: `Read(src/**)` is refused: only Bash and Skill accept a pattern here'],
     ['tools: Agent(worker)', 'delegation cannot be limited to some agents'],
     ['tools: Read Write', '`tools`: `Read Write` is not a tool name'],
     ['color: red\ndisallowedTools: Bsah', 'a.md:5: `disallowedTools`: there is no tool `Bsah`; did you mean `bash`?'],
@@ -250,10 +254,8 @@ describe('a warning', () => {
     ['tags: [x]', 'unknown key `tags`'],
     ['constructor: x', 'unknown key `constructor`'],
     ['category: dev', 'line 4: unknown key `category`; it has no effect'],
-    ['skills: [x]', '`skills` has no effect'],
     ['memory: project', '`memory` has no effect'],
     ['background: true', '`background` has no effect'],
-    ['effort: high', '`effort` has no effect'],
     ['tools: [Raed]', '`tools`: there is no tool `Raed`; did you mean `read`?'],
     ['tools: [NotebookEdit]', '`tools`: Retinue has no tool NotebookEdit'],
     ['disallowedTools: [searchDocs]', '`disallowedTools`: there is no tool `searchDocs`'],

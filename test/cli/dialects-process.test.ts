@@ -22,7 +22,7 @@ describe('retinue dialects', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^xzatoma +subagent parallel_subagent +XZatoma/m);
     const list = JSON.parse((await place.run('dialects', '--json')).out) as { name: string; tools: string[]; description: string }[];
-    expect(list.map(({ name }) => name)).toEqual(['native', 'ralph', 'dex', 'openfork', 'rx', 'xzatoma']);
+    expect(list.map(({ name }) => name)).toEqual(['native', 'ralph', 'dex', 'openfork', 'rx', 'xzatoma', 'claude', 'codex']);
     expect(Object.keys(list[0] as object)).toEqual(['name', 'tools', 'description']);
   });
 });
@@ -33,7 +33,9 @@ describe('retinue run --dialect', () => {
     for (const more of [[], ['--detach']]) {
       const { code, err } = await place.run('run', '--dialect', 'dx', ...more, 'work');
       expect(code).toBe(2);
-      expect(err).toContain('unknown dialect `dx`; did you mean `dex`? (available: native, ralph, dex, openfork, rx, xzatoma)');
+      expect(err).toContain(
+        'unknown dialect `dx`; did you mean `dex`? (available: native, ralph, dex, openfork, rx, xzatoma, claude, codex)',
+      );
     }
   });
 

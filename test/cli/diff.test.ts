@@ -1,5 +1,8 @@
 // `retinue diff`: what a run and its children changed, from the recorded edits.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { createSandbox } from '../workspaces/support.ts';
 import { createCli } from './support.ts';
 
 const edit = (path: string, old: string, now: string) => ({ tool: 'edit', args: { path, old, new: now } });
@@ -112,4 +115,33 @@ it('names files that a shell command created, renamed or deleted', async () => {
     '',
   ]);
   expect(stderr).toBe('retinue: not included: the contents that 1 shell command may have changed\n');
+});
+
+it('prints the patch of a run with a checkout, exactly if it is not shown on a terminal', async () => {
+  using sandbox = createSandbox();
+  const path = sandbox.repository('origin', { 'a.txt': 'one\r\n', 'b.txt': 'same\n' });
+  const write = (name: string, content: string) => ({ tool: 'write', args: { path: name, content } });
+  const steps = [{ calls: [read('a.txt')] }, { calls: [edit('a.txt', 'one', 'two'), write('new.txt', 'no newline')] }, { text: 'done' }];
+  using cli = createCli({ runs: [{ steps }], env: { PATH: process.env.PATH ?? '' } });
+  expect(await cli.run(['run', 'task', '--repository', path, '--ref', 'main'])).toMatchObject({ code: 0 });
+  const { stdout: patch, stderr } = await cli.run(['diff', 'last']);
+  expect(stderr).toBe('');
+  sandbox.write('patch', patch);
+  sandbox.git('origin', 'apply', '../patch');
+  expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('two\r\n');
+  expect(readFileSync(join(path, 'new.txt'), 'utf8')).toBe('no newline');
+  expect((await cli.run(['diff', 'last', '--stat'])).stdout).toBe('a.txt    +1 -1\nnew.txt  +1 -0\n2 files changed, +2 -1\n');
+  const shown = await cli.run(['diff', 'last'], { outTTY: true });
+  expect(shown.stdout).toContain('+++ b/new.txt');
+  expect(await cli.json('diff', 'last')).toMatchObject([
+    { path: 'a.txt', added: 1 },
+    { path: 'new.txt', added: 1 },
+  ]);
+  expect(await cli.run(['run', 'task', '--ref', 'x'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--ref needs --repository'),
+  });
+  const refused = await cli.run(['run', 'task', '--repository', 'https://me:secret@example.org/x']);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('credential helper') });
+  expect(refused.stderr).not.toContain('secret@');
 });

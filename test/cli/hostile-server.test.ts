@@ -146,7 +146,7 @@ async function runSafely(argv: string[]): Promise<{ code: number; text: string }
 describe('texts with escape sequences are shown without them', () => {
   /** What has a form of its own, which the client checks: enumerations by their keys; ids, hashes and times by their values. */
   const strictKey =
-    /^(status|kind|type|position|action|result|role|day|dialect|host|finish|purpose|code|terminated|name|from|scope|action|visibility)$/;
+    /^(status|kind|type|position|action|result|role|day|dialect|host|finish|purpose|code|terminated|name|from|scope|action|visibility|mode)$/;
   const strictValue = /^([0-9a-f]{16}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{16}\.\d+\.\d+)$/;
   const poison = '\x1b]0;owned\x07\x1b[31mRED\x9b2J\u202e';
   const addPoison = (value: unknown, key = ''): unknown => {

@@ -36,14 +36,16 @@ describe('mcp', () => {
         dialect: { name: 'native' },
       });
       const api = await service.open(`${cli.folder}/first`, { drive: true, asks: false });
+      await api.setBudget({ name: 'team', tokens: 1_000_000, costUsd: null, per: 'day', timezone: 'UTC', whenExceeded: 'pause' });
       const { id, outcome } = await api.start({ task: 'x' });
       await outcome;
       const { grant } = await api.show(id);
       expect(grant?.workspace).toBe(`${cli.folder}/first`);
+      expect(grant?.budgets).toEqual(['team']);
       expect(grant?.rulesets[0]?.rules.at(-1)).toMatchObject({ action: 'deny', tool: 'bash' });
       await api.close();
     };
-    const flags = ['--timeout', '90s', '--max-depth', '2', '--max-concurrent', '3', '--deny', 'bash'];
+    const flags = ['--timeout', '90s', '--max-depth', '2', '--max-concurrent', '3', '--budget', 'team', '--deny', 'bash'];
     expect(await cli.run(['mcp', ...flags], { serveMcp })).toMatchObject({ code: 0, stdout: '' });
   });
 

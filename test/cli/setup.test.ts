@@ -6,8 +6,8 @@ import { createCli } from './support.ts';
 
 const agentFile = (name: string, more = '') => `---\nname: ${name}\ndescription: reads much\n${more}---\nYou review.\nWell.\n`;
 const valid = { '.claude/agents/rev.md': agentFile('rev', 'tools: Read\n') };
-const invalid = { '.claude/agents/bad.md': agentFile('bad', 'hooks: 1\n') };
-const odd = { '.claude/agents/odd.md': agentFile('odd', 'skills: x\n') };
+const invalid = { '.claude/agents/bad.md': agentFile('bad', 'env: 1\n') };
+const odd = { '.claude/agents/odd.md': agentFile('odd', 'memory: user\n') };
 
 describe('agents', () => {
   it('are listed, and no database is created', async () => {
@@ -23,41 +23,41 @@ describe('agents', () => {
   it('settings without effect are reported, and an invalid file is exit code 2', async () => {
     using cli = createCli({ files: { ...valid, ...invalid, ...odd } });
     const { code, stdout, stderr } = await cli.run(['agents', '--json']);
-    expect(stderr).toMatch(/^retinue: agent bad is ignored: .*bad\.md.*`hooks`/m);
-    expect(stderr).toMatch(/^retinue: \S*odd\.md: .*`skills`/m);
+    expect(stderr).toMatch(/^retinue: agent bad is ignored: .*bad\.md.*`env`/m);
+    expect(stderr).toMatch(/^retinue: \S*odd\.md: 1 setting has no effect here; `retinue agents explain odd`/m);
     expect([code, (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)]).toEqual([2, expect.arrayContaining(['rev', 'odd'])]);
   });
 
   it.each([[['run', 'x', '--agent', 'bad']], [['agents', 'explain', 'bad']]])('%j is exit code 2 if the file is invalid', async (argv) => {
     using cli = createCli({ files: invalid });
     const { code, stderr } = await cli.run(argv);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/bad\.md:\d+: .*`hooks`/)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/bad\.md:\d+: .*`env`/)]);
     expect((await cli.run(['ps'])).code).toBe(0);
   });
 
   it('`run` reports what is ignored, and warns about the chosen agent only', async () => {
     using cli = createCli({ files: { ...valid, ...invalid, ...odd } });
-    expect((await cli.run(['run', 'x', '--agent', 'rev'])).stderr).not.toContain('skills');
+    expect((await cli.run(['run', 'x', '--agent', 'rev'])).stderr).not.toContain('odd.md');
     const { stderr } = await cli.run(['run', 'x', '--agent', 'odd']);
-    expect(stderr).toMatch(/agent bad is ignored[\s\S]*odd\.md: .*`skills`/);
+    expect(stderr).toMatch(/agent bad is ignored[\s\S]*odd\.md: 1 setting has no effect/);
   });
 });
 
 describe('agents explain', () => {
-  const files = { '.claude/agents/rev.md': agentFile('rev', 'tools: Read, Bash\nskills: x\n') };
+  const files = { '.claude/agents/rev.md': agentFile('rev', 'tools: Read, Bash\nmemory: user\n') };
 
   it('shows everything with where it comes from', async () => {
     using cli = createCli({ files, config: { rules: ['deny bash'] } });
     const { code, stdout } = await cli.run(['agents', 'explain', 'rev']);
     expect(code).toBe(0);
     for (const part of [
-      /^rev {2}reads much\ndefined in {2}\S*rev\.md\nmodel {7}script\/script\.json {2}\S/,
+      /^rev {2}reads much\ndefined in {2}\S*rev\.md \(Claude Code\)\nmodel {7}script\/script\.json {2}\S/,
       /^Tools of a root run\n {2}read {2}allow {2}allow read \(built-in\)$/m,
       /^Not available\n[\s\S]*bash +deny +deny bash \(.*retinue\.config\.json\)$/m,
       /^ {2}maxTurns +40 +\S/m,
       /^Rules: the last match decides\n[\s\S]*allow read +built-in$/m,
       /^Can only restrict them further: .*retinue\.config\.json\n {2}deny bash$/m,
-      /^Warnings\n {2}.*`skills`/m,
+      /^Left out\n {2}`memory` {2}use the tool `memory` instead$/m,
       /^Prompt\n {2}You review\.\n {2}Well\.$/m,
     ])
       expect(stdout).toMatch(part);
@@ -66,7 +66,7 @@ describe('agents explain', () => {
   it('--json has its keys in a fixed order', async () => {
     using cli = createCli({ files });
     expect(Object.keys(await cli.json<Explanation>('agents', 'explain', 'rev')).join(' ')).toBe(
-      'name description source model tools limits rulesets workspaceRules warnings prompt',
+      'name description source program model effort tools limits rulesets workspaceRules isolation parameters checks resultSchema skills leftOut hides warnings prompt',
     );
   });
 

@@ -27,6 +27,8 @@ export interface Running {
 export interface Place {
   folder: string;
   start(...args: string[]): Running;
+  /** `start` with more variables. */
+  startWith(variables: Record<string, string>, ...args: string[]): Running;
   run(...args: string[]): Promise<Finished>;
   /** Runs `retinue … --json` until the value satisfies `holds`. */
   until<T>(args: string[], holds: (value: T) => boolean): Promise<T>;
@@ -40,8 +42,10 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
   writeFileSync(join(folder, 'script.json'), JSON.stringify(script));
   const running = new Set<ChildProcess>();
 
-  function start(...args: string[]): Running {
-    const env = { PATH: process.env.PATH, HOME: folder, RETINUE_MODEL: 'script/script.json', NO_COLOR: '1', ...more };
+  const start = (...args: string[]) => startWith({}, ...args);
+
+  function startWith(variables: Record<string, string>, ...args: string[]): Running {
+    const env = { PATH: process.env.PATH, HOME: folder, RETINUE_MODEL: 'script/script.json', NO_COLOR: '1', ...more, ...variables };
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
     const said = outputOf(child);
@@ -66,6 +70,7 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
   return {
     folder,
     start,
+    startWith,
     run,
     async until(args, holds) {
       for (;;) {

@@ -2,23 +2,25 @@
 // model. Only the terminal is made of memory: what is printed is kept, answers and signals come from the test.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import type { Io, Stop } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/program.ts';
 import { attachText, claimAttachments, dropAttachments, prepareFile } from '../../src/config/attachments.ts';
 import { loadDialect } from '../../src/config/dialect.ts';
-import { explainConfiguredAgent, explainConfiguredCall } from '../../src/config/explain.ts';
+import { explainConfiguredAgent, explainConfiguredCall, listConfiguredPrograms } from '../../src/config/explain.ts';
 import { readNamedFile } from '../../src/config/files.ts';
+import { findFlowFile, listFlowFiles } from '../../src/config/flow-files.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { checkModel, listModels, saveModel } from '../../src/config/model-choice.ts';
+import { checkModel, findContextWindow, listModels, saveModel } from '../../src/config/model-choice.ts';
 import { questionsShownAt, saveQuestionsShown } from '../../src/config/question-list.ts';
 import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import { connectToServer } from '../../src/main/connect.ts';
+import { openFlows } from '../../src/main/flows.ts';
 import { openOutput, readLines } from '../../src/main/line-files.ts';
 import { openApi, openMemories } from '../../src/main/open-api.ts';
-import { describeModelOptions } from '../../src/models/advice.ts';
+import { describeModelOptions, listKeyedModels } from '../../src/models/advice.ts';
 
 /** `exitNow` ends a process at once: nothing after it runs. */
 export class ExitNow extends Error {
@@ -75,14 +77,17 @@ type RealParts = Pick<
   | 'open'
   | 'dialect'
   | 'explain'
+  | 'externalPrograms'
   | 'policy'
   | 'memories'
   | 'readFile'
+  | 'resolvePath'
   | 'files'
   | 'lines'
   | 'output'
   | 'models'
   | 'trust'
+  | 'flows'
   | 'questionList'
   | 'serverUrl'
   | 'connect'
@@ -173,9 +178,11 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     settings: async (flags) => loadSettings(flags, { cwd, env }),
     open: openApi,
     dialect: (name, settings) => loadDialect(name, settings, env),
+    externalPrograms: (settings) => listConfiguredPrograms(settings, env),
     explain: (settings, name) => explainConfiguredAgent(settings, name, env),
     policy: (settings, question) => explainConfiguredCall(settings, question, env),
     memories: openMemories,
+    resolvePath: (path) => resolve(cwd, path),
     readFile: async (path) => readNamedFile(cwd, path, 1_048_576),
     files: {
       prepare: (workspace, path) => prepareFile(workspace, cwd, path),
@@ -190,8 +197,16 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     models: {
       list: (settings) => listModels(settings, env),
       advice: () => describeModelOptions({ env, probe: globalThis.fetch }),
+      keyed: async () => listKeyedModels(env),
+      contextWindow: (settings, name) => findContextWindow(settings, name, env),
       check: (settings, name) => checkModel(settings, name, env),
       save: async (name) => saveModel(name, env),
+    },
+    flows: {
+      list: async ({ workspace }) => listFlowFiles(workspace, env),
+      find: async ({ workspace }, given) => findFlowFile(given, { workspace, cwd }),
+      start: async (api, { workspace }, { file, input, options }) =>
+        api.flow(await openFlows(workspace, env, () => api).open(file), input, options),
     },
     trust: {
       list: async () => listTrust(env),
@@ -219,6 +234,10 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     out(text) {
       io.stdout += text;
     },
+    outBytes(bytes) {
+      io.stdout += Buffer.from(bytes).toString('utf8');
+    },
+    resolvePath: (path) => path,
     err(text) {
       io.stderr += text;
     },
@@ -249,7 +268,10 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     open: missing('database'),
     dialect: missing('dialects'),
     serveMcp: missing('MCP client'),
+    serveAcp: missing('editor'),
+    acpInstall: { plan: missing('editor'), test: missing('editor') },
     serve: missing('network'),
+    work: missing('PostgreSQL'),
     mcpInstall: {
       plan: missing('MCP client'),
       apply: missing('MCP client'),
@@ -258,12 +280,25 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     },
     demo: missing('demo'),
     rightsDemo: missing('demo'),
+    mergeDemo: missing('demo'),
     crashDemo: missing('demo'),
+    longDemo: missing('demo'),
+    clusterDemo: missing('demo'),
+    externalPrograms: missing('agents'),
     explain: missing('agents'),
     policy: missing('rules'),
     memories: missing('database'),
     findToolProcess: async () => null,
-    models: { list: async () => [], advice: missing('models'), check: missing('models'), save: missing('models') },
+    models: {
+      list: async () => [],
+      advice: missing('models'),
+      keyed: async () => [],
+      contextWindow: async () => null,
+      check: missing('models'),
+      save: missing('models'),
+    },
+    flows: { list: async () => [], find: missing('flows'), start: missing('flows') },
+    evals: { prepare: missing('evals'), planReplay: missing('evals'), start: missing('evals') },
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },
     testNotification: async () => [],

@@ -95,7 +95,7 @@ describe('an invalid agent file', () => {
 
   it('for Claude Code stops no other agent, and does not take the name of another one', () => {
     using fixture = createTestWorkspace();
-    fixture.write('home/.claude/agents/explore.md', agentText('explore', 'hooks: {}'));
+    fixture.write('home/.claude/agents/explore.md', agentText('explore', 'env: {}'));
     fixture.write('work/.claude/agents/plan.md', agentText('plan', 'env: {}'));
     const { list, refused } = fixture.settings().agents();
     expect(list.map(({ name }) => name)).toEqual(['general', 'plan', 'research', 'review']);
@@ -105,8 +105,8 @@ describe('an invalid agent file', () => {
   it('error names both files that define the same agent', () => {
     using fixture = createTestWorkspace();
     fixture.write('work/.retinue/agents/x.md', agentText('x'));
-    fixture.write('work/.claude/agents/y.md', agentText('x'));
-    expect(() => fixture.settings().agents()).toThrow('the agent x is defined twice: in .retinue/agents/x.md and in .claude/agents/y.md');
+    fixture.write('work/.retinue/agents/y.md', agentText('x'));
+    expect(() => fixture.settings().agents()).toThrow('the agent x is defined twice: in .retinue/agents/x.md and in .retinue/agents/y.md');
   });
 
   it('may be unreadable or too large', () => {

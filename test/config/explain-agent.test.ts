@@ -50,7 +50,7 @@ describe('explainAgent', () => {
   it('shows the source of each limit and of the model', async () => {
     using fixture = createTestWorkspace();
     const user = fixture.write('own/config.json', { limits: { maxTokens: 500, maxDepth: 0 }, model: 'u/m' });
-    const agent = fixture.write('own/agents/a.md', agentText('a', 'maxTurns: 7\nmodel: p/m\nskills: [x]'));
+    const agent = fixture.write('own/agents/a.md', agentText('a', 'maxTurns: 7\nmodel: p/m\nmemory: user'));
     const found = await explain(fixture, 'a');
     expect(found).toMatchObject({
       name: 'a',
@@ -62,7 +62,7 @@ describe('explainAgent', () => {
         timeoutMs: { value: 1_800_000, from: 'built-in' },
         maxCostUsd: { value: 5, from: 'built-in' },
       },
-      warnings: ['line 6: `skills` has no effect: Retinue has no skills'],
+      warnings: ['line 6: `memory` has no effect: use the tool `memory` instead'],
     });
     expect(found.tools.leftOut.map(line)).toEqual(['delegate deny null of limits.maxDepth', 'delegate_wait deny null of limits.maxDepth']);
     expect((await explain(fixture, 'explore')).model).toEqual({ value: 'u/m', from: user });
@@ -79,13 +79,13 @@ describe('explainAgent', () => {
 
   it('rejects unknown agents and agents with an invalid file', async () => {
     using fixture = createTestWorkspace();
-    fixture.write('work/.claude/agents/bad.md', agentText('bad', 'hooks: {}'));
-    fixture.write('work/.claude/agents/plan.md', agentText('plan', 'hooks: {}'));
+    fixture.write('work/.claude/agents/bad.md', agentText('bad', 'env: {}'));
+    fixture.write('work/.claude/agents/plan.md', agentText('plan', 'env: {}'));
     await expect(explain(fixture, 'explor')).rejects.toMatchObject({
       code: 'unknown_agent',
       message: expect.stringContaining('`explore`'),
     });
-    await expect(explain(fixture, 'bad')).rejects.toMatchObject({ code: 'invalid_config', message: expect.stringContaining('`hooks`') });
+    await expect(explain(fixture, 'bad')).rejects.toMatchObject({ code: 'invalid_config', message: expect.stringContaining('`env`') });
     expect((await explain(fixture, 'plan')).source).toBe('built-in');
   });
 });

@@ -12,6 +12,7 @@ test('dialects are found by name', () => {
     'delegate_message',
     'delegate_read',
     'delegate_cancel',
+    'delegate_apply',
   ]);
 });
 
@@ -96,6 +97,8 @@ describe('requests', () => {
     },
     { name: 'delegate_cancel', input: { ids: [id] }, wanted: { kind: 'cancel', ids: [id], reason: null } },
     { name: 'delegate_cancel', input: { ids: [id], reason: 'r' }, wanted: { kind: 'cancel', ids: [id], reason: 'r' } },
+    { name: 'delegate_apply', input: { ids: [id] }, wanted: { kind: 'apply', ids: [id], check: false } },
+    { name: 'delegate_apply', input: { ids: [id], check: true }, wanted: { kind: 'apply', ids: [id], check: true } },
   ])('$name $input', ({ name, input, context, wanted }) => {
     expect(makeRequest(name, input, context ?? modelContext)).toEqual(wanted);
   });

@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 const folder = resolve(import.meta.dirname, '../../examples/library');
 const printed: Record<string, string> = {
   'quick-start.ts': 'uses list\ncompleted: I have looked around.\n',
-  'sketch.ts': 'run.created\nrun.started\nmodel.asked\ndelta\nmodel.answered\ntool.asked\ntool.finished\nrun.ended\ncompleted a.ts 5\n',
+  'sketch.ts': 'run.created\nrun.started\nmodel.asked\ndelta\nmodel.answered\ntool.asked\ntool.finished\nrun.ended\ncompleted a.ts 6\n',
   'typed-result.ts': 'a.ts is high, after 2 turns\n',
   'many.ts': 'completed\nfailed empty\ncompleted\n',
   'inside-an-agent.ts': '[run … · completed · 1 turn · $?]\nMy helper says they pass.\n',

@@ -12,17 +12,20 @@ describe('a brief in a queue', () => {
   it('waits without an owner, and is driven by the process that claims it', async () => {
     const memory = createMemoryData();
     await using client = await createWorld({ script, store: createMemoryStore({ memory }), excuses: { ended: 'a worker drives it' } });
-    const { runId, isNew } = await client.runtime.enqueue({ task: 'x', idempotencyKey: 'k' }, { job });
+    const { runId, isNew } = await client.runtime.enqueue({ task: 'x', workspace: client.workspace, idempotencyKey: 'k' }, { job });
     expect(isNew).toBe(true);
     expect(client.runtime.stats()).toEqual(idle);
     const store = createMemoryStore({ memory });
     expect(await store.run(runId)).toMatchObject({ status: 'queued', endedAt: null });
     expect(await store.holders([runId])).toEqual(new Map([[runId, null]]));
-    expect(await client.runtime.enqueue({ task: 'x', idempotencyKey: 'k' }, { job })).toEqual({ runId, isNew: false });
+    expect(await client.runtime.enqueue({ task: 'x', workspace: client.workspace, idempotencyKey: 'k' }, { job })).toEqual({
+      runId,
+      isNew: false,
+    });
 
     await using worker = await createWorld({ script, store: createMemoryStore({ memory }), settings: { workspace: client.workspace } });
     const jobs = (await store.queue?.take({ queue: 'q', limit: 10 })) ?? [];
-    expect(jobs.map(({ rootId }) => rootId)).toEqual([runId]);
+    expect(jobs).toMatchObject([{ rootId: runId }]);
     const resumed = await worker.runtime.resume(runId, 'a worker');
     if (!resumed.ok) throw new Error('not claimed');
     expect(await resumed.handles[0]?.outcome).toMatchObject({ status: 'completed', summary: 'done' });
@@ -33,6 +36,10 @@ describe('a brief in a queue', () => {
     await using client = await createWorld({ script, store: createMemoryStore({ memory }) });
     await expect(client.runtime.enqueue({ task: ' ' }, { job })).rejects.toMatchObject({ code: 'invalid_brief' });
     await expect(client.runtime.enqueue({ task: 'x', agent: 'nobody' }, { job })).rejects.toMatchObject({ code: 'unknown_agent' });
+    await expect(client.runtime.enqueue({ task: 'x' }, { job })).rejects.toMatchObject({
+      code: 'invalid_brief',
+      message: expect.stringContaining('--repository'),
+    });
     expect(memory.jobs.size + memory.facts.length).toBe(0);
   });
 
@@ -48,7 +55,7 @@ describe('a brief in a queue', () => {
     const excuses = { ended: 'another worker continues it' };
     await using client = await createWorld({ script, store: createMemoryStore({ memory }), excuses });
     const settings = { workspace: client.workspace };
-    const { runId } = await client.runtime.enqueue({ task: 'x' }, { job });
+    const { runId } = await client.runtime.enqueue({ task: 'x', workspace: client.workspace }, { job });
     await using first = await createWorld({ script: hanging, store: createMemoryStore({ memory }), settings, excuses });
     await first.runtime.resume(runId, 'the first');
     await expect.poll(() => first.types().includes('model.asked'), { timeout: 5000 }).toBe(true);

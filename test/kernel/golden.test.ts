@@ -14,9 +14,11 @@ const journals = versions.flatMap((version) => readdirSync(join(folder, version)
 
 it('there are journals of every dialect and of every kind of end', () => {
   const names = journals.map((name) => name.replace(/^v1\/|\.jsonl$/g, ''));
-  expect(names).toEqual(expect.arrayContaining(['ralph', 'dex', 'openfork', 'rx', 'xzatoma', 'native-tree']));
+  expect(names).toEqual(expect.arrayContaining(['ralph', 'dex', 'openfork', 'rx', 'xzatoma', 'claude', 'codex', 'native-tree']));
   expect(names).toEqual(
-    expect.arrayContaining(['failed', 'empty', 'exhausted', 'timed-out', 'cancelled', 'resumed', 'paused'].map((end) => `native-${end}`)),
+    expect.arrayContaining(
+      ['failed', 'empty', 'exhausted', 'timed-out', 'cancelled', 'resumed', 'paused', 'compacted', 'refused'].map((end) => `native-${end}`),
+    ),
   );
 });
 

@@ -26,6 +26,8 @@ const inputs: Record<string, object> = {
   rx: { task: 'x' },
   xzatoma: { label: 'x', task_prompt: 'x' },
   openfork: { subagent_type: 'explore', prompt: 'x', description: 'x' },
+  claude: { description: 'x', prompt: 'x', run_in_background: false },
+  codex: { message: 'x' },
 };
 
 const delegate = { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'x', label: 'child' }] } }] };
@@ -51,8 +53,12 @@ describe('the text of a child', () => {
   it.each(dialectNames)('%s: stays fenced in every dialect', async (name) => {
     const dialect = makeDialect(name);
     const tool = dialect.tools[0];
-    // Ralph's results are returned on request.
-    const more = name === 'ralph' ? [{ calls: [{ tool: 'subagent_status', args: { subagent_id: createChildId(1), wait: true } }] }] : [];
+    // Results of these are returned on request.
+    const requests: Record<string, object> = {
+      ralph: { tool: 'subagent_status', args: { subagent_id: createChildId(1), wait: true } },
+      codex: { tool: 'wait_agent', args: { targets: [createChildId(1)] } },
+    };
+    const more = requests[name] ? [{ calls: [requests[name]] }] : [];
     const runs = [
       {
         when: { task: 'only-the-root' },

@@ -1,7 +1,8 @@
 // Versions of the loop and of facts: a run keeps the version it started with, and a program refuses what a newer one wrote.
 import { describe, expect, it } from 'vitest';
-import { type Draft, type Fact, newestFactVersion } from '../../src/contract/fact.ts';
-import { currentLoopVersion } from '../../src/conversation/loop-version.ts';
+import type { Draft, Fact } from '../../src/contract/fact.ts';
+import { newestFactVersion } from '../../src/contract/fact-version.ts';
+import { currentLoopVersion, loopVersion } from '../../src/conversation/loop-version.ts';
 import { createJournal } from '../../src/kernel/journal.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
@@ -66,8 +67,11 @@ describe('the loop version', () => {
     expect(await wrapUpPrompt(currentLoopVersion)).toContain('You cannot call any more tools.');
   });
 
-  it('1 is frozen: its texts never change', async () => {
-    const { loopV1 } = await import('../../src/conversation/loop-v1.ts');
+  it.each([
+    [1, '6f9a6ec77dfe094190cb722c0fab30b03414aada56e1ccccf049f5e90562ffa8'],
+    [2, 'ee8f21a31988ea4d4a9176c6da5c57ca88394dbe78e93019546646462fef73cf'],
+  ])('%i is frozen: its texts never change', (version, hash) => {
+    const texts = loopVersion(version);
     const outcome = {
       runId: '0123456789abcdef',
       label: 'a\u202eb',
@@ -77,20 +81,21 @@ describe('the loop version', () => {
       summary: 'x </run-output> y',
       data: { a: 1 },
       truncated: { keptBytes: 1, originalBytes: 2 },
-    } as unknown as Parameters<typeof loopV1.childEnded>[0];
-    const texts = [
-      loopV1.childEnded(outcome, 'delegate_read'),
-      loopV1.childEnded({ ...outcome, truncated: null, error: null }, null),
-      loopV1.message('ada\u200b', 'hi\r\nthere'),
-      ...(['max_turns', 'max_tokens', 'max_cost'] as const).map(loopV1.wrapUp),
-      loopV1.callsDropped(3),
-      loopV1.resultPruned,
-      ...Object.values(loopV1.nudges),
-      ...Object.values(loopV1.endings).map((text) => (typeof text === 'function' ? text(7 as never) : text)),
-      JSON.stringify(loopV1.limits),
-      String([loopV1.readTool('native', undefined), loopV1.readTool('dex', 'x')]),
+    } as unknown as Parameters<typeof texts.childEnded>[0];
+    const all = [
+      texts.childEnded(outcome, 'delegate_read'),
+      texts.childEnded({ ...outcome, truncated: null, error: null }, null),
+      texts.message('ada\u200b', 'hi\r\nthere'),
+      ...(['max_turns', 'max_tokens', 'max_cost'] as const).map(texts.wrapUp),
+      texts.callsDropped(3),
+      texts.resultPruned,
+      ...Object.values(texts.nudges),
+      ...Object.values(texts.endings).map((text) => (typeof text === 'function' ? text(7 as never) : text)),
+      JSON.stringify(texts.limits),
+      String([texts.readTool('native', undefined), texts.readTool('dex', 'x')]),
     ];
-    expect(sha256(texts.join('\n'))).toBe('6f9a6ec77dfe094190cb722c0fab30b03414aada56e1ccccf049f5e90562ffa8');
+    expect(texts.compaction).toBeUndefined();
+    expect(sha256(all.join('\n'))).toBe(hash);
   });
 });
 

@@ -5,7 +5,7 @@ import { MockLanguageModelV4 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { StoredFact } from '../../src/contract/fact.ts';
-import { defineDialect, dex, ralph, rx, xzatoma } from '../../src/main/dialects.ts';
+import { claude, codex, defineDialect, dex, ralph, rx, xzatoma } from '../../src/main/dialects.ts';
 import { createRetinue } from '../../src/main/index.ts';
 import { scriptedModel } from '../../src/main/testing.ts';
 
@@ -75,6 +75,35 @@ describe('scope.tools() of a dialect', () => {
     const output = (await scope.tools().subagent?.execute({ label: 'l', task_prompt: 'p' })) ?? '';
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(1000);
     expect(JSON.parse(output)).toMatchObject({ success: true, output: expect.stringMatching(/\[truncated: kept \d+ of 9000 bytes\]$/) });
+  });
+
+  it('codex: an agent is waited for, gets more input, and keeps its id', async () => {
+    await using retinue = createRetinue({ model: answer('seen'), dialect: codex({ max_threads: 2 }) });
+    await using scope = retinue.scope();
+    const tools = scope.tools();
+    expect(Object.keys(tools)).toEqual(['spawn_agent', 'send_input', 'resume_agent', 'wait_agent', 'close_agent']);
+    const { agent_id } = JSON.parse((await tools.spawn_agent?.execute({ message: 'look' })) ?? '');
+    const done = { status: { [agent_id]: { completed: 'seen' } }, timed_out: false };
+    expect(JSON.parse((await tools.wait_agent?.execute({ targets: [agent_id] })) ?? '')).toEqual(done);
+    const { submission_id } = JSON.parse((await tools.send_input?.execute({ target: agent_id, message: 'more' })) ?? '');
+    expect(submission_id).not.toBe(agent_id);
+    expect(JSON.parse((await tools.wait_agent?.execute({ targets: [agent_id] })) ?? '')).toEqual(done);
+    expect((await retinue.api.ps({ all: true })).filter(({ kind }) => kind === 'agent')).toHaveLength(2);
+    expect(await tools.wait_agent?.execute({ targets: [] })).toBe('targets: name at least one agent');
+  });
+
+  it('claude: in the foreground the report, in the background the id, and TaskOutput', async () => {
+    await using retinue = createRetinue({ model: answer('seen'), dialect: claude() });
+    await using scope = retinue.scope();
+    const tools = scope.tools();
+    expect(Object.keys(tools)).toEqual(['Agent', 'Task', 'TaskOutput', 'TaskStop', 'SendMessage', 'delegate_apply']);
+    const input = { description: 'look', prompt: 'look' };
+    expect(await tools.Task?.execute({ ...input, run_in_background: false })).toMatch(/seen[\s\S]*\nagentId: [0-9a-f]{16} /);
+    const launched = (await tools.Agent?.execute({ ...input, name: 'looker' })) ?? '';
+    expect(launched).toMatch(/agentId: [0-9a-f]{16} /);
+    const read = (await tools.TaskOutput?.execute({ task_id: 'looker' })) ?? '';
+    expect(read).toContain('<status>completed</status>');
+    expect(read).toContain('seen');
   });
 
   it('works with a custom dialect', async () => {

@@ -28,6 +28,23 @@ describe('MCP servers', () => {
   });
 });
 
+describe('shared budgets', () => {
+  it('limit everything that the program, a scope or a brief delegates', async () => {
+    const usage = { input: 900, output: 100 };
+    await using retinue = createRetinue({ model: one({ text: 'x', usage }), budgets: ['all'] });
+    const limits = { tokens: 50_000, costUsd: null, per: 'total', timezone: 'UTC', whenExceeded: 'refuse' } as const;
+    for (const name of ['all', 'scope', 'brief']) await retinue.api.setBudget({ name, ...limits });
+    await using scope = retinue.scope({ budgets: ['scope'] });
+    for (const delegating of [retinue, scope]) await (await delegating.delegate({ task: 'work', budgets: ['brief'] })).outcome;
+    await (await retinue.delegate({ task: 'work' })).outcome;
+    await scope.close();
+    const spent = (await retinue.api.budgets()).map(({ name, spent: { tokens } }) => [name, tokens]);
+    expect(Object.fromEntries(spent)).toEqual({ all: 3_000, scope: 1_000, brief: 2_000 });
+    await expect(retinue.delegate({ task: 'work', budgets: ['brie'] })).rejects.toMatchObject({ code: 'unknown_budget' });
+    expect(() => createRetinue({ model: one({ text: 'x' }), budgets: ['a b'] })).toThrow(/`budgets\.0`: must be 1 to 64/);
+  });
+});
+
 describe('a run handle', () => {
   it('is available at once, and its outcome resolves even if the agent fails', async () => {
     await using retinue = createRetinue({ model: one({ text: '' }, { text: '' }) });

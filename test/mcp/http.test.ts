@@ -138,7 +138,7 @@ describe('roles', () => {
     const [ended, held] = [await delegate(world, first, 'find'), await delegate(world, first, 'hold')];
     const client = await world.connect(reader);
     const before = await world.api.ps({ all: true });
-    expect((await client.client.listTools()).tools).toHaveLength(5);
+    expect((await client.client.listTools()).tools).toHaveLength(6);
     expect(await client.text('delegate_read', { id: ended, part: 'summary' })).toContain(secret);
     expect(await client.text('delegate_read', { id: ended, part: 'log' })).toContain(secret);
     expect(await client.text('delegate_wait', { ids: [ended, held], seconds: 0 })).toMatch(/completed(.|\n)*running/);
@@ -173,7 +173,8 @@ describe('roles', () => {
     const { client } = await world.connect(reader, { path: `/${name}` });
     const requests = { native: { tasks: [{ task: 'x' }] }, dex: { instructions: 'x' }, xzatoma: { label: 'x', task_prompt: 'x' } };
     const openfork = { subagent_type: 'explore', prompt: 'x', description: 'x' };
-    const args = { openfork, ...requests }[name] ?? { task: 'x' };
+    const others = { claude: { description: 'x', prompt: 'x' }, codex: { message: 'x' } };
+    const args = { openfork, ...requests, ...others }[name] ?? { task: 'x' };
     const tool = makeDialect(name, {}).tools[0]?.name as string;
     const result = await client.callTool({ name: tool, arguments: args });
     expect(JSON.stringify(result)).toMatch(/role `start`|role \\*`start/);
@@ -298,7 +299,7 @@ describe('the end of a session', () => {
     const { client } = await world.connect();
     await settle();
     world.pass(24 * 60 * 60_000);
-    expect((await client.listTools()).tools).toHaveLength(5);
+    expect((await client.listTools()).tools).toHaveLength(6);
   });
 
   it('afterwards its id is unknown, and the principal finds its runs in a new session', async () => {

@@ -113,7 +113,7 @@ describe('the session', () => {
     const raw = start();
     raw.child.stdin?.end(`${JSON.stringify(initialize)}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`);
     expect(await raw.next()).toMatchObject({ id: 'first' });
-    expect(((await raw.next()).result as { tools: object[] }).tools).toHaveLength(5);
+    expect(((await raw.next()).result as { tools: object[] }).tools).toHaveLength(6);
     expect(await raw.left).toBe(0);
   });
 
@@ -123,7 +123,7 @@ describe('the session', () => {
     raw.child.stdin?.end(`${JSON.stringify({ ...initialize, params })}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n`);
     let answer = await raw.next();
     while (answer.id !== 2) answer = await raw.next();
-    expect((answer.result as { tools: object[] }).tools).toHaveLength(5);
+    expect((answer.result as { tools: object[] }).tools).toHaveLength(6);
     expect(await raw.left).toBe(0);
   });
 });

@@ -13,7 +13,14 @@ describe('the list', () => {
   it('has the tools with schemas and annotations, and leaves nothing in the folder', async () => {
     await using server = await startServer();
     const { tools } = await server.client.listTools();
-    expect(tools.map((tool) => tool.name)).toEqual(['delegate', 'delegate_wait', 'delegate_message', 'delegate_read', 'delegate_cancel']);
+    expect(tools.map((tool) => tool.name)).toEqual([
+      'delegate',
+      'delegate_wait',
+      'delegate_message',
+      'delegate_read',
+      'delegate_cancel',
+      'delegate_apply',
+    ]);
     const [delegate, wait] = tools;
     expect(delegate?.description).toMatch(/Agents:\n(.*\n)*- explore: /);
     expect(delegate?.inputSchema).toMatchObject({ type: 'object', required: ['tasks'], additionalProperties: false });
@@ -27,7 +34,7 @@ describe('the list', () => {
 
   it('is available without a model, and a call explains how to configure one', async () => {
     await using server = await startServer({ env: { RETINUE_MODEL: '', OLLAMA_HOST: '127.0.0.1:9', OPENAI_API_KEY: 'sk-not-shown-0000' } });
-    expect((await server.client.listTools()).tools).toHaveLength(5);
+    expect((await server.client.listTools()).tools).toHaveLength(6);
     const result = await server.call('delegate', { tasks: [{ task: 'x' }] });
     expect(result.isError).toBe(true);
     expect(readTexts(result)[0]).toMatch(/no model is configured[\s\S]*OPENAI_API_KEY is set/);
@@ -197,7 +204,7 @@ describe('the workspace', () => {
   it('that cannot be opened is an error result, and the session continues', async () => {
     await using server = await startServer();
     writeFileSync(join(server.place.folder, 'retinue.config.json'), '{"modle": "x"}');
-    expect((await server.client.listTools()).tools).toHaveLength(5);
+    expect((await server.client.listTools()).tools).toHaveLength(6);
     const result = await server.call('delegate', { tasks: [{ task: 'x' }] });
     expect([result.isError, readTexts(result)[0]]).toEqual([true, expect.stringMatching(/modle.*did you mean `model`/)]);
     writeFileSync(join(server.place.folder, 'retinue.config.json'), '{}');

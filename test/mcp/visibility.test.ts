@@ -70,14 +70,20 @@ describe('another client', () => {
     await using second = await connect(place, 'second', '--dialect', dialect);
     const { tools } = await second.client.listTools();
     const calls = tools.flatMap(({ name, inputSchema }): [string, object][] => {
-      const keys = Object.keys(inputSchema.properties ?? {}).filter((key) => /(^|_)ids?$/.test(key));
-      const others = name === 'delegate_read' ? { part: 'summary' } : name === 'delegate_message' ? { text: 'and?' } : {};
+      const keys = Object.keys(inputSchema.properties ?? {}).filter((key) => /(^|_)ids?$|^targets?$|^to$/.test(key));
+      const more: Record<string, object> = {
+        delegate_read: { part: 'summary' },
+        delegate_message: { text: 'and?' },
+        SendMessage: { message: 'and?' },
+        send_input: { message: 'and?' },
+      };
+      const others = more[name] ?? {};
       return keys.map((key) => [name, { ...others, [key]: key.endsWith('s') ? [id] : id }]);
     });
-    expect(calls.length).toBe({ native: 4, openfork: 2, ralph: 1 }[dialect] ?? 0);
+    expect(calls.length).toBe({ native: 5, openfork: 2, ralph: 1, claude: 5, codex: 4 }[dialect] ?? 0);
     for (const [tool, args] of calls) {
       const answer = readTexts(await second.call(tool, args)).join('\n');
-      expect(answer, tool).toMatch(/none of your delegated runs|Subagent not found/);
+      expect(answer, tool).toMatch(/none of your delegated runs|Subagent not found|No agent has the id or name|not_found/);
       expect(answer, tool).not.toContain(secret);
     }
   });

@@ -71,6 +71,17 @@ test('OpenAI gets its reasoning back encrypted and stores nothing', async () => 
   ]);
 });
 
+test('OpenAI gets one cache key for all requests of a run, and another one for another run', async () => {
+  const keysOf = async (task: string) => {
+    const { server } = await play(names.openai, { task });
+    return new Set(server.requests.map(({ body }) => (body as Body).prompt_cache_key));
+  };
+  const [first, second] = [await keysOf('one task'), await keysOf('another task')];
+  expect([first.size, second.size]).toEqual([1, 1]);
+  expect([...first][0]).toMatch(/^[0-9a-f]{32}$/);
+  expect(first).not.toEqual(second);
+});
+
 test('Google gets the thought signature of each part back on that part', async () => {
   const { body } = await play(names.google);
   expect(body.contents[1]).toEqual({

@@ -17,7 +17,9 @@ test.each([
   ['openai', 'something-else', 8192],
   ['ollama', 'qwen3', 8192],
 ] as const)('%s/%s is unknown: no price and no context window, but an output limit', async (kind, model, maxOutputTokens) => {
-  expect(await findModelInfo({ kind, ...official }, model)).toEqual({ price: null, contextWindow: null, maxOutputTokens });
+  const { longCache, ...info } = await findModelInfo({ kind, ...official }, model);
+  expect(info).toEqual({ price: null, contextWindow: null, maxOutputTokens });
+  expect(longCache?.price ?? null).toBeNull();
 });
 
 test('the output limit leaves room for the input in a small context window', async () => {
@@ -40,4 +42,14 @@ test('impossible usage is corrected, and a price is always a number or null', as
 
 test('without a source nothing is known', async () => {
   expect(await findModelInfo(null, 'gpt-5')).toEqual({ price: null, contextWindow: null, maxOutputTokens: null });
+});
+
+test('written tokens are priced by what Anthropic reports, and for an hour at another price', async () => {
+  const { price, longCache } = await findModelInfo({ kind: 'anthropic', ...official }, 'claude-sonnet-4-5');
+  const used = usage({ input: 10_000, cached: 4000 });
+  // $3 for input, 0.3 read, 3.75 written, 6 written for an hour.
+  expect(price?.(used, 5000)).toBeCloseTo((1000 * 3 + 4000 * 0.3 + 5000 * 3.75) / 1e6, 12);
+  expect(longCache?.price?.(used, 5000)).toBeCloseTo((1000 * 3 + 4000 * 0.3 + 5000 * 6) / 1e6, 12);
+  expect(price?.(used)).toBeCloseTo((4000 * 0.3 + 6000 * 3.75) / 1e6, 12);
+  expect(price?.(used, 0)).toBeCloseTo((6000 * 3 + 4000 * 0.3) / 1e6, 12);
 });

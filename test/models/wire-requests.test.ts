@@ -56,11 +56,22 @@ const system = fc.array(
   fc.tuple(text, marker).map(([content, own]) => ({ role: 'system' as const, content, ...own })),
   { maxLength: 2 },
 );
+/** As `planEffort` makes them. Chat Completions have one word, Anthropic has levels and tokens. */
+const effort: Record<string, fc.Arbitrary<Partial<LanguageModelV4CallOptions>>> = {
+  chat: maybe(fc.constantFrom('none' as const, 'low' as const, 'max' as const).map((reasoning) => ({ reasoning }))),
+  anthropic: maybe(
+    fc.constantFrom(
+      meta({ anthropic: { thinking: { type: 'adaptive', display: 'summarized' }, effort: 'high' } }),
+      meta({ anthropic: { thinking: { type: 'disabled' } } }),
+      meta({ anthropic: { thinking: { type: 'enabled', budgetTokens: 1024 } } }),
+    ),
+  ),
+};
 const options: fc.Arbitrary<LanguageModelV4CallOptions> = fc
   .record({
     system,
     rest: fc.array(message, { minLength: 1, maxLength: 7 }),
-    maxOutputTokens: fc.integer({ min: 1, max: 32_000 }),
+    maxOutputTokens: fc.integer({ min: 1, max: 30_000 }),
     tools: fc.constantFrom(undefined, [], tools, tools.slice(1)),
     choice: fc.constantFrom('auto' as const, 'none' as const, undefined),
   })
@@ -75,7 +86,8 @@ describe.each(formats)('$format', ({ format, model }) => {
   test('any conversation', async () => {
     const { own, reference, server } = await pair(() => ({ text: 'x' }), model);
     await fc.assert(
-      fc.asyncProperty(options, async (given) => {
+      fc.asyncProperty(options, effort[format] ?? fc.constant({}), async (conversation, told) => {
+        const given = { ...conversation, ...told };
         server.requests.length = 0;
         await call(own, given);
         await call(reference, given);
@@ -123,7 +135,7 @@ describe.each(formats)('$format', ({ format, model }) => {
 
   test.each<[string, Partial<LanguageModelV4CallOptions>]>([
     ['sampling', { temperature: 0.5 }],
-    ['options of the provider', { providerOptions: { anthropic: { effort: 'low' }, compatible: { user: 'me' } } }],
+    ['options of the provider', { providerOptions: { anthropic: { speed: 'fast' }, compatible: { user: 'me' } } }],
     ['headers', { headers: { 'x-other': 'y' } }],
     ['a wanted form', { responseFormat: { type: 'json' } }],
     [

@@ -290,6 +290,12 @@ it('describes every answer and path in the OpenAPI document', async () => {
 it.each([
   ['/api/runs', { task: '' }, 400, 'invalid_brief'],
   ['/api/runs', { task: 'x', tusk: 1 }, 400, 'invalid_brief'],
+  ['/api/runs', { task: 'x', repository: { path: '/etc' } }, 400, 'invalid_brief'],
+  ['/api/runs', { task: 'x', repository: { url: 'file:///etc' } }, 400, 'invalid_brief'],
+  ['/api/runs', { task: 'x', workspace: '/etc' }, 400, 'invalid_brief'],
+  ['/api/queue', { brief: { task: 'x', repository: { path: '/etc' } } }, 400, 'invalid_brief'],
+  ['/api/queue', { brief: { task: 'x', workspace: '/etc' } }, 400, 'invalid_brief'],
+  ['/api/runs', { task: 'x', workspace: '/etc' }, 400, 'invalid_brief'],
   ['/api/runs', [], 400, 'invalid_brief'],
   ['/api/runs', { task: 'x', agent: 'nobody' }, 400, 'unknown_agent'],
   ['/api/runs', '{', 400, 'bad_request'],

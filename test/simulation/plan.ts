@@ -18,13 +18,20 @@ export interface PlannedRun {
 type Follow = { tool: 'delegate_wait' | 'delegate_cancel' | 'delegate_message'; nth: number };
 
 export interface Plan {
-  roots: { task: string; limits: LimitsGiven }[];
+  /** `isReviewed`: a reviewer decides whether it is done. */
+  roots: { task: string; limits: LimitsGiven; isReviewed: boolean }[];
   /** The client that delegates the roots, and when it disconnects; null if they have no parent. */
   client: { endsWithClient: boolean; limits: LimitsGiven; leavesAfterMs: number | null } | null;
+  /** The flow that delegates the roots; null if none does. */
+  flow: { isParallel: boolean; sleepMs: number } | null;
   /** Where tools execute: those of top-level runs, and those of delegated runs. */
   hosts: { top: HostName; delegated: HostName };
   runs: Map<string, PlannedRun>;
   price: boolean;
+  /** Of the model; small enough that conversations are compacted, or null. */
+  contextWindow: number | null;
+  /** Without a known window: the tokens above which the provider refuses requests as too long. */
+  refusesAbove: number | null;
 }
 
 export type HostName = 'inline' | 'process';
@@ -63,12 +70,23 @@ export function createPlan(random: Random): Plan {
     return { tool: 'delegate', args: { tasks, ...(wait === undefined ? {} : { wait_seconds: wait }) } };
   }
 
-  const roots = Array.from({ length: random.hit(0.25) ? 2 : 1 }, () => ({ task: run(0).task, limits: limits(random) }));
+  const roots = Array.from({ length: random.hit(0.25) ? 2 : 1 }, () => ({
+    task: run(0).task,
+    limits: limits(random),
+    isReviewed: false,
+  }));
   const client = random.hit(0.3)
     ? { endsWithClient: random.hit(0.5), limits: limits(random), leavesAfterMs: random.hit(0.3) ? random.int(1, 3000) : null }
     : null;
   const host = () => random.pick(['inline', 'inline', 'process'] as const);
-  return { roots, client, hosts: { top: host(), delegated: host() }, runs, price: random.hit(0.5) };
+  const price = random.hit(0.5);
+  const contextWindow = random.hit(0.3) ? random.int(400, 2000) : null;
+  const refusesAbove = contextWindow === null && random.hit(0.3) ? random.int(500, 2500) : null;
+  const hosts = { top: host(), delegated: host() };
+  // Drawn last, so that the rest of a plan does not depend on it.
+  const flow = client === null && random.hit(0.25) ? { isParallel: random.hit(0.5), sleepMs: random.pick([0, 50, 3000]) } : null;
+  for (const root of roots) root.isReviewed = random.hit(0.2);
+  return { roots, client, flow, hosts, runs, price, contextWindow, refusesAbove };
 }
 
 function limits(random: Random): LimitsGiven {
@@ -81,11 +99,29 @@ function limits(random: Random): LimitsGiven {
   };
 }
 
+type Prompt = LanguageModelV4CallOptions['prompt'];
+
+export function isCompaction(prompt: Prompt): boolean {
+  return JSON.stringify(prompt.at(-1)).includes('[compaction]');
+}
+
+/** How many answers the run has had: those in the prompt, and those that a hand-over covers. The answer of its last turn follows it. */
+export function countAnswers(prompt: Prompt): number {
+  const isAnswer = (message: Prompt[number] | undefined) => message?.role === 'assistant';
+  const at = prompt.findLastIndex((message) => message.role === 'user' && JSON.stringify(message).includes('[hand-over after turn'));
+  const after = prompt.slice(at + 1).filter(isAnswer).length;
+  if (at < 0) return after;
+  const covered = Number(/\[hand-over after turn (\d+)\]/.exec(JSON.stringify(prompt[at]))?.[1]);
+  return covered + after - (isAnswer(prompt[at + 1]) ? 1 : 0);
+}
+
 /** The model's answer to this request. */
 export function answerTo(plan: Plan, task: string, { prompt, toolChoice }: LanguageModelV4CallOptions): ContentPart[] {
+  if (isCompaction(prompt)) return [{ type: 'text', text: '# Goal\nas before' }];
   if (toolChoice?.type === 'none') return [{ type: 'text', text: 'That is as far as I came.' }];
+  if (task.startsWith('Decide whether')) return [verdict(prompt, countAnswers(prompt))];
   const run = plan.runs.get(task);
-  const said = prompt.filter((message) => message.role === 'assistant').length;
+  const said = countAnswers(prompt);
   const heard = JSON.stringify(prompt.slice(prompt.findLastIndex((message) => message.role === 'assistant') + 1));
   // A call with an unknown effect is repeated once, as a model would do after checking.
   const last = prompt.findLast((message) => message.role === 'assistant');
@@ -106,6 +142,12 @@ export function answerTo(plan: Plan, task: string, { prompt, toolChoice }: Langu
       (call, i): ContentPart => ({ type: 'tool-call', callId: `${said}.${i}`, tool: call.tool, input: JSON.stringify(call.args) }),
     ),
   ];
+}
+
+/** A reviewer looks at nothing. Its verdict depends on the answer that it is shown, and it passes every second one. */
+function verdict(prompt: Prompt, said: number): ContentPart {
+  const input = JSON.stringify({ verdict: JSON.stringify(prompt).length % 2 === 0 ? 'pass' : 'fail', reason: 'as it is' });
+  return { type: 'tool-call', callId: `verdict ${said}`, tool: 'submit_result', input };
 }
 
 function follow({ tool, nth }: Follow, ids: string[]): Call | null {

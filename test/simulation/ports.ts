@@ -7,12 +7,13 @@ import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import type { MemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
-import { answerTo, type Plan } from './plan.ts';
+import { answerTo, countAnswers, isCompaction, type Plan } from './plan.ts';
 import { busyError, type SimulatedProcess } from './process.ts';
 
 /** The shared store as this process sees it: operations fail before or after they take effect, are slow, and wake-ups may come twice. */
 export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (what: string) => void): Store {
   const store = createMemoryStore({ clock: proc.clock, memory });
+  const { queue } = store;
   const slow = async <T>(read: () => Promise<T>): Promise<T> => {
     await proc.point();
     if (proc.fails('store')) throw busyError();
@@ -45,7 +46,7 @@ export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (
     order: (order) => slow(() => store.order(order)),
     orders: (owner) => slow(() => store.orders(owner)),
     dropOrders: (owner, ids) => slow(() => store.dropOrders(owner, ids)),
-    open: () => store.open(),
+    open: (queues) => store.open(queues),
     release: (owner) => store.release(owner),
     claim: (owner, rootId) => slow(() => store.claim(owner, rootId)),
     releaseTree: (owner, rootId) => slow(() => store.releaseTree(owner, rootId)),
@@ -56,6 +57,16 @@ export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (
         if (proc.random.hit(0.2)) changed();
       }),
     close: () => store.close(),
+    ...(queue && {
+      queue: {
+        ...queue,
+        take: (options) => slow(() => queue.take(options)),
+        touch: (jobs) => slow(() => queue.touch(jobs)),
+        complete: (job, again) => slow(() => queue.complete(job, again)),
+        putBack: (job, delayMs, problem) => slow(() => queue.putBack(job, delayMs, problem)),
+        findOrphans: (name, limit) => slow(() => queue.findOrphans(name, limit)),
+      },
+    }),
   };
 }
 
@@ -98,7 +109,7 @@ export function createModels(plan: Plan): Models {
       id,
       lane: 'simulated',
       model: { user } as unknown as LanguageModelV4,
-      contextWindow: null,
+      contextWindow: plan.contextWindow,
       maxOutputTokens: null,
       price: plan.price ? (usage: Usage) => (usage.input + usage.output) / 1e6 : null,
     }),
@@ -113,11 +124,15 @@ export function createCaller(plan: Plan, proc: SimulatedProcess, { answers }: Ou
     usage: null,
     aborted: false,
   });
+  const refused = failed('provider', false, null) as Extract<ModelCallResult, { ok: false }>;
+  const error = { code: 'context_length' as const, message: 'too long', retryable: false };
+  const tooLong: ModelCallResult = { ...refused, failure: { ...refused.failure, error } };
   return async ({ model, options, requestBytes, idleMs, signal, onFirst }) => {
     const { runId, task } = (model as unknown as { user: ModelRequester }).user;
     const stopped = (): ModelCallResult => ({ ...failed('provider', false, null), aborted: true }) as ModelCallResult;
     await proc.point();
     if (signal.aborted) return stopped();
+    if (requestBytes / 3 > (plan.refusesAbove ?? Number.POSITIVE_INFINITY)) return tooLong;
     if (proc.fails('model')) return failed('provider', false, null);
     if (proc.fails('model')) return failed('rate_limited', true, proc.random.pick([null, 500, 120_000]));
     if (proc.fails('model')) {
@@ -128,7 +143,7 @@ export function createCaller(plan: Plan, proc: SimulatedProcess, { answers }: Ou
     await proc.point();
     if (signal.aborted) return stopped();
     const content = answerTo(plan, task, options);
-    const question = `${runId} ${options.prompt.filter((message) => message.role === 'assistant').length}`;
+    const question = `${runId} ${isCompaction(options.prompt) ? 'compaction after' : ''} ${countAnswers(options.prompt)}`;
     answers.set(question, (answers.get(question) ?? 0) + 1);
     const usage = { input: Math.ceil(requestBytes / 3), output: proc.random.int(10, 900), cached: 0, reasoning: 0, estimated: false };
     const calls = content.some((part) => part.type === 'tool-call');

@@ -1,33 +1,31 @@
 // One simulation: a seed decides the trees, the failure rates, when processes are killed, and the orders from outside. Time is virtual; the kernel is
 // the real one. At the end the invariants are checked, and what happened outside is compared with the facts.
-import { createCatalog } from '../../src/agents/catalog.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
-import { isLive } from '../../src/contract/run-status.ts';
-import { native } from '../../src/dialects/native.ts';
 import { createRuntime, type Runtime } from '../../src/kernel/runtime.ts';
-import type { Ids } from '../../src/ports/ids.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { builtInRuleset } from '../../src/rules/policy.ts';
 import { createMemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
-import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
-import { createHandClock, type HandClock } from '../../src/testing/hand-clock.ts';
+import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { checkInvariants } from '../../src/testing/invariants.ts';
 import { canonical } from '../../src/text/canonical.ts';
-import { msToIso } from '../../src/text/instant.ts';
-import { compileSchema } from '../../src/tools/json-schema.ts';
 import { effectFaults } from './effect-faults.ts';
-import { createInlineExecutor, createProcessExecutor } from './executors.ts';
-import { createPlan, type HostName, type Plan } from './plan.ts';
-import { createCaller, createModels, createStore, createTools, type Outside } from './ports.ts';
-import { calmRates, createSimulatedProcess, type FailureRates, type Interruption, type SimulatedProcess } from './process.ts';
-import { createRandom, type Random } from './random.ts';
+import { createSimulatedFlow, stepFaults } from './flow.ts';
+import { createPlan } from './plan.ts';
+import { createStore, type Outside } from './ports.ts';
+import { calmRates, createSimulatedProcess, type Interruption, type SimulatedProcess } from './process.ts';
+import { createRandom } from './random.ts';
+import { createIds, createOptions, createRoughRates, steer, type World } from './world.ts';
 
 export interface Simulated {
   runs: number;
   facts: number;
   /** Processes that ended before their runs. */
   crashes: number;
+  /** Conversations that were replaced by a summary. */
+  compactions: number;
+  /** Flows that ran, and reviews that were made. */
+  flows: number;
+  reviews: number;
   statuses: Record<string, number>;
   faults: string[];
 }
@@ -35,8 +33,6 @@ export interface Simulated {
 /** The last two of these processes are not interrupted, so no more are needed. */
 const maxProcesses = 5;
 const maxVirtualMs = 12 * 3_600_000;
-
-const anyAgent = { name: 'any', description: '', prompt: 'You work.', source: 'simulation' };
 
 export async function simulate(seed: number, print: (line: string) => void = () => {}): Promise<Simulated> {
   const random = createRandom(seed);
@@ -67,7 +63,7 @@ export async function simulate(seed: number, print: (line: string) => void = () 
   const violations = await checkInvariants(world.store, stats ? { stats } : {});
   faults.push(...violations.map(({ invariant, runId, what }) => `${invariant}: ${runId ?? ''} ${what}`));
   const facts = await world.store.facts({});
-  faults.push(...effectFaults(facts, plan, outside));
+  faults.push(...effectFaults(facts, plan, outside), ...stepFaults(facts, outside));
   for (const outcome of world.acknowledged) {
     const stored = facts.find((fact) => fact.type === 'run.ended' && fact.runId === outcome.runId);
     if (stored?.type !== 'run.ended' || canonical(stored.data.outcome) !== canonical(outcome))
@@ -83,32 +79,16 @@ export async function simulate(seed: number, print: (line: string) => void = () 
   const rows = await world.store.runs({});
   const statuses: Record<string, number> = {};
   for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
-  return { runs: rows.length, facts: facts.length, crashes: world.crashes, statuses, faults };
-}
-
-interface World {
-  plan: Plan;
-  clock: HandClock;
-  random: Random;
-  outside: Outside;
-  ids: Ids;
-  /** For the observer: it never fails. */
-  store: Store;
-  open(proc: SimulatedProcess): Store;
-  fault(what: string): void;
-  acknowledged: Outcome[];
-  processes: SimulatedProcess[];
-  crashes: number;
-  stats: Runtime['stats'] | null;
-  /** When each order was given, and when the last process resumed everything. */
-  ordersGiven: Map<string, number>;
-  resumedAt: number;
+  const compactions = facts.filter(({ type }) => type === 'context.compacted').length;
+  const flows = rows.filter(({ kind }) => kind === 'flow').length;
+  const reviews = facts.filter((fact) => fact.type === 'child.created' && fact.data.check).length;
+  return { runs: rows.length, facts: facts.length, crashes: world.crashes, compactions, flows, reviews, statuses, faults };
 }
 
 /** Runs one process after another until everything has ended. */
 async function runProcesses(world: World): Promise<void> {
   const { random, clock, store } = world;
-  const roughRates: FailureRates = { store: 0.004, model: 0.05, tool: 0.05, host: 0.01, slow: 0.5, slowMs: random.pick([5, 50, 400]) };
+  const roughRates = createRoughRates(random);
   const isRough = random.hit(0.7);
   const steering = steer(world, random.fork());
   for (let n = 1; n <= maxProcesses + 1; n++) {
@@ -129,13 +109,13 @@ async function runProcesses(world: World): Promise<void> {
 
 /** One process from start to end. False if it ended before its runs. */
 async function runProcess(world: World, proc: SimulatedProcess, first: boolean): Promise<boolean> {
-  const { plan, store } = world;
+  const { store } = world;
   const made = createRuntime(createOptions(world, proc));
   const runtime = await Promise.race([made, proc.over.then(() => null)]);
   if (runtime === null) return false;
   world.stats = runtime.stats;
   const work = (async () => {
-    const outcomes = first ? await startRoots(runtime, plan, proc) : await resumeAll(runtime, store);
+    const outcomes = first ? await startRoots(runtime, world, proc) : await resumeAll(runtime, store);
     const ends = await Promise.allSettled(outcomes);
     for (const end of ends) if (end.status === 'fulfilled') world.acknowledged.push(end.value);
     return ends.every((end) => end.status === 'fulfilled');
@@ -155,10 +135,19 @@ async function runProcess(world: World, proc: SimulatedProcess, first: boolean):
 }
 
 /** Starts the roots of the plan and returns their outcomes. */
-async function startRoots(runtime: Runtime, { roots, client: given }: Plan, proc: SimulatedProcess): Promise<Promise<Outcome>[]> {
+async function startRoots(runtime: Runtime, world: World, proc: SimulatedProcess): Promise<Promise<Outcome>[]> {
+  const { roots, client: given, flow } = world.plan;
+  if (flow) {
+    const started = await runtime.flow(createSimulatedFlow(world.plan, proc, world.outside), null).catch(() => null);
+    return started ? [started.outcome] : [];
+  }
   const client = given && (await runtime.client({ limits: given.limits }).catch(() => null));
   const start: Runtime['start'] = client ? client.delegate : runtime.start;
-  const started = await Promise.allSettled(roots.map(({ task, limits }) => start({ task, agent: 'any', limits })));
+  const started = await Promise.allSettled(
+    roots.map(({ task, limits, isReviewed }) =>
+      start({ task, agent: 'any', limits, ...(isReviewed && { checks: [{ agent: 'any', task: 'it is good' }] }) }),
+    ),
+  );
   const outcomes = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value.outcome] : []));
   if (!client) return outcomes;
   const { leavesAfterMs } = given;
@@ -179,70 +168,4 @@ async function resumeAll(runtime: Runtime, store: Store): Promise<Promise<Outcom
     }
   }
   return outcomes;
-}
-
-/** Orders from outside at random moments: messages, cancels, pauses and their ends. */
-function steer({ store, clock, ids, ordersGiven }: World, random: Random): { end(): void } {
-  let isOver = false;
-  const give = async (kind: 'message' | 'cancel' | 'pause' | 'resume', runId: string, rootId: string) => {
-    const id = ids.orderId();
-    ordersGiven.set(id, clock.monotonic());
-    await store.order({ id, runId, rootId, kind, by: 'the user', text: `order ${id}`, at: msToIso(clock.now()) });
-  };
-  const act = async () => {
-    const rows = (await store.runs({ order: 'oldest' })).filter((row) => isLive(row.status));
-    if (isOver) return;
-    clock.at(clock.monotonic() + random.int(5, 3000), () => void act());
-    if (rows.length === 0) return;
-    const { runId, rootId } = random.pick(rows);
-    const kind = random.pick(['message', 'message', 'pause', 'cancel'] as const);
-    if (kind === 'cancel' && random.hit(0.6)) return;
-    await give(kind, runId, rootId);
-    if (kind === 'pause') clock.at(clock.monotonic() + random.int(1, 2000), () => void give('resume', runId, rootId));
-  };
-  if (random.hit(0.5)) clock.at(random.int(5, 2000), () => void act());
-  return {
-    end() {
-      isOver = true;
-    },
-  };
-}
-
-function createIds(random: Random): Ids {
-  let n = 0;
-  const next = () => (++n).toString(16).padStart(16, '0');
-  return { runId: next, orderId: () => `order-${next()}`, key: () => 'a fixed key', random: () => random.next() };
-}
-
-function createOptions(world: World, proc: SimulatedProcess): Parameters<typeof createRuntime>[0] {
-  const { plan, outside, ids } = world;
-  const tools = createTools(proc, outside);
-  const executors = { inline: createInlineExecutor(proc), process: createProcessExecutor(proc, outside) };
-  const { endsWithClient = false } = plan.client ?? {};
-  const ruleset = builtInRuleset(
-    native.tools.map((tool) => tool.name),
-    tools.map((tool) => tool.name),
-  );
-  return {
-    store: world.open(proc),
-    clock: proc.clock,
-    ids,
-    catalog: createCatalog([anyAgent]),
-    tools,
-    dialect: { ...native, setup: { ...native.setup, endsWithClient, host: plan.hosts.delegated } },
-    // A root in a process has all its descendants in processes; otherwise the dialect decides for them.
-    host: plan.hosts.top === 'process' ? 'process' : undefined,
-    executorNamed: (name) => executors[name as HostName] ?? null,
-    workspaces: {
-      read: async () => ({ ok: false, reason: 'does not exist' }),
-      describe: async () => ({ platform: 'linux', git: null }),
-    },
-    memories: createMemoryNotes().memories,
-    callModel: createCaller(plan, proc, outside),
-    compileSchema,
-    redact: (text) => text,
-    redactStream: () => (piece) => piece,
-    models: createModels(plan),
-    settings: { workspace: '/simulated', model: 'simulated/one', limits: {}, rulesets: () => [ruleset] },
-  };
 }

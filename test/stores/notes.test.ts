@@ -2,8 +2,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMemoryNotes, type Notes } from '../../src/stores/notes-memory.ts';
 import { openNotes } from '../../src/stores/notes-sqlite.ts';
+import { openPostgresNotes } from '../../src/stores/postgres/create.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { migrations } from '../../src/stores/sqlite/migrations.ts';
+import { createTestSchema } from '../support/postgres/database.ts';
 import { createTemporaryDirectory } from './support/temporary.ts';
 
 const at = (n: number): string => new Date(n * 1000).toISOString();
@@ -18,9 +20,20 @@ async function openSqliteNotes(): Promise<Notes> {
   return notes;
 }
 
+async function openServerNotes(): Promise<Notes> {
+  const { url, schema, remove } = await createTestSchema();
+  const notes = await openPostgresNotes({ url, schema });
+  onTestFinished(async () => {
+    await notes?.close();
+    await remove();
+  });
+  return notes as Notes;
+}
+
 describe.each([
   { name: 'in memory', open: async () => createMemoryNotes() },
   { name: 'in SQLite', open: openSqliteNotes },
+  { name: 'in PostgreSQL', open: openServerNotes },
 ])('notes $name', ({ open }) => {
   test('memories are listed newest first per workspace, and replaced by title', async () => {
     const { memories } = await open();

@@ -3,12 +3,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { migrations } from '../../src/stores/sqlite/migrations.ts';
 import { createFactsQuery, createRunsQuery } from '../../src/stores/sqlite/queries.ts';
-import { createKysely, createStatements } from '../../src/stores/sqlite/tables.ts';
+import { createStatements } from '../../src/stores/sqlite/tables.ts';
 
 const db = new DatabaseSync(':memory:');
 for (const step of migrations) step(db, {});
 const statements = createStatements(db);
-const kysely = createKysely(statements);
 
 function explainQuery({ sql, parameters }: { sql: string; parameters: readonly unknown[] }): string {
   const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...(parameters as string[]));
@@ -25,13 +24,13 @@ describe('runs', () => {
     [{ rootId: 'x', live: true }, 'INDEX runs_'],
     [{ live: true }, 'INDEX runs_live (live=?'],
   ])('%j', (query, expected) => {
-    expect(explainQuery(createRunsQuery(kysely, query)(null, 10))).toContain(expected);
-    expect(explainQuery(createRunsQuery(kysely, query)(7, 10))).toContain(expected);
+    expect(explainQuery(createRunsQuery(query)(null, 10))).toContain(expected);
+    expect(explainQuery(createRunsQuery(query)(7, 10))).toContain(expected);
   });
 
   it('are scanned in order without sorting if there is no condition', () => {
-    expect(explainQuery(createRunsQuery(kysely, {})(null, 10))).not.toContain('TEMP B-TREE');
-    expect(explainQuery(createRunsQuery(kysely, { roots: true })(null, 10))).not.toContain('TEMP B-TREE');
+    expect(explainQuery(createRunsQuery({})(null, 10))).not.toContain('TEMP B-TREE');
+    expect(explainQuery(createRunsQuery({ roots: true })(null, 10))).not.toContain('TEMP B-TREE');
   });
 });
 
@@ -42,7 +41,7 @@ describe('facts', () => {
     [{ rootId: 'x' }, 'INDEX facts_tree (tree=? AND rowid>?)'],
     [{}, 'INTEGER PRIMARY KEY (rowid>?)'],
   ])('%j', (query, expected) => {
-    const plan = explainQuery(createFactsQuery(kysely, query)(7, 10));
+    const plan = explainQuery(createFactsQuery(query)(7, 10));
     expect(plan).toContain(expected);
     expect(plan).not.toContain('TEMP B-TREE');
   });

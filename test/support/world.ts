@@ -82,12 +82,12 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
   const workspace = mkdtempSync(join(tmpdir(), 'retinue-test-'));
   for (const [name, text] of Object.entries(given.files ?? {})) writeFileSync(join(workspace, name), text);
   const clock = given.clock ?? systemClock;
-  const store = given.store ?? createMemoryStore();
+  const store = given.store ?? createMemoryStore(given.clock ? { clock } : {});
   const main = given.script ?? { runs: [{ steps: [{ text: 'done' }] }] };
   const script = createScriptModels({
     clock,
     readFile: async (path) => {
-      const name = path.slice(workspace.length + 1);
+      const name = path.slice((given.settings?.workspace ?? workspace).length + 1);
       const found = given.scripts?.[name] ?? (name === 'main' ? main : undefined);
       if (!found) throw new Error(`no script ${path}`);
       return JSON.stringify(found);

@@ -81,6 +81,25 @@ describe('a line that is too long', () => {
   });
 });
 
+describe('a line that is too long, for a reader that skips it', () => {
+  it.each([
+    ['in one chunk', ['ok\n123456\nlater\n123456\nlast']],
+    ['byte by byte', [...'ok\n123456789\nlater\n1234567\nlast']],
+  ])('overflows once for each line, and the others are delivered: %s', (_, chunks) => {
+    const lines: string[] = [];
+    let overflows = 0;
+    const reader = createLineReader({
+      maxLineBytes: 5,
+      onLine: (line) => lines.push(line.toString('utf8')),
+      onOverflow: () => overflows++,
+      skipsLongLines: true,
+    });
+    for (const chunk of chunks) reader.push(Buffer.from(chunk));
+    reader.end();
+    expect([lines, overflows]).toEqual([['ok', 'later', 'last'], 2]);
+  });
+});
+
 describe('a stopped reader', () => {
   it('delivers nothing more, even from the same chunk', () => {
     const { reader, lines, overflows } = record(5, (line, self) => {

@@ -30,7 +30,7 @@ export function call(
   tool: AnyTool,
   workspace: string,
   input: unknown,
-  { signal = new AbortController().signal, memo = new Map(), runId = '0'.repeat(16), rights = anyRights }: Partial<ToolContext> = {},
+  { signal = new AbortController().signal, memo = new Map(), runId = '0'.repeat(16), rights = anyRights, files }: Partial<ToolContext> = {},
 ): Promise<ToolResult> {
   const delegation = null as unknown as Delegation;
   return tool.execute(tool.input.parse(input), {
@@ -40,6 +40,7 @@ export function call(
     signal,
     memo,
     rights,
+    files,
     delegation,
     confirmTarget: async () => {},
   });

@@ -21,8 +21,9 @@ import { call, makeWorkspace } from './support.ts';
 test('creates a file and its directories', async () => {
   const { workspace } = makeWorkspace();
   const result = await call(write, workspace, { path: 'a/b/../c/new.txt', content: 'grüß\ud800' });
-  expect(result).toEqual({
+  expect(result).toMatchObject({
     output: 'created a/c/new.txt (9 bytes)',
+    changes: [{ path: 'a/c/new.txt', before: null, after: { mode: '100644', bytes: 9 } }],
     artifacts: [
       { kind: 'path', value: 'a/c/new.txt', title: 'created', bytes: 9 },
       {

@@ -1,9 +1,25 @@
-// The tree that is killed: a root and four children, each with tools whose effects are lines in files. The model is a real HTTP server in the test's
+// The tree that is killed: a root and some children, each with tools whose effects are lines in files. The model is a real HTTP server in the test's
 // own process, so it outlives the killed processes and knows what it was asked, and when.
 import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
 import type { Random } from '../simulation/random.ts';
 
-const children = ['a', 'b', 'c', 'd'];
+/** What differs between the tortures. */
+export interface TreeShape {
+  children: string[];
+  /** How long an answer takes at most. */
+  maxDelayMs: number;
+  /** Whether children write files and have effects side by side. */
+  isRich: boolean;
+  /** The name of the file of an effect. */
+  effectName(place: string, run: string, n: number): string;
+}
+
+export const smallTree: TreeShape = {
+  children: ['a', 'b', 'c', 'd'],
+  maxDelayMs: 40,
+  isRich: true,
+  effectName: (_, run, n) => `${run}-${n}`,
+};
 
 /** A question as the model heard it: whose, how many answers it had before, and when. */
 export interface Heard {
@@ -20,14 +36,14 @@ export interface TreeModel {
 
 export const rootTask = (place: string) => `Torture ${place}/root`;
 
-export async function startTreeModel(random: Random): Promise<TreeModel> {
+export async function startTreeModel(random: Random, shape = smallTree): Promise<TreeModel> {
   const heard: Heard[] = [];
   const server = await startProviderServer({
     answer: (request) => {
       const question = questionOf(request);
       heard.push({ ...question, at: Date.now() });
       if (random.hit(0.04)) return { fault: { kind: 'status', status: 503, retryAfterMs: 10 } };
-      return { ...stepFor(question), delayMs: random.int(1, 40), usage: { input: 100, output: 20 } };
+      return { ...stepFor(question, shape), delayMs: random.int(1, shape.maxDelayMs), usage: { input: 100, output: 20 } };
     },
   });
   return { url: server.url, heard, close: server.close };
@@ -39,9 +55,9 @@ function questionOf({ body }: ProviderRequest): Omit<Heard, 'at'> {
   return { task: /Torture \w+\/\w+/.exec(first)?.[0] ?? '', answers: messages.filter((message) => message.role === 'assistant').length };
 }
 
-function stepFor({ task, answers }: Omit<Heard, 'at'>): ProviderStep {
+function stepFor({ task, answers }: Omit<Heard, 'at'>, { children, isRich, effectName }: TreeShape): ProviderStep {
   const [place = '', name = ''] = task.replace('Torture ', '').split('/');
-  const effect = (n: number) => ({ tool: 'bash', args: { command: `date +%s%3N >> effects/${name}-${n}` } });
+  const effect = (n: number) => ({ tool: 'bash', args: { command: `date +%s%3N >> effects/${effectName(place, name, n)}` } });
   const list = { tool: 'list', args: { path: '.' } };
   if (name === 'root') {
     const tasks = children.map((child) => ({ task: `Torture ${place}/${child}`, label: child }));
@@ -50,8 +66,9 @@ function stepFor({ task, answers }: Omit<Heard, 'at'>): ProviderStep {
     if (answers === 2) return { calls: [effect(2)] };
   } else {
     if (answers === 0) return { calls: [effect(1), list] };
-    if (answers === 1) return { calls: [effect(2), effect(3)] };
-    if (answers === 2) return { calls: [{ tool: 'write', args: { path: `notes/${name}.txt`, content: `by ${name}\n` } }] };
+    if (answers === 1) return { calls: isRich ? [effect(2), effect(3)] : [effect(2)] };
+    if (answers === 2)
+      return { calls: [{ tool: 'write', args: { path: `notes/${effectName(place, name, 0)}.txt`, content: `by ${name}\n` } }] };
   }
   return { text: `${name} is done.` };
 }

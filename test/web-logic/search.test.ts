@@ -35,5 +35,5 @@ it('loses nothing of the text, for any query', () => {
 it('has words for every type of record', () => {
   // Records without text of their own cannot be found.
   const silent = ['model.asked', 'context.pruned'];
-  expect(factTypes.filter((type) => describePlace(type) === type && !silent.includes(type))).toEqual([]);
+  expect(factTypes().filter((type) => describePlace(type) === type && !silent.includes(type))).toEqual([]);
 });

@@ -29,16 +29,26 @@ async function show({ page, goto }: Dashboard, path: string): Promise<void> {
   await page.waitForLoadState('load');
 }
 
+/** Checks a page in both themes. Only the colours differ in the second one. */
+async function findInThemes({ page }: Dashboard): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await findBarriers(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  return [...light, ...(await findBarriers(page, ['color-contrast', 'link-in-text-block']))];
+}
+
+const nothing = (names: string[]) => Object.fromEntries(names.map((name) => [name, []]));
+
 describe('a workspace with a tree', () => {
-  it.each(['light', 'dark'] as const)('has no serious barriers in the %s theme', async (colorScheme) => {
-    await withDashboard(browser(), { ...sampleOptions, context: { colorScheme, reducedMotion: 'reduce' } }, async (dashboard) => {
+  it('has no serious barriers in both themes', async () => {
+    await withDashboard(browser(), sampleOptions, async (dashboard) => {
       const sample = await startSample(dashboard.served);
       const found: Record<string, string[]> = {};
       for (const [name, path] of Object.entries(pages)) {
         await show(dashboard, path(sample));
-        found[name] = await findBarriers(dashboard.page);
+        found[name] = await findInThemes(dashboard);
       }
-      expect(found).toEqual(Object.fromEntries(Object.keys(pages).map((name) => [name, []])));
+      expect(found).toEqual(nothing(Object.keys(pages)));
     });
   });
 
@@ -57,14 +67,15 @@ describe('a workspace with a tree', () => {
 });
 
 describe('an empty workspace', () => {
-  it.each(['light', 'dark'] as const)('has no serious barriers in the %s theme', async (colorScheme) => {
-    await withDashboard(browser(), { context: { colorScheme, reducedMotion: 'reduce' } }, async (dashboard) => {
+  it('has no serious barriers in both themes', async () => {
+    await withDashboard(browser(), {}, async (dashboard) => {
+      const paths = ['/', '/approvals', '/costs', '/search', '/start'];
       const found: Record<string, string[]> = {};
-      for (const path of ['/', '/approvals', '/costs', '/search', '/start']) {
+      for (const path of paths) {
         await show(dashboard, path);
-        found[path] = await findBarriers(dashboard.page);
+        found[path] = await findInThemes(dashboard);
       }
-      expect(Object.values(found).flat()).toEqual([]);
+      expect(found).toEqual(nothing(paths));
     });
   });
 });

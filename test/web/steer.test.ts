@@ -96,6 +96,32 @@ it('answers a follow-up question to an ended run in a new one', async () => {
   });
 });
 
+it('compacts the conversation of a live run from its page', async () => {
+  const [looks, ends] = [createGate(), createGate()];
+  const look = (path: string) => ({ calls: [{ tool: 'list', args: { path } }] });
+  const answer = playTasks({
+    'look often': [
+      look('.'),
+      { ...look('./.'), after: looks.opened },
+      { text: 'The summary.' },
+      { text: 'I have seen it.', after: ends.opened },
+    ],
+  });
+  await withDashboard(browser(), { answer }, async ({ page, served, goto }) => {
+    const { runId } = await served.client.start({ task: 'look often', label: 'looker' });
+    await expect.poll(() => served.provider.requests.length).toBe(2);
+    await goto(`/runs/${runId}`);
+    await page.getByRole('button', { name: 'Compact' }).click();
+    await page.getByText('replaces its conversation by a summary before its next turn').waitFor();
+    looks.open();
+    const asked = async () =>
+      (await served.client.facts(runId)).some((fact) => fact.type === 'model.asked' && 'data' in fact && fact.data.purpose === 'compact');
+    await expect.poll(asked).toBe(true);
+    await served.client.cancel(runId);
+    ends.open();
+  });
+});
+
 it('pauses a tree and continues it', async () => {
   const [looks, ends] = [createGate(), createGate()];
   const answer = playTasks({

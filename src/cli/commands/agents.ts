@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/settings.ts';
 import type { Agent } from '../../contract/agent.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
@@ -7,24 +8,27 @@ import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag, serverFlags } from '../command.ts';
 import type { Io, ServerChoice } from '../io.ts';
+import { formatHidden, formatSkills } from '../output/agent-tables.ts';
 import { describeAgent } from '../output/describe-agent.ts';
+import { formatPrograms } from '../output/external-programs.ts';
 import { printJson } from '../output/print-json.ts';
-import { agentNotices } from '../session/agent-notices.ts';
+import { agentNotices, leftOutNotices } from '../session/agent-notices.ts';
 import { loadSettings } from '../session/open-api.ts';
 import { chooseServer } from '../session/server.ts';
 
 export const agentsCommand: Command = {
   name: 'agents',
   group: 'setup',
-  usage: '[explain NAME] [flags]',
+  usage: '[explain NAME | programs] [flags]',
   summary: 'list the available agents, or explain one in detail',
   about:
-    'Agents are built in, or defined in `agents/*.md` of your configuration folder or ~/.claude, or in .retinue/agents and .claude/agents of the workspace. `explain` shows the tools, limits, rules and model of an agent and where each of them comes from. The exit code is 2 if an agent file is invalid; the others are still listed.',
+    'Agents are built in, or defined in `agents/*.md` of your configuration folder or in .retinue/agents of the workspace. Agents and skills of Claude Code, opencode, Gemini CLI, Codex, GitHub Copilot and Goose are listed too (see docs/foreign-agents.md). `explain` shows the tools, limits, rules and model of an agent and where each of them comes from, and what was left out of its file. `programs` lists the external agents that are installed and what is enforced for each. The exit code is 2 if an agent file is invalid; the others are still listed.',
   flags: [jsonFlag, ...commonFlags, ...serverFlags],
   positionals: { min: 0, max: 2 },
   examples: [
     ['retinue agents', 'names for --agent'],
     ['retinue agents explain review', 'what it may do, and which setting says so'],
+    ['retinue agents programs', 'which of Claude Code, Codex and opencode can be used with `runs`'],
   ],
   exitCodes: 'command',
   changes: false,
@@ -38,6 +42,7 @@ async function run(args: Args, io: Io): Promise<number> {
   const server = chooseServer(io, commonSettings(args));
   if (server !== null) return listServerAgents(args, io, server);
   const settings = await loadSettings(io, { flags: commonSettings(args) });
+  if (verb === 'programs') return listPrograms(args, settings, io);
   if (name !== undefined) {
     const explanation = await io.explain(settings, name);
     if (args.has('json')) printJson(io, explanation);
@@ -45,10 +50,20 @@ async function run(args: Args, io: Io): Promise<number> {
     return 0;
   }
   const found = settings.agents();
-  const warnings = found.warnings.map(({ source, message }) => `${source}: ${message}`);
-  for (const notice of [...agentNotices(found, undefined), ...warnings]) io.err(`retinue: ${sanitizeLine(notice)}\n`);
-  if (args.has('json')) printJson(io, found.list.map(agentToJson));
-  else io.out(formatAgents(found.list, io));
+  const skills = settings.skills();
+  const warnings = [...found.warnings, ...skills.warnings].map(({ source, message }) => `${source}: ${message}`);
+  for (const notice of [...agentNotices(found, undefined, settings), ...leftOutNotices(found), ...warnings])
+    io.err(`retinue: ${sanitizeLine(notice)}\n`);
+  const hides = (name: string) => found.hidden.filter((other) => other.name === name).map(({ source }) => source);
+  if (args.has('json'))
+    printJson(
+      io,
+      await Promise.all(found.list.map(async (agent) => ({ ...(await toJson(agent, settings, io)), hides: hides(agent.name) }))),
+    );
+  else
+    io.out(
+      `${formatAgents(found.list, io, settings.routes)}${formatHidden(found.hidden, 'AGENT', io)}${formatSkills(skills, io)}${await describePrograms(settings, io)}`,
+    );
   return found.refused.length === 0 ? 0 : 2;
 }
 
@@ -62,15 +77,36 @@ async function listServerAgents(args: Args, io: Io, server: ServerChoice): Promi
 }
 
 function checkVerb(verb: string, name: string | undefined): void {
+  if (verb === 'programs' && name === undefined) return;
   if (verb !== 'explain') {
     const words = [verb, name].filter((word) => word !== undefined).join(' ');
     throw new RetinueError(
       'usage',
-      `unexpected argument \`${verb}\`; usage: retinue agents [explain NAME]; to run it as a task: retinue run "agents ${words}"`,
+      `unexpected argument \`${verb}\`; usage: retinue agents [explain NAME | programs]; to run it as a task: retinue run "agents ${words}"`,
     );
   }
   if (name === undefined)
     throw new RetinueError('usage', 'the agent is missing; usage: retinue agents explain NAME; `retinue agents` lists them');
+}
+
+/** External agents that are installed, for `runs`. Nothing if there are none and no agent uses one. */
+async function describePrograms(settings: Settings, io: Io): Promise<string> {
+  const rows = await io.externalPrograms(settings);
+  const isUsed = settings.agents().list.some(({ runs }) => runs !== undefined);
+  return isUsed || rows.some(({ problem }) => problem === null) ? `\n${formatPrograms(rows, io)}` : '';
+}
+
+async function listPrograms(args: Args, settings: Settings, io: Io): Promise<number> {
+  const rows = await io.externalPrograms(settings);
+  if (args.has('json')) printJson(io, rows);
+  else io.out(formatPrograms(rows, io));
+  return 0;
+}
+
+/** For an agent that a program carries out: with what is enforced for it. */
+async function toJson(agent: Agent, settings: Settings, io: Io): Promise<object> {
+  const { external } = agent.runs ? await io.explain(settings, agent.name) : {};
+  return { ...agentToJson(agent), ...(external && { external }) };
 }
 
 /** Delegation tools are not part of `tools`: whoever may delegate has them. An agent that has something to pass on is made for it. */
@@ -80,11 +116,12 @@ function describeTools({ tools, childTools, disallowedTools = [] }: Agent): stri
   return [...tools, ...(canPassOn ? ['(delegates)'] : [])].join(' ') || 'none';
 }
 
-function formatAgents(agents: Agent[], io: Io): string {
+/** A route of the configuration is stronger than the model of the definition. */
+function formatAgents(agents: Agent[], io: Io, routes: Settings['routes'] = {}): string {
   const rows = agents.map((agent) => [
     agent.name,
     describeTools(agent),
-    [agent.model ?? []].flat().join(', '),
+    (Object.hasOwn(routes, agent.name) ? routes[agent.name]?.value : [agent.model ?? []].flat())?.join(', ') ?? '',
     agent.source,
     agent.description,
   ]);

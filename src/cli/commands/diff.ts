@@ -1,7 +1,7 @@
 import type { Fact } from '../../contract/fact.ts';
 import type { FileChange } from '../../contract/http.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
-import { countCommands, factsToChanges, isCutDiff } from '../../views/changes.ts';
+import { countCommands, isCutDiff } from '../../views/changes.ts';
 import { formatPlural, shortId } from '../../views/format.ts';
 import { paint, type Style } from '../../views/style.ts';
 import { padToWidth, textWidth } from '../../views/width.ts';
@@ -18,7 +18,8 @@ export const diffCommand: Command = {
   usage: 'ID [--stat] [flags]',
   summary: 'show what a run and its children changed in files',
   about:
-    'Prints the recorded change of each edit as a unified diff, file by file. Also works while the run is live. It shows what the file tools changed at that time, not how the files look now. Files that shell commands changed are named without a diff; a notice says if there were any commands.',
+    'Prints the recorded change of each edit as a unified diff, file by file. Also works while the run is live. It shows what the file tools changed at that time, not how the files look now. Files that shell commands changed are named without a diff; a notice says if there were any commands.\n\n' +
+    'For a run with its own copy of the files (--worktree, --repository) it prints everything that differs at its end, as a patch; in a file or a pipe exactly as git wants it.',
   flags: [
     { name: 'stat', help: 'print only the changed files, with the number of added and removed lines' },
     jsonFlag,
@@ -37,14 +38,19 @@ export const diffCommand: Command = {
 
 async function run(args: Args, io: Io): Promise<number> {
   const [given] = args.positionals as [string];
-  const { id, facts } = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
+  const { id, facts, changes, patch } = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
     const runId = await api.find(given);
     const logged = await api.logs(runId, { tree: true });
-    return { id: runId, facts: logged.filter((fact): fact is Extract<typeof fact, Fact> => !('erased' in fact)) };
+    const found = logged.filter((fact): fact is Extract<typeof fact, Fact> => !('erased' in fact));
+    const listed = await api.changes(runId);
+    // A patch of this run alone goes into a file or a pipe as it is, so that git can apply it.
+    const isExact = !io.outTTY && !args.has('json') && !args.has('stat') && listed.every((change) => change.runId === runId);
+    return { id: runId, facts: found, changes: listed, patch: isExact ? await api.patch(runId) : null };
   });
-  const changes = factsToChanges(facts);
-  const commands = countCommands(facts);
-  if (args.has('json')) printJson(io, changes);
+  const hasPatch = facts.some((fact) => fact.type === 'workspace.saved' && fact.runId === id);
+  const commands = hasPatch ? 0 : countCommands(facts);
+  if (patch !== null) io.outBytes(patch);
+  else if (args.has('json')) printJson(io, changes);
   else if (changes.length === 0) io.err(`retinue: ${shortId(id)} has changed no file\n`);
   else io.out(args.has('stat') ? formatStat(changes, io) : formatChanges(changes, io));
   if (commands > 0) io.err(`retinue: not included: the contents that ${formatPlural(commands, 'shell command')} may have changed\n`);

@@ -1,4 +1,7 @@
+import type { Api } from '../../api/api.ts';
+import type { LeftFolder } from '../../api/leftovers.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { formatPlural, shortId } from '../../views/format.ts';
 import { paint, type Style } from '../../views/style.ts';
 import { padToWidth, textWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
@@ -6,6 +9,7 @@ import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, commonFlags, jsonFlag } from '../command.ts';
 import type { Check, Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
+import { withLocalApi } from '../session/open-api.ts';
 
 export const doctorCommand: Command = {
   name: 'doctor',
@@ -13,22 +17,67 @@ export const doctorCommand: Command = {
   usage: '[flags]',
   summary: 'check Node, database, configuration, models and helper programs',
   about:
-    'Prints one line per check and what to do about each problem. API keys are shown by name, never by value. The exit code is 1 if something necessary is broken.',
-  flags: [jsonFlag, ...commonFlags],
+    'Prints one line per check and what to do about each problem. API keys are shown by name, never by value. For each installed external agent (Claude Code, Codex, opencode) it makes one short model call through the model gate, if a model for it is configured. The exit code is 1 if something necessary is broken.',
+  flags: [
+    { name: 'repair', help: 'delete folders that killed processes left behind, if what they changed is stored' },
+    jsonFlag,
+    ...commonFlags,
+  ],
   positionals: { min: 0, max: 0 },
   examples: [['retinue doctor', 'when something does not work']],
   exitCodes: 'command',
-  changes: false,
+  changes: (args) => args.has('repair'),
   run,
 };
 
 const marks: Record<Check['state'], [mark: string, style: Style]> = { ok: ['✓', 'green'], warning: ['!', 'yellow'], broken: ['✗', 'red'] };
 
 async function run(args: Args, io: Io): Promise<number> {
-  const checks = await io.doctor(commonSettings(args));
+  const checks = [...(await io.doctor(commonSettings(args))), ...(await checkLeftFolders(args, io))];
   if (args.has('json')) printJson(io, checks.map(checkToJson));
   else io.out(describeChecks(checks, io));
   return checks.some(({ state }) => state === 'broken') ? 1 : 0;
+}
+
+/** Folders that runs left. Nothing is said if the database cannot be opened: that is another check. */
+async function checkLeftFolders(args: Args, io: Io): Promise<Check[]> {
+  const remove = args.has('repair');
+  const session = { flags: commonSettings(args), drive: false, writes: remove };
+  const look = async (api: Api) => ({
+    removed: remove ? await api.leftFolders({ remove }) : [],
+    found: await api.leftFolders({ remove: false }),
+  });
+  const seen = await withLocalApi(io, session, look).catch(() => null);
+  if (seen === null) return [];
+  return [
+    ...checkFolders('copies of files', seen, 'files'),
+    // Nothing of an agent's home is worth keeping once its run has ended.
+    ...checkFolders('homes of agents', seen, 'agent'),
+  ];
+}
+
+function checkFolders(name: string, seen: { removed: LeftFolder[]; found: LeftFolder[] }, kind: LeftFolder['kind']): Check[] {
+  const [removed, found] = [seen.removed, seen.found].map((all) => all.filter((each) => each.kind === kind)) as [
+    LeftFolder[],
+    LeftFolder[],
+  ];
+  const unsaved = found.filter(({ state }) => state === 'unsaved');
+  const removable = found.filter(({ state }) => state === 'stored' || state === 'draft');
+  if (unsaved.length > 0) {
+    const paths = unsaved.map(({ path }) => path).join('\n');
+    const advice = `take what you need from there, then: retinue discard ${unsaved.map(({ runId }) => shortId(runId ?? '')).join(' ')}`;
+    return [{ name, state: 'warning', found: `changes that were not stored are only in\n${paths}`, advice }];
+  }
+  if (removable.length > 0)
+    return [
+      {
+        name,
+        state: 'warning',
+        found: `${formatPlural(removable.length, 'folder')} left by killed processes`,
+        advice: 'delete them with `retinue doctor --repair`',
+      },
+    ];
+  return removed.length === 0 ? [] : [{ name, state: 'ok', found: `${formatPlural(removed.length, 'folder')} deleted`, advice: null }];
 }
 
 /** Fixes the order of keys. */

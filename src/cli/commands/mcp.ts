@@ -2,20 +2,21 @@ import { type McpClient, mcpClients } from '../../config/mcp-install/clients.ts'
 import type { McpInstallation } from '../../config/mcp-install/install.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { unknownNameMessage } from '../../text/suggest.ts';
-import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { sanitizeText } from '../../text/terminal.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { defaultQuestionMs, parseHost, runSettings } from '../args/settings-flags.ts';
-import { addDirFlag, type Command, jsonFlag, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
+import { addDirFlag, budgetFlag, type Command, jsonFlag, ruleFlags, sandboxFlag, writingFlags, yesFlag } from '../command.ts';
 import type { Io, RunningServer, ServeRequest } from '../io.ts';
-import { confirm } from '../session/confirm.ts';
+import { installEntry, listInstalledFlags } from '../session/install-entry.ts';
 import { loadSettings, warnAboutDatabase, withLocalApi } from '../session/open-api.ts';
+import { mcpQueueFlag, parseMcpQueue } from '../session/queues.ts';
+import { serveUntilClosed, withoutRepeatedMessages } from '../session/serve-streams.ts';
 import { localRequest, parsePort, portFlag, serveUntilStopped, tokenFileFlag } from './serve.ts';
 
 const serverFlags: Flag[] = [
   { name: 'dialect', value: 'NAME', help: 'the set of delegation tools to offer (default: native; see `retinue dialects`)' },
   { name: 'model', value: 'NAME', help: 'the model of delegated runs, as `provider/model`' },
-  { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
-  { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
+  ...ruleFlags,
   sandboxFlag,
   addDirFlag,
   { name: 'timeout', value: 'TIME', help: 'time limit of each delegated run: `90s`, `10m`; a bare number is seconds' },
@@ -24,7 +25,9 @@ const serverFlags: Flag[] = [
   { name: 'max-depth', value: 'N', help: 'levels of delegation; 1: delegated runs cannot delegate' },
   { name: 'budget-usd', value: 'USD', help: 'spending limit of the whole connection' },
   { name: 'budget-tokens', value: 'N', help: 'token limit of the whole connection' },
+  budgetFlag,
   { name: 'host', value: 'HOST', help: 'where runs execute: `inline` or `process` (default: depends on the dialect)' },
+  mcpQueueFlag,
   { name: 'share', help: 'let the client see the runs of other clients too (default: its own, and those of its earlier connections)' },
 ];
 
@@ -81,9 +84,10 @@ async function run(args: Args, io: Io): Promise<number> {
 /** The server of `retinue serve` on loopback, with the limits and the dialect of this command. */
 async function serveHttp(args: Args, io: Io): Promise<number> {
   assertNotInstalling(args);
-  const flags = runSettings(args);
+  const flags = { ...runSettings(args), budgets: args.values('budget') };
   const mcp = {
     ...{ dialect: args.value('dialect'), share: args.has('share'), limits: flags.limits, host: parseHost(args) },
+    queue: await parseMcpQueue(args, io, flags),
     askMs: defaultQuestionMs,
   };
   const request: ServeRequest = {
@@ -110,30 +114,24 @@ function assertNotInstalling(args: Args): void {
   if (misplaced) throw new RetinueError('usage', `--${misplaced.name} is a flag of \`retinue mcp install CLIENT\``);
 }
 
-/** Clients kill a server that takes longer to exit. */
-const forcedExitMs = 5_000;
-
-/** Serves until the client exits or a signal arrives; a second signal exits at once. Standard output carries only the protocol. */
+/** Standard output carries only the protocol. */
 async function serve(args: Args, io: Io): Promise<number> {
   assertNotInstalling(args);
   const needsHttp = httpFlags.find(({ name }) => args.has(name) || args.value(name) !== undefined);
   if (needsHttp) throw new RetinueError('usage', `--${needsHttp.name} is a flag of \`retinue mcp --http\``);
-  const flags = runSettings(args);
+  const flags = { ...runSettings(args), budgets: args.values('budget') };
   const dialectName = args.value('dialect');
   const host = parseHost(args);
+  const queue = await parseMcpQueue(args, io, flags);
   const dialect = await io.dialect(dialectName, await io.settings(flags));
   const quietIo = withoutRepeatedMessages(io);
-  const stop = new AbortController();
-  const cleanups: (() => void)[] = [];
-  cleanups.push(io.onInterrupt((why) => (stop.signal.aborted ? why !== 'closed' && io.exitNow(130) : stop.abort())));
-  try {
-    await io.serveMcp({
+  return serveUntilClosed(io, (ending) =>
+    io.serveMcp({
+      ...ending,
       dialect,
       fixed: flags.workspace !== undefined,
       limits: flags.limits,
       share: args.has('share'),
-      stop: stop.signal,
-      leaving: () => void cleanups.push(io.repeat(forcedExitMs, () => io.exitNow(1))),
       async open(workspace, { drive, asks }) {
         const settings = await loadSettings(quietIo, {
           flags: workspace === null ? flags : { ...flags, workspace, isClientFolder: true },
@@ -146,24 +144,12 @@ async function serve(args: Args, io: Io): Promise<number> {
           startsRuns: drive,
           dialect: dialectName,
           host,
+          queue,
           askMs: asks ? defaultQuestionMs : undefined,
         });
       },
-    });
-    return 0;
-  } finally {
-    for (const cleanup of cleanups) cleanup();
-  }
-}
-
-/** Settings are loaded more than once, but each of their notices is printed once. */
-function withoutRepeatedMessages(io: Io): Io {
-  const printed = new Set<string>();
-  const err = (text: string) => {
-    if (!printed.has(text)) io.err(text);
-    printed.add(text);
-  };
-  return { ...io, err };
+    }),
+  );
 }
 
 async function install(client: McpClient, args: Args, io: Io): Promise<number> {
@@ -179,31 +165,10 @@ async function install(client: McpClient, args: Args, io: Io): Promise<number> {
   const { names: variables, missing } = await io.mcpInstall.variables(loaded);
   const advice = loaded.model === null ? await io.models.advice() : null;
   const ownFlags = [...installFlags.map(({ name }) => name), 'workspace'];
-  const isSwitch = (name: string) => mcpCommand.flags.some((flag) => flag.name === name && flag.value === undefined);
-  const flags = args.given
-    .filter(({ name }) => !ownFlags.includes(name))
-    .flatMap(({ name, value }) => (isSwitch(name) ? [`--${name}`] : [`--${name}`, value]));
+  const flags = listInstalledFlags(args, { flags: mcpCommand.flags, own: ownFlags });
   const plan = await io.mcpInstall.plan({ client, flags, project: args.has('project'), workspace: settings.workspace, variables });
-  const file = sanitizeLine(plan.file);
-  const keys = plan.removed.map((key) => `\`${sanitizeLine(key)}\``).join(', ');
-  const removed = keys === '' ? '' : `These keys are removed, because they belong to a server at an address: ${keys}\n`;
-  if (args.has('print')) {
-    io.err(`${file}:\n${removed}`);
-    io.out(plan.snippet);
-    return 0;
-  }
-  if (plan.same) {
-    io.err(`retinue: ${file} already has this entry\n`);
-    return test(plan, { missing, advice }, io);
-  }
-  io.out(`${plan.exists ? 'Entry to add to' : 'New file'} ${file}:\n\n${plan.snippet}\n${removed}`);
-  if (!args.has('yes') && !(await confirm(io, 'Write it?'))) {
-    io.err('retinue: nothing was changed\n');
-    return 1;
-  }
-  const backup = await io.mcpInstall.apply(plan);
-  const backupText = backup === null ? '' : `; the previous version is ${sanitizeLine(backup)}`;
-  io.err(`retinue: written${backupText}\n`);
+  const installed = await installEntry(plan, args, io);
+  if (installed !== 'present') return installed === 'printed' ? 0 : 1;
   return test(plan, { missing, advice }, io);
 }
 

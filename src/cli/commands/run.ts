@@ -1,17 +1,23 @@
 import type { BriefFile } from '../../config/attachments.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { Check } from '../../contract/check.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { defaultLimits } from '../../contract/limits.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { shortId } from '../../views/format.ts';
+import { effortFlag, parseEffortFlag } from '../args/effort-flag.ts';
 import { formatFlagDuration } from '../args/flag-values.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
 import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
+import { parseSource, sourceFlags } from '../args/source-flags.ts';
 import {
   addDirFlag,
   askFlag,
+  budgetFlag,
   type Command,
   jsonFlag,
   plainFlag,
+  ruleFlags,
   sandboxFlag,
   serverFlags,
   streamFlag,
@@ -23,6 +29,8 @@ import { printJson } from '../output/print-json.ts';
 import { withFiles } from '../session/brief-files.ts';
 import { loadSettings, nameLimitFile, withLocalApi } from '../session/open-api.ts';
 import { reportInterruptedRuns } from '../session/orphan-watch.ts';
+import { defaultQueue, jobFlags, parseJob, requireServer } from '../session/queues.ts';
+import { runInQueue } from '../session/run-in-queue.ts';
 import { runOnServer } from '../session/run-on-server.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 import { chooseServer } from '../session/server.ts';
@@ -34,6 +42,7 @@ export function timeoutHelp(byDefault: string): string {
 export const runFlags: Flag[] = [
   { name: 'agent', value: 'NAME', help: 'the agent to run (default: general; see `retinue agents`)' },
   { name: 'model', value: 'NAME', help: 'the model, as `provider/model`' },
+  effortFlag,
   { name: 'dialect', value: 'NAME', help: 'the set of delegation tools that the agent gets (default: native; see `retinue dialects`)' },
   { name: 'label', value: 'TEXT', help: 'a short name for the run in lists' },
   {
@@ -42,19 +51,45 @@ export const runFlags: Flag[] = [
     repeatable: true,
     help: 'a text file to include in the first message; the agent can read the rest of a long one',
   },
+  ...sourceFlags,
+  { name: 'worktree', help: 'work on a copy of the files as they are now; `retinue diff` shows the result, `retinue apply` takes it over' },
+  {
+    name: 'param',
+    value: 'NAME=VALUE',
+    repeatable: true,
+    help: 'a value for a parameter of the agent (see `retinue agents explain NAME`)',
+  },
   { name: 'context', value: 'TEXT', help: 'background that the agent should know' },
   { name: 'tools', value: 'A,B', help: 'give the agent only these of its tools (empty: none)' },
-  { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
-  { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
+  ...ruleFlags,
   sandboxFlag,
   addDirFlag,
   { name: 'max-turns', value: 'N', help: `limit of model calls, 1 to 500 (default: ${defaultLimits.maxTurns})` },
   { name: 'timeout', value: 'TIME', help: timeoutHelp(formatFlagDuration(defaultLimits.timeoutMs)) },
   { name: 'budget-usd', value: 'USD', help: `spending limit for the run and all its children (default: ${defaultLimits.maxCostUsd})` },
   { name: 'budget-tokens', value: 'N', help: `token limit for the run and all its children (default: ${defaultLimits.maxTokens})` },
+  budgetFlag,
+  {
+    name: 'verify',
+    value: 'COMMAND',
+    repeatable: true,
+    help: 'a shell command that must succeed before the run counts as done; a failure goes back to the agent (see docs/checks.md)',
+  },
+  {
+    name: 'review',
+    value: 'TEXT',
+    repeatable: true,
+    help: 'what the agent `review` must find true before the run counts as done; it only reads (see docs/checks.md)',
+  },
   { name: 'output-schema', value: 'FILE', help: 'a JSON Schema that the result must match' },
   { name: 'host', value: 'HOST', help: 'where runs execute: `inline` (default), or `process` for a process per run that has no API keys' },
   askFlag,
+  {
+    name: 'queue',
+    value: 'NAME',
+    help: 'leave the run to a worker that takes runs from this queue of a PostgreSQL database (see `retinue worker`)',
+  },
+  ...jobFlags,
   { name: 'detach', short: 'd', help: 'run in the background: print the id and return' },
   streamFlag,
 ];
@@ -85,8 +120,11 @@ export const runCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const mode = outputMode(args);
   const flags = runSettings(args);
+  const job = parseJob(args, io.now());
   const schema = await readSchema(args, io);
-  const given = await readTask(args, io);
+  const effort = parseEffortFlag(args);
+  const params = parseParams(args);
+  const given = await readTask(args, io, () => hasOwnTask(args, io));
   const open = {
     ...optional('dialect', args.value('dialect')),
     ...optional('host', parseHost(args)),
@@ -97,15 +135,23 @@ async function run(args: Args, io: Io): Promise<number> {
     task: given.task,
     ...optional('context', args.value('context')),
     ...optional('agent', args.value('agent')),
+    ...optional('params', params),
     ...optional('label', args.value('label')),
     ...optional('model', args.has('model') ? model : undefined),
+    ...optional('effort', effort),
     ...optional('files', paths.length === 0 ? undefined : paths),
     ...optional('tools', parseTools(args)),
+    ...parseSource(args, io),
+    ...optional('isolation', args.has('worktree') ? ('worktree' as const) : undefined),
     ...optional('limits', Object.keys(flags.limits).length === 0 ? undefined : flags.limits),
+    ...optional('budgets', args.values('budget').length === 0 ? undefined : args.values('budget')),
+    ...optional('checks', parseChecks(args)),
     ...optional('result', schema === undefined ? undefined : { schema }),
   });
   if (args.has('detach') && mode.stream)
     throw new RetinueError('usage', '--detach and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
+  if (job !== null && mode.stream)
+    throw new RetinueError('usage', '--queue and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
   if (chooseServer(io, flags) !== null) {
     if (given.input !== null)
       throw new RetinueError(
@@ -116,7 +162,21 @@ async function run(args: Args, io: Io): Promise<number> {
       ...createBrief(args.value('model'), args.values('file')),
       ...optional('rules', flags.rules.length === 0 ? undefined : flags.rules),
     };
-    return runOnServer(io, { flags, brief, mode, isDetached: args.has('detach') });
+    return runOnServer(io, { flags, brief, mode, job, isDetached: args.has('detach') });
+  }
+  if (job !== null) {
+    requireServer(await io.settings(flags), '--queue needs');
+    const files = { paths: args.values('file'), input: given.input };
+    const createQueued = (settings: Settings, paths: string[]) => createBrief(settings.model?.value, paths);
+    return runInQueue(io, {
+      ...session,
+      dialect: open.dialect,
+      job,
+      mode,
+      files,
+      createBrief: createQueued,
+      isDetached: args.has('detach'),
+    });
   }
   if (args.has('detach')) {
     const settings = await loadSettings(io, session);
@@ -161,12 +221,14 @@ function printDetached(io: Io, { runId, log }: Detached, json: boolean): void {
 const maxTaskBytes = 65_536;
 
 /** `input`: standard input that does not fit into the task. */
-async function readTask(args: Args, io: Io): Promise<{ task: string; input: string | null }> {
+async function readTask(args: Args, io: Io, isOptional: () => Promise<boolean>): Promise<{ task: string; input: string | null }> {
   const words = args.positionals.filter((word) => word !== '-').join(' ');
   const input = args.positionals.includes('-') ? (await io.readStdin()).trimEnd() : '';
   if (input.slice(0, 8192).includes('\0')) throw new RetinueError('usage', 'standard input is binary; only text can be given to an agent');
-  if (words.trim() === '' && input.trim() === '')
-    throw new RetinueError('usage', 'the task is missing; write `retinue run "what to do"`, with `-` to add standard input');
+  if (words.trim() === '' && input.trim() === '') {
+    if (await isOptional()) return { task: ownTask, input: null };
+    throw new RetinueError('usage', describeMissingTask(args));
+  }
   if (Buffer.byteLength(words) > maxTaskBytes)
     throw new RetinueError(
       'usage',
@@ -175,6 +237,39 @@ async function readTask(args: Args, io: Io): Promise<{ task: string; input: stri
   const task = [words, input].filter((part) => part.trim() !== '').join('\n\n');
   if (Buffer.byteLength(task) <= maxTaskBytes) return { task, input: null };
   return { task: words.trim() === '' ? 'Do what the attached file says.' : words, input };
+}
+
+/** For an agent whose prompt contains the task. */
+const ownTask = 'Do the task that your instructions describe.';
+
+async function hasOwnTask(args: Args, io: Io): Promise<boolean> {
+  const name = args.value('agent');
+  const flags = runSettings(args);
+  if (name === undefined || chooseServer(io, flags) !== null) return false;
+  return (await io.settings(flags)).agents().list.some((agent) => agent.name === name && agent.hasTask === true);
+}
+
+function parseParams(args: Args): Record<string, string> | undefined {
+  const pairs = args.values('param').map((text): [string, string] => {
+    const at = text.indexOf('=');
+    if (at < 1) throw new RetinueError('usage', `--param ${text}: write it as NAME=VALUE`);
+    return [text.slice(0, at).trim(), text.slice(at + 1)];
+  });
+  const twice = pairs.find(([name], index) => pairs.findIndex(([other]) => other === name) !== index);
+  if (twice) throw new RetinueError('usage', `--param ${twice[0]} is given twice`);
+  return pairs.length === 0 ? undefined : Object.fromEntries(pairs);
+}
+
+function describeMissingTask(args: Args): string {
+  const queue = args.value('queue');
+  if (queue === undefined) return 'the task is missing; write `retinue run "what to do"`, with `-` to add standard input';
+  return `the task is missing; \`--queue\` takes the name of a queue: \`retinue run --queue ${defaultQueue} "what to do"\``;
+}
+
+function parseChecks(args: Args): Check[] | undefined {
+  const commands = args.values('verify').map((command) => ({ command }));
+  const reviews = args.values('review').map((task) => ({ agent: 'review', task }));
+  return commands.length + reviews.length === 0 ? undefined : [...commands, ...reviews];
 }
 
 /** Undefined means all tools of the agent; an empty list means none. */

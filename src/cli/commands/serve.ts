@@ -7,6 +7,7 @@ import { defaultQuestionMs, runSettings } from '../args/settings-flags.ts';
 import { addDirFlag, askFlag, type Command, jsonFlag, sandboxFlag, writingFlags } from '../command.ts';
 import type { Io, RunningServer, ServeRequest } from '../io.ts';
 import { withLocalApi } from '../session/open-api.ts';
+import { mcpQueueFlag, parseMcpQueue } from '../session/queues.ts';
 import { keepResuming } from '../session/resume-interrupted.ts';
 import { stopReasons } from '../session/stop-signals.ts';
 import { waitForStop } from '../session/wait-for-stop.ts';
@@ -33,6 +34,7 @@ const serverFlags: Flag[] = [
 /** Flags of MCP over HTTP. */
 const mcpFlags: Flag[] = [
   { name: 'dialect', value: 'NAME', help: 'the delegation tools that MCP clients get at /mcp (default: native); others are at /mcp/NAME' },
+  mcpQueueFlag,
   { name: 'share', help: 'let MCP clients see the runs of all clients (default: those of their own token)' },
 ];
 
@@ -72,7 +74,14 @@ async function run(args: Args, io: Io): Promise<number> {
   const askMs = ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask);
   const request = { ...parseRequest(args), askMs };
   const session = { flags: runSettings(args), drive: true, agents: { chosen: undefined }, askMs, warnAtEnd: undefined };
-  const mcp = { dialect: args.value('dialect'), share: args.has('share'), limits: session.flags.limits, askMs, host: undefined };
+  const mcp = {
+    dialect: args.value('dialect'),
+    share: args.has('share'),
+    limits: session.flags.limits,
+    askMs,
+    host: undefined,
+    queue: await parseMcpQueue(args, io, session.flags),
+  };
   return withLocalApi(io, session, (api, settings) =>
     serveUntilStopped(io, { api, settings, request: { ...request, mcp } }, (server) => {
       if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
@@ -103,7 +112,7 @@ export const localRequest: ServeRequest = {
   ...{ host: '127.0.0.1', port: 0, tokenFile: undefined, tlsCert: undefined, tlsKey: undefined },
   ...{ behindProxy: false, publicUrl: undefined, publicMetrics: false },
   ...{ otherWorkspaces: 'link', askMs: defaultQuestionMs },
-  mcp: { dialect: undefined, share: false, limits: {}, askMs: defaultQuestionMs, host: undefined },
+  mcp: { dialect: undefined, share: false, limits: {}, askMs: defaultQuestionMs, host: undefined, queue: undefined },
 };
 
 export function describeServer({ url, link }: Pick<RunningServer, 'url' | 'link'>, { workspace }: Pick<Settings, 'workspace'>): string {

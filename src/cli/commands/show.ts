@@ -1,13 +1,26 @@
-import type { RunDetail } from '../../api/api.ts';
+import type { Api, RunDetail } from '../../api/api.ts';
 import type { Artifact } from '../../contract/artifact.ts';
 import type { Grant, Ruleset } from '../../contract/grant.ts';
+import type { LiveStep, ModelChange } from '../../contract/view.ts';
 import { formatRule } from '../../rules/policy.ts';
+import { formatEffort } from '../../text/effort.ts';
 import { serverToPublicJson } from '../../text/hide-credentials.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
-import { describeError, describeLimits } from '../../views/describe-fact.ts';
-import { describeDeadline, formatCost, formatCount, formatDuration, formatStatus, totalTokens } from '../../views/format.ts';
+import { cachedShare } from '../../views/costs.ts';
+import { describeError, describeLimits, describeShortage } from '../../views/describe-fact.ts';
+import {
+  describeDeadline,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatStatus,
+  shortId,
+  statusGlyph,
+  totalTokens,
+} from '../../views/format.ts';
 import { runDetailToJson } from '../../views/json.ts';
-import { paint, statusStyle } from '../../views/style.ts';
+import { applyEvent, createLiveState } from '../../views/live-state.ts';
+import { formatTable, paint, statusStyle } from '../../views/style.ts';
 import { cutToWidth, padToWidth } from '../../views/width.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -33,15 +46,51 @@ export const showCommand: Command = {
 
 async function run(args: Args, io: Io): Promise<number> {
   const [id] = args.positionals as [string];
-  const { detail, isRemote } = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => ({
-    detail: await api.show(await api.find(id)),
-    isRemote: api.server !== undefined,
-  }));
+  const { detail, isRemote, steps } = await withApi(io, { flags: commonSettings(args), drive: false }, async (api) => {
+    const found = await api.show(await api.find(id));
+    return { detail: found, isRemote: api.server !== undefined, steps: await loadSteps(api, found) };
+  });
   // A server has looked itself: processes of this machine are not those of the run.
   const toolPid = !isRemote && detail.pid !== null && detail.host === 'process' ? await io.findToolProcess(detail.runId) : null;
-  if (args.has('json')) printJson(io, runDetailToJson(detail, toolPid));
-  else io.out(describeRun(detail, toolPid, io));
+  if (args.has('json')) printJson(io, { ...runDetailToJson(detail, toolPid), ...(steps.length > 0 && { steps }) });
+  else io.out(describeRun(detail, { toolPid, steps }, io));
   return 0;
+}
+
+function describeModel({ model, models = [], brief }: RunDetail): string {
+  const name = model ?? brief?.model ?? '';
+  return models.length > 1 ? `${name} (then ${models.slice(1).join(', ')})` : name;
+}
+
+function describeChange({ turn, model, instead }: ModelChange): string {
+  const why = instead ? describeShortage(instead) : 'the provider kept failing';
+  return `${model} from turn ${turn} on: ${why}`;
+}
+
+/** Of a flow: what its program has done so far. */
+async function loadSteps(api: Api, { kind, runId, erasedAt }: RunDetail): Promise<LiveStep[]> {
+  if (kind !== 'flow' || erasedAt !== undefined) return [];
+  const state = createLiveState();
+  for (const fact of await api.logs(runId)) if ('data' in fact) applyEvent(state, fact);
+  return state.runs.get(runId)?.steps ?? [];
+}
+
+function describeSteps(steps: LiveStep[], io: Io): string {
+  const rows = steps.map(({ step, kind, name, at, status, problem, childId, startedAt, endedAt }) => [
+    `${statusGlyph[status]} ${step}`,
+    kind,
+    sanitizeLine(name),
+    sanitizeLine(problem || status),
+    childId === null ? '' : shortId(childId),
+    formatDuration((endedAt ?? io.now()) - startedAt),
+    sanitizeLine(at),
+  ]);
+  const columns = [
+    ...[{ title: 'STEP' }, { title: 'KIND' }, { title: 'NAME', flexible: true }, { title: 'STATE' }, { title: 'RUN' }],
+    ...[{ title: 'TIME', side: 'right' as const }, { title: 'LINE' }],
+  ];
+  const style = (row: number, column: number) => (column === 0 ? statusStyle[steps[row]?.status ?? 'running'] : null);
+  return formatTable(columns, rows, { columns: io.outTTY ? io.columns() : 1000, colour: io.colour.out, style }).join('\n');
 }
 
 function describeProcess(pid: number | null, toolPid: number | null): string {
@@ -49,20 +98,23 @@ function describeProcess(pid: number | null, toolPid: number | null): string {
   return toolPid === null ? String(pid) : `${toolPid} (its own process), driven by ${pid}`;
 }
 
-function describeRun(run: RunDetail, toolPid: number | null, io: Io): string {
+function describeRun(run: RunDetail, { toolPid, steps }: { toolPid: number | null; steps: LiveStep[] }, io: Io): string {
   const colour = io.colour.out;
   const rows: [string, string][] = [
     ['run', run.runId],
     ['status', [formatStatus(run.status), describeEnd(run, io.now())].filter((part) => part !== '').join(' · ')],
     ['agent', run.agent ?? run.kind],
-    ['model', run.model ?? run.brief?.model ?? ''],
+    ['runs', run.external ? describeExternal(run.external) : ''],
+    ['model', describeModel(run)],
+    ...(run.modelChanges ?? []).map((change): [string, string] => ['', describeChange(change)]),
+    ['effort', run.effort === undefined ? '' : formatEffort(run.effort)],
     ['label', run.label ?? ''],
     ['parent', run.parentId ?? ''],
     ['depth', String(run.depth)],
     ['turns', `${run.turns}${run.children.length === 0 ? '' : ' of its own'}`],
     [
       'tokens',
-      `${run.children.length === 0 ? '' : 'with its children: '}${formatCount(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached)`,
+      `${run.children.length === 0 ? '' : 'with its children: '}${formatCount(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached: ${Math.round(cachedShare(run.tokens) * 100)} %)`,
     ],
     ['cost', run.costUsd === null ? 'unknown' : formatCost(run.costUsd)],
     ['pid', describeProcess(run.pid, toolPid)],
@@ -90,6 +142,7 @@ function describeRun(run: RunDetail, toolPid: number | null, io: Io): string {
     ...section('Files', (run.brief?.files ?? []).map(sanitizeLine).join('\n')),
     ...section('Summary', sanitizeText(run.outcome?.summary ?? '')),
     ...section('Artifacts', artifacts.join('\n')),
+    ...section('Steps', steps.length === 0 ? '' : describeSteps(steps, io)),
     ...section('Children', run.children.length === 0 ? '' : formatRuns(run.children, io)),
   ].join('\n')}\n`;
 }
@@ -112,6 +165,10 @@ function describeOwner({ owner, scope }: Ruleset): string {
 }
 
 /** The error of an ended run; for one that is not running, when its time limit ends. */
+function describeExternal({ program, version, gated }: NonNullable<RunDetail['external']>): string {
+  return [`${program}${version === null ? '' : ` ${version}`}`, gated ? 'through the model gate' : 'with its own login'].join(', ');
+}
+
 function describeEnd({ outcome, status, deadline }: RunDetail, now: number): string {
   if (outcome) return describeError(outcome);
   return deadline !== null && (status === 'paused' || status === 'interrupted') ? describeDeadline(deadline, now) : '';
@@ -132,11 +189,12 @@ function describeServers(servers: RunDetail['servers']): string {
 
 function grantRows({ grant, addedRules }: RunDetail): [string, string][] {
   if (grant === null) return [];
-  const { workspace, limits, tools, rulesets } = grant;
+  const { workspace, limits, tools, rulesets, budgets = [] } = grant;
   const counts = rulesets.map((set) => `${describeOwner(set)} (${set.rules.length})`);
   return [
     ['workspace', workspace],
     ['limits', describeLimits(limits)],
+    ['budgets', budgets.join(', ')],
     ['tools', tools.join(', ') || 'none'],
     ['rules', [...counts, ...(addedRules.length === 0 ? [] : [`messages (${addedRules.join(', ')})`])].join(', ')],
   ];

@@ -14,9 +14,9 @@ export const trustCommand: Command = {
   name: 'trust',
   group: 'setup',
   usage: '[--list | --revoke] [--yes] [flags]',
-  summary: 'let the files of this workspace extend permissions and limits',
+  summary: 'let the files of this workspace extend permissions and limits, and run its flows',
   about:
-    'Until you trust them, retinue.config.json and the agent files of a workspace can only restrict. This command shows what they ask for, asks you, and remembers the files by their content: a file that changes needs your trust again.',
+    'Until you trust them, retinue.config.json and the agent files of a workspace can only restrict, and its flows (`.retinue/flows`) are not run. This command shows what they ask for, asks you, and remembers the files by their content: a file that changes needs your trust again.',
   flags: [
     { name: 'list', help: 'list the trusted files of all workspaces' },
     { name: 'revoke', help: 'stop trusting this workspace' },
@@ -45,7 +45,7 @@ async function run(args: Args, io: Io): Promise<number> {
 
 async function grantTrust(io: Io, settings: Settings, { json, yes }: { json: boolean; yes: boolean }): Promise<number> {
   const { workspace } = settings;
-  const files = [...settings.trust, ...settings.agents().trust];
+  const files = [...settings.trust, ...settings.agents().trust, ...settings.flowTrust()];
   const open = files.filter(({ state }) => state !== 'trusted');
   const printResult = (trusted: boolean) => json && printJson(io, { workspace, trusted, files: files.map(itemToJson) });
   if (open.length === 0) {

@@ -6,6 +6,7 @@ import { formatTable, statusStyle } from '../../views/style.ts';
 import type { Io } from '../io.ts';
 
 export function formatRuns(runs: RunView[], io: Io): string {
+  const hasWorkers = runs.some(({ worker }) => worker !== undefined);
   const rows = runs.map((run) => [
     shortId(run.runId),
     formatStatus(run.status),
@@ -18,6 +19,7 @@ export function formatRuns(runs: RunView[], io: Io): string {
       ? ''
       : formatDuration(Math.max(0, (run.endedAt === null ? io.now() : Date.parse(run.endedAt)) - Date.parse(run.startedAt))),
     run.parentId === null ? '' : shortId(run.parentId),
+    ...(hasWorkers ? [sanitizeLine(run.worker ?? '')] : []),
     sanitizeLine(run.task === null ? `${run.label ?? ''} (erased)`.trim() : (run.label ?? run.task)),
   ]);
   const columns = [
@@ -30,6 +32,7 @@ export function formatRuns(runs: RunView[], io: Io): string {
     { title: 'STARTED', side: 'right' as const },
     { title: 'DURATION', side: 'right' as const },
     { title: 'PARENT' },
+    ...(hasWorkers ? [{ title: 'WORKER' }] : []),
     { title: 'LABEL OR TASK', flexible: true },
   ];
   const style = (row: number, column: number) => (column === 1 ? statusStyle[(runs[row] as RunView).status] : null);

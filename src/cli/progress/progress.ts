@@ -42,6 +42,8 @@ export function createProgress(io: Io, { stream, plain }: Pick<OutputMode, 'stre
   const note = (fact: Fact) => {
     counter.add(fact);
     if (fact.type === 'run.started') deadlines.set(fact.runId, fact.data.deadline);
+    // The time until it is resumed does not count.
+    if (fact.type === 'run.paused' && fact.data.budget !== undefined) deadlines.delete(fact.runId);
   };
   return {
     ...display,
@@ -139,8 +141,10 @@ function createEventStream(io: Io): Display {
   };
 }
 
-/** Notices of a new run, and the limits of a new tree before anything is spent. */
+/** Notices of a new run, the limits of a new tree before anything is spent, and what is not enforced for an external agent. */
 function describeNotices(event: LiveEvent): string {
+  if (event.type === 'session.opened')
+    return event.data.notices.map((notice) => `retinue: ${shortId(event.runId)}: ${sanitizeLine(notice)}\n`).join('');
   if (event.type !== 'run.created') return '';
   const { parentId, kind, grant, notices, missingTools } = event.data;
   const all = [...notices, ...(missingTools === undefined ? [] : [`${shortId(event.runId)}: ${missingTools}`])];

@@ -3,6 +3,7 @@ import { isLive } from '../../contract/run-status.ts';
 import type { LiveRun } from '../../contract/view.ts';
 import { formatCost, formatCount } from '../../views/format.ts';
 import { type LiveState, listDepthFirst } from '../../views/live-state.ts';
+import { stepToRun } from '../../views/live-steps.ts';
 import { countTree, describeActivity, displayStatus, elapsedTime, resumeCommandHint, runGlyph, runStyle } from '../../views/run-row.ts';
 import { paint, type Style } from '../../views/style.ts';
 import { describeTurns } from '../../views/tree-counter.ts';
@@ -21,13 +22,19 @@ const minNameLimit = 32;
 const nameShare = 0.4;
 
 export function renderTree(state: LiveState, view: TreeViewport): string[] {
-  const all = listDepthFirst(state);
+  const all = listDepthFirst(state).flatMap((run) => [run, ...listOpenSteps(run)]);
   const shown = all.length <= view.rows ? all : selectRuns(all, Math.max(1, view.rows - 1));
   const nameLimit = Math.max(minNameLimit, Math.floor(view.columns * nameShare));
   const left = Math.min(nameLimit, Math.max(0, ...shown.map((run) => 2 * run.depth + 2 + textWidth(run.name))));
   const lines = shown.map((run) => renderRun(run, state, { ...view, left }));
   if (shown.length < all.length) lines.push(paint(view.colour, 'dim', cutToWidth(`… ${all.length - shown.length} more`, view.columns)));
   return lines;
+}
+
+/** Steps of a flow that are under way or went wrong. Those that ended well would push the runs out of sight. */
+function listOpenSteps(run: LiveRun): LiveRun[] {
+  const steps = (run.steps ?? []).filter(({ childId, status }) => childId === null && status !== 'completed');
+  return steps.map((step) => stepToRun(run, step));
 }
 
 /** If not all fit: roots first, then running runs, then queued ones, then ended ones. */

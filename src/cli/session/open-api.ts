@@ -63,7 +63,7 @@ export async function loadSettings(io: Io, { flags, agents }: Pick<SessionOption
   const settings = await io.settings(flags);
   const notices = [
     ...settings.notices,
-    ...(agents ? [...agentNotices(settings.agents(), agents.chosen), ...sandboxNotices(settings)] : []),
+    ...(agents ? [...agentNotices(settings.agents(), agents.chosen, settings), ...sandboxNotices(settings)] : []),
   ];
   for (const notice of notices) io.err(`retinue: ${sanitizeLine(notice)}\n`);
   return settings;

@@ -19,7 +19,7 @@ export function watchForOrphans(io: Io, api: Api, watched: { ids: string[]; any:
     isChecking = true;
     try {
       const runs = await Promise.all(watched.ids.map((id) => api.show(id)));
-      const orphaned = runs.map((run) => run.endedAt === null && !run.driven);
+      const orphaned = runs.map((run) => run.endedAt === null && !run.driven && run.status !== 'queued');
       if (isOver) return;
       const hasOrphans = watched.any ? orphaned.every(Boolean) : orphaned.some(Boolean);
       if (!hasOrphans) left = needed;

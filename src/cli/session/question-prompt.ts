@@ -1,8 +1,8 @@
 // Asks the person at the terminal about calls that need approval, one after the other. Without a terminal it prints the commands that answer.
 import { forwardQuestions } from '../../api/answer-by.ts';
-import type { Api, Question } from '../../api/api.ts';
+import type { Api, LiveEvent, Question } from '../../api/api.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
-import { describeQuestion } from '../../views/describe-question.ts';
+import { describeQuestion, isFlowQuestion } from '../../views/describe-question.ts';
 import { shortId } from '../../views/format.ts';
 import type { Io } from '../io.ts';
 import type { Progress } from '../progress/progress.ts';
@@ -16,6 +16,8 @@ export interface QuestionPrompt {
 type Answer = { allowed: boolean; always?: boolean; reason?: string };
 
 const choices = 'Allow this call? y: once · a: always in this run · Enter or n: no · any other text: no, with that text as the reason > ';
+
+const flowChoices = 'Approve? y: yes · Enter or n: no · any other text: no, with that text as the reason > ';
 
 /** Anything but a clear yes is a no. */
 export function parseAnswer(typed: string): Answer {
@@ -45,7 +47,8 @@ export function createQuestionPrompt(io: Io, api: Pick<Api, 'answer' | 'watch'>,
   async function ask(question: Question, signal: AbortSignal): Promise<void> {
     if (isOver || signal.aborted) return;
     const release = progress.suspend();
-    const typed = await io.ask(`${describeQuestion(question, io.colour.err)}\n${choices}`, { signal }).finally(release);
+    const wanted = isFlowQuestion(question) ? flowChoices : choices;
+    const typed = await io.ask(`${describeQuestion(question, io.colour.err)}\n${wanted}`, { signal }).finally(release);
     if (typed !== null && !isOver) return sendAnswer(question, parseAnswer(typed));
     // Ctrl-C or a closed terminal: the person wants to stop, not to answer the next question.
     if (!signal.aborted) isOver = true;
@@ -64,9 +67,10 @@ export function createQuestionPrompt(io: Io, api: Pick<Api, 'answer' | 'watch'>,
   return {
     askAgain(question) {
       const answered = new AbortController();
-      const unwatch = api.watch((event) => {
+      const handleEvent = (event: LiveEvent) => {
         if (event.type === 'approval.answered' && `${event.runId}.${event.data.turn}.${event.data.index}` === question.id) answered.abort();
-      });
+      };
+      const unwatch = api.watch(handleEvent, { deltas: false });
       handleQuestion(question, AbortSignal.any([answered.signal, closed.signal]))
         .catch(() => {})
         .finally(unwatch);

@@ -5,11 +5,11 @@ import { withLocalApi } from './open-api.ts';
 import { runToEnd } from './run-to-end.ts';
 
 /** Calls `onStart` with the id as soon as the run is created. Rejects with the refusal if it is not. */
-export async function runDetached(io: Io, { flags, brief, open }: DetachRequest, onStart: (runId: string) => void): Promise<number> {
-  const { agent } = brief as { agent?: string };
-  return withLocalApi(io, { flags, ...open, drive: true, startsRuns: true, agents: { chosen: agent } }, async (api) => {
+export async function runDetached(io: Io, { flags, brief, flow, open }: DetachRequest, onStart: (runId: string) => void): Promise<number> {
+  const { agent } = (brief ?? {}) as { agent?: string };
+  return withLocalApi(io, { flags, ...open, drive: true, startsRuns: true, agents: { chosen: agent } }, async (api, settings) => {
     const start = async () => {
-      const handle = await api.start(brief, { trace: io.trace });
+      const handle = flow ? await io.flows.start(api, settings, flow) : await api.start(brief, { trace: io.trace });
       onStart(handle.id);
       return handle;
     };

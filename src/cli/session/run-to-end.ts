@@ -21,6 +21,10 @@ export interface RunToEndOptions extends OutputMode {
   start(): Promise<RunHandle | null>;
   /** SIGTERM cancels the run instead of pausing it: the caller expects an outcome and would not resume it. */
   endsWithProcess?: boolean;
+  /** Ctrl-C pauses the tree too, and says how it is continued. */
+  pausesOnInterrupt?: boolean;
+  /** The caller prints the result. */
+  isQuiet?: boolean;
 }
 
 /** The exit code; null if `start` gave no run. Ctrl-C cancels the tree, SIGTERM pauses it for another process. */
@@ -28,10 +32,10 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
   const progress = createProgress(io, options);
   let handle: RunHandle | null = null;
   const stop = (why: Stop) => {
-    if (why === 'terminate' && !options.endsWithProcess) pauseForExit(api);
+    if ((why === 'terminate' && !options.endsWithProcess) || options.pausesOnInterrupt) pauseForExit(api);
     else if (handle) cancelRun(handle, why, progress);
   };
-  const stops = handleStops(io, progress, stop);
+  const stops = handleStops(io, progress, stop, options.pausesOnInterrupt ? 'pausing' : 'cancelling');
   const unwatch = api.watch(progress.handleEvent);
   const questions = createQuestionPrompt(io, api, progress);
   const endReports = reportConnection(api.server, progress.print);
@@ -51,8 +55,9 @@ export async function runToEnd(io: Io, api: Api, options: RunToEndOptions): Prom
   }
   if (outcome === null) {
     io.err(`retinue: ${leftMessage(api, handle.id, progress.deadline(handle.id), io.now())}\n`);
-    return stopExitCode('terminate');
+    return stopExitCode(stops.requested() ?? 'terminate');
   }
+  if (options.isQuiet) return exitCodes[outcome.status];
   printOutcome(io, outcome, { ...options, server: api.server, count: progress.count(outcome.runId) });
   return exitCodeFor(outcome, stops.requested());
 }

@@ -23,8 +23,8 @@ export interface StopHandler {
   end(): void;
 }
 
-/** Calls `onStop` for the first request. */
-export function handleStops(io: Io, progress: Progress, onStop: (why: Stop) => void): StopHandler {
+/** Calls `onStop` for the first request. `doing`: what Ctrl-C does to the runs. */
+export function handleStops(io: Io, progress: Progress, onStop: (why: Stop) => void, doing = 'cancelling'): StopHandler {
   let requested: Stop | null = null;
   let stopTimer = () => {};
   const release = io.onInterrupt((why) => {
@@ -33,7 +33,7 @@ export function handleStops(io: Io, progress: Progress, onStop: (why: Stop) => v
       return;
     }
     requested = why;
-    if (why === 'interrupt') progress.print('retinue: cancelling; press Ctrl-C again to exit at once\n');
+    if (why === 'interrupt') progress.print(`retinue: ${doing}; press Ctrl-C again to exit at once\n`);
     if (why === 'terminate') stopTimer = io.repeat(forcedExitMs, () => io.exitNow(stopExitCode(why)));
     onStop(why);
   });

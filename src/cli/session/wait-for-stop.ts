@@ -2,8 +2,8 @@
 import type { Io, Stop } from '../io.ts';
 import { stopExitCode } from './stop-signals.ts';
 
-/** The process exits within this time after the request. Unfinished work is in the database. */
-const forcedExitMs = 10_000;
+/** The process exits within this time after the request, if nothing else is said. Unfinished work is in the database. */
+const defaultForcedExitMs = 10_000;
 
 export interface StopRequest {
   requested: Promise<Stop>;
@@ -12,7 +12,7 @@ export interface StopRequest {
 }
 
 /** A closed standard output is not a request: the reader of the first line may leave. */
-export function waitForStop(io: Io, message: string): StopRequest {
+export function waitForStop(io: Io, message: string, forcedExitMs = defaultForcedExitMs): StopRequest {
   const request = Promise.withResolvers<Stop>();
   let isRequested = false;
   let stopTimer = () => {};

@@ -32,10 +32,10 @@ export interface JsonEntry {
   newFile?: Record<string, Json>;
 }
 
-export type ClientFormat = { userFile(env: Env): string; projectFile(workspace: string): string } & (
-  | { format: 'json'; entry(command: ServerCommand): JsonEntry }
-  | { format: 'toml' }
-);
+/** How a file has the entry of a server. */
+export type EntryFormat = { format: 'json'; entry(command: ServerCommand): JsonEntry } | { format: 'toml' };
+
+export type ClientFormat = { userFile(env: Env): string; projectFile(workspace: string): string } & EntryFormat;
 
 /** A file's text with the server in it. */
 export interface MergeResult {
@@ -56,7 +56,7 @@ function folderFrom(env: Env, name: string, fallback: string): string {
   return value && isAbsolute(value) ? value : fallback;
 }
 
-function configFolder(env: Env): string {
+export function configFolder(env: Env): string {
   return folderFrom(env, 'XDG_CONFIG_HOME', join(homeFolder(env), '.config'));
 }
 

@@ -6,7 +6,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { hasPassword, isDatabaseUrl } from '../../stores/postgres/url.ts';
 import { readBytes, resolveDirectory } from '../files.ts';
 import type { Env } from '../user-folders.ts';
-import { type ClientFormat, clientFormats, type McpClient, type MergeResult, type ServerCommand } from './clients.ts';
+import { clientFormats, type EntryFormat, type McpClient, type MergeResult, type ServerCommand } from './clients.ts';
 import { mergeJson } from './json.ts';
 import { mergeToml } from './toml.ts';
 
@@ -23,9 +23,9 @@ export interface McpInstallRequest {
   variables: string[];
 }
 
-/** A planned change of a client's configuration file. */
+/** A planned change of a client's configuration file. `client`: the name that the user gave. */
 export interface McpInstallation {
-  client: McpClient;
+  client: string;
   file: string;
   exists: boolean;
   /** The server's entry as a file of its own, to show to the user. */
@@ -52,24 +52,35 @@ export interface InstallContext {
 export function planInstall(request: McpInstallRequest, context: InstallContext): McpInstallation {
   const format = clientFormats[request.client];
   const file = request.project ? format.projectFile(resolveDirectory(context.cwd, request.workspace ?? '.')) : format.userFile(context.env);
+  return planFile(request.client, { file, format, server: createServerCommand('mcp', request, context) });
+}
+
+/** Plans the entry of a command in one file. Throws `invalid_config` if the file cannot be changed safely. */
+export function planFile(
+  client: string,
+  { file, format, server }: { file: string; format: EntryFormat; server: ServerCommand },
+): McpInstallation {
   const bytes = readBytes(file, maxBytes);
   if (bytes !== null && bytes.length > maxBytes) throw new RetinueError('invalid_config', `${file} is larger than ${maxBytes} bytes`);
   const before = bytes === null ? '' : decode(file, bytes);
-  const server = serverCommand(request, context);
   const { text: after, removed } = mergeServer(format, file, before, server);
   return {
-    ...{ client: request.client, file, exists: bytes !== null, before, after, removed, same: after === before },
+    ...{ client, file, exists: bytes !== null, before, after, removed, same: after === before },
     snippet: mergeServer(format, file, '', server).text,
     server,
   };
 }
 
-function mergeServer(format: ClientFormat, file: string, text: string, command: ServerCommand): MergeResult {
+function mergeServer(format: EntryFormat, file: string, text: string, command: ServerCommand): MergeResult {
   return format.format === 'toml' ? mergeToml(file, text, command) : mergeJson(file, text, format.entry(command));
 }
 
 /** Absolute paths of the running Node and program: they work from any folder, without a path and without a registry. */
-function serverCommand({ flags, variables }: McpInstallRequest, { root, node, cwd }: InstallContext): ServerCommand {
+export function createServerCommand(
+  command: 'mcp' | 'acp',
+  { flags, variables }: Pick<McpInstallRequest, 'flags' | 'variables'>,
+  { root, node, cwd }: InstallContext,
+): ServerCommand {
   // npm deletes and renames the folders of `npx` as it likes.
   if (root.split(sep).includes('_npx'))
     throw new RetinueError('usage', 'this copy is in the cache of `npx`, which npm may delete; install Retinue first (see the README)');
@@ -77,7 +88,7 @@ function serverCommand({ flags, variables }: McpInstallRequest, { root, node, cw
   if (flags.some((flag) => isDatabaseUrl(flag) && hasPassword(flag)))
     throw new RetinueError('usage', 'the address after --db has a password, which would be written into a file; set RETINUE_DB instead');
   const args = flags.map((flag, index) => (isPathFlag(flags[index - 1]) && !isDatabaseUrl(flag) ? resolve(cwd, flag) : flag));
-  return { command: node, args: [resolve(root, 'bin', 'retinue.js'), 'mcp', ...args], variables };
+  return { command: node, args: [resolve(root, 'bin', 'retinue.js'), command, ...args], variables };
 }
 
 function isPathFlag(flag: string | undefined): boolean {

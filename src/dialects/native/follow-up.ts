@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ChildReply, DelegationRequest, DialectResult, DialectTool } from '../../ports/dialect.ts';
 import { resolveWaitMs } from '../shared/wait-time.ts';
-import { createRefusal, formatChildren } from './render.ts';
+import { createRefusal, formatApplied, formatChildren } from './render.ts';
 import { WaitSeconds } from './wait-seconds.ts';
 
 const Id = z.string().min(1).max(100);
@@ -107,8 +107,24 @@ const cancel: DialectTool<z.infer<typeof Cancel>> = {
   fromReply: (reply) => (reply.kind === 'children' ? formatChildren(reply.children, formatRequestedId) : createRefusal(reply)),
 };
 
+const Apply = z.strictObject({
+  ids: Ids.min(1).describe('The runs, in the order in which their changes are merged.'),
+  check: z.boolean().optional().describe('Only say what would happen.'),
+});
+
+export const applyTool: DialectTool<z.infer<typeof Apply>> = {
+  name: 'delegate_apply',
+  description: () =>
+    'Merges what finished runs changed in their own copy of the files (isolation worktree) into your files. ' +
+    'A change that does not fit leaves out that run alone, and the paths are named.',
+  input: Apply,
+  readOnly: false,
+  toRequest: (input) => ({ kind: 'apply', ids: input.ids, check: input.check ?? false }),
+  fromReply: (reply, request) => (reply.kind === 'applied' ? formatApplied(reply, request) : createRefusal(reply)),
+};
+
 function formatRequestedId({ asked }: ChildReply & { ok: false }): string {
   return `run ${asked ?? '?'}`;
 }
 
-export const followUpTools = [wait, message, read, cancel];
+export const followUpTools = [wait, message, read, cancel, applyTool];

@@ -4,9 +4,9 @@ import type { Artifact } from '../../contract/artifact.ts';
 import type { ErrorInfo } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { ChildView } from '../../ports/delegation.ts';
-import type { ChildReply, DelegationReply, DialectResult, ResultPart } from '../../ports/dialect.ts';
+import type { ChildReply, DelegationReply, DelegationRequest, DialectResult, ResultPart } from '../../ports/dialect.ts';
 import { toOneLine } from '../shared/one-line.ts';
-import { getReplyError } from '../shared/result.ts';
+import { getReplyError, isPatch } from '../shared/result.ts';
 
 /** `nameRefused` names what was asked for, for the line of a refused child; `index` starts at 0. */
 export function formatChildren(
@@ -44,6 +44,8 @@ function formatOutcome(outcome: Outcome): ResultPart[] {
   if (outcome.error !== null) parts.push({ text: formatError(outcome.error) });
   else if (outcome.terminated !== null) parts.push({ text: `Reason: ${outcome.terminated}` });
   for (const notice of outcome.notices ?? []) parts.push({ text: `Note: ${toOneLine(notice)}` });
+  if (outcome.artifacts.some(isPatch))
+    parts.push({ text: 'Its changes are in its own copy of the files. Use delegate_apply to take them over.' });
   if (outcome.summary !== '') parts.push({ text: outcome.summary, run });
   if (outcome.data !== undefined) parts.push({ text: JSON.stringify(outcome.data), run });
   if (outcome.truncated !== null) {
@@ -55,7 +57,24 @@ function formatOutcome(outcome: Outcome): ResultPart[] {
   return parts;
 }
 
+/** Shows paths one by one, which may be any text. */
+export function formatApplied({ report }: DelegationReply & { kind: 'applied' }, request: DelegationRequest): DialectResult {
+  const isCheck = request.kind === 'apply' && request.check;
+  const { applied, conflicts, files, left } = report;
+  const list = (paths: string[]) => paths.map((path) => JSON.stringify(toOneLine(path))).join(', ');
+  const done = `[${isCheck ? 'would apply' : 'applied'} · ${formatCount(applied.length, 'run')} · ${formatCount(files.length, 'file')}]`;
+  const parts: ResultPart[] = [{ text: files.length === 0 ? done : `${done} ${list(files)}` }];
+  for (const { runId, paths } of conflicts) {
+    const reasons = paths.map(({ path, reason }) => `${list([path])} ${toOneLine(reason)}`);
+    parts.push({ text: `[run ${runId} · conflict · not applied] ${reasons.join('; ')}` });
+  }
+  if (left.length > 0) parts.push({ text: `Left alone, because they changed in the meantime: ${list(left)}` });
+  return { parts, isError: applied.length === 0 && conflicts.length > 0 };
+}
+
 function countChangedFiles(artifacts: Artifact[]): number {
+  const patch = artifacts.find(isPatch);
+  if (patch) return patch.value.split('\n').length;
   const names = artifacts.flatMap(({ kind, value, title }) => (kind === 'path' ? [value] : kind === 'diff' ? [title ?? value] : []));
   return new Set(names).size;
 }

@@ -1,4 +1,5 @@
 // From the kernel's reply to a tool result.
+import type { Artifact } from '../../contract/artifact.ts';
 import type { ErrorInfo } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Outcome, Tokens } from '../../contract/outcome.ts';
@@ -35,6 +36,11 @@ export function getOnlyChild(reply: DelegationReply): { view: ChildView } | { er
 export function getReplyError(reply: DelegationReply): ErrorInfo {
   if (reply.kind === 'refused') return reply.error;
   return { code: 'internal', message: `unexpected reply of kind ${reply.kind}`, retryable: false };
+}
+
+/** Whether an artifact is the list of changes that a run made in its own copy of the files. */
+export function isPatch({ kind, title }: Artifact): boolean {
+  return kind === 'diff' && title === 'patch';
 }
 
 /** Empty if the text was not cut. */

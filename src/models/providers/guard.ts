@@ -3,10 +3,17 @@
 // G1. An error contains a message, a status, retry headers and whether a retry helps; never the request or the key.
 // G2. Impossible usage (negative, or zero for a real answer) becomes unknown, so that the kernel estimates it and budgets work.
 // G3. An aborted call ends with the reason of the abort.
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { isRetinueError } from '../../contract/error.ts';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4Warning,
+} from '@ai-sdk/provider';
+import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import { findStatus } from '../failure.ts';
 import { type OpenSource, openModelStream, type PartSource } from './part-source.ts';
+import { openModelWhole } from './whole-answer.ts';
 
 export interface GuardRules {
   /** Returns changed options without modifying the originals. */
@@ -34,14 +41,22 @@ export async function openStream(model: LanguageModelV4, options: LanguageModelV
   return { read, guardPart: (part) => part, guardError: (thrown) => thrown };
 }
 
+/** The same for an answer in one piece; null if the model only streams, or streams as cheaply. It may resolve to null for the same reasons. */
+export function openWhole(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<OpenStream | null> | null {
+  return wholes.get(model)?.(options) ?? null;
+}
+
+const wholes = new WeakMap<LanguageModelV4, (options: LanguageModelV4CallOptions) => Promise<OpenStream | null>>();
+
 /** `source` is a faster way to the model's answers than its streams, if it has one. */
-export function guardModel(model: LanguageModelV4, rules: GuardRules, source: OpenSource = openModelStream(model)): LanguageModelV4 {
+export function guardModel(model: LanguageModelV4, rules: GuardRules, source?: OpenSource): LanguageModelV4 {
+  const openSource = source ?? openModelStream(model);
   const prepare = rules.prepare ?? ((options: LanguageModelV4CallOptions) => options);
 
   async function open(options: LanguageModelV4CallOptions): Promise<OpenStream> {
     const guardError = (thrown: unknown) => cleanError(thrown, rules, options.abortSignal);
     try {
-      const { read } = await source(prepare(options));
+      const { read } = await openSource(prepare(options));
       return { read, guardPart: createPartGuard(guardError), guardError };
     } catch (thrown) {
       throw guardError(thrown);
@@ -72,17 +87,37 @@ export function guardModel(model: LanguageModelV4, rules: GuardRules, source: Op
     },
   };
   openers.set(guard, open);
+  if (source === undefined) {
+    const openWholeSource = openModelWhole(model);
+    wholes.set(guard, async (options) => {
+      const guardError = (thrown: unknown) => cleanError(thrown, rules, options.abortSignal);
+      try {
+        const opened = await openWholeSource(prepare(options));
+        return opened && { read: opened.read, guardPart: createPartGuard(guardError), guardError };
+      } catch (thrown) {
+        throw guardError(thrown);
+      }
+    });
+  }
   return guard;
 }
 
 function createPartGuard(clean: (thrown: unknown) => unknown): OpenStream['guardPart'] {
   let hasOutput = false;
   return (part) => {
+    if (part.type === 'stream-start') refuseDroppedEffort(part.warnings);
     if (part.type === 'error') return { type: 'error', error: clean(part.error) };
     if (part.type === 'finish') return { ...part, usage: checkUsage(part.usage, hasOutput) };
     if (part.type === 'tool-call' || ('delta' in part && part.delta !== '')) hasOutput = true;
     return part;
   };
+}
+
+/** A package that cannot pass the wanted effort on only warns, and would answer without it. */
+function refuseDroppedEffort(warnings: SharedV4Warning[]): void {
+  for (const warning of warnings)
+    if (warning.type === 'unsupported' && warning.feature === 'reasoning')
+      throw new RetinueError('bad_request', `the model cannot be told how much to think: ${warning.details ?? 'its provider ignores it'}`);
 }
 
 function guardStream(

@@ -43,7 +43,9 @@ export async function createPoster(address: string): Promise<Poster> {
           sent.destroy();
           return reject(refusal);
         }
-        decompress(response).then((stream) => resolve(toPostResponse(response, stream, signal)), reject);
+        const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+        if (encoding === 'identity') resolve(toPostResponse(response, response, signal));
+        else decompress(response, encoding).then((stream) => resolve(toPostResponse(response, stream, signal)), reject);
       });
       // May also fire after the response; then the body reports the error, and this rejection has no effect.
       sent.on('error', (error) => reject(signal?.aborted ? signal.reason : createConnectError(error)));
@@ -88,9 +90,7 @@ function toPostResponse(response: IncomingMessage, stream: Readable, signal: Abo
 }
 
 /** The request accepts only `identity`, but some proxies compress anyway. */
-async function decompress(response: IncomingMessage): Promise<Readable> {
-  const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (encoding === 'identity') return response;
+async function decompress(response: IncomingMessage, encoding: string): Promise<Readable> {
   const { createBrotliDecompress, createUnzip } = await import('node:zlib');
   const through = encoding === 'br' ? createBrotliDecompress() : createUnzip();
   through.on('error', () => {}); // It may fail before it has a reader; the reader gets the error again.

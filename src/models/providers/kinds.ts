@@ -1,6 +1,7 @@
 // The kinds of providers: their variables, their addresses, and how to connect them: through our own wire format code, the AI SDK's package,
 // or both. Packages are loaded on demand.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { sha256 } from '../../text/canonical.ts';
 import type { Fetch } from './bounded-fetch.ts';
 import type { Bounds } from './bounds.ts';
 import { withCacheMarkers } from './cache-markers.ts';
@@ -8,7 +9,6 @@ import { createChatDecoder } from './chat/decode.ts';
 import { createChatEncoder } from './chat/encode.ts';
 import { createMessagesDecoder } from './messages/decode.ts';
 import { encodeMessages } from './messages/encode.ts';
-import { openModelStream } from './part-source.ts';
 import { type ConnectedModel, connectWire, type WireFormat } from './wire-model.ts';
 
 export type ProviderKind = 'anthropic' | 'openai' | 'google' | 'ollama' | 'openai-compatible';
@@ -81,8 +81,7 @@ function connectWireOrPackage(
 
 function connectPackage(models: PackageModels): (modelId: string) => ConnectedModel {
   return (modelId) => {
-    const model = models(modelId);
-    return { model, open: openModelStream(model) };
+    return { model: models(modelId) };
   };
 }
 
@@ -106,7 +105,7 @@ export const providerKinds: Record<ProviderKind, ProviderDefinition> = {
       const { createOpenAI } = await import('@ai-sdk/openai');
       return connectPackage(createOpenAI({ baseURL, apiKey, fetch }));
     },
-    prepare: withoutStore,
+    prepare: withOpenAiOptions,
   },
   google: {
     keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
@@ -138,10 +137,21 @@ export const providerKinds: Record<ProviderKind, ProviderDefinition> = {
 };
 
 /**
- * OpenAI stores nothing: reasoning is sent back encrypted, as it was recorded, instead of as references. References expire, but a run must be
+ * The cache key is the same for all requests of a run, so that they reach a server that has their beginning in its cache: the system prompt and the first message
+ * never change. OpenAI stores nothing: reasoning is sent back encrypted, as it was recorded, instead of as references. References expire, but a run must be
  * able to continue from its facts alone.
  */
-function withoutStore(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+function withOpenAiOptions(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   const { openai, ...others } = options.providerOptions ?? {};
-  return { ...options, providerOptions: { ...others, openai: { store: false, ...openai } } };
+  return { ...options, providerOptions: { ...others, openai: { promptCacheKey: findCacheKey(options.prompt), store: false, ...openai } } };
+}
+
+const cacheKeys = new WeakMap<object, string>();
+
+/** Messages stay the same objects from one request to the next, so the key is computed once. */
+function findCacheKey(prompt: LanguageModelV4CallOptions['prompt']): string {
+  const second = prompt[1] ?? prompt;
+  const known = cacheKeys.get(second) ?? sha256(JSON.stringify(prompt.slice(0, 2))).slice(0, 32);
+  cacheKeys.set(second, known);
+  return known;
 }

@@ -25,10 +25,10 @@ export interface Decoder {
   end(): void;
 }
 
-/** A model, and a way to its answers without web streams. */
+/** A model, and a way to its answers without web streams, if there is one. */
 export interface ConnectedModel {
   model: LanguageModelV4;
-  open: OpenSource;
+  open?: OpenSource;
 }
 
 export interface WireConnection {

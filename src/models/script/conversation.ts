@@ -1,6 +1,7 @@
 // What a script can see of the call that it answers.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import type { ModelRequester } from '../../ports/model.ts';
+import type { Effort } from '../../contract/effort.ts';
+import type { CallSettings, ModelRequester } from '../../ports/model.ts';
 import { messageText } from '../prompt-text.ts';
 
 type Prompt = LanguageModelV4CallOptions['prompt'];
@@ -12,10 +13,25 @@ export function latestInput(prompt: Prompt): string {
   return input.map(messageText).join('\n');
 }
 
-/** How many answers of this run are in the prompt. Answers of a conversation that the run continues do not count. */
+/**
+ * How many answers the run has had, by the prompt. Answers of a conversation that the run continues do not count. A hand-over says which turn it covers; the
+ * answer of that turn follows it.
+ */
 export function countAnswers(prompt: Prompt, run: ModelRequester): number {
   const own = prompt.slice(findFirstMessage(prompt, run.task) + 1);
-  return own.filter((message) => message.role === 'assistant' && message.content.length > 0).length;
+  const isAnswer = (message: Prompt[number]) => message.role === 'assistant' && message.content.length > 0;
+  const handOver = own.findLastIndex((message) => message.role === 'user' && handOverPattern.test(messageText(message)));
+  const answers = own.slice(handOver + 1).filter(isAnswer).length;
+  const covered = handOver < 0 ? 0 : Number(handOverPattern.exec(messageText(own[handOver] as Prompt[number]))?.[1]);
+  return covered === 0 ? answers : covered - (isAnswer(own[handOver + 1] as Prompt[number]) ? 1 : 0) + answers;
+}
+
+const handOverPattern = /^\[hand-over after turn (\d+)\]/;
+
+/** Whether the call asks for a summary of the conversation. */
+export function isCompactionRequest(prompt: Prompt): boolean {
+  const last = prompt.at(-1);
+  return last?.role === 'user' && messageText(last).startsWith('[compaction]');
 }
 
 /** The run's first message is its task or contains it. An exact match goes first: a short task may occur in later messages. */
@@ -24,15 +40,26 @@ function findFirstMessage(prompt: Prompt, task: string): number {
   return exact >= 0 ? exact : prompt.findIndex((message) => message.role === 'user' && messageText(message).includes(task));
 }
 
-/** Ids of the runs that the conversation mentions (`run ` and 16 hex digits), each once, in order of first mention. */
+/** Ids of the runs that the conversation mentions, each once, in order of first mention: 16 hex digits after `run `, `agentId: ` or `"agent_id":"`. */
 export function findRunIds(prompt: Prompt): string[] {
   const text = prompt
     .filter((message) => message.role !== 'system')
     .map(messageText)
     .join('\n');
-  return [...new Set(Array.from(text.matchAll(/\brun ([0-9a-f]{16})\b/g), (match) => match[1] ?? ''))];
+  return [...new Set(Array.from(text.matchAll(/(?:\brun |\bagentId: |"agent_id":")([0-9a-f]{16})\b/g), (match) => match[1] ?? ''))];
 }
 
 export function toolNames(options: LanguageModelV4CallOptions): string[] {
   return (options.tools ?? []).map((tool) => tool.name);
+}
+
+export function effortToSettings(effort: Effort): CallSettings {
+  return typeof effort === 'number' ? { providerOptions: { script: { effort } } } : { reasoning: effort };
+}
+
+/** The effort that a call asks for; null if it asks for none. */
+export function findEffort({ reasoning, providerOptions }: LanguageModelV4CallOptions): Effort | null {
+  const own = providerOptions?.script?.effort;
+  if (typeof own === 'number') return own;
+  return reasoning === undefined || reasoning === 'provider-default' ? null : reasoning;
 }

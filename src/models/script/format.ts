@@ -1,5 +1,6 @@
 // The format of a script file. docs/scripted-models.md explains each key; unknown keys are errors.
 import { z } from 'zod';
+import { Effort } from '../../contract/effort.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
 import { maxMs } from '../../contract/limits.ts';
@@ -21,7 +22,12 @@ const Call = withKeys({
 }).refine((call) => call.args === undefined || call.raw === undefined, 'must have `args` or `raw`, not both');
 
 const Step = withKeys({
-  expect: withKeys({ prompt: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
+  expect: withKeys({
+    prompt: z.string().optional(),
+    tools: z.array(z.string()).optional(),
+    /** Null: the call asks for none. */
+    effort: Effort.nullable().optional(),
+  }).optional(),
   text: z.string().optional(),
   reasoning: z.string().optional(),
   calls: z.array(Call).optional(),
@@ -43,6 +49,7 @@ const Entry = withKeys({
   when: withKeys({ agent: z.string().optional(), label: z.string().optional(), task: z.string().optional() }).optional(),
   times: z.union([z.int().min(1), z.literal('any')]).default(1),
   steps: z.array(Step),
+  compact: z.array(Step).min(1).optional(),
 });
 export type Entry = z.infer<typeof Entry>;
 

@@ -2,7 +2,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { type ErrorInfo, RetinueError } from '../../contract/error.ts';
 import type { ModelRequester } from '../../ports/model.ts';
-import { countAnswers, latestInput, toolNames } from './conversation.ts';
+import { countAnswers, findEffort, isCompactionRequest, latestInput, toolNames } from './conversation.ts';
 import type { Entry, Script, Step } from './format.ts';
 
 /**
@@ -20,6 +20,8 @@ export interface ScriptProgress {
 
 interface Cursor {
   entry: Entry;
+  /** Compactions so far. */
+  compactions: number;
   steps: Step[];
   position: number;
 }
@@ -41,17 +43,26 @@ export function createScriptProgress(file: string, script: Script): ScriptProgre
     const steps = entry.steps.flatMap((step) => Array.from({ length: step.repeat ?? 1 }, () => step));
     const answers = countAnswers(options.prompt, run);
     if (answers > 0) isResumed = true;
-    return { entry, steps, position: positionAfter(steps, answers) };
+    return { entry, compactions: 0, steps, position: positionAfter(steps, answers) };
+  };
+
+  /** Compactions take no step: `compact` answers them in order, its last step all further ones. */
+  const takeCompaction = (cursor: Cursor, run: ModelRequester): { step: Step; position: number } => {
+    const { compact } = cursor.entry;
+    const step = compact?.[Math.min(cursor.compactions++, compact.length - 1)];
+    if (step === undefined) throw createError(run, 'the conversation is to be compacted, but the entry has no `compact`');
+    return { step, position: cursor.position };
   };
 
   return {
     takeStep(run, options) {
       const cursor = cursors.get(run.runId) ?? begin(run, options);
       cursors.set(run.runId, cursor);
+      if (isCompactionRequest(options.prompt)) return takeCompaction(cursor, run);
       const step = cursor.steps[cursor.position];
       const input = latestInput(options.prompt);
       if (step === undefined) throw createError(run, `call ${cursor.position + 1} has no step; its input was ${quote(input)}`);
-      const mismatch = findMismatch(step, input, toolNames(options));
+      const mismatch = findMismatch(step, input, options);
       if (mismatch !== null) throw createError(run, `step ${cursor.position + 1} expects ${mismatch}`);
       return { step, position: cursor.position++ };
     },
@@ -94,9 +105,12 @@ function leavesAnswer(step: Step | undefined): boolean {
 }
 
 /** Null if the call is what the step expects. */
-function findMismatch({ expect }: Step, input: string, tools: string[]): string | null {
+function findMismatch({ expect }: Step, input: string, options: LanguageModelV4CallOptions): string | null {
+  const tools = toolNames(options);
+  const effort = findEffort(options);
   if (expect?.prompt !== undefined && !input.includes(expect.prompt)) return `${quote(expect.prompt)}, but the input was ${quote(input)}`;
   const missing = expect?.tools?.filter((tool) => !tools.includes(tool)) ?? [];
+  if (expect?.effort !== undefined && expect.effort !== effort) return `the effort ${expect.effort}, but the call asks for ${effort}`;
   return missing.length === 0 ? null : `the tools ${missing.join(', ')}; the call offers ${tools.join(', ') || 'none'}`;
 }
 

@@ -7,11 +7,16 @@ import {
   AnswerResponse,
   CancelRequest,
   CancelResponse,
+  CompactResponse,
+  EnqueueRequest,
+  EnqueueResponse,
+  FlowStartRequest,
   ForkRequest,
   MessageRequest,
   MessageResponse,
   PauseRequest,
   PauseResponse,
+  QueuesResponse,
   ReplayResponse,
   ResumeResponse,
   StartRequest,
@@ -34,6 +39,30 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     // Admission validates the brief, with messages that say what to do.
     ...{ body: z.unknown(), described: StartRequest, response: StartResponse },
     run: async ({ api, body, trace }) => ({ runId: (await start(api, body, trace)).id }),
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/flows', role: 'start', status: 201 },
+    summary: "Start a flow of the server's workspace, which is trusted there",
+    ...{ body: FlowStartRequest, response: StartResponse },
+    run: async ({ api, body, trace }) => ({ runId: ignoreOutcome(await api.namedFlow(body, { trace })).id }),
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/queue', role: 'start', status: 201 },
+    summary: 'Leave a brief to a worker; needs a PostgreSQL database',
+    ...{ body: EnqueueRequest.extend({ brief: z.unknown() }), described: EnqueueRequest, response: EnqueueResponse },
+    run: async ({ api, body: { brief, queue, priority, group, startAfter }, trace }) => {
+      const job = { queue, ...(priority !== undefined && { priority }), ...(group !== undefined && { group }) };
+      return api.enqueue(assertRemote(assertBrief(brief, '`brief`')), {
+        job: { ...job, ...(startAfter !== undefined && { startAfter }) },
+        trace,
+      });
+    },
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'get', path: '/api/queue', role: 'read' },
+    summary: 'Show the queues of a PostgreSQL database and their workers',
+    response: QueuesResponse,
+    run: ({ api }) => api.queues(),
   });
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/runs/{id}/fork', role: 'start', status: 201 },
@@ -59,6 +88,12 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
       const result = await api.message(runId, text, { followUp, trace, ...(rules === undefined ? {} : { rules }) });
       return result.kind === 'sent' ? { kind: 'sent', runId } : { kind: 'continued', runId: ignoreOutcome(result.handle).id };
     },
+  });
+  addRoute(app, findApi, {
+    ...{ method: 'post', path: '/api/runs/{id}/compact', role: 'steer' },
+    summary: 'Replace the conversation of a live run by a summary before its next turn',
+    response: CompactResponse,
+    run: ({ api, id }) => api.compact(id),
   });
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/runs/{id}/pause', role: 'steer' },
@@ -117,9 +152,25 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
 }
 
 async function start(api: Api, brief: unknown, trace: TraceHeaders): Promise<{ id: string }> {
-  if (typeof brief !== 'object' || brief === null || Array.isArray(brief))
-    throw new RetinueError('invalid_brief', 'the body must be a brief: a JSON object with `task`');
-  return ignoreOutcome(await api.start(brief, { trace }));
+  return ignoreOutcome(await api.start(assertRemote(assertBrief(brief, 'the body')), { trace }));
+}
+
+/** A client of the server may use its workspace, and no other folder of its machine. */
+function assertRemote(brief: object): object {
+  type Files = { repository?: { path?: unknown; url?: unknown } | null; workspace?: unknown; fixture?: unknown };
+  const { repository, workspace, fixture } = brief as Files;
+  if (fixture !== undefined)
+    throw new RetinueError('invalid_brief', 'fixture: over HTTP no folder of the server can be named; leave it out');
+  if (workspace !== undefined)
+    throw new RetinueError('invalid_brief', 'workspace: over HTTP it is the workspace of the server; leave it out');
+  const isLocal = repository?.path !== undefined || /^file:/i.test(String(repository?.url ?? ''));
+  if (isLocal) throw new RetinueError('invalid_brief', 'repository: over HTTP it must be an address, not a folder of the server');
+  return brief;
+}
+
+function assertBrief(brief: unknown, what: string): object {
+  if (typeof brief === 'object' && brief !== null && !Array.isArray(brief)) return brief;
+  throw new RetinueError('invalid_brief', `${what} must be a brief: a JSON object with \`task\``);
 }
 
 /** Nothing here waits for the run; its outcome is in the log. */

@@ -6,7 +6,6 @@ import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { FactJson, FileChange, RunDetailJson } from '../../contract/http.ts';
 import { Outcome } from '../../contract/outcome.ts';
 import { CostRow, RunView as RunViewSchema, SearchHit, TreeList, TreeSnapshot, type TreeView } from '../../contract/view.ts';
-import { factsToChanges } from '../../views/changes.ts';
 import { factToJson, outcomeToJson, runDetailToJson, runToJson } from '../../views/json.ts';
 import type { ServerOptions } from '../options.ts';
 import { type App, addRoute, type FindApi, queryFlag } from '../route.ts';
@@ -94,8 +93,7 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
     ...{ method: 'get', path: '/api/runs/{id}/diff', role: 'read' },
     summary: 'What a run and its descendants changed in files, as the runtime saw it',
     response: z.array(FileChange),
-    run: async ({ api, id }) =>
-      factsToChanges((await api.logs(id, { tree: true })).filter((fact): fact is StoredFact => !('erased' in fact))),
+    run: ({ api, id }) => api.changes(id),
   });
   addRoute(app, findApi, {
     ...{ method: 'get', path: '/api/runs/{id}/tree', role: 'read' },

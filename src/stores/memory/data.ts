@@ -6,6 +6,8 @@ import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
 import type { JobOptions } from '../../ports/queue.ts';
 import type { AppendResult, BlobContent, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
+import { createMemoryLedger, type MemoryLedger } from './budgets.ts';
+import type { MemoryLimitData } from './limits.ts';
 
 /** An empty `text` means that the data was erased. */
 export interface FactRecord extends Omit<WrittenFact, 'data'> {
@@ -30,7 +32,9 @@ export interface JobRecord {
   group: string | null;
   /** Milliseconds since the epoch. */
   startAfter: number;
-  isTaken: boolean;
+  /** Until when it belongs to the worker that took it; 0 if none has it. */
+  takenUntil: number;
+  problem: string | null;
 }
 
 export interface TreeRecord {
@@ -62,8 +66,10 @@ export interface MemoryData {
   jobs: Map<string, JobRecord>;
   jobCount: number;
   queueWatchers: Set<{ queue: string; added(): void }>;
+  budgets: MemoryLedger;
+  limits: MemoryLimitData;
   /** The open stores that share this data. */
-  stores: Set<{ wake(): void; receive(delta: Delta): void }>;
+  stores: Set<{ wake(): void; receive(delta: Delta): void; isSubscribed(): boolean }>;
 }
 
 export function createMemoryData(): MemoryData {
@@ -81,6 +87,8 @@ export function createMemoryData(): MemoryData {
     jobs: new Map(),
     jobCount: 0,
     queueWatchers: new Set(),
+    budgets: createMemoryLedger(),
+    limits: { states: new Map(), listeners: new Map() },
     stores: new Set(),
   };
 }
@@ -131,7 +139,17 @@ export function appendUnit(memory: MemoryData, owner: Owner, unit: TreeAppend): 
 export function addJob(memory: MemoryData, rootId: string, { queue, priority = 0, startAfter, group }: JobOptions): void {
   const n = ++memory.jobCount;
   const due = startAfter === undefined ? 0 : Date.parse(startAfter);
-  memory.jobs.set(`job-${n}`, { id: `job-${n}`, n, rootId, queue, priority, group: group ?? null, startAfter: due, isTaken: false });
+  memory.jobs.set(`job-${n}`, {
+    id: `job-${n}`,
+    n,
+    rootId,
+    queue,
+    priority,
+    group: group ?? null,
+    startAfter: due,
+    takenUntil: 0,
+    problem: null,
+  });
   for (const watcher of memory.queueWatchers) if (watcher.queue === queue) watcher.added();
 }
 

@@ -1,4 +1,5 @@
 // The queue port in memory, for tests and simulations of several workers.
+import { RetinueError } from '../../contract/error.ts';
 import type { Job, Queue, QueueState, WorkerState } from '../../ports/queue.ts';
 import { addJob, type JobRecord, type MemoryData } from './data.ts';
 
@@ -9,11 +10,15 @@ export interface MemoryQueueDeps {
   assertOpen(): void;
 }
 
+/** A taken job that its worker does not touch for this long is given to another one. */
+const takenMs = 60_000;
+
 export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps): Queue {
-  const isDue = (job: JobRecord) => !job.isTaken && job.startAfter <= now();
+  const isTaken = (job: JobRecord) => job.takenUntil > now();
+  const isDue = (job: JobRecord) => !isTaken(job) && job.startAfter <= now();
 
   function countRunning(queue: string, group: string): number {
-    return memory.jobs.values().reduce((sum, job) => sum + (job.isTaken && job.queue === queue && job.group === group ? 1 : 0), 0);
+    return memory.jobs.values().reduce((sum, job) => sum + (isTaken(job) && job.queue === queue && job.group === group ? 1 : 0), 0);
   }
 
   const listQueue = (queue: string) => [...memory.jobs.values()].filter((job) => job.queue === queue);
@@ -28,27 +33,38 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       for (const job of due) {
         if (taken.length >= limit) break;
         if (job.group !== null && countRunning(queue, job.group) >= perGroup) continue;
-        job.isTaken = true;
+        job.takenUntil = now() + takenMs;
         taken.push(job);
       }
       return taken.map(recordToJob);
     },
-    async touch() {
+    async touch(jobs) {
       assertOpen();
+      for (const { id } of jobs) {
+        const record = memory.jobs.get(id);
+        if (record) record.takenUntil = now() + takenMs;
+      }
     },
     async complete(job, again) {
       assertOpen();
-      memory.jobs.delete(job.id);
-      if (again) addJob(memory, job.rootId, again);
+      if (!('rootId' in job)) throw noSchedules();
+      const { rootId } = job;
+      for (const each of [...memory.jobs.values()]) if (each.rootId === rootId) memory.jobs.delete(each.id);
+      const { job: options } = memory.trees.get(rootId) ?? {};
+      const isLive = memory.liveRuns.values().some((run) => run.row?.runId === rootId);
+      const isWoken = isLive && memory.orders.values().some((order) => order.rootId === rootId);
+      if (!options || !(isWoken || again)) return;
+      const startAfter = isWoken || !again ? new Date(now()).toISOString() : again.startAfter;
+      addJob(memory, rootId, { ...options, startAfter });
     },
-    async putBack(job, delayMs) {
+    async putBack(job, delayMs, problem) {
       assertOpen();
       const record = memory.jobs.get(job.id);
-      if (record) Object.assign(record, { isTaken: false, startAfter: now() + delayMs });
+      if (record) Object.assign(record, { takenUntil: 0, startAfter: now() + delayMs, problem: problem ?? null });
     },
     async findOrphans(queue, limit) {
       assertOpen();
-      const orphans = listQueue(queue).filter((job) => job.isTaken && !isHeld(memory, job.rootId));
+      const orphans = listQueue(queue).filter((job) => isOrphan(memory, job.rootId));
       return orphans
         .sort((a, b) => a.n - b.n)
         .slice(0, limit)
@@ -58,6 +74,10 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       assertOpen();
       const queued = new Set(memory.jobs.values().map((job) => job.rootId));
       return new Set(rootIds.filter((rootId) => queued.has(rootId)));
+    },
+    async isOf(rootId) {
+      assertOpen();
+      return memory.trees.get(rootId)?.job != null;
     },
     watch(queue, added) {
       assertOpen();
@@ -75,16 +95,23 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       return [...memory.owners].flatMap(([id, { isDead, queues }]): WorkerState[] => {
         if (queues.length === 0) return [];
         const trees = memory.trees.values().reduce((sum, tree) => sum + (tree.owner === id ? 1 : 0), 0);
-        return [{ id, host: 'memory', pid: process.pid, queues, trees, seenAt: new Date(now()).toISOString(), alive: !isDead }];
+        return [{ name: id, pid: process.pid, queues, trees, seenAt: new Date(now()).toISOString(), alive: !isDead }];
       });
     },
+    putSchedule: () => Promise.reject(noSchedules()),
+    schedules: async () => [],
+    removeSchedule: async () => false,
   };
 }
 
-/** Whether a claim on the tree would be refused. */
-function isHeld(memory: MemoryData, rootId: string): boolean {
-  const owner = memory.owners.get(memory.trees.get(rootId)?.owner ?? '');
-  return owner !== undefined && !owner.isDead;
+function noSchedules(): RetinueError {
+  return new RetinueError('usage', 'schedules need a PostgreSQL database');
+}
+
+/** Whether the tree names an owner that is gone. */
+function isOrphan(memory: MemoryData, rootId: string): boolean {
+  const owner = memory.trees.get(rootId)?.owner ?? null;
+  return owner !== null && memory.owners.get(owner)?.isDead !== false;
 }
 
 function recordToJob({ id, rootId, queue }: JobRecord): Job {
@@ -92,7 +119,7 @@ function recordToJob({ id, rootId, queue }: JobRecord): Job {
 }
 
 function describeQueue(name: string, jobs: JobRecord[], now: number): QueueState {
-  const open = jobs.filter((job) => !job.isTaken);
+  const open = jobs.filter((job) => job.takenUntil <= now);
   const waiting = open.filter((job) => job.startAfter <= now);
   return {
     name,
@@ -100,5 +127,7 @@ function describeQueue(name: string, jobs: JobRecord[], now: number): QueueState
     delayed: open.length - waiting.length,
     running: jobs.length - open.length,
     oldestMs: waiting.length === 0 ? null : 0,
+    failed: 0,
+    problems: jobs.flatMap(({ rootId, problem }) => (problem === null ? [] : [{ rootId, problem }])),
   };
 }

@@ -2,6 +2,7 @@
 // trees of the append.
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
+import type { JobOptions } from '../../ports/queue.ts';
 import type { AppendResult, OrderAuthenticator, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
 import { addConsumed, areHeadsAuthentic, type ConsumedIds, type StoredHead, signHead } from '../run-heads.ts';
 import type { Ownership } from './ownership.ts';
@@ -47,7 +48,8 @@ export interface AppendPlan {
   /** The transaction that writes it. */
   xid: string;
   results: AppendResult[];
-  newTrees: { n: number; root: string }[];
+  /** `job`: for a tree that no process owns yet. */
+  newTrees: { n: number; root: string; job: JobOptions | null }[];
   runs: RunWrite[];
   facts: { run: number; tree: number; fact: WrittenFact }[];
   /** Units that were accepted, for their blobs and orders. */
@@ -115,7 +117,7 @@ export function planAppend(units: TreeAppend[], stored: StoredState, { owner, ow
     }
     if (!isStored) {
       created.add(unit.rootId);
-      plan.newTrees.push({ n: tree.n, root: unit.rootId });
+      plan.newTrees.push({ n: tree.n, root: unit.rootId, job: unit.job ?? null });
     }
     for (const fact of unit.facts) plan.facts.push({ run: (runs.get(fact.runId) as TouchedRun).n, tree: tree.n, fact });
     plan.accepted.push({ unit, tree: tree.n });

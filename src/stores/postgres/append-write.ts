@@ -5,7 +5,7 @@ import { encodeText } from './encode.ts';
 import type { Transaction } from './transaction.ts';
 
 const insertTrees = (s: string) => `
-  INSERT INTO ${s}.trees (n, root, owner, fence) SELECT n, root, $3, 1 FROM unnest($1::bigint[], $2::text[]) AS given (n, root)`;
+  INSERT INTO ${s}.trees (n, root, owner, fence) SELECT n, root, owner, 1 FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (n, root, owner)`;
 
 /** A run that is stored keeps its parent and key, and its row if there is no new one. */
 const upsertRuns = (s: string) => `
@@ -57,7 +57,11 @@ export function sendWrites(
     if (rows > 0) transaction.send({ name, text, values });
   };
   const { newTrees, runs, facts, accepted, consumed } = plan;
-  send('write-trees', insertTrees(s), newTrees.length, [newTrees.map(({ n }) => n), newTrees.map(({ root }) => root), ownerId]);
+  send('write-trees', insertTrees(s), newTrees.length, [
+    newTrees.map(({ n }) => n),
+    newTrees.map(({ root }) => root),
+    newTrees.map(({ job }) => (job === null ? ownerId : null)),
+  ]);
   send('write-runs', upsertRuns(s), runs.length, [
     runs.map(({ n }) => n),
     runs.map(({ id }) => id),

@@ -8,6 +8,7 @@ import { type AppendPlan, isLiveRow, planAppend } from './append-plan.ts';
 import { readState } from './append-state.ts';
 import { type NewBlob, sendWrites } from './append-write.ts';
 import type { Connections } from './connections.ts';
+import type { Jobs } from './jobs.ts';
 import { blobLock, rootKeyLock, takeLocks, treeLock } from './locks.ts';
 import type { Ownership, Ownerships } from './ownership.ts';
 import type { Transaction } from './transaction.ts';
@@ -18,11 +19,12 @@ export interface AppendDeps {
   connections: Connections;
   ownerships: Ownerships;
   authenticator: OrderAuthenticator | undefined;
+  jobs: Jobs;
 }
 
 export type Append = (owner: Owner, units: TreeAppend[]) => Promise<AppendResult[]>;
 
-export function createAppender({ connections, ownerships, authenticator }: AppendDeps): Append {
+export function createAppender({ connections, ownerships, authenticator, jobs }: AppendDeps): Append {
   const { schema: s } = connections;
   // Pairs of tree and blob that are certainly stored: a tree that is appended to has not ended, and only ended trees are erased.
   const knownBlobs = new Set<string>();
@@ -31,6 +33,8 @@ export function createAppender({ connections, ownerships, authenticator }: Appen
     if (units.length === 0) return [];
     const given = units.map(({ rootId }) => ownerships.get(owner, rootId));
     const rootIds = units.map(({ rootId }) => rootId);
+    // Outside the transaction, because it may need another connection of the pool.
+    await jobs.prepare(units.flatMap(({ job }) => job?.queue ?? []));
     return ownerships.inOrder(rootIds, async () => {
       let sent: AppendPlan | null = null;
       const plan = await connections.transact(async (transaction, mayBeCommitted) => {
@@ -43,6 +47,7 @@ export function createAppender({ connections, ownerships, authenticator }: Appen
         const current = given.map((each, index) => (ownerships.isCurrent(owner, rootIds[index] as string, each) ? each : null));
         sent = planAppend(units, stored, { owner, ownerships: current, authenticator });
         sendWrites(transaction, s, sent, { ownerId: owner.id, blobs: listNewBlobs(sent) });
+        for (const { root, job } of sent.newTrees) if (job !== null) await jobs.send(transaction, root, job);
         return sent;
       });
       remember(owner, units, { plan, given });
@@ -83,13 +88,15 @@ export function createAppender({ connections, ownerships, authenticator }: Appen
   /** After the commit. */
   function remember(owner: Owner, units: TreeAppend[], { plan, given }: { plan: AppendPlan; given: Ownership[] }): void {
     for (const { rootId, runId, id } of plan.consumed) addConsumed(ownerships.get(owner, rootId).consumed, { runId, id });
-    const created = new Set(plan.newTrees.map(({ root }) => root));
+    const created = new Map(plan.newTrees.map(({ root, job }) => [root, job]));
     for (const [index, { rootId, rows, blobs }] of units.entries()) {
       if (plan.results[index]?.ok !== true) {
         if (plan.results[index]?.ok === false && plan.results[index].reason === 'fenced') forgetLost(owner, rootId, given[index]);
         continue;
       }
       for (const { hash } of blobs) rememberBlob(`${rootId} ${hash}`);
+      // A tree with a job has no owner.
+      if (created.get(rootId)) continue;
       const ownership = ownerships.get(owner, rootId);
       if (created.has(rootId)) ownership.fence = 1;
       ownerships.set(owner, rootId, ownership);

@@ -23,6 +23,8 @@ export interface Connections {
   retry<T>(query: () => Promise<T>): Promise<T>;
   /** Runs one statement outside a transaction. It may be repeated. */
   query<Row>(query: Query): Promise<Row[]>;
+  /** Runs SQL of a library: one or several statements, with what the client returns for them. It may be repeated. */
+  execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
   /**
    * Runs `body` in a transaction. It may be run again from the start, also if an earlier transaction was committed and only its answer was lost: then
    * `mayBeCommitted` is true.
@@ -107,6 +109,23 @@ export function createConnections({ address, schema, poolSize, timing, env, cras
     }
   }
 
+  /** The SQL may contain a transaction, which must not stay open if it fails. */
+  async function execute(text: string, values: unknown[] | undefined): Promise<{ rows: unknown[] }> {
+    const client = await pool.connect();
+    let isBroken = false;
+    try {
+      return (await client.query(text, values)) as { rows: unknown[] };
+    } catch (error) {
+      isBroken = await client.query('ROLLBACK').then(
+        () => false,
+        () => true,
+      );
+      throw error;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
   return {
     address,
     schema: pg.escapeIdentifier(schema),
@@ -114,6 +133,7 @@ export function createConnections({ address, schema, poolSize, timing, env, cras
     kysely: kysely.withSchema(schema),
     retry: (query) => track(repeat(query)),
     query: <Row>(query: Query) => track(repeat(async () => (await pool.query(query as pg.QueryConfig)).rows as Row[])),
+    execute: (text, values) => track(repeat(() => execute(text, values))),
     transact: (body) => track(repeat((mayBeCommitted) => runTransaction((transaction) => body(transaction, mayBeCommitted)))),
     async connectAlone({ isLimited } = { isLimited: false }) {
       const { statement_timeout, lock_timeout, query_timeout, ...unlimited } = config;

@@ -1,24 +1,31 @@
 // The store port in a PostgreSQL database. The parts: connections.ts has the pool and repeats calls, session.ts the connection for notifications and
-// heartbeats, migrations.ts the tables, append*.ts, orders.ts, leases.ts and erase.ts write, queries.ts reads, watch.ts and live.ts notice other processes.
+// heartbeats, migrations.ts the tables, append*.ts, orders.ts, leases.ts and erase.ts write, queries.ts reads, watch.ts and live.ts notice other processes,
+// queue.ts has the trees that want a worker.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RetinueError } from '../../contract/error.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Notes } from '../notes-memory.ts';
 import { createAppender } from './append.ts';
+import { createBoss } from './boss.ts';
+import { createBudgets } from './budgets.ts';
 import { backoffMs, type Connections, createConnections } from './connections.ts';
 import { createEraser } from './erase.ts';
 import { createClosedError, getSqlState, toOpenError } from './errors.ts';
 import { findFaults } from './faults.ts';
+import { createJobs } from './jobs.ts';
 import { createKeyCheck } from './key-check.ts';
 import { createLeases } from './leases.ts';
+import { createLimits } from './limits.ts';
 import { createLive } from './live.ts';
+import { createLiveness } from './liveness.ts';
 import { migrate } from './migrations.ts';
 import { createNotes } from './notes.ts';
 import { defaultPoolSize, defaultSchema, defaultTiming, type PostgresOptions, type Timing } from './options.ts';
 import { createOrders } from './orders.ts';
 import { createOwnerships } from './ownership.ts';
 import { createQueries } from './queries.ts';
+import { createQueue } from './queue.ts';
 import { createRunTags } from './run-tags.ts';
+import { createSchedules } from './schedules.ts';
 import { searchFacts } from './search.ts';
 import { channelName, createSession } from './session.ts';
 import { parseDatabaseUrl } from './url.ts';
@@ -93,14 +100,21 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
   const ownerships = createOwnerships();
   const tags = createRunTags({ connections, authenticator, adopt });
   const assertSameKey = createKeyCheck(connections, { authenticator, adopt });
-  const append = createAppender({ connections, ownerships, authenticator });
-  const leases = createLeases({ connections, ownerships, tags, timing, wakeChannel, name });
-  const orders = createOrders({ connections, ownerships, authenticator, wakeChannel, warn });
+  const queueChannel = channelName('queue', schema);
+  const liveness = createLiveness(timing);
+  const boss = createBoss(connections, warn);
+  const jobs = createJobs({ connections, boss, queueChannel });
+  const append = createAppender({ connections, ownerships, authenticator, jobs });
+  const leases = createLeases({ connections, ownerships, tags, liveness, wakeChannel, name });
+  const orders = createOrders({ connections, ownerships, authenticator, wakeChannel, jobs, warn });
   const eraser = createEraser(connections, { tags, isAnyAlive: leases.isAnyAlive });
   const queries = createQueries(connections);
   const session = createSession(connections);
   const watcher = createWatcher({ session, leases, ownerships, s, timing, wakeChannel });
   const live = createLive({ session, timing, channels, onFacts: watcher.notifyFacts });
+
+  const schedules = createSchedules({ boss, authenticator, warn });
+  const queue = createQueue({ connections, boss, jobs, schedules, session, liveness, queueChannel });
 
   function assertOpen(): void {
     if (connections.isClosed()) throw createClosedError();
@@ -109,7 +123,6 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
   return {
     async append(owner, units) {
       assertOpen();
-      if (units.some(({ job }) => job !== undefined)) throw new RetinueError('usage', 'This database has no queue.');
       const results = await append(owner, units);
       live.announceFacts();
       return results;
@@ -138,10 +151,11 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
     orders: (owner) => orders.list(owner),
     dropOrders: (owner, ids) => orders.drop(owner, ids),
 
-    async open() {
+    async open(queues = []) {
       assertOpen();
       await assertSameKey();
-      const owner = await leases.open();
+      if (queues.length > 0) boss.beWorker();
+      const owner = await leases.open(queues);
       await watcher.start();
       live.startPublishing();
       return owner;
@@ -156,18 +170,24 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
       assertOpen();
       return leases.findHolders(rootIds);
     },
+    budgets: createBudgets(connections),
+    limits: createLimits({ connections, session, channel: channelName('limits', schema), authenticator }),
     watch(changed, what = 'all') {
       assertOpen();
       return watcher.add(changed, what);
     },
     publish: (delta) => live.publish(delta),
+    hasSubscribers: () => live.hasSubscribers(),
     subscribe(listener) {
       assertOpen();
       return live.subscribe(listener);
     },
 
+    queue,
+
     async close() {
       if (connections.isClosed()) return;
+      await boss.close();
       watcher.close();
       live.close();
       const released = Promise.all(leases.ids().map((id) => leases.release({ id }).catch(() => {})));

@@ -81,6 +81,7 @@ export function createEraser(connections: Connections, { tags, isAnyAlive }: { t
     transaction.send({ text: `DELETE FROM ${s}.blobs WHERE ${isUnsharedBlob(s)}`, ...roots });
     transaction.send({ text: `DELETE FROM ${s}.pins WHERE tree IN (${selectedTrees(s)})`, ...roots });
     transaction.send({ text: `DELETE FROM ${s}.orders WHERE root = ANY($1)`, ...roots });
+    transaction.send({ text: `DELETE FROM ${s}.jobs WHERE root = ANY($1)`, ...roots });
     transaction.send({ text: `DELETE FROM ${s}.consumed WHERE tree IN (${selectedTrees(s)})`, ...roots });
   }
 

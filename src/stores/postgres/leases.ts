@@ -8,16 +8,16 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { RetinueError } from '../../contract/error.ts';
 import type { Claim, Holder, Owner } from '../../ports/store.ts';
-import { getOwnIdentity, hasEndedHere, type ProcessIdentity } from '../process-identity.ts';
+import { hasEndedHere } from '../process-identity.ts';
 import type { Connections } from './connections.ts';
+import type { Liveness, OwnerRow } from './liveness.ts';
 import { takeLocks, treeLock } from './locks.ts';
-import type { Timing } from './options.ts';
 import type { Ownership, Ownerships } from './ownership.ts';
 import type { RunTags } from './run-tags.ts';
 import type { Query, Transaction } from './transaction.ts';
 
 export interface Leases {
-  open(): Promise<Owner>;
+  open(queues?: string[]): Promise<Owner>;
   claim(owner: Owner, rootId: string): Promise<Claim>;
   release(owner: Owner): Promise<void>;
   releaseTree(owner: Owner, rootId: string): Promise<void>;
@@ -34,15 +34,10 @@ export interface LeaseDeps {
   connections: Connections;
   ownerships: Ownerships;
   tags: RunTags;
-  timing: Timing;
+  liveness: Liveness;
   /** The channel on which owners are woken. */
   wakeChannel: string;
   name?: string | undefined;
-}
-
-interface OwnerRow extends ProcessIdentity {
-  id: string;
-  isSilent: boolean;
 }
 
 /** A tree with its owner. `id`: null if the owner has no row. */
@@ -54,20 +49,16 @@ interface ClaimResult {
   ownership: Ownership | null;
 }
 
-const ownerColumns = 'owners.id, owners.pid, owners.started, owners.boot, owners.space';
 /** A crashed process of another machine leaves its row behind. It is removed after this long, if it drives nothing. */
 const keepSilent = '1 day';
 
-export function createLeases({ connections, ownerships, tags, timing, wakeChannel, name }: LeaseDeps): Leases {
+export function createLeases({ connections, ownerships, tags, liveness, wakeChannel, name }: LeaseDeps): Leases {
   const { schema: s } = connections;
-  const self = getOwnIdentity();
+  const { self, columns: ownerColumns, isSilent, isHeld } = liveness;
   const opened = new Set<string>();
-  const isLonger = (since: string, ms: number) => `clock_timestamp() - ${since} > interval '1 millisecond' * ${ms}`;
-  const isSilent = `(${isLonger('owners.beat', timing.silence)} AND ${isLonger('pg_postmaster_start_time()', timing.restartGrace)})`;
-  const isHeld = (owner: OwnerRow) => !owner.isSilent && !hasEndedHere(owner, self);
 
   /** Also removes the rows of dead owners that drive nothing. */
-  async function open(): Promise<Owner> {
+  async function open(queues: string[] = []): Promise<Owner> {
     const owner = { id: randomBytes(8).toString('hex') };
     await connections.transact(async (transaction) => {
       const others = await transaction.query<OwnerRow & { isOld: boolean }>({
@@ -81,9 +72,9 @@ export function createLeases({ connections, ownerships, tags, timing, wakeChanne
           values: [dead],
         });
       transaction.send({
-        text: `INSERT INTO ${s}.owners (id, name, pid, started, boot, space, beat) VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())
+        text: `INSERT INTO ${s}.owners (id, name, pid, started, boot, space, beat, queues) VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), $7)
           ON CONFLICT (id) DO NOTHING`,
-        values: [owner.id, name ?? `${hostname()}:${self.pid}`, self.pid, self.started, self.boot, self.space],
+        values: [owner.id, name ?? `${hostname()}:${self.pid}`, self.pid, self.started, self.boot, self.space, queues],
       });
     });
     opened.add(owner.id);
@@ -155,15 +146,16 @@ export function createLeases({ connections, ownerships, tags, timing, wakeChanne
   async function findHolders(rootIds: string[]): Promise<Map<string, Holder | null>> {
     const holders = new Map<string, Holder | null>(rootIds.map((rootId) => [rootId, null]));
     if (rootIds.length === 0) return holders;
-    const found = await connections.query<OwnerRow & { root: string }>({
-      text: `SELECT trees.root, ${ownerColumns}, ${isSilent} AS "isSilent"
+    const found = await connections.query<OwnerRow & { root: string; name: string; isWorker: boolean }>({
+      text: `SELECT trees.root, owners.name, cardinality(owners.queues) > 0 AS "isWorker", ${ownerColumns}, ${isSilent} AS "isSilent"
         FROM ${s}.trees JOIN ${s}.owners ON owners.id = trees.owner WHERE trees.root = ANY($1)`,
       values: [rootIds],
     });
     const aliveById = new Map<string, boolean>();
     for (const owner of found) {
       if (!aliveById.has(owner.id)) aliveById.set(owner.id, isHeld(owner));
-      holders.set(owner.root, { owner: owner.id, pid: owner.pid, alive: aliveById.get(owner.id) === true });
+      const { id, pid, root, name: worker, isWorker } = owner;
+      holders.set(root, { owner: id, pid, alive: aliveById.get(id) === true, ...(isWorker && { worker }) });
     }
     return holders;
   }

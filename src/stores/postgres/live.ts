@@ -31,6 +31,7 @@ export interface Live {
   /** Starts to listen to subscribers. */
   startPublishing(): void;
   publish(delta: Delta): void;
+  hasSubscribers(): boolean;
   /** Facts were written. */
   announceFacts(): void;
   /** The returned function ends the subscription. */
@@ -137,6 +138,7 @@ export function createLive({ session, timing, channels, onFacts }: LiveDeps): Li
       session.onConnect(sayHello);
       sayHello();
     },
+    hasSubscribers: isWatched,
     publish(delta) {
       if (!isWatched()) return;
       for (const piece of splitDelta(delta)) {

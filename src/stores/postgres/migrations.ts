@@ -115,7 +115,66 @@ const baseTables = (s: string) => `
   CREATE INDEX scratch_root ON ${s}.scratch (root, n);
 `;
 
-export const migrations: readonly Migration[] = [async (transaction, s) => transaction.send({ text: baseTables(s) })];
+/** `jobs`: trees that want or wanted a worker. `id`: the job in pg-boss; null if there is none now. `done`: when the last one was completed. */
+const queueTables = (s: string) => `
+  ALTER TABLE ${s}.owners ADD COLUMN queues text[] NOT NULL DEFAULT '{}';
+  CREATE TABLE ${s}.jobs (
+    root text COLLATE "C" PRIMARY KEY,
+    queue text COLLATE "C" NOT NULL,
+    priority integer NOT NULL,
+    "group" text,
+    id uuid,
+    sent timestamptz NOT NULL,
+    done timestamptz,
+    problem text
+  ) WITH (fillfactor = 70);
+  CREATE INDEX jobs_open ON ${s}.jobs (queue, sent) WHERE id IS NOT NULL;
+  CREATE INDEX jobs_done ON ${s}.jobs (done) WHERE done IS NOT NULL;
+`;
+
+/** Shared budgets, what runs have drawn from them, and the sums of each period. `text`: the definition as JSON. */
+const budgetTables = (s: string) => `
+  CREATE TABLE ${s}.budgets (
+    name text COLLATE "C" PRIMARY KEY,
+    text text NOT NULL
+  );
+  CREATE TABLE ${s}.budget_draws (
+    run text COLLATE "C" NOT NULL,
+    budget text COLLATE "C" NOT NULL,
+    period text COLLATE "C" NOT NULL,
+    root text COLLATE "C" NOT NULL,
+    stamp text COLLATE "C" NOT NULL,
+    spent_tokens bigint NOT NULL,
+    spent_nanos bigint NOT NULL,
+    reserved_tokens bigint NOT NULL,
+    reserved_nanos bigint NOT NULL,
+    PRIMARY KEY (run, budget, period)
+  ) WITH (fillfactor = 50);
+  CREATE INDEX budget_draws_open ON ${s}.budget_draws (root) WHERE reserved_tokens > 0 OR reserved_nanos > 0;
+  CREATE TABLE ${s}.budget_sums (
+    budget text COLLATE "C" NOT NULL,
+    period text COLLATE "C" NOT NULL,
+    spent_tokens bigint NOT NULL,
+    spent_nanos bigint NOT NULL,
+    reserved_tokens bigint NOT NULL,
+    reserved_nanos bigint NOT NULL,
+    PRIMARY KEY (budget, period)
+  ) WITH (fillfactor = 50);
+`;
+
+/** The shared limits of providers, by a keyed hash of their keys. `text`: the state as JSON. */
+const limitTable = (s: string) => `
+  CREATE TABLE ${s}.provider_limits (
+    key text COLLATE "C" PRIMARY KEY,
+    text text NOT NULL
+  ) WITH (fillfactor = 50);
+`;
+
+export const migrations: readonly Migration[] = [
+  async (transaction, s) => transaction.send({ text: baseTables(s) }),
+  async (transaction, s) => transaction.send({ text: queueTables(s) }),
+  async (transaction, s) => transaction.send({ text: budgetTables(s) + limitTable(s) }),
+];
 
 /** The first version with the functions for transaction ids of 64 bits. */
 export const minServerVersion = 130_000;

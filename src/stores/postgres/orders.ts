@@ -9,6 +9,7 @@ import { type OrderRow, readOrder } from '../order-rows.ts';
 import { addConsumed, areHeadsAuthentic, type ConsumedIds, type StoredHead, signHead } from '../run-heads.ts';
 import type { Connections } from './connections.ts';
 import { decodeText, encodeText } from './encode.ts';
+import type { Jobs } from './jobs.ts';
 import { takeLocks, treeLock } from './locks.ts';
 import type { Ownerships } from './ownership.ts';
 import { selectHeads } from './run-tags.ts';
@@ -27,6 +28,7 @@ export interface OrderDeps {
   /** Without one, orders are neither stored nor accepted. */
   authenticator: OrderAuthenticator | undefined;
   wakeChannel: string;
+  jobs: Jobs;
   warn(message: string): void;
 }
 
@@ -36,7 +38,7 @@ export const selectOrders = (s: string) => `
     ) AS "isConsumed"
   FROM ${s}.orders`;
 
-export function createOrders({ connections, ownerships, authenticator, wakeChannel, warn }: OrderDeps): Orders {
+export function createOrders({ connections, ownerships, authenticator, wakeChannel, jobs, warn }: OrderDeps): Orders {
   const { schema: s } = connections;
   /** Orders that were reported but could not be dropped yet. */
   const reported = new Set<string>();
@@ -143,8 +145,11 @@ export function createOrders({ connections, ownerships, authenticator, wakeChann
       if (authenticator === undefined) throw new RetinueError('usage', 'This store was opened without a key for orders.');
       const { id, rootId } = order;
       const [text, tag] = [canonical(order), authenticator.sign(order)];
+      const queue = await jobs.findQueue(rootId);
+      if (queue !== null) await jobs.prepare([queue]);
       // The wake-up names the owner, so that other processes ignore it.
       await connections.transact(async (transaction) => {
+        if (queue !== null) takeLocks(transaction, [treeLock(s, rootId)]);
         transaction.send({
           text: `INSERT INTO ${s}.orders (id, root, text, tag) SELECT $1, $2, $3, $4
             WHERE NOT EXISTS (SELECT 1 FROM ${s}.consumed JOIN ${s}.trees ON trees.n = consumed.tree WHERE trees.root = $2 AND consumed.id = $1)
@@ -155,6 +160,7 @@ export function createOrders({ connections, ownerships, authenticator, wakeChann
           text: `SELECT pg_notify($1, owner) FROM ${s}.trees WHERE root = $2 AND owner IS NOT NULL`,
           values: [wakeChannel, rootId],
         });
+        if (queue !== null) await jobs.wake(transaction, rootId);
       });
     },
 

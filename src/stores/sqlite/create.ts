@@ -3,6 +3,7 @@
 import type { Order } from '../../contract/order.ts';
 import type { Owner, Store } from '../../ports/store.ts';
 import { createAppender } from './append.ts';
+import { createBudgets } from './budgets.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { connect, resolveDatabasePath } from './connect.ts';
 import { createEraser } from './erase.ts';
@@ -10,6 +11,7 @@ import { createClosedError, createNoQueueError, toStoreError } from './errors.ts
 import { findFaults } from './faults.ts';
 import { measureFiles } from './file-size.ts';
 import { createLeases } from './leases.ts';
+import { createLimits } from './limits.ts';
 import { createPublisher } from './live-relay.ts';
 import { createLiveSubscriber } from './live-subscriber.ts';
 import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
@@ -17,7 +19,7 @@ import { createOrders } from './orders.ts';
 import { createQueries } from './queries.ts';
 import { retryWhileBusy } from './retry.ts';
 import { createRunTags, signStoredRuns } from './run-tags.ts';
-import { createKysely, createStatements } from './tables.ts';
+import { createStatements } from './tables.ts';
 import { openWakeSocket, sendWakeUp, type WakeSocket } from './wake-socket.ts';
 import { createChangeWatcher } from './watch.ts';
 import { createWriter } from './writer.ts';
@@ -30,15 +32,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const timing = { ...defaultTiming, ...options.timing, crash, made, logOpened };
   const db = await connect(path, { durability, timing, authenticator, warn });
   const statements = createStatements(db);
-  const kysely = createKysely(statements);
   const writer = createWriter(db, path, timing);
   const tags = createRunTags(db, authenticator, { adopt });
   if (adopt && authenticator !== undefined) await writer.write(() => signStoredRuns(db, authenticator, 'unfinished'));
   const appender = createAppender(db, tags);
-  const leases = createLeases({ db, kysely, writer, tags, now, timing });
-  const orders = createOrders({ db, kysely, writer, tags, authenticator, warn });
+  const leases = createLeases({ db, statements, writer, tags, now, timing });
+  const orders = createOrders({ db, writer, tags, authenticator, warn });
   const eraser = createEraser(db, writer, { path, tags, isHeld: leases.isHeld, timing });
-  const queries = createQueries({ db: kysely, statements, path });
+  const queries = createQueries({ statements, path });
   const watcher = createChangeWatcher(db, timing.poll);
   const publisher = createPublisher();
   const subscriber = createLiveSubscriber({ statements, watcher, ownSocket: () => ownSocketName });
@@ -118,11 +119,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     },
     releaseTree: (owner, rootId) => leases.releaseTree(owner, rootId),
     holders: (rootIds) => read(() => leases.findHolders(rootIds)),
+    limits: createLimits({ db, writer, authenticator, now }),
+    budgets: createBudgets({ db, writer, read, now: options.wallClock ?? Date.now }),
     watch(changed) {
       if (isClosed) throw createClosedError();
       return watcher.add(changed);
     },
     publish: publisher.publish,
+    hasSubscribers: publisher.hasSubscribers,
     subscribe(listener) {
       if (isClosed) throw createClosedError();
       return subscriber.add(listener);

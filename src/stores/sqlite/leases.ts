@@ -5,13 +5,12 @@
 // 3. An owner without a row holds nothing: releasing a lease deletes the row, however many trees name the owner.
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Kysely } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
 import type { Claim, Holder, Owner } from '../../ports/store.ts';
 import { getOwnIdentity, hasEnded, type ProcessIdentity } from '../process-identity.ts';
 import type { Timing } from './options.ts';
 import type { RunTags } from './run-tags.ts';
-import type { Tables } from './tables.ts';
+import type { Statements, Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
 
 type OwnerRow = Tables['owners'];
@@ -33,14 +32,14 @@ const rootsPerQuery = 500;
 
 export interface LeaseDeps {
   db: DatabaseSync;
-  kysely: Kysely<Tables>;
+  statements: Statements;
   writer: Writer;
   tags: RunTags;
   now: () => number;
   timing: Timing;
 }
 
-export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDeps): Leases {
+export function createLeases({ db, statements, writer, tags, now, timing }: LeaseDeps): Leases {
   const self: ProcessIdentity = getOwnIdentity();
   const heartbeatTimers = new Map<string, NodeJS.Timeout>();
   const unreleased = new Set<string>();
@@ -123,7 +122,7 @@ export function createLeases({ db, kysely, writer, tags, now, timing }: LeaseDep
     }
   }
 
-  return { open, claim, releaseTree, release, isHeld, findHolders: createHolderQuery(kysely, isHeld), close };
+  return { open, claim, releaseTree, release, isHeld, findHolders: createHolderQuery(statements, isHeld), close };
 }
 
 /** Whether a claim on an owner's trees would be refused. */
@@ -135,20 +134,18 @@ export function createLeaseCheck(now: () => number, timing: Timing, self: Proces
   };
 }
 
+const selectHolders =
+  'SELECT owners.*, root FROM trees JOIN owners ON owners.id = trees.owner WHERE root IN (SELECT value FROM json_each(?))';
+
 /** Finds the processes that own trees. Only reads. */
-export function createHolderQuery(kysely: Kysely<Tables>, isHeld: Leases['isHeld']): Leases['findHolders'] {
+export function createHolderQuery(statements: Statements, isHeld: Leases['isHeld']): Leases['findHolders'] {
   return async (rootIds) => {
     const holders = new Map<string, Holder | null>(rootIds.map((rootId) => [rootId, null]));
     const aliveById = new Map<string, boolean>();
     for (let start = 0; start < rootIds.length; start += rootsPerQuery) {
-      const found = await kysely
-        .selectFrom('trees')
-        .innerJoin('owners', 'owners.id', 'trees.owner')
-        .selectAll('owners')
-        .select('root')
-        .where('root', 'in', rootIds.slice(start, start + rootsPerQuery))
-        .execute();
-      for (const owner of found) {
+      const roots = JSON.stringify(rootIds.slice(start, start + rootsPerQuery));
+      for (const row of statements(selectHolders).all(roots)) {
+        const owner = row as unknown as Tables['owners'] & { root: string };
         if (!aliveById.has(owner.id)) aliveById.set(owner.id, isHeld(owner));
         holders.set(owner.root, { owner: owner.id, pid: owner.pid, alive: aliveById.get(owner.id) === true });
       }

@@ -14,6 +14,7 @@ const maxLineChars = 1024 * 1024;
 export interface Publisher {
   add(subscriber: Socket): void;
   publish(delta: Delta): void;
+  hasSubscribers(): boolean;
   /** Tells subscribers that facts were written. */
   announce(): void;
   close(): void;
@@ -34,6 +35,7 @@ export function createPublisher(): Publisher {
     publish(delta) {
       if (subscribers.size > 0) send(`${JSON.stringify(delta)}\n`);
     },
+    hasSubscribers: () => subscribers.size > 0,
     announce() {
       if (subscribers.size === 0 || announcing !== null) return;
       announcing = setImmediate(() => {

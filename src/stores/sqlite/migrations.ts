@@ -165,6 +165,47 @@ const dropOwnerFences = `
   ALTER TABLE owners DROP COLUMN fence;
 `;
 
+/** Shared budgets, what runs have drawn from them, and the sums of each period. `text`: the definition as JSON. */
+const budgetTables = `
+  CREATE TABLE budgets (
+    name TEXT PRIMARY KEY,
+    text TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE budget_draws (
+    run TEXT NOT NULL,
+    budget TEXT NOT NULL,
+    period TEXT NOT NULL,
+    root TEXT NOT NULL,
+    stamp TEXT NOT NULL,
+    spent_tokens INTEGER NOT NULL,
+    spent_nanos INTEGER NOT NULL,
+    reserved_tokens INTEGER NOT NULL,
+    reserved_nanos INTEGER NOT NULL,
+    PRIMARY KEY (run, budget, period)
+  ) WITHOUT ROWID;
+  CREATE INDEX budget_draws_open ON budget_draws (root) WHERE reserved_tokens > 0 OR reserved_nanos > 0;
+  CREATE TABLE budget_sums (
+    budget TEXT NOT NULL,
+    period TEXT NOT NULL,
+    spent_tokens INTEGER NOT NULL,
+    spent_nanos INTEGER NOT NULL,
+    reserved_tokens INTEGER NOT NULL,
+    reserved_nanos INTEGER NOT NULL,
+    PRIMARY KEY (budget, period)
+  ) WITHOUT ROWID;
+`;
+
+/** The shared limits of providers, by a keyed hash of their keys. `text`: the state as JSON. */
+const limitTable = `
+  CREATE TABLE provider_limits (
+    key TEXT PRIMARY KEY,
+    text TEXT NOT NULL
+  ) WITHOUT ROWID;
+`;
+
+/** The version from which on there are budgets. */
+export const budgetsVersion = 8;
+
 /** The version from which on runs carry tags. */
 export const taggedRunsVersion = 6;
 
@@ -176,6 +217,8 @@ export const migrations: readonly Migration[] = [
   (db) => db.exec(consumedTable),
   tagRuns,
   (db) => db.exec(dropOwnerFences),
+  (db) => db.exec(budgetTables),
+  (db) => db.exec(limitTable),
 ];
 
 export interface MigrateOptions extends MigrationContext {

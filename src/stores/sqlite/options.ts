@@ -30,6 +30,8 @@ export interface SqliteOptions {
    * Default: the time since the machine started.
    */
   now?: () => number;
+  /** Milliseconds since the epoch, for the periods of budgets. Default: the clock of the machine. */
+  wallClock?: () => number;
   timing?: Partial<Timing>;
   /** Signs orders and checks them. Without one the store neither stores nor accepts orders. */
   authenticator?: OrderAuthenticator | undefined;

@@ -2,7 +2,6 @@
 // who can write to the file but has not the key gives no orders. Ids of consumed and dropped orders are kept, so that somebody who has copied an
 // order cannot insert it again.
 import type { DatabaseSync } from 'node:sqlite';
-import type { Kysely } from 'kysely';
 import { RetinueError } from '../../contract/error.ts';
 import type { Order } from '../../contract/order.ts';
 import type { OrderAuthenticator, Owner } from '../../ports/store.ts';
@@ -23,7 +22,6 @@ export interface Orders {
 
 export interface OrderDeps {
   db: DatabaseSync;
-  kysely: Kysely<Tables>;
   writer: Writer;
   tags: RunTags;
   /** Without one, orders are neither stored nor accepted. */
@@ -31,7 +29,7 @@ export interface OrderDeps {
   warn(message: string): void;
 }
 
-export function createOrders({ db, kysely, writer, tags, authenticator, warn }: OrderDeps): Orders {
+export function createOrders({ db, writer, tags, authenticator, warn }: OrderDeps): Orders {
   const insertOrder = db.prepare(`
     INSERT INTO orders (id, root, text, tag) SELECT ?1, ?2, ?3, ?4
     WHERE NOT EXISTS (SELECT 1 FROM consumed JOIN trees ON trees.n = consumed.tree WHERE trees.root = ?2 AND consumed.id = ?1)
@@ -42,6 +40,11 @@ export function createOrders({ db, kysely, writer, tags, authenticator, warn }: 
     SELECT orders.n, orders.root, trees.n AS tree FROM orders JOIN trees ON trees.root = orders.root JOIN owners ON owners.id = trees.owner
     WHERE orders.id = ? AND owners.id = ?`);
   const deleteOrder = db.prepare('DELETE FROM orders WHERE n = ?');
+  const selectWaiting = db.prepare(`
+    SELECT orders.id, orders.root, orders.text, orders.tag, consumed.n AS consumed
+    FROM orders JOIN trees ON trees.root = orders.root JOIN owners ON owners.id = trees.owner
+    LEFT JOIN consumed ON consumed.tree = trees.n AND consumed.id = orders.id
+    WHERE owners.id = ? ORDER BY orders.n`);
   /** Trees and ids of the orders that this store has consumed, whatever somebody removes from the table. */
   const consumed = new Set<string>();
   /** Orders that were reported but could not be dropped yet. */
@@ -97,15 +100,9 @@ export function createOrders({ db, kysely, writer, tags, authenticator, warn }: 
 
     async list(owner) {
       if (selectOwner.get(owner.id) === undefined) throw new RetinueError('fenced', 'This process has released its runs.');
-      const found = await kysely
-        .selectFrom('orders')
-        .innerJoin('trees', 'trees.root', 'orders.root')
-        .innerJoin('owners', 'owners.id', 'trees.owner')
-        .leftJoin('consumed', (join) => join.onRef('consumed.tree', '=', 'trees.n').onRef('consumed.id', '=', 'orders.id'))
-        .select(['orders.id', 'orders.root', 'orders.text', 'orders.tag', 'consumed.n as consumed'])
-        .where('owners.id', '=', owner.id)
-        .orderBy('orders.n')
-        .execute();
+      const found = selectWaiting.all(owner.id) as unknown as (Pick<Tables['orders'], 'id' | 'root' | 'text' | 'tag'> & {
+        consumed: number | null;
+      })[];
       const read = found.map((row) => {
         const isConsumed = row.consumed !== null || consumed.has(`${row.root} ${row.id}`);
         return { id: row.id, ...readOrder({ ...row, isConsumed }, authenticator) };

@@ -1,6 +1,5 @@
 // Reads facts, runs and blobs.
-import type { StatementSync } from 'node:sqlite';
-import { type CompiledQuery, type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import type { SQLInputValue } from 'node:sqlite';
 import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
@@ -8,7 +7,7 @@ import type { BlobContent, FactQuery, RunQuery, SearchOptions, Store } from '../
 import { type FactRow, rowToFact, rowToRun, rowToTrailFact } from '../stored-rows.ts';
 import { searchRows } from './search.ts';
 import { readInSlices } from './slices.ts';
-import type { Tables } from './tables.ts';
+import type { SqlQuery, Statements, Tables } from './tables.ts';
 
 export interface Queries {
   facts(query: FactQuery): Promise<StoredFact[]>;
@@ -23,8 +22,7 @@ export interface Queries {
 }
 
 export interface QueryDeps {
-  db: Kysely<Tables>;
-  statements: (sql: string) => StatementSync;
+  statements: Statements;
   path: string;
 }
 
@@ -32,12 +30,11 @@ type Row = Omit<Tables['facts'], 'run' | 'tree'> & { runId: string };
 
 const toFactRow = (row: unknown): FactRow => ({ ...(row as Row), position: String((row as Row).position) });
 
-export function createQueries({ db, statements, path }: QueryDeps): Queries {
-  const findRun = async (query: SelectQueryBuilder<Tables, 'runs', { id: string; row: string | null }>) => {
-    const found = await query.where('row', 'is not', null).executeTakeFirst();
-    return found === undefined ? null : rowToRun(found, path);
+export function createQueries({ statements, path }: QueryDeps): Queries {
+  const findRun = (where: string, ...values: string[]) => {
+    const found = statements(`SELECT id, row FROM runs WHERE ${where} AND row IS NOT NULL`).get(...values);
+    return found === undefined ? null : rowToRun(found as { id: string; row: string }, path);
   };
-  const runs = db.selectFrom('runs').select(['id', 'row']);
 
   const readNewest = () => (statements('SELECT max(position) AS newest FROM facts').get()?.newest ?? 0) as number;
 
@@ -53,19 +50,19 @@ export function createQueries({ db, statements, path }: QueryDeps): Queries {
       return rows.map((row) => rowToFact(toFactRow(row), path));
     },
     facts(query) {
-      const select = createFactsQuery(db, query);
+      const select = createFactsQuery(query);
       const start = query.after === undefined ? 0 : parsePosition(query.after);
       const page = (cursor: number | null, limit: number) => select(cursor ?? start, limit);
       return readInSlices(statements, page, (row) => [rowToFact(toFactRow(row), path), (row as Row).position], query.limit);
     },
     trail(runId) {
-      const select = createFactsQuery(db, { runId, erased: true });
+      const select = createFactsQuery({ runId, erased: true });
       const page = (cursor: number | null, limit: number) => select(cursor ?? 0, limit);
       return readInSlices(statements, page, (row) => [rowToTrailFact(toFactRow(row), path), (row as Row).position]);
     },
     runs(query) {
       type RunEntry = { n: number; id: string; row: string };
-      const page = createRunsQuery(db, query);
+      const page = createRunsQuery(query);
       return readInSlices(statements, page, (row) => [rowToRun(row as RunEntry, path), (row as RunEntry).n], query.limit);
     },
     async countRuns(rootIds) {
@@ -78,52 +75,64 @@ export function createQueries({ db, statements, path }: QueryDeps): Queries {
       }
       return counts;
     },
-    run: (runId) => findRun(runs.where('id', '=', runId)),
-    runByKey: (parentId, key) => findRun(runs.where(sql`coalesce(parent, '')`, '=', parentId ?? '').where('key', '=', key)),
+    run: async (runId) => findRun('id = ?', runId),
+    runByKey: async (parentId, key) => findRun("coalesce(parent, '') = ? AND key = ?", parentId ?? '', key),
     async blob(hash) {
-      return (await db.selectFrom('blobs').select('text').where('hash', '=', hash).executeTakeFirst())?.text ?? null;
+      return (statements('SELECT text FROM blobs WHERE hash = ?').get(hash)?.text as BlobContent | undefined) ?? null;
     },
   };
 }
 
-/** The unary plus prevents SQLite from scanning all facts after a position where the index of the run is faster. */
-export function createFactsQuery(db: Kysely<Tables>, { runId, rootId, types, erased }: FactQuery & { erased?: boolean }) {
-  return (after: number, limit: number): CompiledQuery => {
-    let query = db
-      .selectFrom('facts as f')
-      .select(['f.position', 'f.seq', 'f.at', 'f.v', 'f.type', 'f.data', 'f.hash'])
-      .select((eb) => eb.selectFrom('runs').select('runs.id').whereRef('runs.n', '=', 'f.run').as('runId'))
-      .limit(limit);
-    if (runId === undefined) query = query.where('f.position', '>', after).orderBy('f.position');
-    else {
-      query = query.where('f.run', '=', (eb) => eb.selectFrom('runs').select('runs.n').where('runs.id', '=', runId));
-      query = query.where(sql`+f.position`, '>', after).orderBy('f.seq');
-    }
-    if (rootId !== undefined) {
-      const tree = db.selectFrom('trees').select('trees.n').where('trees.root', '=', rootId);
-      query = runId === undefined ? query.where('f.tree', '=', tree) : query.where(sql`+f.tree`, '=', tree);
-    }
-    if (erased !== true) query = query.where('f.data', '<>', '');
-    if (types !== undefined) query = query.where('f.type', 'in', types);
-    return query.compile();
+/** Collects conditions and their values. */
+function createConditions() {
+  const texts: string[] = [];
+  const parameters: SQLInputValue[] = [];
+  return {
+    parameters,
+    add(text: string, ...values: SQLInputValue[]): void {
+      texts.push(text);
+      parameters.push(...values);
+    },
+    sql: () => (texts.length === 0 ? '' : `WHERE ${texts.join(' AND ')}`),
   };
 }
 
-export function createRunsQuery(db: Kysely<Tables>, { rootId, parentId, live, prefix, roots, before, order }: RunQuery) {
+const factColumns = 'f.position, f.seq, f.at, f.v, f.type, f.data, f.hash, (SELECT runs.id FROM runs WHERE runs.n = f.run) AS runId';
+
+/** The unary plus prevents SQLite from scanning all facts after a position where the index of the run is faster. */
+export function createFactsQuery({ runId, rootId, types, erased }: FactQuery & { erased?: boolean }) {
+  return (after: number, limit: number): SqlQuery => {
+    const { add, parameters, sql } = createConditions();
+    if (runId === undefined) add('f.position > ?', after);
+    else {
+      add('f.run = (SELECT runs.n FROM runs WHERE runs.id = ?)', runId);
+      add('+f.position > ?', after);
+    }
+    if (rootId !== undefined) add(`${runId === undefined ? '' : '+'}f.tree = (SELECT trees.n FROM trees WHERE trees.root = ?)`, rootId);
+    if (erased !== true) add("f.data <> ''");
+    if (types !== undefined) add(`f.type IN (${types.map(() => '?').join(', ')})`, ...types);
+    const order = runId === undefined ? 'f.position' : 'f.seq';
+    return { sql: `SELECT ${factColumns} FROM facts AS f ${sql()} ORDER BY ${order} LIMIT ?`, parameters: [...parameters, limit] };
+  };
+}
+
+export function createRunsQuery({ rootId, parentId, live, prefix, roots, before, order }: RunQuery) {
   const isDescending = order !== 'oldest';
-  return (cursor: number | null, limit: number): CompiledQuery => {
-    let query = db.selectFrom('runs').select(['n', 'id', 'row']).where('row', 'is not', null).limit(limit);
-    if (rootId !== undefined) query = query.where('tree', '=', (eb) => eb.selectFrom('trees').select('trees.n').where('root', '=', rootId));
-    if (parentId !== undefined) query = query.where('parent', '=', parentId);
-    if (before !== undefined) query = query.where('n', '<', (eb) => eb.selectFrom('runs').select('n').where('id', '=', before));
-    if (roots === true) query = query.where('parent', 'is', null);
-    if (live !== undefined) query = query.where('live', '=', sql.lit(live ? 1 : 0));
+  return (cursor: number | null, limit: number): SqlQuery => {
+    const { add, parameters, sql } = createConditions();
+    add('row IS NOT NULL');
+    if (rootId !== undefined) add('tree = (SELECT n FROM trees WHERE root = ?)', rootId);
+    if (parentId !== undefined) add('parent = ?', parentId);
+    if (before !== undefined) add('n < (SELECT n FROM runs WHERE id = ?)', before);
+    if (roots === true) add('parent IS NULL');
+    if (live !== undefined) add(`live = ${live ? 1 : 0}`);
     // U+10FFFF sorts after every other character.
-    if (prefix !== undefined) query = query.where('id', '>=', prefix).where('id', '<', `${prefix}\u{10ffff}`);
+    if (prefix !== undefined) add('id >= ? AND id < ?', prefix, `${prefix}\u{10ffff}`);
     // With a prefix, sort the few matches (`+n`) instead of scanning all runs in order.
-    const n = prefix === undefined ? sql<number>`n` : sql<number>`+n`;
-    if (cursor !== null) query = query.where(n, isDescending ? '<' : '>', cursor);
-    return query.orderBy(n, isDescending ? 'desc' : 'asc').compile();
+    const n = prefix === undefined ? 'n' : '+n';
+    if (cursor !== null) add(`${n} ${isDescending ? '<' : '>'} ?`, cursor);
+    const direction = isDescending ? 'DESC' : 'ASC';
+    return { sql: `SELECT n, id, row FROM runs ${sql()} ORDER BY ${n} ${direction} LIMIT ?`, parameters: [...parameters, limit] };
   };
 }
 

@@ -2,6 +2,7 @@
 // Every method that writes is rejected.
 import { RetinueError } from '../../contract/error.ts';
 import type { OrderAuthenticator, Store } from '../../ports/store.ts';
+import { listBudgets } from './budgets.ts';
 import { assertSqliteVersion, resolveDatabasePath, toOpenError } from './connect.ts';
 import { createWeigher } from './erase.ts';
 import { createClosedError, isCorruption, toStoreError } from './errors.ts';
@@ -13,7 +14,7 @@ import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { openReadConnection, type ReadConnection } from './read-connection.ts';
 import { retryWhileBusy } from './retry.ts';
-import { createKysely, createStatements } from './tables.ts';
+import { createStatements } from './tables.ts';
 import { createPoller } from './watch.ts';
 
 export interface ReaderOptions extends Pick<SqliteOptions, 'path' | 'now' | 'timing'> {
@@ -46,11 +47,10 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
   function openReading(): Reading {
     const connection = openReadConnection(path);
     const statements = createStatements(connection.db);
-    const kysely = createKysely(statements);
     return {
       connection,
-      queries: createQueries({ db: kysely, statements, path }),
-      holders: createHolderQuery(kysely, isHeld),
+      queries: createQueries({ statements, path }),
+      holders: createHolderQuery(statements, isHeld),
       findFaults: async () => findFaults(connection.db, options.authenticator, { isOwn: options.isOwn ?? false }),
       weigh: (rootIds) => createWeigher(connection.db)(rootIds),
     };
@@ -104,12 +104,18 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
     findFaults: () => read((current) => current.findFaults()),
     holders: (rootIds) => read((current) => current.holders(rootIds)),
     ...{ append: refuse, erase: refuse, reclaim: refuse, order: refuse, orders: refuse, dropOrders: refuse },
+    limits: { identify: () => null, exchange: refuse, watch: () => () => {} },
+    budgets: {
+      list: () => read(async ({ connection }) => listBudgets(connection.db, Date.now())),
+      ...{ set: refuse, remove: refuse, draw: refuse, openDraws: refuse, settle: refuse },
+    },
     ...{ open: refuse, release: refuse, claim: refuse, releaseTree: refuse },
     watch(changed) {
       if (isClosed) throw createClosedError();
       return watcher.add(changed);
     },
     publish() {},
+    hasSubscribers: () => false,
     subscribe(listener) {
       if (isClosed) throw createClosedError();
       return subscriber.add(listener);

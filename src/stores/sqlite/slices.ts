@@ -1,7 +1,6 @@
 // Reading long results without blocking the event loop.
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { CompiledQuery } from 'kysely';
+import type { SqlQuery, Statements } from './tables.ts';
 
 const sliceMs = 8;
 
@@ -10,8 +9,8 @@ const sliceMs = 8;
  * `createPage` makes the query for the rows after a cursor; `readRow` returns the value of a row and its cursor.
  */
 export async function readInSlices<T>(
-  statements: (sql: string) => StatementSync,
-  createPage: (cursor: number | null, limit: number) => CompiledQuery,
+  statements: Statements,
+  createPage: (cursor: number | null, limit: number) => SqlQuery,
   readRow: (row: unknown) => [value: T, cursor: number],
   limit = Number.POSITIVE_INFINITY,
 ): Promise<T[]> {
@@ -22,7 +21,7 @@ export async function readInSlices<T>(
     const query = createPage(cursor, Number.isFinite(limit) ? limit - values.length : -1);
     const sliceEnd = performance.now() + sliceMs;
     let isComplete = true;
-    for (const row of statements(query.sql).iterate(...(query.parameters as SQLInputValue[]))) {
+    for (const row of statements(query.sql).iterate(...query.parameters)) {
       const [value, nextCursor] = readRow(row);
       values.push(value);
       cursor = nextCursor;

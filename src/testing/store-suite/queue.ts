@@ -1,6 +1,6 @@
 // The queue of a store: trees that want a worker.
 import { describe, expect, it } from 'vitest';
-import type { JobOptions, Queue } from '../../ports/queue.ts';
+import type { Job, JobOptions, Queue } from '../../ports/queue.ts';
 import type { Store } from '../../ports/store.ts';
 import { a, accepted, b, c, createFacts, createId, createOrder, createRootUnit, createUnit, type GetContext } from './fixtures.ts';
 
@@ -16,8 +16,9 @@ export function testQueue(getContext: GetContext): void {
     const { store, owner } = getContext();
     return store.append(owner, [{ ...createRootUnit(rootId, { status: 'queued' }), job: { queue: 'q', ...job } }]);
   };
-  const take = async (limit = 10, more: { perGroup?: number } = {}) =>
-    (await getQueue(getContext().store).take({ queue: 'q', limit, ...more })).map(({ rootId }) => rootId);
+  const takeJobs = async (limit: number, more: { perGroup?: number } = {}) =>
+    (await getQueue(getContext().store).take({ queue: 'q', limit, ...more })) as Job[];
+  const take = async (limit = 10, more: { perGroup?: number } = {}) => (await takeJobs(limit, more)).map(({ rootId }) => rootId).sort();
 
   describe('queue', () => {
     it('creates a tree without an owner, with its job; a worker takes it once', async () => {
@@ -26,8 +27,9 @@ export function testQueue(getContext: GetContext): void {
       expect(await enqueue(a)).toEqual([accepted]);
       expect(await store.holders([a])).toEqual(new Map([[a, null]]));
       expect(await queue.findQueued([a, b])).toEqual(new Set([a]));
+      expect([await queue.isOf(a), await queue.isOf(b)]).toEqual([true, false]);
       expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) })])).toMatchObject([{ ok: false, reason: 'fenced' }]);
-      const [job] = await queue.take({ queue: 'q', limit: 5 });
+      const [job] = await takeJobs(5);
       expect(job).toMatchObject({ rootId: a, queue: 'q' });
       expect(await take()).toEqual([]);
       expect(await store.claim(owner, a)).toEqual({ ok: true, previous: null });
@@ -50,7 +52,7 @@ export function testQueue(getContext: GetContext): void {
       await enqueue(b, { priority: 5 });
       await enqueue(c, { startAfter: far, priority: 9 });
       await enqueue(d);
-      expect(await take(2)).toEqual([b, a]);
+      expect(await take(2)).toEqual([a, b]);
       expect(await take(2)).toEqual([d]);
       const [state] = await getQueue(getContext().store).states();
       expect(state).toMatchObject({ name: 'q', waiting: 0, delayed: 1, running: 3, oldestMs: null });
@@ -68,14 +70,15 @@ export function testQueue(getContext: GetContext): void {
       const { store } = getContext();
       const queue = getQueue(store);
       await enqueue(a);
-      const [first] = await queue.take({ queue: 'q', limit: 1 });
+      const [first] = await takeJobs(1);
       if (!first) throw new Error('nothing was taken');
-      await queue.putBack(first, 0);
-      await expect.poll(() => queue.take({ queue: 'q', limit: 1 })).toMatchObject([{ rootId: a }]);
-      const [again] = await queue.findOrphans('q', 10);
-      expect(again).toMatchObject({ rootId: a });
-      if (again) await queue.complete(again, { queue: 'q' });
+      await queue.putBack(first, 0, 'no model here');
+      expect(await queue.states()).toMatchObject([{ waiting: 1, running: 0, problems: [{ rootId: a, problem: 'no model here' }] }]);
+      const [again] = await takeJobs(1);
+      if (!again) throw new Error('it was not put back');
+      await queue.complete(again, { startAfter: '2020-01-01T00:00:00.000Z' });
       expect(await take()).toEqual([a]);
+      expect(await queue.findOrphans('q', 10)).toEqual([]);
     });
 
     it('finds trees whose worker died, and no others', async () => {
@@ -101,10 +104,10 @@ export function testQueue(getContext: GetContext): void {
       await enqueue(a, { startAfter: far });
       await store.order(createOrder(1, a));
       expect(await take()).toEqual([]);
-      const [job] = await queue.take({ queue: 'q', limit: 1 });
+      const [job] = await takeJobs(1);
       expect(job).toBeUndefined();
       await enqueue(b);
-      const [own] = await queue.take({ queue: 'q', limit: 1 });
+      const [own] = await takeJobs(1);
       if (!own) throw new Error('nothing was taken');
       await store.claim(owner, b);
       await queue.complete(own);
@@ -114,6 +117,19 @@ export function testQueue(getContext: GetContext): void {
       await store.order(createOrder(3, b));
       await store.order(createOrder(4, b));
       expect(await take()).toEqual([b]);
+    });
+
+    it('gives a completed tree a new job if an order came before', async () => {
+      const { store, owner } = getContext();
+      const queue = getQueue(store);
+      await enqueue(a);
+      const [job] = await takeJobs(1);
+      if (!job) throw new Error('nothing was taken');
+      await store.claim(owner, a);
+      await store.releaseTree(owner, a);
+      await store.order(createOrder(1, a));
+      await queue.complete(job);
+      expect(await take()).toEqual([a]);
     });
 
     it('wakes workers of the queue', async () => {

@@ -21,6 +21,10 @@ export const protectedFiles: readonly ProtectedFiles[] = [
   { reason: 'settings of Retinue', paths: ['retinue.config.json'] },
   { reason: 'agents, commands, hooks and servers that Claude Code loads', paths: ['.mcp.json', ...claude] },
   {
+    reason: 'agents, recipes and skills that Retinue and other coding agents load',
+    paths: ['.agents/skills', '.agents/recipes', '.goose', '.github/agents', '.github/skills'],
+  },
+  {
     reason: 'settings and rules that other coding agents load',
     paths: [
       ...[

@@ -4,11 +4,11 @@
 // 2. The replacement is atomic: readers see either the old or the new content.
 // 3. It happens only if the file is still the one that was read. For this process the last check and the rename are one step; another process could
 //    still change the file in between.
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { type BigIntStats, constants, lstatSync, renameSync } from 'node:fs';
 import { access, lstat, open, unlink } from 'node:fs/promises';
 import type { Artifact } from '../../contract/artifact.ts';
-import type { Memo } from '../../ports/tool.ts';
+import type { ChangedFile, Memo } from '../../ports/tool.ts';
 import { describeKind, errorCode, type Refusal, refuse } from '../refusal.ts';
 import { entryPath, isAliasOf, type LocatedPath, locatePath, type OpenDirectory, openDirectory, splitParent } from './confine.ts';
 import { createDiff } from './diff.ts';
@@ -145,6 +145,14 @@ function isSameFile(now: BigIntStats | undefined, then: BigIntStats | undefined)
   return (
     now.dev === then.dev && now.ino === then.ino && now.size === then.size && now.mtimeNs === then.mtimeNs && now.ctimeNs === then.ctimeNs
   );
+}
+
+/** The change as `retinue undo` needs it; none if the content before is too large to be kept. */
+export function toChangedFiles(path: string, current: CurrentFile | null, content: Buffer): ChangedFile[] {
+  if (current?.content === null) return [];
+  const mode = current !== null && (Number(current.stats.mode) & 0o100) !== 0 ? '100755' : '100644';
+  const after = { mode, hash: createHash('sha256').update(content).digest('hex'), bytes: content.length } as const;
+  return [{ path, before: current && { mode, content: current.content.toString('base64') }, after }];
 }
 
 /** The artifacts of a change: the path, and the diff if both sides are text and small enough to compare. */

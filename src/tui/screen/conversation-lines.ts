@@ -145,6 +145,7 @@ const noteTitles: Record<NoteItem['kind'], string> = {
   cancel: 'Cancellation requested',
   child: 'Delegated',
   context: 'Context shortened',
+  log: 'Log',
 };
 const noteStyles: Partial<Record<NoteItem['kind'], Style>> = { failure: 'red', cancel: 'yellow', pause: 'yellow', message: 'cyan' };
 

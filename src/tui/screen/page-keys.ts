@@ -62,9 +62,9 @@ function pressOnTree(key: Key, deps: PageDeps): boolean {
   return true;
 }
 
-function openRow({ run }: TreeRow, { source, open }: PageDeps): void {
+function openRow({ run, opens }: TreeRow, { source, open }: PageDeps): void {
   if (source.unloaded.has(run.id)) void source.loadTree(run.id);
-  open(run.id);
+  open(opens);
 }
 
 function foldOrGoUp(row: TreeRow, { ui }: PageDeps): void {

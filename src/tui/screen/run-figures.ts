@@ -54,7 +54,7 @@ export function describeFigures(run: LiveRun, state: LiveState, { status, now }:
     statusText,
     sanitizeLine(run.agent ?? run.kind),
     sanitizeLine(run.model ?? ''),
-    run.kind === 'client' || run.turn === 0 ? '' : `turn ${formatTurn(run)}`,
+    run.kind !== 'agent' || run.turn === 0 ? '' : `turn ${formatTurn(run)}`,
     limit === '' ? time : `${time} of ${limit}`,
     run.endedAt === null ? '' : `ended ${formatInstant(new Date(run.endedAt).toISOString(), now)}`,
     run.tokens > 0 ? `${formatCount(run.tokens)} tokens` : '',

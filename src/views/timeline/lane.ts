@@ -68,7 +68,7 @@ export interface Lane {
   /** Null if the parent is not part of the timeline. */
   parentId: string | null;
   depth: number;
-  kind: 'agent' | 'client';
+  kind: 'agent' | 'client' | 'flow';
   /** The label, or the beginning of the task of a run without one. */
   name: string;
   agent: string | null;

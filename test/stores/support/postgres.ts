@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { Owner, Store } from '../../../src/ports/store.ts';
 import { openPostgresStore } from '../../../src/stores/postgres/create.ts';
 import type { PostgresOptions } from '../../../src/stores/postgres/options.ts';
-import { createTestSchema, type TestSchema } from '../../support/postgres/database.ts';
+import { createSchema, createTestDatabase, createTestSchema, type TestSchema } from '../../support/postgres/database.ts';
 import { createProxy, type ServerProxy } from '../../support/postgres/proxy.ts';
 import { testAuthenticator } from './authenticator.ts';
 
@@ -22,6 +22,17 @@ export interface StorePlace extends TestSchema {
 export async function createPlace(): Promise<StorePlace> {
   const schema = await createTestSchema();
   onTestFinished(() => schema.remove());
+  return describePlace(schema);
+}
+
+/** A place in a database of its own: as long as a transaction of another test is open in a database, old versions of rows stay in it. */
+export async function createPlaceAlone(): Promise<StorePlace> {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.remove());
+  return describePlace(createSchema(database.url));
+}
+
+function describePlace(schema: TestSchema): StorePlace {
   const open: StorePlace['open'] = async ({ timing, ...options } = {}) => {
     const store = await openPostgresStore({
       ...{ url: schema.url, schema: schema.schema, authenticator: testAuthenticator },

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import pg from 'pg';
 import { inject } from 'vitest';
+import { runSql } from './sql.ts';
 
 let asked: Promise<string> | null = null;
 
@@ -35,7 +35,14 @@ export async function createTestSchema(): Promise<TestSchema> {
 export function createSchema(url: string): TestSchema {
   const schema = `test_${randomBytes(6).toString('hex')}`;
   const sql = (statement: string, values: unknown[] = []) => runSql(url, statement.replaceAll('$s', schema), values);
-  return { url, schema, sql: sql as TestSchema['sql'], remove: async () => void (await sql('DROP SCHEMA IF EXISTS $s CASCADE')) };
+  return {
+    url,
+    schema,
+    sql: sql as TestSchema['sql'],
+    async remove() {
+      for (const each of ['$s', '$s_queue']) await sql(`DROP SCHEMA IF EXISTS ${each} CASCADE`);
+    },
+  };
 }
 
 export interface TestDatabase {
@@ -59,13 +66,4 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-export async function runSql(url: string, statement: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query(statement, values)).rows ?? [];
-  } finally {
-    await client.end();
-  }
-}
+export { runSql };

@@ -33,7 +33,8 @@ export async function withDashboard(
 ): Promise<void> {
   await using served = await serveWorkspace(options);
   await options.prepare?.(served);
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.context });
+  // Without a graphics card, movement takes most of the browser's time.
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...options.context });
   context.setDefaultTimeout(patienceMs);
   try {
     const { problems } = await watchPages(context, served.url, options.allowed);

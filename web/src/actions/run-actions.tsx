@@ -56,12 +56,20 @@ export function RunActionsProvider({ children }: { children: ReactNode }): React
         if (result === 'already') return { text: `${nameTarget(target)} was not paused`, tone: 'warning' };
         return result === 'released' ? `${nameTarget(target)} continues` : 'The tree continues on the server';
       });
+    const compact = (target: ActionTarget) =>
+      void send(async (client) => {
+        const { result } = await client.compact(target.id);
+        return `${nameTarget(target)} replaces its conversation by a summary ${result === 'kept' ? 'when it is resumed' : 'before its next turn'}`;
+      });
     const items = (target: ActionTarget): MenuItem[] => {
       const isAgent = target.kind === 'agent';
       return [
         ...(target.isLive && isAgent ? [{ label: 'Send a message…', disabledReason: noSteer, run: () => open('message', target) }] : []),
         ...(target.isLive && target.isPaused ? [{ label: 'Continue', disabledReason: noSteer, run: () => resume(target) }] : []),
         ...(target.isLive && !target.isPaused ? [{ label: 'Pause', disabledReason: noSteer, run: () => pause(target) }] : []),
+        ...(target.isLive && isAgent && target.turns > 0
+          ? [{ label: 'Compact', disabledReason: noSteer, run: () => compact(target) }]
+          : []),
         ...(!target.isLive && isAgent ? [{ label: 'Ask a follow-up…', disabledReason: noStart, run: () => open('message', target) }] : []),
         ...(isAgent && target.turns > 0 ? [{ label: 'Fork from a turn…', disabledReason: noStart, run: () => open('fork', target) }] : []),
         { label: 'Verify the log…', run: () => open('verify', target) },

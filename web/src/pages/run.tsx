@@ -76,7 +76,7 @@ function RunTabs({ view }: { view: RunPageView }): ReactNode {
         current={current}
         tabs={tabs.map(({ id, label }) => ({
           id,
-          label,
+          label: id === 'conversation' && view.run.kind === 'flow' ? 'Steps' : label,
           to: `/runs/${view.run.id}${id === 'conversation' ? '' : `?tab=${id}`}`,
           count: id === 'log' ? view.record.log.length : undefined,
         }))}

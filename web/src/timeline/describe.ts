@@ -52,7 +52,14 @@ export function segmentTitle({ kind, model, calls, note }: ClosedSegment): strin
 }
 
 function modelTitle({ purpose, turn, attempt }: ModelCall): string {
-  const what = purpose === 'turn' ? `Model, turn ${turn}` : purpose === 'wrap-up' ? 'Model, wrap-up' : 'Model, summary';
+  const what =
+    purpose === 'turn'
+      ? `Model, turn ${turn}`
+      : purpose === 'wrap-up'
+        ? 'Model, wrap-up'
+        : purpose === 'compact'
+          ? 'Model, compaction'
+          : 'Model, summary';
   return attempt > 1 ? `${what}, attempt ${attempt}` : what;
 }
 

@@ -17,8 +17,8 @@ export function createChatEncoder(metadataKey: string) {
   }
 
   return (modelId: string, options: LanguageModelV4CallOptions): string | null => {
-    if (!hasOnlyCoreOptions(options)) return null;
-    const { prompt, maxOutputTokens, tools, toolChoice } = options;
+    if (!hasOnlyCoreOptions(options, 'reasoning')) return null;
+    const { prompt, maxOutputTokens, tools, toolChoice, reasoning } = options;
     const list: string[] = [];
     for (const message of prompt) {
       let text = messages.get(message) ?? null;
@@ -31,6 +31,7 @@ export function createChatEncoder(metadataKey: string) {
     }
     let body = `{"model":${JSON.stringify(modelId)}`;
     if (maxOutputTokens !== undefined) body += `,"max_tokens":${JSON.stringify(maxOutputTokens)}`;
+    if (reasoning !== undefined && reasoning !== 'provider-default') body += `,"reasoning_effort":${JSON.stringify(reasoning)}`;
     body += `,"messages":[${list.join(',')}]`;
     if (tools !== undefined && tools.length > 0) {
       const text = toolsText(tools);

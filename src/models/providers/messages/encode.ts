@@ -8,15 +8,19 @@ const unsupported = Symbol('unsupported');
 
 export function encodeMessages(modelId: string, options: LanguageModelV4CallOptions): string | null {
   const { prompt, maxOutputTokens, tools, toolChoice } = options;
-  if (!hasOnlyCoreOptions(options) || maxOutputTokens === undefined || mayExceedLimit(modelId, maxOutputTokens)) return null;
+  if (!hasOnlyCoreOptions(options, 'providerOptions') || maxOutputTokens === undefined) return null;
   if (toolChoice && toolChoice.type !== 'auto' && toolChoice.type !== 'none') return null; // some models reject a forced choice
   try {
+    const { thinking, effort, budget } = encodeThinkingOptions(options.providerOptions);
+    if (mayExceedLimit(modelId, maxOutputTokens + budget)) return null;
     const marker = createMarkerTaker();
     const { system, messages } = encodePrompt(prompt, marker);
     const list = tools && tools.length > 0 ? encodeTools(tools, marker) : undefined;
     return JSON.stringify({
       model: modelId,
-      max_tokens: maxOutputTokens,
+      max_tokens: maxOutputTokens + budget,
+      thinking,
+      output_config: effort === undefined ? undefined : { effort },
       system,
       messages,
       tools: list,
@@ -32,6 +36,19 @@ export function encodeMessages(modelId: string, options: LanguageModelV4CallOpti
 /** The package knows the output limit of each model. These are the lowest ones. */
 function mayExceedLimit(modelId: string, tokens: number): boolean {
   return tokens > (modelId.includes('claude-3-haiku') ? 4096 : 32_000);
+}
+
+/** The options that `findEffortAbility` makes. The tokens for thinking are added to those of the answer. */
+function encodeThinkingOptions(given: SharedV4ProviderOptions | undefined): { thinking?: object; effort?: unknown; budget: number } {
+  if (given === undefined) return { budget: 0 };
+  const { anthropic = {}, ...others } = given;
+  const { thinking, effort, ...rest } = anthropic;
+  if (Object.keys(others).length > 0 || Object.keys(rest).length > 0) throw unsupported;
+  if (thinking === undefined) return { effort, budget: 0 };
+  const { type, budgetTokens, display, ...unknown } = thinking as JsonObject;
+  const isKnown = type === 'disabled' || type === 'adaptive' || (type === 'enabled' && typeof budgetTokens === 'number');
+  if (!isKnown || Object.keys(unknown).length > 0) throw unsupported;
+  return { thinking: { type, budget_tokens: budgetTokens, display }, effort, budget: typeof budgetTokens === 'number' ? budgetTokens : 0 };
 }
 
 type MarkedPart = { providerOptions?: SharedV4ProviderOptions | undefined };

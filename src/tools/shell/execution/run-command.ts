@@ -8,10 +8,10 @@
 //   watch-protected.ts  renames protected files that it has created; with move-aside.ts
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ReadableFolder, Sandbox, SandboxedCommand } from '../../../ports/sandbox.ts';
+import type { ReadableFolder, Sandbox, SandboxedCommand, ShownFolder } from '../../../ports/sandbox.ts';
 import { sandboxOwner } from '../../../ports/sandbox.ts';
 import type { Subject } from '../../../ports/subject.ts';
-import type { Rights } from '../../../ports/tool.ts';
+import type { Rights, ToolContext } from '../../../ports/tool.ts';
 import { findGitControlledPaths } from '../../files/git-controlled-paths.ts';
 import { closedAliases, gitRepositoryNames, protectedPaths } from '../../files/paths.ts';
 import { protectedNamePattern } from '../../files/protected-files.ts';
@@ -26,6 +26,8 @@ export interface CommandRequest extends Omit<ProcessRequest, 'sandboxed'> {
   rights: Rights;
   /** Folders outside the workspace that it may read. */
   readable?: readonly string[] | undefined;
+  /** The checkout that the folder of the command is, if it is one. */
+  files?: ToolContext['files'];
   /** The subjects that rules matched for this call. */
   subjects(): Promise<Subject[]>;
 }
@@ -59,6 +61,8 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const writable = !unwritable.paths.includes('');
   const readable = await findReadable(request);
   if (!readable.ok) return readable;
+  const shown = await findShown(request);
+  if (!shown.ok) return shown;
   const git = isAllowed('git');
   const { repository, configured } = await findGitControlledPaths(cwd);
   const named = await findProtectedNames(cwd);
@@ -71,7 +75,8 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const network = isAllowed('network');
   const made = await sandbox.confine({
     ...{ argv, workspace: cwd, writable, git, network, hide, env },
-    readable: readable.folders,
+    readable: [...readable.folders, ...(request.files?.objects ?? []).map((path) => ({ path, hide: [] }))],
+    shown: shown.folders,
     protect: [...protect, ...(writable ? unwritable.paths : [])],
   });
   if (!made.ok) return refuse(made.reason);
@@ -107,6 +112,18 @@ async function findReadable({ readable = [], rights }: CommandRequest): Promise<
     const found = await findClosedPaths(path, rights.closedPaths.read, { prefix: `${path}/` });
     if (!found.ok) return found;
     if (!found.paths.includes('')) folders.push({ path, hide: [...closedAliases, ...found.paths].map((name) => join(path, name)) });
+  }
+  return { ok: true, folders };
+}
+
+/** Folders of packages that a checkout shows: without what rules close, by their paths in the checkout. */
+async function findShown({ files, cwd, rights }: CommandRequest): Promise<{ ok: true; folders: ShownFolder[] } | Refusal> {
+  const folders: ShownFolder[] = [];
+  for (const { source, path } of files?.mounts ?? []) {
+    const found = await findClosedPaths(source, rights.closedPaths.read, { prefix: `${path}/`, nested: false });
+    if (!found.ok) return found;
+    const at = join(cwd, path);
+    if (!found.paths.includes('')) folders.push({ source, path: at, hide: found.paths.map((name) => join(at, name)) });
   }
   return { ok: true, folders };
 }

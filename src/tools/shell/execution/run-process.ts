@@ -15,9 +15,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxedCommand } from '../../../ports/sandbox.ts';
 import { commandPriority, trackDescendants } from '../../../system/descendants.ts';
 import { killAtExit } from '../../../system/kill-at-exit.ts';
+import { monitorGroup, monitorNamespace, type ProcessMonitor } from '../../../system/process-monitor.ts';
 import type { RemainingProcess } from '../../../system/remaining-processes.ts';
 import { errorCode, type Refusal, refuse } from '../../refusal.ts';
-import { monitorGroup, monitorNamespace, type ProcessMonitor } from './process-monitor.ts';
 import { readPipe, silenceMs } from './read-pipe.ts';
 
 export interface ProcessRequest {

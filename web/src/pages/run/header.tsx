@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { isLive } from '../../../../src/contract/run-status.ts';
 import type { LiveRun } from '../../../../src/contract/view.ts';
+import { formatEffort } from '../../../../src/text/effort.ts';
 import { formatDuration, shortId } from '../../../../src/views/format.ts';
 import { displayName, hasProblems } from '../../../../src/views/run-row.ts';
 import { describeProblems } from '../../../../src/views/tree-counter.ts';
@@ -31,7 +32,7 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
   // An erased run can only be verified.
   const items = () =>
     actions.items(toTarget(run, state, isUndriven)).filter(({ label }) => detail.erasedAt === undefined || label.startsWith('Verify'));
-  const primary = items().filter(({ label }) => ['Pause', 'Continue', 'Send a message…', 'Ask a follow-up…'].includes(label));
+  const primary = items().filter(({ label }) => ['Pause', 'Continue', 'Compact', 'Send a message…', 'Ask a follow-up…'].includes(label));
   const parent = ancestors.at(-1);
   usePageKeys((key) => {
     if (key === '[' && previous) navigate(withTab(`/runs/${previous.id}`));
@@ -52,6 +53,7 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
         <>
           <span>{run.agent ?? run.kind}</span>
           {run.model !== null && <span>{run.model}</span>}
+          {detail.effort !== undefined && <span>effort {formatEffort(detail.effort)}</span>}
           <span>
             <code>{shortId(run.id)}</code> <CopyButton text={run.id} label="Copy run id" />
           </span>

@@ -15,6 +15,7 @@ const titles: Record<NoteItem['kind'], { title: string; tone: Tone | 'plain' }> 
   cancel: { title: 'Cancellation requested', tone: 'warning' },
   child: { title: 'Delegated', tone: 'neutral' },
   context: { title: 'Context shortened', tone: 'neutral' },
+  log: { title: 'Log', tone: 'neutral' },
 };
 
 /** Everything in a conversation that is neither an answer nor a call. */

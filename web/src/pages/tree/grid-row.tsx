@@ -3,6 +3,7 @@ import { isLive } from '../../../../src/contract/run-status.ts';
 import type { LiveRun } from '../../../../src/contract/view.ts';
 import { formatDuration } from '../../../../src/views/format.ts';
 import type { LiveState } from '../../../../src/views/live-state.ts';
+import { listBelow } from '../../../../src/views/live-steps.ts';
 import { displayName, elapsedTime, formatTurn, hasProblems, isLate } from '../../../../src/views/run-row.ts';
 import type { TreeRow } from '../../../../src/views/tree-rows.ts';
 import { useRunActions } from '../../actions/run-actions.tsx';
@@ -37,9 +38,11 @@ export const GridRow = memo(function GridRow({
   onActivate,
   onFold,
 }: GridRowProps): ReactNode {
-  const { run, depth, fold, hidden, status, isMatch } = row;
+  const { run, opens, depth, fold, hidden, status, isMatch } = row;
+  const isStep = opens !== run.id;
   const actions = useRunActions();
-  const siblings = run.parentId === null ? [run.id] : (state.runs.get(run.parentId)?.children ?? [run.id]);
+  const parent = run.parentId === null ? undefined : state.runs.get(run.parentId);
+  const siblings = parent ? listBelow(parent).map((each) => (typeof each === 'string' ? each : `${parent.id}:${each.step}`)) : [run.id];
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid handles keys.
     <div
@@ -54,7 +57,7 @@ export const GridRow = memo(function GridRow({
       tabIndex={isActive ? 0 : -1}
       style={{ transform: `translateY(${top}px)` }}
       onFocus={() => onActivate(run.id)}
-      onClick={(event) => void ((event.target as HTMLElement).closest('a, button, [role="menu"]') === null && navigate(`/runs/${run.id}`))}
+      onClick={(event) => void ((event.target as HTMLElement).closest('a, button, [role="menu"]') === null && navigate(`/runs/${opens}`))}
     >
       <div role="gridcell" className="cell cell-run" style={{ paddingLeft: `calc(${depth} * var(--indent))` }}>
         {fold === 'none' ? (
@@ -71,7 +74,7 @@ export const GridRow = memo(function GridRow({
           </button>
         )}
         <StatusMark status={status} hasProblems={hasProblems(run)} needsUser={run.questions > 0} />
-        <Link to={`/runs/${run.id}`} className="run-name truncate" tabIndex={-1} title={displayName(run)}>
+        <Link to={`/runs/${opens}`} className="run-name truncate" tabIndex={-1} title={displayName(run)}>
           {displayName(run)}
         </Link>
         {hidden > 0 && <span className="muted"> +{hidden}</span>}
@@ -93,14 +96,16 @@ export const GridRow = memo(function GridRow({
         {run.costUsd !== null && <Money usd={run.costUsd} />}
       </div>
       <div role="gridcell" className="cell cell-menu">
-        <Menu
-          label={`Actions for ${displayName(run)}`}
-          className="row-menu"
-          tabIndex={-1}
-          items={() => actions.items(toTarget(run, state, isUndriven))}
-        >
-          ⋯
-        </Menu>
+        {!isStep && (
+          <Menu
+            label={`Actions for ${displayName(run)}`}
+            className="row-menu"
+            tabIndex={-1}
+            items={() => actions.items(toTarget(run, state, isUndriven))}
+          >
+            ⋯
+          </Menu>
+        )}
       </div>
     </div>
   );

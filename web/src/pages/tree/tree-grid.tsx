@@ -72,7 +72,7 @@ export function TreeGrid({ tree, isUndriven, folded, onFold, filter }: TreeGridP
     const current = rows[activeIndex];
     if (current === undefined) return;
     const target = findTarget(rows, activeIndex, to);
-    if (target === 'open') return navigate(`/runs/${current.run.id}`);
+    if (target === 'open') return navigate(`/runs/${current.opens}`);
     if (target === 'fold' || target === 'unfold') return setFold(current.run.id, target === 'fold');
     const next = rows[target];
     if (next === undefined) return;

@@ -1,0 +1,160 @@
+// Takes over and takes back what runs changed, for a person. Each use is a client run of its own, which has the plan in its facts.
+import type { PathChange } from '../contract/change-set.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { StoredFact } from '../contract/fact.ts';
+import type { RunRow } from '../contract/run.ts';
+import { type ApplyReport, joinChanges, type PlannedChanges, planApply, planToReport, readSet } from '../kernel/apply.ts';
+import type { Client, Runtime } from '../kernel/runtime.ts';
+import type { Checkouts } from '../ports/checkouts.ts';
+import type { Store } from '../ports/store.ts';
+import { subtreeRows } from '../records/descendants.ts';
+import { findRun } from '../records/find-run.ts';
+
+export interface ApplyDeps {
+  store: Store;
+  checkouts: Checkouts | undefined;
+  /** The folder whose files are changed. */
+  workspace: string | undefined;
+  drive(): Promise<Runtime>;
+}
+
+export interface ApplyOptions {
+  /** Only says what would happen. */
+  check: boolean;
+  signal?: AbortSignal;
+}
+
+export interface Apply {
+  apply(ids: string[], options: ApplyOptions): Promise<ApplyReport>;
+  undo(ids: string[], options: ApplyOptions): Promise<Omit<ApplyReport, 'applied' | 'conflicts'>>;
+  /** Returns the runs whose changes were discarded. */
+  discard(ids: string[]): Promise<string[]>;
+}
+
+export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): Apply {
+  function needFiles(): { checkouts: Checkouts; workspace: string } {
+    if (!checkouts || workspace === undefined) throw new RetinueError('usage', 'changes cannot be applied here');
+    return { checkouts, workspace };
+  }
+
+  async function withClient<T>(label: string, work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await (await drive()).client({ label });
+    try {
+      return await work(client);
+    } finally {
+      await client.close();
+    }
+  }
+
+  /** Completes what an earlier command recorded and could not finish. */
+  async function finishInterrupted(): Promise<void> {
+    const facts = await store.facts({ types: ['changes.planned', 'changes.made'] });
+    const open = new Map<string, string>();
+    for (const fact of facts) {
+      if (fact.type === 'changes.planned') open.set(`${fact.runId} ${fact.data.id}`, fact.runId);
+      else if (fact.type === 'changes.made') open.delete(`${fact.runId} ${fact.data.id}`);
+    }
+    for (const runId of new Set(open.values())) {
+      const row = await store.run(runId);
+      const holder = (await store.holders([runId])).get(runId);
+      if (row?.kind !== 'client' || row.endedAt !== null || holder?.alive) continue;
+      const resumed = await (await drive()).resume(row.rootId, 'retinue apply');
+      if (resumed.ok) await resumed.handles[0]?.outcome;
+    }
+  }
+
+  return {
+    async apply(ids, { check, signal }) {
+      const files = needFiles();
+      const runIds = await expandIds(ids, store);
+      if (!check) await finishInterrupted();
+      const deps = { store, changes: files.checkouts.changes, workspace: files.workspace, refuse: () => null, signal };
+      const plan = await planApply(runIds, deps);
+      if (check || plan.set.changes.length === 0) return planToReport(plan);
+      const planned: PlannedChanges = { id: '1', kind: 'apply', runs: plan.merged, set: plan.set, blobs: plan.blobs };
+      return withClient(`apply ${plan.merged.join(' ')}`, async (client) => planToReport(plan, await client.carryOut(planned)));
+    },
+
+    async undo(ids, { check, signal }) {
+      const files = needFiles();
+      await finishInterrupted();
+      const rows = await Promise.all(ids.map((id) => findRun(id, store)));
+      const trees = await Promise.all(
+        rows.map(async ({ rootId, runId }) => subtreeRows(await store.runs({ rootId, order: 'oldest' }), runId)),
+      );
+      const subtree = new Set(trees.flat().map(({ runId }) => runId));
+      const steps = await collectSteps(subtree, files.workspace, store);
+      const set = joinChanges(steps).map(({ path, before, after }): PathChange => ({ path, before: after, after: before }));
+      const request = { workspace: files.workspace, refuse: () => null, read: (hash: string) => store.blob(hash), isExact: true, signal };
+      const plan = await files.checkouts.changes.plan({ ...request, changes: [{ runId: '', set: { v: 1, changes: set } }] });
+      const changed = plan.conflicts.flatMap(({ paths }) => paths.map(({ path }) => path));
+      if (check || plan.set.changes.length === 0) return { ...planToReport(plan), left: changed };
+      const planned: PlannedChanges = { id: '1', kind: 'undo', runs: [...subtree].sort(), set: plan.set, blobs: plan.blobs };
+      return withClient(`undo ${rows.map(({ runId }) => runId).join(' ')}`, async (client) => {
+        const left = await client.carryOut(planned);
+        return { ...planToReport(plan, left), left: [...changed, ...left] };
+      });
+    },
+
+    async discard(ids) {
+      const runIds = await expandIds(ids, store);
+      for (const runId of runIds) {
+        const row = await store.run(runId);
+        if (row?.endedAt === null) throw new RetinueError('usage', `run ${runId} has not ended yet; cancel it first`);
+      }
+      await withClient(`discard ${runIds.join(' ')}`, (client) => client.discard(runIds));
+      for (const runId of runIds) {
+        const prepared = (await store.facts({ runId, types: ['workspace.prepared'] })).at(-1);
+        const left = prepared?.type === 'workspace.prepared' ? await checkouts?.find(runId, prepared.data) : null;
+        if (left) await checkouts?.remove(runId, left);
+      }
+      return runIds;
+    },
+  };
+}
+
+/** The runs with files of their own that the ids stand for: the run itself, or else the nearest ones below it, in the order of their creation. */
+async function expandIds(ids: string[], store: Store): Promise<string[]> {
+  const found: string[] = [];
+  for (const id of ids) {
+    const row = await findRun(id, store);
+    const own = await findOwners(row, store);
+    // Without any, the message is about the run that was named.
+    found.push(...(own.length === 0 ? [row.runId] : own));
+  }
+  return [...new Set(found)];
+}
+
+async function findOwners(row: RunRow, store: Store): Promise<string[]> {
+  const facts = await store.facts({ runId: row.runId, types: ['workspace.prepared'] });
+  if (facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null)) return [row.runId];
+  const children = await store.runs({ parentId: row.runId, order: 'oldest' });
+  return (await Promise.all(children.map((child) => findOwners(child, store)))).flat();
+}
+
+/** What these runs, and plans with their changes, did to the files of the workspace, in order. */
+async function collectSteps(runIds: ReadonlySet<string>, workspace: string, store: Store): Promise<PathChange[]> {
+  const facts = await store.facts({ types: ['changes.planned', 'changes.made', 'artifact.recorded'] });
+  const made = new Map(
+    facts.flatMap((fact) => (fact.type === 'changes.made' ? [[`${fact.runId} ${fact.data.id}`, fact.data.left] as const] : [])),
+  );
+  const steps: PathChange[] = [];
+  for (const fact of facts) steps.push(...(await factToSteps(fact, { runIds, workspace, made, store })));
+  return steps;
+}
+
+interface StepDeps {
+  runIds: ReadonlySet<string>;
+  workspace: string;
+  /** The paths that were left alone, by run and plan. */
+  made: ReadonlyMap<string, readonly string[]>;
+  store: Store;
+}
+
+async function factToSteps(fact: StoredFact, { runIds, workspace, made, store }: StepDeps): Promise<PathChange[]> {
+  if (fact.type === 'artifact.recorded') return runIds.has(fact.runId) && fact.data.change ? [fact.data.change] : [];
+  if (fact.type !== 'changes.planned' || fact.data.workspace !== workspace) return [];
+  const left = made.get(`${fact.runId} ${fact.data.id}`);
+  if (left === undefined || !fact.data.runs.some((runId) => runIds.has(runId))) return [];
+  return (await readSet(fact.data.changes, store)).changes.filter(({ path }) => !left.includes(path));
+}

@@ -1,0 +1,38 @@
+import { sanitizeLine } from '../../text/terminal.ts';
+import { formatPlural } from '../../views/format.ts';
+import type { Args } from '../args/parse-args.ts';
+import { commonSettings } from '../args/settings-flags.ts';
+import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
+import type { Io } from '../io.ts';
+import { printJson } from '../output/print-json.ts';
+import { withLocalApi } from '../session/open-api.ts';
+
+export const undoCommand: Command = {
+  name: 'undo',
+  group: 'control',
+  usage: 'ID… [--check] [flags]',
+  summary: 'take back what runs changed in the workspace',
+  about:
+    'Takes back what was applied from a run and its children, and what they wrote with file tools (`write` and `edit`). A file that has changed since is left alone and named. Changes by shell commands cannot be taken back, unless the run had its own copy of the files.\n\n' +
+    'The exit code is 0 if everything was taken back, and 1 if a file was left alone.',
+  flags: [{ name: 'check', help: 'only say what would happen' }, jsonFlag, ...writingFlags],
+  positionals: { min: 1, max: unlimited },
+  examples: [['retinue undo last', 'as if the newest run had not written anything']],
+  exitCodes: 'command',
+  changes: true,
+  run,
+};
+
+async function run(args: Args, io: Io): Promise<number> {
+  const check = args.has('check');
+  const session = { flags: commonSettings(args), drive: true, existingOnly: true };
+  const { files, left } = await withLocalApi(io, session, (api) => api.undo(args.positionals, { check }));
+  if (args.has('json')) printJson(io, { undone: files, left });
+  else {
+    const done = check ? 'would take back' : 'took back';
+    io.out(files.length === 0 ? 'there is nothing to take back\n' : `${done} ${formatPlural(files.length, 'file')}\n`);
+    for (const path of files) io.out(`  ${sanitizeLine(path)}\n`);
+    for (const path of left) io.out(`left alone, because it has changed since: ${sanitizeLine(path)}\n`);
+  }
+  return left.length === 0 ? 0 : 1;
+}

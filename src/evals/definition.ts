@@ -1,0 +1,82 @@
+// Reads the file of an eval, with errors that name the line.
+import { basename, dirname, resolve } from 'node:path';
+import type { z } from 'zod';
+import { parseJsonDocument } from '../config/json-document.ts';
+import { RetinueError } from '../contract/error.ts';
+import { type EvalCase, EvalFile, type EvalInput, type Variant } from '../contract/eval.ts';
+import { canonical, sha256 } from '../text/canonical.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
+import { emptyFixture, findFixture, hashFixture } from './fixture.ts';
+
+const maxProblems = 5;
+
+/** Throws `invalid_config` with one line for each problem. */
+export function parseEvalFile(file: string, text: string): EvalFile {
+  const document = parseJsonDocument(file, Buffer.from(text.replace(/^\ufeff/, '')));
+  const parsed = EvalFile.safeParse(document.value);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.slice(0, maxProblems).map((issue) => document.problemAt(issue.path, describeIssue(issue)).message);
+    throw new RetinueError('invalid_config', problems.join('\n'));
+  }
+  const seen = new Set<string>();
+  for (const [index, { name, checks = [], expect }] of parsed.data.cases.entries()) {
+    if (seen.has(name)) throw document.problemAt(['cases', index, 'name'], `two cases are named ${JSON.stringify(name)}`);
+    if (checks.length === 0 && expect === undefined)
+      throw document.problemAt(
+        ['cases', index],
+        `the case ${JSON.stringify(name)} has neither \`checks\` nor \`expect\`, so nothing decides it`,
+      );
+    seen.add(name);
+  }
+  return parsed.data;
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const path = issue.path.join('.');
+  const at = path === '' ? '' : `\`${path}\`: `;
+  if (issue.code !== 'unrecognized_keys') return `${at}${issue.message}`;
+  const known = issue.path.length === 0 ? EvalFile.shape : issue.path.length === 2 ? EvalFile.shape.cases.element.shape : {};
+  return `${at}${unknownNameMessage('key', issue.keys[0] as string, Object.keys(known))}`;
+}
+
+export interface EvalChoice {
+  agents: string[];
+  models: string[];
+  repeats: number | undefined;
+  concurrency: number;
+}
+
+/** The input of the flow, without replay. `path`: the absolute path of the file. Rejects with `usage` if a fixture cannot be read. */
+export async function createEvalInput(
+  { path, shown, definition }: { path: string; shown: string; definition: EvalFile },
+  choice: EvalChoice,
+  stateFolder: string,
+): Promise<EvalInput> {
+  const { cases, limits, repeats = 1 } = definition;
+  const agents = choice.agents.length > 0 ? choice.agents : (definition.agents ?? [null]);
+  const models = choice.models.length > 0 ? choice.models : (definition.models ?? [null]);
+  const variants = agents.flatMap((agent) => models.map((model): Variant => ({ agent, model })));
+  const hashes = new Map<string, string>();
+  const prepared: EvalCase[] = [];
+  for (const each of cases) {
+    const fixture = each.fixture === undefined ? await emptyFixture(stateFolder) : await findFixture(resolve(dirname(path), each.fixture));
+    const files = hashes.get(fixture) ?? (await hashFixture(fixture));
+    hashes.set(fixture, files);
+    const whole = { ...each, ...(each.limits === undefined && limits !== undefined && { limits }), fixture };
+    prepared.push({ ...whole, subject: hashSubject(whole, files) });
+  }
+  return {
+    name: definition.name ?? basename(path).replace(/\.json$/, ''),
+    file: shown,
+    cases: prepared,
+    variants,
+    repeats: choice.repeats ?? repeats,
+    concurrency: choice.concurrency,
+  };
+}
+
+/** Of everything that the work depends on. The path of the fixture does not count. */
+function hashSubject(each: Omit<EvalCase, 'subject'>, files: string): string {
+  const { checks: _checks, expect: _expect, fixture: _fixture, maxCheckRounds: _rounds, ...brief } = each;
+  return sha256(canonical({ brief, files }));
+}

@@ -1,0 +1,145 @@
+// The `flow` that a program gets: typed and composed from the recorded steps of the kernel.
+import { RetinueError } from '../contract/error.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { FlowSteps } from '../ports/flow.ts';
+import type { AppliedChanges, Flow, FlowBrief } from './definition.ts';
+import { parseWantedResult } from './result.ts';
+import { shortenLine } from './virtual-path.ts';
+
+const defaultStepMs = 600_000;
+const defaultAskMs = 86_400_000;
+const defaultConcurrency = 8;
+
+/** What a program can do besides the steps of the kernel. */
+export interface FlowHelpers {
+  apply(runIds: string[]): Promise<AppliedChanges>;
+}
+
+export function createFlow(steps: FlowSteps, helpers: FlowHelpers): Flow {
+  /** The step of each delegation, so that `any` can cancel it. */
+  const delegated = new WeakMap<Promise<unknown>, number>();
+
+  const flow: Flow = {
+    delegate<T>(brief: FlowBrief<T>) {
+      const at = callerLine(flow.delegate);
+      const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
+      const { step, outcome } = steps.delegate({ ...brief, ...(form ? { result: form } : {}) }, { name: briefName(brief), check }, at);
+      const typed = outcome.then(typeOutcome);
+      // A program that ends without looking at it must not end the process.
+      typed.catch(() => {});
+      delegated.set(typed, step);
+      return typed;
+    },
+    async all(promises) {
+      const settled: PromiseSettledResult<unknown>[] = await Promise.allSettled(promises);
+      const failed = settled.find((each) => each.status === 'rejected');
+      if (failed) throw failed.reason;
+      return settled.map((each) => (each as PromiseFulfilledResult<unknown>).value) as never;
+    },
+    any<T>(promises: readonly Promise<T>[], options: { count?: number; accept?: (value: T) => boolean } = {}) {
+      const { count = 1, accept = isSuccess } = options;
+      assertCount('count', count);
+      return new Promise<T[]>((resolve, reject) => {
+        const results: T[] = [];
+        let open = promises.length;
+        const end = () => {
+          for (const promise of promises) cancelOpen(promise);
+          resolve(results);
+        };
+        const settle = () => {
+          if (results.length === count || --open === 0) end();
+        };
+        if (open === 0) end();
+        for (const promise of promises)
+          promise.then(
+            (value) => {
+              delegated.delete(promise);
+              if (results.length === count) return;
+              try {
+                if (accept(value)) results.push(value);
+                settle();
+              } catch (error) {
+                reject(error);
+              }
+            },
+            () => {
+              delegated.delete(promise);
+              if (results.length < count) settle();
+            },
+          );
+      });
+    },
+    async map(items, work, { concurrency = defaultConcurrency } = {}) {
+      assertCount('concurrency', concurrency);
+      const results: unknown[] = [];
+      const remaining = items.entries();
+      let failure: { error: unknown } | null = null;
+      const next = async () => {
+        for (const [index, item] of remaining) {
+          if (failure) return;
+          try {
+            results[index] = await work(item, index);
+          } catch (error) {
+            failure ??= { error };
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, next));
+      if (failure) throw (failure as { error: unknown }).error;
+      return results as never;
+    },
+    step(name, effect, { idempotent = false, timeoutMs = defaultStepMs } = {}) {
+      assertCount('timeoutMs', timeoutMs);
+      return steps.step(name, (signal) => effect({ signal }), { idempotent, timeoutMs }, callerLine(flow.step)) as never;
+    },
+    ask(question, { timeoutMs = defaultAskMs } = {}) {
+      assertCount('timeoutMs', timeoutMs);
+      return steps.ask(question, { timeoutMs }, callerLine(flow.ask));
+    },
+    sleep(ms) {
+      if (!Number.isFinite(ms) || ms < 0) throw new RetinueError('usage', 'flow.sleep takes a number of milliseconds');
+      return steps.sleep(Math.round(ms), callerLine(flow.sleep));
+    },
+    log: (text) => steps.log(String(text), callerLine(flow.log)),
+    apply(runs) {
+      const runIds = runs.map(({ runId }) => runId);
+      const work = () => (runIds.length === 0 ? { applied: [], conflicts: [], left: [] } : helpers.apply(runIds));
+      // Changes that were applied already are not applied again.
+      return steps.step('apply', work, { idempotent: true, timeoutMs: defaultStepMs }, callerLine(flow.apply)) as never;
+    },
+  };
+
+  function cancelOpen(promise: Promise<unknown>): void {
+    const step = delegated.get(promise);
+    if (step !== undefined) steps.cancel(step, 'enough results without it');
+  }
+
+  return flow;
+}
+
+function isSuccess(value: unknown): boolean {
+  return typeof value !== 'object' || value === null || (value as Partial<Outcome>).success !== false;
+}
+
+function assertCount(name: string, value: number): void {
+  if (!Number.isInteger(value) || value < 1) throw new RetinueError('usage', `\`${name}\` must be a whole number above 0`);
+}
+
+function briefName({ label, agent, task }: { label?: string | undefined; agent?: string | undefined; task?: unknown }): string {
+  return (
+    label ??
+    agent ??
+    (
+      String(task ?? '')
+        .trim()
+        .split('\n', 1)[0] as string
+    ).slice(0, 80)
+  );
+}
+
+/** `review.ts:12`, of the code that called `callee`. */
+function callerLine(callee: (...args: never[]) => unknown): string {
+  const holder: { stack?: string } = {};
+  Error.captureStackTrace(holder, callee);
+  return shortenLine(holder.stack ?? '');
+}

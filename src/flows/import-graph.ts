@@ -1,0 +1,107 @@
+// The local files that a flow consists of: its file and everything that it imports from files, read once and hashed together.
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { findPackageJSON, isBuiltin } from 'node:module';
+import { dirname, extname, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { RetinueError } from '../contract/error.ts';
+import { sha256 } from '../text/canonical.ts';
+
+const maxFiles = 500;
+const maxFileBytes = 4_194_304;
+
+/** How Node reads a file, by its extension. */
+export const formats: Record<string, 'module' | 'module-typescript' | 'json'> = {
+  '.ts': 'module-typescript',
+  '.mts': 'module-typescript',
+  '.js': 'module',
+  '.mjs': 'module',
+  '.json': 'json',
+};
+
+export interface FlowGraph {
+  /** The real path of the flow's file. */
+  file: string;
+  /** Hash of all files and of the versions of packages. */
+  version: string;
+  /** By real path. Exactly these bytes are executed. */
+  files: Map<string, Uint8Array>;
+}
+
+/** Reads a flow's file and its local imports. Nothing is executed. Rejects with `usage` if the file cannot be read or has another type. */
+export function readFlowGraph(path: string): FlowGraph {
+  const file = findFile(path);
+  if (file === null) throw new RetinueError('usage', `there is no flow ${path}`);
+  if (!isCode(file)) throw new RetinueError('usage', `${path} is not a flow: its name must end in .ts, .mts, .js or .mjs`);
+  const files = new Map<string, Uint8Array>();
+  const packages = new Map<string, string>();
+  const open = [file];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (files.has(next)) continue;
+    if (files.size === maxFiles) throw new RetinueError('usage', `${path} imports more than ${maxFiles} files`);
+    const bytes = readCode(next);
+    files.set(next, bytes);
+    if (!isCode(next)) continue;
+    for (const specifier of findSpecifiers(new TextDecoder().decode(bytes))) {
+      const local = resolveLocal(specifier, next);
+      if (local !== null) open.push(local);
+      else addPackage(packages, specifier, next);
+    }
+  }
+  const root = dirname(file);
+  const parts = [...files].map(([name, bytes]) => `${relativeTo(root, name)} ${sha256(bytes)}`);
+  return { file, files, version: sha256([...parts, ...packages.values()].sort().join('\n')) };
+}
+
+/** The real path of an import that names a file; null for packages, and for files that do not exist or cannot be imported. */
+export function resolveLocal(specifier: string, parent: string): string | null {
+  const isFile = /^(\.\.?\/|\/|file:)/.test(specifier);
+  if (!isFile) return null;
+  const path = specifier.startsWith('file:') ? fileURLToPath(specifier) : resolve(dirname(parent), specifier);
+  const file = findFile(path);
+  return file !== null && extname(file) in formats ? file : null;
+}
+
+/** Text that only looks like an import adds a file to the graph, which does no harm; an import that is not found here is refused when it is loaded. */
+function findSpecifiers(source: string): Set<string> {
+  return new Set([...source.matchAll(/\b(?:from|import)\s*\(?\s*(['"`])([^'"`\n]+)\1/g)].map(([, , specifier]) => specifier as string));
+}
+
+/** A package counts with its package.json: its name and version. */
+function addPackage(packages: Map<string, string>, specifier: string, parent: string): void {
+  if (/^(\.\.?\/|\/|file:|node:)/.test(specifier) || isBuiltin(specifier) || isOwnPackage(specifier)) return;
+  try {
+    const path = findPackageJSON(specifier, pathToFileURL(parent));
+    if (path !== undefined) packages.set(path, `${specifier} ${sha256(readFileSync(path))}`);
+  } catch {
+    // It is not installed; loading the flow says so.
+  }
+}
+
+/** `retinue` is this program, whatever version it has. */
+export function isOwnPackage(specifier: string): boolean {
+  return specifier === 'retinue' || specifier === 'retinue/testing';
+}
+
+function isCode(file: string): boolean {
+  return formats[extname(file)]?.startsWith('module') ?? false;
+}
+
+function findFile(path: string): string | null {
+  try {
+    const real = realpathSync(path);
+    return statSync(real).isFile() ? real : null;
+  } catch {
+    return null;
+  }
+}
+
+function readCode(file: string): Uint8Array {
+  const bytes = readFileSync(file);
+  if (bytes.length > maxFileBytes) throw new RetinueError('usage', `${file} is larger than ${maxFileBytes} bytes`);
+  return bytes;
+}
+
+/** So that a moved folder has the same version. */
+function relativeTo(root: string, file: string): string {
+  return file.startsWith(`${root}/`) ? file.slice(root.length + 1) : file;
+}

@@ -1,0 +1,64 @@
+// Loads the definition of a flow from its graph: Node gets exactly the bytes that were hashed, and no other local file.
+import { createRequire, registerHooks } from 'node:module';
+import { extname } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isRetinueError, RetinueError } from '../contract/error.ts';
+import { type FlowDefinition, isFlowDefinition } from './definition.ts';
+import { type FlowGraph, formats, isOwnPackage, resolveLocal } from './import-graph.ts';
+import { fromVirtualPath, toVirtualPath, virtualRoot } from './virtual-path.ts';
+
+/** Graphs by version, for as long as the process lives: a program may import later. */
+const graphs = new Map<string, FlowGraph>();
+let hasHooks = false;
+
+/** Executes the file. Its imports of `retinue` get the modules of this program. Throws `usage` if it has no flow or cannot be loaded. */
+export function loadDefinition(graph: FlowGraph, ownModule: (specifier: string) => string): FlowDefinition {
+  addHooks(ownModule);
+  graphs.set(graph.version, graph);
+  let loaded: unknown;
+  try {
+    loaded = createRequire(import.meta.url)(toVirtualPath(graph.version, graph.file));
+  } catch (error) {
+    if (isRetinueError(error)) throw error;
+    throw new RetinueError('usage', `the flow ${graph.file} cannot be loaded: ${describeError(error)}`, { cause: error });
+  }
+  const definition = (loaded as { default?: unknown }).default;
+  if (!isFlowDefinition(definition))
+    throw new RetinueError('usage', `${graph.file} is not a flow: its default export must be the result of \`defineFlow\``);
+  return definition;
+}
+
+function describeError(error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string };
+  if (code === 'ERR_REQUIRE_ASYNC_MODULE') return 'a flow may not use `await` outside of its functions';
+  return String(message ?? error).replaceAll(new RegExp(`${virtualRoot}[0-9a-f]+`, 'g'), '');
+}
+
+function addHooks(ownModule: (specifier: string) => string): void {
+  if (hasHooks) return;
+  hasHooks = true;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (fromVirtualPath(specifier)) return toFlowModule(specifier);
+      const parent = context.parentURL?.startsWith('file:') ? fromVirtualPath(fileURLToPath(context.parentURL)) : null;
+      if (!parent) return next(specifier, context);
+      if (isOwnPackage(specifier)) return { url: pathToFileURL(ownModule(specifier)).href, shortCircuit: true };
+      if (!/^(\.\.?\/|\/|file:)/.test(specifier)) return next(specifier, { ...context, parentURL: pathToFileURL(parent.file).href });
+      const file = resolveLocal(specifier, parent.file);
+      if (file === null || !graphs.get(parent.version)?.files.has(file))
+        throw new RetinueError('usage', `${parent.file} imports ${specifier}, which is no file, or its name is not a text in the source`);
+      return toFlowModule(toVirtualPath(parent.version, file));
+    },
+    load(url, context, next) {
+      const module = url.startsWith('file:') ? fromVirtualPath(fileURLToPath(url)) : null;
+      if (!module) return next(url, context);
+      const source = graphs.get(module.version)?.files.get(module.file);
+      if (source === undefined) throw new RetinueError('internal', `${module.file} is not a part of the flow`);
+      return { format: formats[extname(module.file)] as string, source: Buffer.from(source), shortCircuit: true };
+    },
+  });
+}
+
+function toFlowModule(path: string) {
+  return { url: pathToFileURL(path).href, format: formats[extname(path)] as string, shortCircuit: true };
+}

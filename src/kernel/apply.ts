@@ -1,0 +1,154 @@
+// Takes over the changes that runs made in files of their own, and takes them back.
+//
+// A1. Nothing is written before the plan is durable (`changes.planned`). A plan without `changes.made` is carried out again, which is harmless.
+// A2. A plan belongs to a live run: the parent that applies, or a client that exists only for it.
+import { ChangeSet, type PathChange } from '../contract/change-set.ts';
+import { isRetinueError, RetinueError } from '../contract/error.ts';
+import type { FactData } from '../contract/fact.ts';
+import type { CallRef } from '../conversation/tool-calls.ts';
+import type { ChangeFiles, ChangePlan, ChangesOfRun, PathConflict } from '../ports/checkouts.ts';
+import type { Store, StoredBlob } from '../ports/store.ts';
+import { decideCall } from '../rules/policy.ts';
+import { sha256 } from '../text/canonical.ts';
+import { type Run, rulesetsForChildren } from './run.ts';
+import type { Services } from './services.ts';
+
+/** `applied`: runs whose changes are in the files now, or would be. `left`: paths that changed while they were written, and were left alone. */
+export interface ApplyReport {
+  applied: string[];
+  conflicts: { runId: string; paths: PathConflict[] }[];
+  /** Paths that were changed, or would be. */
+  files: string[];
+  left: string[];
+}
+
+/** The changes of an ended run with files of its own. Rejects with `usage` or `erased` if there are none to take over, with the reason. */
+export async function loadChangesOf(runId: string, store: Store): Promise<ChangesOfRun> {
+  const row = await store.run(runId);
+  const id = runId;
+  if (!row) throw new RetinueError('unknown_run', `no run has the id ${runId}`);
+  if (row.erasedAt !== undefined) throw new RetinueError('erased', `run ${id} was erased`);
+  const facts = await store.facts({ runId, types: ['workspace.prepared', 'workspace.saved'] });
+  const prepared = facts.find((fact) => fact.type === 'workspace.prepared');
+  if (prepared?.type !== 'workspace.prepared' || prepared.data.base === null)
+    throw new RetinueError('usage', `run ${id} had no files of its own: what it changed is in the workspace already`);
+  if (row.endedAt === null) throw new RetinueError('usage', `run ${id} has not ended yet; wait for it, or cancel it`);
+  const saved = facts.at(-1);
+  if (saved?.type !== 'workspace.saved')
+    throw new RetinueError('usage', `the changes of run ${id} were not stored; \`retinue doctor\` finds its files`);
+  if (saved.data.left !== undefined)
+    throw new RetinueError('usage', `the changes of run ${id} could not be stored; its files are in ${saved.data.left}`);
+  if (await isDiscarded(runId, store)) throw new RetinueError('usage', `the changes of run ${id} were discarded`);
+  return { runId, set: saved.data.changes === null ? { v: 1, changes: [] } : await readSet(saved.data.changes, store) };
+}
+
+async function isDiscarded(runId: string, store: Store): Promise<boolean> {
+  const facts = await store.facts({ types: ['changes.discarded'] });
+  return facts.some((fact) => fact.type === 'changes.discarded' && fact.data.runs.includes(runId));
+}
+
+export async function readSet(hash: string, store: Store): Promise<ChangeSet> {
+  const content = await store.blob(hash);
+  if (content === null) throw new RetinueError('usage', 'the changes are not in this database: an export does not contain them');
+  return ChangeSet.parse(JSON.parse(typeof content === 'string' ? content : Buffer.from(content).toString('utf8')));
+}
+
+export interface PlanDeps {
+  store: Store;
+  changes: ChangeFiles;
+  workspace: string;
+  /** Why a path may not be changed; null if it may. */
+  refuse(path: string): string | null;
+  signal?: AbortSignal | undefined;
+}
+
+/** How the changes of these runs would be made, in this order. Changes nothing. */
+export async function planApply(runIds: string[], { store, changes, ...rest }: PlanDeps): Promise<ChangePlan> {
+  const sets: ChangesOfRun[] = [];
+  for (const runId of [...new Set(runIds)]) sets.push(await loadChangesOf(runId, store));
+  return changes.plan({ ...rest, changes: sets, read: (hash) => store.blob(hash) });
+}
+
+export function planToReport({ merged, conflicts, set }: ChangePlan, left: string[] = []): ApplyReport {
+  const files = set.changes.map(({ path }) => path).filter((path) => !left.includes(path));
+  return { applied: merged, conflicts, files, left };
+}
+
+/** What is to be carried out. */
+export interface PlannedChanges {
+  id: string;
+  kind: FactData['changes.planned']['kind'];
+  runs: string[];
+  set: ChangeSet;
+  blobs: StoredBlob[];
+}
+
+/** Records the plan, makes the changes and records that. Returns the paths that were left alone. */
+export async function carryOutPlan(run: Run, { id, kind, runs, set, blobs }: PlannedChanges, services: Services): Promise<string[]> {
+  const text = JSON.stringify(set);
+  const hash = sha256(text);
+  const planned: FactData['changes.planned'] = { changes: hash, files: set.changes.length, id, kind, runs, workspace: run.workspace };
+  await run.record([{ type: 'changes.planned', data: planned }], { blobs: [...blobs, { hash, content: text }] });
+  return finishPlan(run, planned, services);
+}
+
+export interface ApplyChildren {
+  ids: string[];
+  check: boolean;
+  /** The tool call; null for a client. */
+  call: CallRef | null;
+}
+
+/** For a parent: its rules about writing, as it passes them on, decide on every path. */
+export async function applyChildren(run: Run, { ids, check, call }: ApplyChildren, services: Services): Promise<ApplyReport> {
+  const { store, checkouts } = services;
+  if (!checkouts) throw new RetinueError('workspace', 'changes cannot be made in this process');
+  // A call that was cut off is made again: what it had planned is carried out first.
+  await finishPlans(run, services);
+  const rulesets = rulesetsForChildren(run);
+  const refuse = (path: string) => {
+    const { action, rule, owner } = decideCall(rulesets, { tool: 'write', subjects: [path] });
+    return action === 'allow' ? null : `may not be written (${rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`})`;
+  };
+  const plan = await planApply(ids, { store, changes: checkouts.changes, workspace: run.workspace, refuse, signal: run.signal });
+  if (check || plan.set.changes.length === 0) return planToReport(plan);
+  const id = call ? `${call.turn}.${call.index}` : services.ids.orderId();
+  return planToReport(plan, await carryOutPlan(run, { id, kind: 'apply', runs: plan.merged, set: plan.set, blobs: plan.blobs }, services));
+}
+
+/** Carries out the plans that an earlier process of the run recorded. */
+export async function finishPlans(run: Run, services: Services): Promise<void> {
+  for (const plan of [...run.state.plans.values()]) await finishPlan(run, plan, services);
+}
+
+async function finishPlan(
+  run: Run,
+  { id, changes, workspace }: FactData['changes.planned'],
+  { checkouts, store }: Services,
+): Promise<string[]> {
+  if (!checkouts) throw new RetinueError('workspace', 'changes cannot be made in this process');
+  if (workspace !== run.workspace) throw new RetinueError('workspace', `the changes are for the files in ${workspace}`);
+  const set = await readSet(changes, store);
+  try {
+    const left = await checkouts.changes.carryOut(workspace, set, (hash) => store.blob(hash));
+    await run.record([{ type: 'changes.made', data: { id, left } }]);
+    return left;
+  } catch (error) {
+    if (isRetinueError(error)) throw error;
+    // Such as a full disk. What was written is recorded, so that it can be taken back.
+    const left = await checkouts.changes.findUnmade(workspace, set);
+    await run.record([{ type: 'changes.made', data: { id, left } }]);
+    const advice = `${left.length} of ${set.changes.length} files were not written; remove the cause and apply them again`;
+    throw new RetinueError('workspace', `the changes could not be written: ${(error as Error).message}; ${advice}`, { cause: error });
+  }
+}
+
+/** The changes of several steps in their order as one set: from the first state of each path to the last. */
+export function joinChanges(steps: PathChange[]): PathChange[] {
+  const joined = new Map<string, PathChange>();
+  for (const step of steps) {
+    const known = joined.get(step.path);
+    joined.set(step.path, known ? { ...known, after: step.after } : step);
+  }
+  return [...joined.values()];
+}

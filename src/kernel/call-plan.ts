@@ -1,0 +1,42 @@
+// What a model call needs besides its request: how much to think, how long the provider keeps its cache, and the price of both.
+import type { Effort } from '../contract/effort.ts';
+import type { CallSettings, ModelHandle, Price } from '../ports/model.ts';
+import { isoToMs } from '../text/instant.ts';
+import { effortOf } from './effort.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+import { longWaitMs } from './state.ts';
+
+export interface CallPlan {
+  effort: Effort | null;
+  settings: CallSettings;
+  price: Price | null;
+}
+
+/** `isHelper`: the model is not the run's own, but writes a summary for it. */
+export function planCall(
+  run: Run,
+  model: ModelHandle,
+  { settings, clock }: Pick<Services, 'settings' | 'clock'>,
+  isHelper = false,
+): CallPlan {
+  const told = isHelper ? null : effortOf(run, model);
+  const long = model.longCache && wantsLongCache(run, model, settings.promptCache ?? 'auto', clock.now()) ? model.longCache : null;
+  return {
+    effort: told?.effort ?? null,
+    settings: mergeSettings(told?.settings, long?.settings),
+    price: long ? long.price : model.price,
+  };
+}
+
+function wantsLongCache({ state }: Run, { longCache }: ModelHandle, choice: string, now: number): boolean {
+  if (choice !== 'auto' || longCache?.isOnlyByChoice) return choice === '1h';
+  return state.hasWaitedLong || (state.answeredAt !== null && now - isoToMs(state.answeredAt) > longWaitMs);
+}
+
+function mergeSettings(a: CallSettings = {}, b: CallSettings = {}): CallSettings {
+  if (!a.providerOptions || !b.providerOptions) return { ...a, ...b };
+  const providerOptions = { ...a.providerOptions };
+  for (const [name, options] of Object.entries(b.providerOptions)) providerOptions[name] = { ...providerOptions[name], ...options };
+  return { ...a, ...b, providerOptions };
+}

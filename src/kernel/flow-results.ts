@@ -1,0 +1,81 @@
+// What a flow's program gets from recorded results, and what is recorded of its values and errors. Pure.
+import { type ErrorCode, errorCodes, isRetinueError, RetinueError } from '../contract/error.ts';
+import type { FactData } from '../contract/fact.ts';
+import type { Json } from '../contract/json.ts';
+import type { FlowAnswer } from '../ports/flow.ts';
+import type { Redact } from '../ports/secrets.ts';
+import { canonical } from '../text/canonical.ts';
+import type { StepResult, StepState } from './flow-state.ts';
+import { redactJson } from './original-arguments.ts';
+import { type Ending, failed } from './outcome.ts';
+
+const maxValueBytes = 1_048_576;
+
+/** Throws `usage` if the value is not JSON or too large. The program gets what was recorded, so secrets are removed first. */
+export function toRecordedValue(value: unknown, what: string, redact: Redact): Json | undefined {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw new RetinueError('usage', `${what} cannot be recorded: ${(error as Error).message}`);
+  }
+  if (text === undefined) return undefined;
+  if (Buffer.byteLength(text) > maxValueBytes)
+    throw new RetinueError('usage', `${what} has more than ${maxValueBytes} bytes; write it to a file and return the path`);
+  return copyJson(redactJson(JSON.parse(text.toWellFormed()) as Json, redact));
+}
+
+export type RecordedError = NonNullable<FactData['step.finished']['error']>;
+
+export function errorToRecord(error: unknown, redact: Redact): RecordedError {
+  const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
+  const clean = (text: string) => redact(text.toWellFormed(), false);
+  return { ...(isRetinueError(error) && { code: error.code }), message: clean(message), name: clean(name) };
+}
+
+/** A copy, because the program may change it, with sorted keys as in the store, so that the program sees the same order in every process. */
+export function copyJson<T>(value: T): T {
+  return value === undefined ? value : (JSON.parse(canonical(value)) as T);
+}
+
+/** What a step's promise settles with. */
+export function resultToValue(step: StepState, result: StepResult): { ok: true; value: unknown } | { ok: false; error: Error } {
+  switch (result.status) {
+    case 'ok':
+      return { ok: true, value: copyJson(result.value) };
+    case 'outcome':
+      return { ok: true, value: copyJson(result.outcome) };
+    case 'answer': {
+      const { allowed, by, reason = null } = result.answer;
+      return { ok: true, value: { approved: allowed, by, reason } satisfies FlowAnswer };
+    }
+    case 'unknown':
+      return { ok: false, error: stepUnknownError(step) };
+    case 'error':
+      return { ok: false, error: recordToError(result.error) };
+  }
+}
+
+function stepUnknownError({ name, at }: StepState): Error {
+  const advice = 'check what it did, catch StepUnknown, or declare the step idempotent';
+  const error = new RetinueError(
+    'step_unknown',
+    `step \`${name}\` at ${at} was cut off, and whether it had its effect is unknown; ${advice}`,
+  );
+  error.name = 'StepUnknown';
+  return error;
+}
+
+function recordToError({ name, message, code }: RecordedError): Error {
+  if (code !== undefined && code in errorCodes) return new RetinueError(code as ErrorCode, message);
+  const error = new Error(message);
+  error.name = name;
+  return error;
+}
+
+/** The ending of a flow whose program threw. */
+export function describeProgramError(error: unknown, redact: Redact): Ending {
+  const { name, message } = errorToRecord(error, redact);
+  if (isRetinueError(error)) return failed(error.code, message, error.retryable);
+  return failed('flow_failed', `${name}: ${message}`);
+}

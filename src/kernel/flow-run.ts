@@ -1,0 +1,51 @@
+// How a flow becomes a run, and how a recorded one finds its program again.
+import { RetinueError } from '../contract/error.ts';
+import type { FactData } from '../contract/fact.ts';
+import type { Json } from '../contract/json.ts';
+import type { FlowProgram } from '../ports/flow.ts';
+import { msToIso } from '../text/instant.ts';
+import { type Admission, admitClient, type ClientOptions } from './admission.ts';
+import type { DialectServices } from './dialect-services.ts';
+import { redactJson } from './original-arguments.ts';
+import type { Services } from './services.ts';
+import type { RunState } from './state.ts';
+
+export type FlowOptions = Pick<ClientOptions, 'label' | 'limits' | 'budgets' | 'trace'>;
+
+/** Like a client, a flow has only the limits set for it, and passes them on. Throws `invalid_brief` for a wrong input. */
+export function admitFlow(
+  runId: string,
+  program: FlowProgram,
+  input: Json,
+  options: FlowOptions,
+  dialect: DialectServices,
+  services: Services,
+): Admission {
+  const { name, file, version } = program;
+  const recorded = redactJson(input, services.redact);
+  program.checkInput(recorded);
+  const admission = admitClient(runId, { ...options, label: options.label ?? name }, dialect, services);
+  const { brief } = admission.created;
+  const created: FactData['run.created'] = {
+    ...admission.created,
+    brief: { ...brief, task: `flow ${name}` },
+    flow: { file, input: recorded, name, version },
+    kind: 'flow',
+  };
+  return { ...admission, created, program };
+}
+
+/** Recorded with `run.created`. Unlike a client, a flow has the time limit that was set, as a deadline. */
+export function flowStarted({ grant }: FactData['run.created'], started: FactData['run.started'], now: number): FactData['run.started'] {
+  const { value } = grant.limits.timeoutMs;
+  return { ...started, deadline: value === null ? null : msToIso(now + value) };
+}
+
+/** Null for runs that are not flows. Rejects with `flow_changed` if the program is not the recorded one. */
+export async function loadProgram({ runId, created }: RunState, { flows }: Services): Promise<FlowProgram | null> {
+  const { kind, flow } = created.data;
+  if (kind !== 'flow' || !flow) return null;
+  if (!flows) throw new RetinueError('usage', `run ${runId} is a flow, and this process has no flows`);
+  const { name, file, version } = flow;
+  return flows.load({ name, file, version });
+}

@@ -1,0 +1,79 @@
+// The part of a run's state that only flows have: its steps and their results. Pure.
+import type { Draft, FactData } from '../contract/fact.ts';
+import type { Json } from '../contract/json.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { CallState } from '../conversation/request.ts';
+import { isAwaitingApproval } from '../conversation/tool-calls.ts';
+
+export type StepResult =
+  | { status: 'ok'; value: Json | undefined }
+  | { status: 'error'; error: NonNullable<FactData['step.finished']['error']> }
+  | { status: 'unknown' }
+  | { status: 'outcome'; outcome: Outcome }
+  | { status: 'answer'; answer: FactData['approval.answered'] };
+
+export interface StepState extends Omit<FactData['step.started'], 'until'> {
+  until: string | null;
+  /** The run that it delegated. */
+  childId: string | null;
+  /** The question of an `ask`, in the form in which questions are answered. */
+  question: CallState | null;
+  result: StepResult | null;
+}
+
+export interface FlowState {
+  /** In the order in which the program began them. */
+  steps: StepState[];
+  /** Steps with a result, in the order of the facts. The program gets their results in this order. */
+  finished: StepState[];
+}
+
+export function startStep(flow: FlowState, data: FactData['step.started']): void {
+  flow.steps.push({ ...data, until: data.until ?? null, childId: null, question: null, result: null });
+}
+
+/** Later results of a step have no effect. */
+export function finishStep({ steps, finished }: FlowState, number: number, result: StepResult): void {
+  const step = steps[number - 1];
+  if (!step || step.result) return;
+  step.result = result;
+  finished.push(step);
+}
+
+export function factToResult({ status, value, error }: FactData['step.finished']): StepResult {
+  if (status === 'ok') return { status, value };
+  return status === 'unknown' || !error ? { status: 'unknown' } : { status: 'error', error };
+}
+
+/** The question of a step becomes a call without a model, so that it is answered like any other. */
+export function askQuestion({ steps }: FlowState, data: FactData['approval.asked']): void {
+  const { turn, index, tool, hash, expiresAt, subjects } = data;
+  const step = steps[turn - 1];
+  if (!step) return;
+  step.question = {
+    ...{ turn, index, tool, arguments: data.arguments, callId: `${turn}.${index}`, original: null, meta: undefined },
+    ...{ rejected: null, idempotent: true, waits: true, finished: null, pruned: false },
+    approval: { hash, expiresAt, subjects, answer: null },
+  };
+}
+
+/** Side effects that were under way when the process died and may not be repeated. */
+export function interruptedStepFacts(flow: FlowState | null): Draft[] {
+  const cut = (flow?.steps ?? []).filter(({ kind, result, idempotent }) => kind === 'step' && !result && !idempotent);
+  return cut.map(({ step }) => ({ type: 'step.finished', data: { status: 'unknown', step } }));
+}
+
+/** True if the flow itself does nothing until a child, a person or a time is due. */
+export function isFlowWaiting({ steps }: FlowState): boolean {
+  const open = steps.filter(isOpen);
+  return open.length > 0 && open.every(({ kind }) => kind !== 'step');
+}
+
+export function findRunningStep({ steps }: FlowState): StepState | null {
+  return steps.find((step) => isOpen(step) && step.kind === 'step') ?? null;
+}
+
+function isOpen({ kind, result, question }: StepState): boolean {
+  if (kind === 'log') return false;
+  return question ? isAwaitingApproval(question) : result === null;
+}

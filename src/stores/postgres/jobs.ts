@@ -1,0 +1,153 @@
+// The jobs of trees. A row of the table `jobs` names the one job that a tree has in pg-boss, so that whoever settles it needs only the tree. Every change
+// of a row is made under the lock of its tree, in one transaction with the change in pg-boss.
+import { randomBytes } from 'node:crypto';
+import type { PgBoss } from 'pg-boss';
+import type { Job, JobOptions } from '../../ports/queue.ts';
+import { type Boss, toBossDatabase } from './boss.ts';
+import type { Connections } from './connections.ts';
+import { takeLocks, treeLock } from './locks.ts';
+import type { Transaction } from './transaction.ts';
+
+export interface Jobs {
+  /** Makes sure that the queues exist. To be called before a transaction that sends jobs to them. */
+  prepare(queues: string[]): Promise<void>;
+  /** Gives a tree a job. The caller holds the lock of the tree. */
+  send(transaction: Transaction, rootId: string, options: SendOptions): Promise<void>;
+  /** Gives a tree of a queue a job, if it has neither an owner nor a job. The caller holds the lock of the tree and has prepared its queue. */
+  wake(transaction: Transaction, rootId: string): Promise<void>;
+  /** The queue of a tree; null if it never had one. */
+  findQueue(rootId: string): Promise<string | null>;
+  /** Completes the job of a tree, whatever its id is by now, and the one that was taken. */
+  complete(job: Job, again: { startAfter: string } | undefined): Promise<void>;
+  putBack(job: Job, delayMs: number, problem: string | null): Promise<void>;
+}
+
+/** `delaySeconds`: by the clock of the database. */
+interface SendOptions extends JobOptions {
+  delaySeconds?: number;
+  problem?: string | null;
+}
+
+interface JobRow {
+  id: string | null;
+  queue: string;
+  priority: number;
+  group: string | null;
+}
+
+export interface JobDeps {
+  connections: Connections;
+  boss: Boss;
+  /** The channel on which workers are woken, with the name of the queue. */
+  queueChannel: string;
+}
+
+export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
+  const { schema: s } = connections;
+
+  async function send(transaction: Transaction, rootId: string, options: SendOptions): Promise<void> {
+    const { queue, priority = 0, group, startAfter, delaySeconds, problem = null } = options;
+    // The clock of this process may be wrong, and the one of the database decides when it is taken.
+    const delay = startAfter === undefined ? delaySeconds : secondsUntil(startAfter);
+    const started = await boss.open();
+    const id = createJobId();
+    await started.send(queue, { root: rootId }, {
+      ...{ id, priority, db: toBossDatabase(transaction) },
+      ...(group !== undefined && { group: { id: group } }),
+      ...(delay !== undefined && { startAfter: delay }),
+    } as Parameters<PgBoss['send']>[2] as object);
+    transaction.send({
+      text: `INSERT INTO ${s}.jobs (root, queue, priority, "group", id, sent, problem) VALUES ($1, $2, $3, $4, $5, clock_timestamp(), $6)
+        ON CONFLICT (root) DO UPDATE SET queue = $2, priority = $3, "group" = $4, id = $5, sent = clock_timestamp(), done = NULL, problem = $6`,
+      values: [rootId, queue, priority, group ?? null, id, problem],
+    });
+    transaction.send({ text: 'SELECT pg_notify($1, $2)', values: [queueChannel, queue] });
+  }
+
+  async function read(transaction: Transaction, rootId: string): Promise<JobRow | null> {
+    const [row] = await transaction.query<JobRow>({
+      text: `SELECT id, queue, priority, "group" FROM ${s}.jobs WHERE root = $1`,
+      values: [rootId],
+    });
+    return row ?? null;
+  }
+
+  async function settle(transaction: Transaction, { id, queue }: Pick<JobRow, 'id' | 'queue'>): Promise<void> {
+    const started = await boss.open();
+    if (id !== null) await started.complete(queue, id, null, { includeQueued: true, db: toBossDatabase(transaction) });
+  }
+
+  async function isWanted(transaction: Transaction, rootId: string): Promise<boolean> {
+    const found = await transaction.query({
+      text: `SELECT 1 FROM ${s}.orders JOIN ${s}.runs ON runs.id = orders.root WHERE orders.root = $1 AND runs.live LIMIT 1`,
+      values: [rootId],
+    });
+    return found.length > 0;
+  }
+
+  async function findQueue(rootId: string): Promise<string | null> {
+    const [row] = await connections.query<{ queue: string }>({ text: `SELECT queue FROM ${s}.jobs WHERE root = $1`, values: [rootId] });
+    return row?.queue ?? null;
+  }
+
+  return {
+    async prepare(queues) {
+      if (queues.length > 0) await boss.open(queues);
+    },
+    send,
+    findQueue,
+    async wake(transaction, rootId) {
+      const [job] = await transaction.query<JobRow>({
+        text: `SELECT jobs.id, jobs.queue, jobs.priority, jobs."group" FROM ${s}.jobs JOIN ${s}.trees ON trees.root = jobs.root
+          WHERE jobs.root = $1 AND jobs.id IS NULL AND NOT EXISTS (SELECT 1 FROM ${s}.owners WHERE owners.id = trees.owner)`,
+        values: [rootId],
+      });
+      if (job !== undefined) await send(transaction, rootId, toOptions(job));
+    },
+    async complete({ rootId, id, queue }, again) {
+      await boss.open([queue, (await findQueue(rootId)) ?? queue]);
+      await connections.transact(async (transaction) => {
+        takeLocks(transaction, [treeLock(s, rootId)]);
+        const job = await read(transaction, rootId);
+        // A job that the tree does not have, because it was erased or never queued, must not come again.
+        if (job?.id !== id) await settle(transaction, { id, queue });
+        if (job === null) return;
+        await settle(transaction, job);
+        transaction.send({ text: `UPDATE ${s}.jobs SET id = NULL, done = clock_timestamp() WHERE root = $1`, values: [rootId] });
+        // An order that came while the tree was being released has nobody to carry it out.
+        const isWoken = await isWanted(transaction, rootId);
+        if (isWoken || again) await send(transaction, rootId, { ...toOptions(job), ...(!isWoken && again) });
+      });
+    },
+    async putBack({ rootId, id, queue }, delayMs, problem) {
+      await boss.open([queue]);
+      await connections.transact(async (transaction) => {
+        takeLocks(transaction, [treeLock(s, rootId)]);
+        const job = await read(transaction, rootId);
+        if (job?.id !== id) return settle(transaction, { id, queue });
+        await settle(transaction, job);
+        await send(transaction, rootId, { ...toOptions(job), delaySeconds: Math.ceil(delayMs / 1000), problem });
+      });
+    },
+  };
+}
+
+function toOptions({ queue, priority, group }: JobRow): JobOptions {
+  return { queue, priority, ...(group !== null && { group }) };
+}
+
+function secondsUntil(moment: string): number {
+  return Math.max(0, Math.ceil((Date.parse(moment) - Date.now()) / 1000));
+}
+
+let lastTime = 0;
+
+/** A UUID of version 7. pg-boss takes jobs of one group in the order of their ids. */
+function createJobId(): string {
+  lastTime = Math.max(lastTime + 1, Date.now());
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(lastTime, 0, 6);
+  bytes.writeUInt8(0x70 | ((bytes[6] as number) & 0x0f), 6);
+  bytes.writeUInt8(0x80 | ((bytes[8] as number) & 0x3f), 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}

@@ -1,0 +1,150 @@
+// The queue port on pg-boss, which has the jobs, their order, groups, delays and schedules. The table `jobs` says which job a tree has (jobs.ts).
+import { RetinueError } from '../../contract/error.ts';
+import type { DueSchedule, Job, Queue, QueueState, WorkerState } from '../../ports/queue.ts';
+import type { Boss } from './boss.ts';
+import type { Connections } from './connections.ts';
+import type { Jobs } from './jobs.ts';
+import type { Liveness, OwnerRow } from './liveness.ts';
+import { readDue, type Schedules } from './schedules.ts';
+import type { Session } from './session.ts';
+
+export interface QueueDeps {
+  connections: Connections;
+  boss: Boss;
+  jobs: Jobs;
+  schedules: Schedules;
+  session: Session;
+  liveness: Liveness;
+  queueChannel: string;
+}
+
+interface WorkerRow extends OwnerRow {
+  name: string;
+  queues: string[];
+  trees: number;
+  seen: Date;
+}
+
+type Taken = Job | DueSchedule;
+const maxProblems = 10;
+
+export function createQueue({ connections, boss, jobs, schedules, session, liveness, queueChannel }: QueueDeps): Queue {
+  const { schema: s } = connections;
+
+  async function take(queue: string, limit: number, perGroup: number | undefined): Promise<Taken[]> {
+    const started = await boss.open([queue]);
+    const fetched = await started.fetch<object>(queue, {
+      batchSize: limit,
+      ...(perGroup !== undefined && { groupConcurrency: perGroup }),
+    });
+    const taken = fetched.map(({ id, data }): Taken | null => {
+      const { root } = data as { root?: unknown };
+      return typeof root === 'string' ? { id, queue, rootId: root } : readDue({ id, queue, data }, schedules);
+    });
+    // What nobody with the key has made is dropped.
+    const unknown = fetched.filter((_, index) => taken[index] === null).map(({ id }) => id);
+    if (unknown.length > 0) await started.complete(queue, unknown);
+    return taken.filter((each) => each !== null);
+  }
+
+  async function findOrphans(queue: string, limit: number): Promise<Job[]> {
+    const owners = await connections.query<Omit<OwnerRow, 'id'> & { owner: string; id: string | null }>({
+      name: 'orphans',
+      text: `SELECT DISTINCT trees.owner, ${liveness.columns}, ${liveness.isSilent} AS "isSilent"
+        FROM ${s}.jobs JOIN ${s}.trees ON trees.root = jobs.root LEFT JOIN ${s}.owners ON owners.id = trees.owner
+        WHERE jobs.queue = $1 AND jobs.id IS NOT NULL AND trees.owner IS NOT NULL`,
+      values: [queue],
+    });
+    const dead = owners.filter((each) => each.id === null || !liveness.isHeld(each as OwnerRow)).map(({ owner }) => owner);
+    if (dead.length === 0) return [];
+    return connections.query<Job>({
+      text: `SELECT jobs.root AS "rootId", jobs.id, jobs.queue FROM ${s}.jobs JOIN ${s}.trees ON trees.root = jobs.root
+        WHERE jobs.queue = $1 AND jobs.id IS NOT NULL AND trees.owner = ANY($2) ORDER BY jobs.sent LIMIT $3`,
+      values: [queue, dead, limit],
+    });
+  }
+
+  async function states(): Promise<QueueState[]> {
+    if (!(await boss.isInstalled())) return [];
+    const found = await connections.query<QueueState & { oldestMs: number | null }>({
+      text: `SELECT jobs.queue AS name,
+          (count(*) FILTER (WHERE job.state < 'active' AND job.start_after <= clock_timestamp()))::int AS waiting,
+          (count(*) FILTER (WHERE job.state < 'active' AND job.start_after > clock_timestamp()))::int AS delayed,
+          (count(*) FILTER (WHERE job.state = 'active'))::int AS running,
+          (extract(epoch FROM clock_timestamp() - min(greatest(job.start_after, jobs.sent))
+            FILTER (WHERE job.state < 'active' AND job.start_after <= clock_timestamp())) * 1000)::float8 AS "oldestMs",
+          (count(*) FILTER (WHERE jobs.done > clock_timestamp() - interval '1 day' AND runs.row::json ->> 'status' = 'failed'))::int AS failed
+        FROM ${s}.jobs LEFT JOIN ${boss.schema}.job ON job.name = jobs.queue AND job.id = jobs.id
+          LEFT JOIN ${s}.runs ON runs.id = jobs.root AND jobs.id IS NULL
+        WHERE jobs.id IS NOT NULL OR jobs.done > clock_timestamp() - interval '1 day'
+        GROUP BY jobs.queue ORDER BY jobs.queue`,
+    });
+    const problems = await connections.query<{ queue: string; rootId: string; problem: string }>({
+      text: `SELECT queue, root AS "rootId", problem FROM ${s}.jobs WHERE id IS NOT NULL AND problem IS NOT NULL ORDER BY sent DESC LIMIT 100`,
+    });
+    return found.map((state) => ({
+      ...state,
+      oldestMs: state.oldestMs === null ? null : Math.max(0, Math.round(state.oldestMs)),
+      problems: problems
+        .filter(({ queue }) => queue === state.name)
+        .slice(0, maxProblems)
+        .map(({ rootId, problem }) => ({ rootId, problem })),
+    }));
+  }
+
+  /** A worker may have several owners, one for each workspace. */
+  async function workers(): Promise<WorkerState[]> {
+    const rows = await connections.query<WorkerRow>({
+      text: `SELECT ${liveness.columns}, ${liveness.isSilent} AS "isSilent", owners.name, owners.queues, owners.beat AS seen,
+          (SELECT count(*) FROM ${s}.trees JOIN ${s}.jobs ON jobs.root = trees.root WHERE trees.owner = owners.id AND jobs.id IS NOT NULL)::int AS trees
+        FROM ${s}.owners WHERE cardinality(owners.queues) > 0 ORDER BY owners.name`,
+    });
+    return [...Map.groupBy(rows, ({ name, pid }) => `${pid} ${name}`).values()].map((owners) => {
+      const [{ name, pid }] = owners as [WorkerRow];
+      return {
+        ...{ name, pid },
+        queues: [...new Set(owners.flatMap(({ queues }) => queues))].sort(),
+        trees: owners.reduce((sum, { trees }) => sum + trees, 0),
+        seenAt: new Date(Math.max(...owners.map(({ seen }) => seen.getTime()))).toISOString(),
+        alive: owners.some(liveness.isHeld),
+      };
+    });
+  }
+
+  return {
+    take: ({ queue, limit, perGroup }) => take(queue, limit, perGroup),
+    async touch(taken) {
+      const started = await boss.open();
+      for (const [queue, group] of Map.groupBy(taken, (job) => job.queue))
+        await started.touch(
+          queue,
+          group.map(({ id }) => id),
+        );
+    },
+    async complete(job, again) {
+      if ('rootId' in job) await jobs.complete(job, again);
+      else await (await boss.open([job.queue])).complete(job.queue, job.id);
+    },
+    putBack: (job, delayMs, problem) => jobs.putBack(job, delayMs, problem ?? null),
+    findOrphans,
+    async findQueued(rootIds) {
+      const found = await connections.query<{ root: string }>({
+        text: `SELECT root FROM ${s}.jobs WHERE root = ANY($1) AND id IS NOT NULL`,
+        values: [rootIds],
+      });
+      return new Set(found.map(({ root }) => root));
+    },
+    isOf: async (rootId) => (await jobs.findQueue(rootId)) !== null,
+    watch(queue, added) {
+      if (connections.isClosed()) throw new RetinueError('store_io', 'The store is closed.');
+      return session.listen(queueChannel, (name) => {
+        if (name === queue) added();
+      });
+    },
+    states,
+    workers,
+    putSchedule: schedules.put,
+    schedules: schedules.list,
+    removeSchedule: schedules.remove,
+  };
+}

@@ -1,0 +1,96 @@
+// Schedules are pg-boss's. Each carries a tag, so that somebody who can write to the database but has not the key schedules nothing.
+import { hash } from 'node:crypto';
+import { RetinueError } from '../../contract/error.ts';
+import type { DueSchedule, Schedule, StoredSchedule } from '../../ports/queue.ts';
+import type { OrderAuthenticator, RunHead } from '../../ports/store.ts';
+import { canonical } from '../../text/canonical.ts';
+import type { Boss } from './boss.ts';
+
+export interface Schedules {
+  put(schedule: Schedule): Promise<void>;
+  list(): Promise<StoredSchedule[]>;
+  remove(name: string): Promise<boolean>;
+  /** Null if nobody with the key has made it. */
+  read(data: unknown): Schedule | null;
+}
+
+export interface ScheduleDeps {
+  boss: Boss;
+  authenticator: OrderAuthenticator | undefined;
+  warn(message: string): void;
+}
+
+/** What pg-boss stores: the canonical JSON of the schedule and its tag. */
+interface ScheduleData {
+  schedule: string;
+  tag: string;
+}
+
+export function createSchedules({ boss, authenticator, warn }: ScheduleDeps): Schedules {
+  function read(data: unknown): Schedule | null {
+    const { schedule: text, tag } = (data ?? {}) as Partial<ScheduleData>;
+    if (typeof text !== 'string' || typeof tag !== 'string') return null;
+    if (authenticator === undefined || !authenticator.isRunAuthentic(toHead(text), tag)) {
+      warn('A schedule in the database was not accepted: it was not made with the key of this database.');
+      return null;
+    }
+    return JSON.parse(text) as Schedule;
+  }
+
+  async function remove(name: string): Promise<boolean> {
+    const started = await boss.open();
+    const found = (await started.getSchedules()).filter(({ key }) => key === name);
+    for (const { name: queue } of found) await started.unschedule(queue, name);
+    return found.length > 0;
+  }
+
+  return {
+    read,
+    remove,
+    async put(schedule) {
+      const { name, cron, timezone, queue } = schedule;
+      const text = canonical(schedule);
+      const tag = authenticator?.signRun(toHead(text)) ?? null;
+      if (tag === null) throw new RetinueError('usage', 'A schedule needs the key for orders, and this store was opened without one.');
+      const started = await boss.open([queue]);
+      assertTimes(() => started.previewSchedule(cron, { tz: timezone, count: 1 }), schedule);
+      await remove(name);
+      await started.schedule(queue, cron, { schedule: text, tag } satisfies ScheduleData, { tz: timezone, key: name });
+    },
+    async list() {
+      if (!(await boss.isInstalled())) return [];
+      const started = await boss.open();
+      const found = (await started.getSchedules()).flatMap(({ data }): StoredSchedule[] => {
+        const schedule = read(data);
+        if (schedule === null) return [];
+        const [next] = started.previewSchedule(schedule.cron, { tz: schedule.timezone, count: 1 });
+        return [{ ...schedule, next: next?.toISOString() ?? null }];
+      });
+      return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+  };
+}
+
+export function readDue({ id, queue, data }: { id: string; queue: string; data: object }, schedules: Schedules): DueSchedule | null {
+  const schedule = schedules.read(data);
+  return schedule === null ? null : { id, queue, schedule };
+}
+
+function toHead(text: string): RunHead {
+  return { runId: 'schedule', seq: 0, hash: hash('sha256', text), orders: '' };
+}
+
+function assertTimes(check: () => unknown, { cron, timezone }: Schedule): void {
+  try {
+    if (cron.trim().split(/\s+/).length !== 5) throw new Error('it does not have five fields');
+    check();
+  } catch (error) {
+    const { message } = error as Error;
+    if (/time ?zone/i.test(message))
+      throw new RetinueError('usage', `\`${timezone}\` is not a time zone; use a name such as \`Europe/Berlin\``);
+    throw new RetinueError(
+      'usage',
+      `\`${cron}\` does not say when: ${message}; write minute, hour, day, month and day of the week, as in \`0 7 * * 1-5\``,
+    );
+  }
+}

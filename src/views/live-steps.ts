@@ -1,0 +1,98 @@
+// The steps of a flow in the tree of its runs. A delegation is its run; every other step is a row of its own. Pure.
+import type { Fact } from '../contract/fact.ts';
+import type { LiveRun, LiveStep } from '../contract/view.ts';
+import { sanitizeLine } from '../text/terminal.ts';
+
+/** Finished steps beyond this are forgotten, oldest first; delegations stay. */
+const maxSteps = 1_000;
+
+/** Whether a row may look different now. Changes the run in place. */
+export function applyToSteps(run: LiveRun, fact: Fact): boolean {
+  if (run.kind !== 'flow') return false;
+  run.steps ??= [];
+  const { steps } = run;
+  const at = Date.parse(fact.at);
+  switch (fact.type) {
+    case 'step.started': {
+      const { step, kind, name, at: line } = fact.data;
+      if (kind === 'log') return false;
+      const status = kind === 'ask' || kind === 'sleep' ? 'waiting' : 'running';
+      const texts = { name: sanitizeLine(name), at: sanitizeLine(line) };
+      steps.push({ step, kind, ...texts, status, problem: '', childId: null, startedAt: at, endedAt: null });
+      if (steps.length > maxSteps) forgetOldest(steps);
+      return true;
+    }
+    case 'step.finished': {
+      const { step, status, error } = fact.data;
+      const problem = status === 'unknown' ? 'cut off, result unknown' : sanitizeLine(error?.message ?? '');
+      return endStep(steps, step, at, status === 'ok' ? '' : problem || 'failed');
+    }
+    case 'approval.answered':
+      return endStep(steps, fact.data.turn, at, fact.data.allowed ? '' : `refused by ${sanitizeLine(fact.data.by)}`);
+    case 'child.created': {
+      const step = steps.find((each) => each.step === fact.data.call?.turn);
+      if (step) step.childId = fact.data.childId;
+      return step !== undefined;
+    }
+    case 'child.ended': {
+      const step = steps.find(({ childId }) => childId === fact.data.childId);
+      const { success, status } = fact.data.outcome;
+      return step ? endStep(steps, step.step, at, success ? '' : status) : false;
+    }
+    case 'run.ended':
+      for (const { step, endedAt } of steps) if (endedAt === null) endStep(steps, step, at, 'the flow ended before it');
+      return true;
+    default:
+      return false;
+  }
+}
+
+function endStep(steps: LiveStep[], number: number, at: number, problem: string): boolean {
+  const step = steps.find((each) => each.step === number);
+  if (!step || step.endedAt !== null) return false;
+  Object.assign(step, { status: problem === '' ? 'completed' : 'failed', problem, endedAt: at });
+  return true;
+}
+
+function forgetOldest(steps: LiveStep[]): void {
+  const index = steps.findIndex(({ kind, endedAt }) => kind !== 'delegate' && endedAt !== null);
+  if (index >= 0) steps.splice(index, 1);
+}
+
+/** What is below a run, in order: runs by their id, and steps of a flow that are no runs. */
+export function listBelow(run: LiveRun): (string | LiveStep)[] {
+  if (!run.steps) return run.children;
+  const shown = run.steps.map((step) => step.childId ?? step);
+  const known = new Set(shown);
+  return [
+    ...shown.filter((each) => typeof each !== 'string' || run.children.includes(each)),
+    ...run.children.filter((id) => !known.has(id)),
+  ];
+}
+
+/** A step as a run, for the rows of a tree. Its id is that of no run. */
+export function stepToRun(flow: LiveRun, { step, kind, name, at, status, problem, startedAt, endedAt }: LiveStep): LiveRun {
+  return {
+    ...flow,
+    id: `${flow.id}:${step}`,
+    parentId: flow.id,
+    depth: flow.depth + 1,
+    name,
+    agent: kind,
+    task: '',
+    status,
+    activity: problem || (endedAt === null ? at : ''),
+    tools: [],
+    questions: kind === 'ask' && endedAt === null ? 1 : 0,
+    children: [],
+    createdAt: startedAt,
+    startedAt,
+    endedAt,
+    deadline: null,
+    tokens: 0,
+    costUsd: null,
+    problems: { failed: 0, denied: 0 },
+    taint: [],
+    steps: [],
+  };
+}

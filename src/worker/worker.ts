@@ -1,0 +1,161 @@
+// A worker: takes trees from queues and drives them, a number of them at a time. `worker/` is a front-end like the command line: it sees the API and the
+// queue of the store, and gets the rest passed in.
+//
+//  1. A notification wakes it when a tree is queued; a slow poll finds what was missed and what was delayed.
+//  2. It also looks for trees of its queues whose process has died, and takes them over. The lease decides between two workers that find one.
+//  3. Stopping hands every tree back: paused at its next step if that comes within the grace time, otherwise cut off there.
+import type { Clock } from '../ports/clock.ts';
+import type { DueSchedule, Job, Queue } from '../ports/queue.ts';
+import { type DriveDeps, describe, driveTree, type TreeSession } from './drive-tree.ts';
+import type { WorkerLog } from './log.ts';
+
+export interface WorkerOptions {
+  queue: Queue;
+  clock: Clock;
+  log: WorkerLog;
+  /** Where it takes trees from, the most important first. */
+  queues: string[];
+  /** Trees at a time. */
+  concurrency: number;
+  /** Trees of one group at a time, over all workers. */
+  perGroup?: number | undefined;
+  /** How long a tree has to reach its next step when the worker stops. */
+  graceMs: number;
+  openTree(rootId: string): Promise<TreeSession>;
+  /** Queues the tree of a schedule, once. */
+  enqueueDue(due: DueSchedule): Promise<{ runId: string; isNew: boolean }>;
+}
+
+export interface WorkerStatus {
+  /** It takes trees, and the last look at the queue succeeded. */
+  isReady: boolean;
+  isStopping: boolean;
+  trees: string[];
+}
+
+export interface Worker {
+  status(): WorkerStatus;
+  /** Takes no more trees and hands back what it drives. Resolves when nothing is left. */
+  stop(): Promise<void>;
+}
+
+/** How often it looks at the queue without a notification, for dead processes, and how often it keeps its jobs. */
+const pollMs = 5_000;
+const orphanMs = 3_000;
+const touchMs = 15_000;
+
+export function startWorker(options: WorkerOptions): Worker {
+  const { queue, clock, log, queues, concurrency, perGroup, graceMs, openTree } = options;
+  const deps: DriveDeps = { queue, clock, log, openTree };
+  const driving = new Map<string, { job: Job; done: Promise<void> }>();
+  const stop = new AbortController();
+  const ends: (() => void)[] = [];
+  let filling: Promise<void> | null = null;
+  let mustFillAgain = false;
+  let problem: string | null = null;
+
+  const free = () => (stop.signal.aborted ? 0 : concurrency - driving.size);
+
+  function drive(job: Job, isOrphan: boolean): void {
+    if (driving.has(job.rootId)) return;
+    const done = driveTree({ job, isOrphan, stop: stop.signal, graceMs }, deps).finally(() => {
+      driving.delete(job.rootId);
+      fill();
+    });
+    driving.set(job.rootId, { job, done });
+  }
+
+  async function enqueue(due: DueSchedule): Promise<void> {
+    try {
+      const { runId, isNew } = await options.enqueueDue(due);
+      await queue.complete(due);
+      log({ event: 'schedule.due', schedule: due.schedule.name, rootId: runId, isNew });
+    } catch (error) {
+      // Without being completed, it comes again.
+      log({ event: 'problem', message: `the schedule ${due.schedule.name} could not be queued: ${describe(error)}` });
+    }
+  }
+
+  async function takeAll(): Promise<void> {
+    for (const name of queues) {
+      const limit = free();
+      if (limit <= 0) return;
+      for (const job of await queue.take({ queue: name, limit, perGroup })) {
+        if ('rootId' in job) drive(job, false);
+        else void enqueue(job);
+      }
+    }
+  }
+
+  async function takeOrphans(): Promise<void> {
+    for (const name of queues) {
+      if (free() <= 0) return;
+      for (const job of await queue.findOrphans(name, free())) if (free() > 0) drive(job, true);
+    }
+  }
+
+  /** Reports a problem once, and that it is over. */
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      if (problem !== null) log({ event: 'problem', message: 'the queue can be read again' });
+      problem = null;
+    } catch (error) {
+      const message = describe(error);
+      if (problem !== message && !stop.signal.aborted) log({ event: 'problem', message: `the queue cannot be read: ${message}` });
+      problem = message;
+    }
+  }
+
+  /** Takes what waits. A call during another one makes it look again. */
+  function fill(): void {
+    if (stop.signal.aborted) return;
+    if (filling !== null) {
+      mustFillAgain = true;
+      return;
+    }
+    mustFillAgain = false;
+    filling = attempt(takeAll).finally(() => {
+      filling = null;
+      if (mustFillAgain && free() > 0) fill();
+    });
+  }
+
+  /** Repeats until the worker stops, `everyMs` after the end of the last time. */
+  function repeat(everyMs: number, work: () => Promise<void> | void): void {
+    let cancel = () => {};
+    const next = () => {
+      if (stop.signal.aborted) return;
+      cancel = clock.at(clock.monotonic() + everyMs, () => void Promise.resolve(work()).then(next, next));
+    };
+    next();
+    ends.push(() => cancel());
+  }
+
+  for (const name of queues) ends.push(queue.watch(name, fill));
+  fill();
+  repeat(pollMs, fill);
+  repeat(orphanMs, () => attempt(takeOrphans));
+  // Jobs are kept until their trees are handed back.
+  let cancelTouch = () => {};
+  const touch = (): void => {
+    cancelTouch = clock.at(clock.monotonic() + touchMs, async () => {
+      if (driving.size > 0) await attempt(() => queue.touch([...driving.values()].map(({ job }) => job)));
+      touch();
+    });
+  };
+  touch();
+
+  return {
+    status: () => ({ isReady: problem === null && !stop.signal.aborted, isStopping: stop.signal.aborted, trees: [...driving.keys()] }),
+    async stop() {
+      log({ event: 'stopping', trees: driving.size });
+      stop.abort();
+      for (const end of ends) end();
+      await filling;
+      await Promise.all([...driving.values()].map(({ done }) => done));
+      cancelTouch();
+      log({ event: 'stopped' });
+    },
+  };
+}

@@ -1,0 +1,73 @@
+// Makes recorded changes to the files of a workspace: the adapter behind `ChangeFiles`.
+import { mkdir } from 'node:fs/promises';
+import type { ChangeSet, PathChange } from '../contract/change-set.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { ChangeFiles, PlanRequest } from '../ports/checkouts.ts';
+import type { Crash } from '../ports/crash.ts';
+import { forEachAtOnce } from './at-once.ts';
+import { createGit, type Env } from './git.ts';
+import { hashBytes, isSameState, readPath, replacePath, stateOf } from './path-files.ts';
+import { planChanges } from './plan.ts';
+
+/** `root`: the folder for merges; files are there only for a moment. */
+export interface ChangeFilesOptions {
+  env: Env;
+  root: string;
+  crash?: Crash | undefined;
+}
+
+export function createChangeFiles({ env, root, crash = () => {} }: ChangeFilesOptions): ChangeFiles {
+  const git = createGit(env, crash);
+  return {
+    async plan(request) {
+      await mkdir(root, { recursive: true, mode: 0o700 });
+      return planChanges(request, { git, root });
+    },
+    async findUnmade(workspace, { changes }) {
+      const unmade = new Set<string>();
+      await forEachAtOnce(changes, async ({ path, after }) => {
+        const found = await readPath(workspace, path);
+        if (found.kind === 'other' || !isSameState(stateOf(found), after)) unmade.add(path);
+      });
+      return changes.map(({ path }) => path).filter((path) => unmade.has(path));
+    },
+    carryOut: (workspace, set, read) => carryOut(workspace, set, { read, crash }),
+  };
+}
+
+type CarryOutDeps = Pick<PlanRequest, 'read'> & { crash: Crash };
+
+/** Files that go make place for files that come, so they are first. */
+async function carryOut(workspace: string, { changes }: ChangeSet, deps: CarryOutDeps): Promise<string[]> {
+  const left = new Set<string>();
+  const make = async (change: PathChange) => {
+    if (!(await makeChange(workspace, change, deps))) left.add(change.path);
+  };
+  const isGoing = ({ after }: PathChange) => after === null;
+  await forEachAtOnce(changes.filter(isGoing), make);
+  await forEachAtOnce(
+    changes.filter((change) => !isGoing(change)),
+    make,
+  );
+  return changes.map(({ path }) => path).filter((path) => left.has(path));
+}
+
+/** False if the path is neither as before nor as after. */
+async function makeChange(workspace: string, { path, before, after }: PathChange, { read, crash }: CarryOutDeps): Promise<boolean> {
+  const found = await readPath(workspace, path);
+  if (found.kind === 'other') return false;
+  if (isSameState(stateOf(found), after)) return true;
+  if (!isSameState(stateOf(found), before)) return false;
+  const content = after && (await readContent(after.hash, read));
+  crash('before workspace.path');
+  const isMade = await replacePath(workspace, path, before, after && content ? { mode: after.mode, content } : null);
+  crash('after workspace.path');
+  return isMade;
+}
+
+async function readContent(hash: string, read: PlanRequest['read']): Promise<Uint8Array> {
+  const found = await read(hash);
+  const bytes = typeof found === 'string' ? Buffer.from(found) : found;
+  if (bytes === null || hashBytes(bytes) !== hash) throw new RetinueError('workspace', 'a stored content is missing or was changed');
+  return bytes;
+}

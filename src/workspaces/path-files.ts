@@ -1,0 +1,145 @@
+// Reads and replaces single files of a workspace by path, without following links: another program may change the folder at the same time.
+//
+// On Linux each folder is opened from the descriptor of the one above. Elsewhere a folder above the file may be swapped in between.
+import { createHash, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FileState } from '../contract/change-set.ts';
+
+/** A file with its content. `other`: something that is no file and no link, such as a folder. */
+export type FoundFile = { kind: 'file'; state: FileState; content: Buffer } | { kind: 'missing' } | { kind: 'other'; what: string };
+
+export interface FileContent {
+  mode: FileState['mode'];
+  content: Uint8Array;
+}
+
+const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const maxFileBytes = 512 * 1024 ** 2;
+
+export function hashBytes(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** Rejects with system errors. */
+export async function readPath(root: string, path: string): Promise<FoundFile> {
+  const parent = await openParent(root, path, false);
+  if (!parent.ok) return parent.found;
+  await using _ = parent.handle;
+  return await readEntry(parent.at);
+}
+
+async function readEntry(at: string): Promise<FoundFile> {
+  const stats = await lstat(at).catch(ignoreMissing);
+  if (!stats) return { kind: 'missing' };
+  if (stats.isSymbolicLink()) return toFound('120000', await readlink(at, 'buffer'));
+  if (!stats.isFile()) return { kind: 'other', what: stats.isDirectory() ? 'a folder' : 'not a file' };
+  await using file = await open(at, readFlags);
+  const opened = await file.stat();
+  if (!opened.isFile()) return { kind: 'other', what: 'not a file' };
+  if (opened.size > maxFileBytes) return { kind: 'other', what: 'too large' };
+  return toFound((opened.mode & 0o100) === 0 ? '100644' : '100755', await file.readFile());
+}
+
+function toFound(mode: FileState['mode'], content: Buffer): FoundFile {
+  return { kind: 'file', content, state: { mode, hash: hashBytes(content), bytes: content.length } };
+}
+
+/** Whether two states are of the same file. */
+export function isSameState(a: FileState | null, b: FileState | null): boolean {
+  return a === null || b === null ? a === b : a.mode === b.mode && a.hash === b.hash;
+}
+
+/** The state that a change knows of; null if there is no file. */
+export function stateOf(found: FoundFile): FileState | null {
+  return found.kind === 'file' ? found.state : null;
+}
+
+/**
+ * Replaces what is at `path` if it is still `before`. Null: removes it, with folders that become empty. Returns whether it was replaced. Rejects with
+ * system errors.
+ */
+export async function replacePath(root: string, path: string, before: FileState | null, after: FileContent | null): Promise<boolean> {
+  const parent = await openParent(root, path, after !== null);
+  if (!parent.ok) return after === null && before === null;
+  await using _ = parent.handle;
+  const { at } = parent;
+  const temporary = join(at, '..', `.retinue-${randomBytes(8).toString('hex')}.tmp`);
+  if (after !== null) await writeNew(temporary, after, await currentMode(at));
+  try {
+    const found = await readEntry(at);
+    if (found.kind === 'other' || !isSameState(stateOf(found), before)) return false;
+    if (after !== null) await rename(temporary, at);
+    else if (before !== null) await unlink(at);
+  } finally {
+    if (after !== null) await unlink(temporary).catch(() => {});
+  }
+  if (after === null) await removeEmptyFolders(root, path);
+  return true;
+}
+
+/** The permissions of the file that is replaced, so that only the executable bits change. */
+async function currentMode(at: string): Promise<number | null> {
+  const stats = await lstat(at).catch(() => null);
+  return stats?.isFile() ? stats.mode & 0o777 : null;
+}
+
+async function writeNew(temporary: string, { mode, content }: FileContent, current: number | null): Promise<void> {
+  if (mode === '120000') return symlink(Buffer.from(content), temporary);
+  const isExecutable = mode === '100755';
+  await using file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);
+  await file.writeFile(content);
+  const permissions = current ?? (await file.stat()).mode & 0o777;
+  // Executable for those who may read it, as git does.
+  await file.chmod(isExecutable ? permissions | ((permissions & 0o444) >> 2) : permissions & ~0o111);
+}
+
+async function removeEmptyFolders(root: string, path: string): Promise<void> {
+  const names = path.split('/').slice(0, -1);
+  for (; names.length > 0; names.pop()) {
+    const parent = await openParent(root, names.join('/'), false);
+    if (!parent.ok) return;
+    await using _ = parent.handle;
+    const isRemoved = await rmdir(parent.at).then(
+      () => true,
+      () => false,
+    );
+    if (!isRemoved) return;
+  }
+}
+
+type Parent = { ok: true; handle: FileHandle; at: string } | { ok: false; found: FoundFile };
+
+/** Opens the folder of a path. `at`: how the path is reached from there. */
+async function openParent(root: string, path: string, create: boolean): Promise<Parent> {
+  const names = path.split('/');
+  if (names.some((name) => name === '' || name === '.' || name === '..')) throw new Error(`not a path in a workspace: ${path}`);
+  let handle = await open(root, directoryFlags);
+  let folder = root;
+  for (const [index, name] of names.entries()) {
+    const at = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}/${name}` : join(folder, name);
+    if (index === names.length - 1) return { ok: true, handle, at };
+    try {
+      if (create) await mkdir(at).catch(() => {});
+      const next = await open(at, directoryFlags);
+      await handle.close();
+      handle = next;
+      folder = join(folder, name);
+    } catch (error) {
+      await handle.close();
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return { ok: false, found: { kind: 'missing' } };
+      if (code === 'ENOTDIR' || code === 'ELOOP')
+        return { ok: false, found: { kind: 'other', what: `below ${names.slice(0, index + 1).join('/')}, which is no folder` } };
+      throw error;
+    }
+  }
+  throw new Error('unreachable');
+}
+
+function ignoreMissing(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  throw error;
+}

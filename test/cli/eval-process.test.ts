@@ -1,0 +1,170 @@
+// `retinue eval` with real processes: the example, what changes between two evals, kill -9 and Ctrl-C, and judging recorded work again.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { StoredFact } from '../../src/contract/fact.ts';
+import { createPlace, type Place } from './support-process.ts';
+
+const examples = resolve(import.meta.dirname, '../../examples/evals');
+
+interface Report {
+  runId: string;
+  comparedWith: string | null;
+  replayOf: string | null;
+  variants: { model: string | null; rate: { passed: number; judged: number; passRate: number; costUsd: number | null; skipped: number } }[];
+  cases: { case: string; change: string; isEdited: boolean; reasons: { reason: string }[]; rate: { passed: number; judged: number } }[];
+  results: { case: string; verdict: string; reason: string | null; runId: string | null }[];
+}
+
+async function evaluate(place: Place, ...args: string[]): Promise<Report & { code: number | null }> {
+  const { out, err, code } = await place.run('eval', ...args, '--json', '--allow', 'bash');
+  expect(err).not.toContain('bug in Retinue');
+  if (out === '') throw new Error(err);
+  return { ...JSON.parse(out), code };
+}
+
+function change(path: string, edit: (text: string) => string): void {
+  writeFileSync(path, edit(readFileSync(path, 'utf8')));
+}
+
+const write = (name: string) => ({ calls: [{ tool: 'write', args: { path: name, content: 'x\n' } }] });
+
+/** Cases `a` and `b` that each write a file; `b` takes its time. */
+function addCases(place: Place, edit: (definition: { cases: Record<string, unknown>[] }) => void = () => {}): void {
+  const toCase = (name: string) => ({
+    name,
+    task: `write ${name}`,
+    fixture: 'start',
+    checks: [{ command: `test -f ${name}`, idempotent: true }],
+  });
+  const definition = { cases: [toCase('a'), toCase('b')] };
+  edit(definition);
+  mkdirSync(join(place.folder, 'start'), { recursive: true });
+  writeFileSync(join(place.folder, 'start', 'begin.txt'), 'begin\n');
+  writeFileSync(join(place.folder, 'two.json'), JSON.stringify(definition, null, 2));
+}
+
+const twoCases = (delayMs: number) => ({
+  runs: [
+    { when: { task: 'write a' }, times: 'any', steps: [write('a'), { text: 'a is written' }] },
+    { when: { task: 'write b' }, times: 'any', steps: [write('b'), { delayMs, text: 'b is written' }] },
+  ],
+});
+
+const countChildren = (facts: StoredFact[]) => facts.filter((fact) => fact.type === 'child.ended').length;
+
+describe('retinue eval', () => {
+  it('runs the example against two models, and says what is better and worse the next time', async () => {
+    using place = createPlace({ runs: [] });
+    cpSync(examples, join(place.folder, 'examples/evals'), { recursive: true });
+    const first = await evaluate(place, 'examples/evals/small.json', '--fail-under', '50');
+    expect(first).toMatchObject({ code: 1, comparedWith: null, replayOf: null });
+    expect(first.variants.map(({ rate }) => [rate.passed, rate.judged])).toEqual([
+      [3, 3],
+      [0, 3],
+    ]);
+    expect(first.variants.every(({ rate }) => (rate.costUsd ?? 0) > 0)).toBe(true);
+    const reasons = first.cases.flatMap((each) => each.reasons.map(({ reason }) => reason));
+    expect(reasons).toEqual([
+      expect.stringContaining('node test.mjs'),
+      expect.stringContaining('does not include "6"'),
+      expect.stringContaining('It says nothing about what sum.mjs does.'),
+    ]);
+
+    change(join(place.folder, 'examples/evals/hasty.json'), (text) => text.replace('11, the sum of both', '6, without the first'));
+    change(join(place.folder, 'examples/evals/careful.json'), (text) => text.replace('6: the loop', '11: the loop'));
+    const second = await place.run('eval', 'examples/evals/small.json', '--fail-under', '30', '--allow', 'bash');
+    expect(second.code).toBe(0);
+    expect(second.out).toMatch(/explain a function .*careful\.json +0\/1 0 % .* worse, was 1\/1 100 %/);
+    expect(second.out).toMatch(/explain a function .*hasty\.json +1\/1 100 % .* better, was 0\/1 0 %/);
+    expect(second.out).toMatch(/total .*careful\.json +2\/3 66\.6 % .* -33\.3 points/);
+    expect(second.out).toMatch(new RegExp(`compared with eval ${first.runId.slice(0, 8)}: 1 case better, 1 worse`));
+    // Every case worked on a copy.
+    expect(readFileSync(join(place.folder, 'examples/evals/fixtures/sum/sum.mjs'), 'utf8')).toContain('let i = 1');
+
+    const list = JSON.parse((await place.run('eval', 'list', '--json')).out);
+    expect(list).toMatchObject([{ name: 'small', status: 'completed', total: { passed: 3, judged: 6 } }, { runId: first.runId }]);
+    const shown = JSON.parse((await place.run('eval', 'show', first.runId.slice(0, 8), '--json')).out);
+    expect(shown).toMatchObject({ runId: first.runId, comparedWith: null, total: { passed: 3, judged: 6 } });
+    expect((await place.run('verify')).code).toBe(0);
+  }, 180_000);
+
+  it.each(['SIGKILL', 'SIGINT'] as const)(
+    'continues after %s without repeating finished cases',
+    async (signal) => {
+      using place = createPlace(twoCases(4_000));
+      addCases(place);
+      const started = place.start('eval', 'two.json', '--allow', 'bash');
+      const before = await place.facts(
+        (all) => countChildren(all) === 1 && all.some((fact) => fact.type === 'tool.finished' && fact.runId !== all[0]?.runId),
+      );
+      started.process.kill(signal);
+      const { code, err } = await started.finished;
+      if (signal === 'SIGINT') expect([code, err]).toEqual([130, expect.stringContaining('the same command continues the eval')]);
+      const { runId } = before[0] as StoredFact;
+      const finished = before.find((fact) => fact.type === 'child.ended');
+      const report = await evaluate(place, 'two.json');
+      expect(report).toMatchObject({ code: 0, runId, variants: [{ rate: { passed: 2, judged: 2 } }] });
+      const after = await place.facts((all) => all.length > 0);
+      expect(after.filter((fact) => fact.type === 'child.created')).toHaveLength(2);
+      expect(after).toContainEqual(finished);
+      const again = await evaluate(place, 'two.json');
+      expect(again.runId).not.toBe(runId);
+      expect(again.cases.map((each) => each.change)).toEqual(['same', 'same']);
+    },
+    180_000,
+  );
+
+  it('judges recorded work again with other checks, and skips what it cannot judge', async () => {
+    using place = createPlace(twoCases(0));
+    addCases(place);
+    await evaluate(place, 'two.json');
+    const before = (await place.facts((all) => all.length > 0)).length;
+    addCases(place, ({ cases }) => {
+      Object.assign(cases[0] as object, {
+        checks: [{ command: 'test -f a && test -f begin.txt' }, { command: 'git diff --quiet HEAD -- begin.txt' }],
+      });
+      Object.assign(cases[1] as object, { checks: [{ command: 'test -f c' }], expect: { includes: ['written'] } });
+    });
+    const judged = await evaluate(place, 'two.json', '--replay');
+    expect(judged).toMatchObject({ code: 0, replayOf: judged.comparedWith });
+    expect(judged.cases.map((each) => [each.case, each.rate.passed, each.change, each.isEdited])).toEqual([
+      ['a', 1, 'same', true],
+      ['b', 0, 'worse', true],
+    ]);
+    const added = (await place.facts((all) => all.length > before)).slice(before);
+    const models = new Set(added.flatMap((fact) => (fact.type === 'model.asked' ? [fact.data.model.split('/')[0]] : [])));
+    expect([...models]).toEqual(['recorded']);
+
+    // What failed can pass again, what was edited or depends on its checks cannot be judged, and neither can other files.
+    addCases(place, ({ cases }) => Object.assign(cases[0] as object, { task: 'write a, please' }));
+    const edited = await evaluate(place, 'two.json', '--replay');
+    expect(edited.results.map(({ verdict, reason }) => [verdict, reason])).toEqual([
+      ['skipped', 'its task, limits or fixture have changed since'],
+      ['passed', null],
+    ]);
+    addCases(place);
+    writeFileSync(join(place.folder, 'start', 'begin.txt'), 'other\n');
+    const refused = await place.run('eval', 'two.json', '--replay', '--allow', 'bash');
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('no recorded run can be judged again')]);
+    expect((await place.run('replay', judged.runId)).code).toBe(0);
+  }, 180_000);
+
+  it('says what is wrong with a file, and what has no result', async () => {
+    using place = createPlace({ runs: [] });
+    const write = (text: string) => writeFileSync(join(place.folder, 'wrong.json'), text);
+    const err = async (...args: string[]) => (await place.run('eval', 'wrong.json', ...args)).err;
+    write('{\n  "cases": [{ "name": "a", "task": "x", "chekcs": [] }]\n}');
+    expect(await err()).toMatch(/wrong\.json:2:\d+: .*`chekcs`.*did you mean `checks`/);
+    write('{ "cases": [{ "name": "a", "task": "x" }] }');
+    expect(await err()).toMatch(/neither `checks` nor `expect`/);
+    write('{ "cases": [{ "name": "a", "task": "x", "fixture": "gone", "expect": { "includes": ["y"] } }] }');
+    expect(await err()).toMatch(/the fixture .*gone is not a folder/);
+    write('{ "cases": [{ "name": "a", "task": "x", "expect": { "includes": ["y"] } }] }');
+    expect(await err('--replay')).toMatch(/there is no finished eval `wrong` to judge again/);
+    expect(await err('--fail-under', '101')).toMatch(/is not a percentage/);
+    // The script has no entry for it: that is no failure of the agent.
+    const report = await evaluate(place, 'wrong.json', '--fail-under', '0');
+    expect(report.results).toMatchObject([{ verdict: 'error', reason: expect.stringContaining('script') }]);
+  }, 120_000);
+});

@@ -1,0 +1,142 @@
+// `retinue flow` with real processes: trust, kill -9 and resume, a changed file, the examples.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createPlace, type Place } from './support-process.ts';
+
+const examples = resolve(import.meta.dirname, '../../examples/flows');
+const child = { runs: [{ times: 'any', steps: [{ text: 'fine' }] }] };
+
+function addFlow(place: Place, files: Record<string, string>): void {
+  mkdirSync(join(place.folder, '.retinue', 'flows'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(place.folder, '.retinue', 'flows', name), text);
+}
+
+const slow = `
+import { defineFlow } from 'retinue';
+import { appendFileSync, existsSync } from 'node:fs';
+import { note } from './_helper.ts';
+export default defineFlow('slow', null, async (flow, input: { n: number }) => {
+  const first: number = await flow.step('first', () => { appendFileSync('effects.txt', note); return input.n; });
+  const { summary } = await flow.delegate({ task: 'x', label: 'child' });
+  await flow.step('wait', async ({ signal }) => {
+    while (!existsSync('go')) { if (signal.aborted) throw new Error('stopped'); await new Promise((done) => setTimeout(done, 20)); }
+  }, { idempotent: true });
+  return { first, summary };
+});
+`;
+
+describe('retinue flow', () => {
+  it('needs trust for the files of the workspace, continues after kill -9, and refuses a changed file', async () => {
+    using place = createPlace(child);
+    addFlow(place, { 'slow.ts': slow, '_helper.ts': "export const note: string = 'one ';" });
+    expect((await place.run('flow', 'list')).out).toMatch(/slow\s+untrusted/);
+    const refused = await place.run('flow', 'run', 'slow', '--input', '{"n":3}');
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('it is not trusted. Read it, then run `retinue trust`')]);
+    expect((await place.run('trust', '--yes')).out).toMatch(/slow\.ts[\s\S]*_helper\.ts|_helper\.ts[\s\S]*slow\.ts/);
+    expect(JSON.parse((await place.run('flow', 'list', '--json')).out)).toMatchObject([{ name: 'slow', state: 'trusted' }]);
+
+    const first = place.start('flow', 'run', 'slow', '--input', '{"n":3}');
+    const facts = await place.facts((all) => all.some((fact) => fact.type === 'step.started' && fact.data.name === 'wait'));
+    first.process.kill('SIGKILL');
+    await first.finished;
+    const [root] = facts;
+    const id = root?.runId as string;
+
+    addFlow(place, { '_helper.ts': "export const note: string = 'two ';" });
+    const changed = await place.run('resume', id);
+    expect(changed.err).toMatch(/slow\.ts, or a file that it imports, has changed since it began\. Restore it, or cancel the run/);
+    addFlow(place, { '_helper.ts': "export const note: string = 'one ';" });
+
+    const ps = await place.run('ps', '--all');
+    expect(ps.out).toMatch(/slow/);
+    writeFileSync(join(place.folder, 'go'), '');
+    const resumed = await place.run('resume', id, '--json');
+    expect(resumed.err).not.toMatch(/cannot/);
+    const shown = JSON.parse((await place.run('show', id, '--json')).out);
+    expect(shown.outcome).toMatchObject({ status: 'completed', data: { first: 3, summary: 'fine' } });
+    expect(readFileSync(join(place.folder, 'effects.txt'), 'utf8')).toBe('one ');
+    const log = await place.run('logs', id);
+    expect(log.out).toMatch(/step\.started +.*1\. step · first · slow\.ts:6/);
+    expect((await place.run('replay', id)).code).toBe(0);
+    expect((await place.run('verify')).code).toBe(0);
+  }, 120_000);
+
+  it('refuses what is not a flow, an import that cannot be checked, and an input that does not match', async () => {
+    using place = createPlace(child);
+    const write = (name: string, text: string) => writeFileSync(join(place.folder, name), text);
+    write('none.ts', 'export default 3;');
+    write(
+      'dynamic.ts',
+      "import { defineFlow } from 'retinue'; const other = './ot' + 'her.ts'; export default defineFlow('d', null, async () => (await import(other)).x);",
+    );
+    write('other.ts', 'export const x = 1;');
+    write(
+      'strict.ts',
+      "import { defineFlow } from 'retinue'; export default defineFlow('s', { type: 'object', required: ['a'] }, async () => 'text');",
+    );
+    expect((await place.run('flow', 'run', './none.ts')).err).toMatch(/its default export must be the result of `defineFlow`/);
+    expect(await place.run('flow', 'run', './dynamic.ts')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('its name is not a text in the source'),
+    });
+    expect(await place.run('flow', 'run', './strict.ts')).toMatchObject({ code: 2, err: expect.stringContaining('the input of flow s') });
+    expect(await place.run('flow', 'run', './strict.ts', '--input', '{"a":1}')).toMatchObject({ code: 0, out: 'text\n' });
+    expect((await place.run('flow', 'run', 'revie')).err).toMatch(/flows are files in \.retinue\/flows/);
+    const detached = await place.run('flow', 'run', './strict.ts', '--input', '{"a":1}', '--detach', '--json');
+    const { runId } = JSON.parse(detached.out);
+    expect((await place.run('wait', runId)).out).toBe('text\n');
+  }, 120_000);
+});
+
+const submit = (args: object) => [{ calls: [{ tool: 'submit_result', args }] }];
+
+describe('the examples of flows', () => {
+  it('review: four angles, and a verifier for each finding', async () => {
+    const bug = { file: 'a.js', line: 1, severity: 'high', problem: 'off by one' };
+    using place = createPlace({
+      runs: [
+        { when: { label: 'correctness' }, steps: submit({ findings: [bug, { ...bug, line: 2 }] }) },
+        { when: { label: 'verify a.js:1' }, steps: submit({ confirmed: true, reason: 'it is' }) },
+        { when: { label: 'verify a.js:2' }, steps: submit({ confirmed: false, reason: 'it is not' }) },
+        { times: 3, steps: submit({ findings: [] }) },
+      ],
+    });
+    writeFileSync(join(place.folder, 'a.js'), 'let a = 1;\n');
+    const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], { cwd: place.folder });
+    git('init', '-q');
+    git('add', 'a.js');
+    git('commit', '-qm', 'first');
+    writeFileSync(join(place.folder, 'a.js'), 'let a = 2;\n');
+    const { out, err } = await place.run('flow', 'run', join(examples, 'review.ts'), '--input', '{}', '--json');
+    expect(JSON.parse(out || '{}').data, err).toEqual({ confirmed: [bug], dismissed: 1 });
+  }, 60_000);
+
+  it('migrate: one writer per file, merged', async () => {
+    using place = createPlace({
+      runs: ['a.txt', 'b.txt'].map((label) => ({
+        when: { label },
+        steps: [{ calls: [{ tool: 'write', args: { path: label, content: `new ${label}\n` } }] }, { text: 'done' }],
+      })),
+    });
+    for (const name of ['a.txt', 'b.txt']) writeFileSync(join(place.folder, name), 'old\n');
+    const input = JSON.stringify({ files: ['a.txt', 'b.txt'], change: 'make it new' });
+    const { out, err } = await place.run('flow', 'run', join(examples, 'migrate.ts'), '--input', input, '--json', '--allow', 'write');
+    expect(JSON.parse(out || '{}').data, err).toEqual({ merged: ['a.txt', 'b.txt'], failed: [], conflicts: [] });
+    expect(readFileSync(join(place.folder, 'b.txt'), 'utf8')).toBe('new b.txt\n');
+  }, 60_000);
+
+  it('research: a quorum of agents', async () => {
+    using place = createPlace({
+      runs: [
+        { when: { label: 'researcher 1' }, steps: [{ hang: 'start' }] },
+        { when: { label: 'researcher 2' }, steps: submit({ answer: '81', sources: [] }) },
+        { times: 'any', steps: submit({ answer: '80.', sources: ['server.ts'] }) },
+      ],
+    });
+    const { out, err } = await place.run('flow', 'run', join(examples, 'research.ts'), '--input', '{"question":"Which port?"}', '--json');
+    expect(JSON.parse(out || '{}').data, err).toEqual({ answer: '80.', votes: 3, of: 5, sources: ['server.ts'] });
+  }, 60_000);
+});

@@ -1,0 +1,228 @@
+// `retinue worker` and the commands for queues, with real processes and a real PostgreSQL server.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { RunView } from '../../src/api/api.ts';
+import type { StoredFact } from '../../src/contract/fact.ts';
+import type { QueueState, WorkerState } from '../../src/ports/queue.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres/database.ts';
+import { createPlace, type Place } from './support-process.ts';
+
+interface ServerPlace extends Place {
+  database: TestDatabase;
+}
+
+interface Queues {
+  queues: QueueState[];
+  workers: WorkerState[];
+}
+
+async function createServerPlace(script: object): Promise<ServerPlace> {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.remove());
+  const place = createPlace(script, { RETINUE_DB: database.url });
+  onTestFinished(() => place[Symbol.dispose]());
+  return { ...place, database };
+}
+
+const append = (text: string) => ({ calls: [{ tool: 'bash', args: { command: `echo ${text} >> log.txt` } }] });
+const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'general' }));
+
+describe('a worker', () => {
+  it('drives a queued run, and the command that queued it shows its result', { timeout: 120_000 }, async () => {
+    const place = await createServerPlace({ runs: [{ steps: [{ text: 'done by a worker' }] }] });
+    const worker = place.start('worker', '--name', 'one', '--json');
+    expect(await place.run('run', '--queue', 'default', 'go')).toMatchObject({ code: 0, out: 'done by a worker\n' });
+    const { queues, workers } = JSON.parse((await place.run('queue', '--json')).out) as Queues;
+    expect(queues).toMatchObject([{ name: 'default', waiting: 0, running: 0, failed: 0 }]);
+    expect(workers).toMatchObject([{ name: 'one', queues: ['default'], alive: true, trees: 0 }]);
+    worker.process.kill('SIGTERM');
+    const { code, err } = await worker.finished;
+    expect(code).toBe(0);
+    const events = err.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line).event as string] : []));
+    expect(events).toEqual(['started', 'tree.taken', 'tree.ended', 'stopping', 'stopped']);
+    expect(await place.run('verify')).toMatchObject({ code: 0 });
+  });
+
+  it('continues what a killed worker and a stopped one had begun, and repeats nothing', { timeout: 180_000 }, async () => {
+    const child = (label: string) => ({
+      when: { label },
+      steps: [append(`${label}1`), { delayMs: 4_000, ...append(`${label}2`) }, { text: `${label} is done` }],
+    });
+    const place = await createServerPlace({
+      runs: [
+        {
+          when: { label: 'root' },
+          steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { expect: { prompt: 'b is done' }, text: 'all done' }],
+        },
+        child('a'),
+        child('b'),
+      ],
+    });
+    const first = place.start('worker', '--name', 'first');
+    const { out } = await place.run('run', '--queue', 'default', '--detach', '--label', 'root', 'go');
+    const id = out.trim();
+    await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(2);
+    const driven = async () => (JSON.parse((await place.run('ps', '--json')).out) as RunView[]).find(({ runId }) => runId === id)?.worker;
+    expect(await driven()).toBe('first');
+    first.process.kill('SIGKILL');
+    await first.finished;
+    const second = place.start('worker', '--name', 'second');
+    await expect.poll(driven, { timeout: 60_000 }).toBe('second');
+    // A stopped process keeps its connections, but sends no heartbeat.
+    second.process.kill('SIGSTOP');
+    const third = place.start('worker', '--name', 'third');
+    expect(await place.run('wait', id)).toMatchObject({ code: 0, out: 'all done\n' });
+    second.process.kill('SIGCONT');
+    expect(readLog(place).sort()).toEqual(['a1', 'a2', 'b1', 'b2']);
+    const facts = JSON.parse((await place.run('logs', id, '--tree', '--json')).out) as StoredFact[];
+    expect(facts.filter(({ type }) => type === 'run.ended')).toHaveLength(3);
+    expect(facts.filter(({ type }) => type === 'child.ended')).toHaveLength(2);
+    expect(facts.some((fact) => fact.type === 'run.resumed' && fact.data.takeover === true)).toBe(true);
+    for (const each of [second, third]) each.process.kill('SIGTERM');
+    expect(await Promise.all([second.finished, third.finished])).toMatchObject([{ code: 0 }, { code: 0 }]);
+    expect(await place.run('verify')).toMatchObject({ code: 0 });
+    expect(JSON.parse((await place.run('queue', '--json')).out)).toMatchObject({ queues: [{ running: 0, waiting: 0 }], workers: [] });
+  });
+
+  it('hands runs back when it is asked to stop, and another one repeats nothing', { timeout: 120_000 }, async () => {
+    const place = await createServerPlace({
+      runs: [
+        {
+          steps: [
+            append('one'),
+            { calls: [{ tool: 'bash', args: { command: 'echo two >> log.txt; sleep 2; echo three >> log.txt' } }] },
+            append('four'),
+            { text: 'done' },
+          ],
+        },
+      ],
+    });
+    const first = place.start('worker', '--json');
+    const running = place.start('run', '--queue', 'default', 'go');
+    await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(2);
+    first.process.kill('SIGTERM');
+    const { code, err } = await first.finished;
+    expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining('tree.handed_back') });
+    // The call that ran was finished within the grace time.
+    expect(readLog(place)).toEqual(['one', 'two', 'three']);
+    expect(JSON.parse((await place.run('queue', '--json')).out)).toMatchObject({ queues: [{ waiting: 1, running: 0 }], workers: [] });
+    const second = place.start('worker');
+    expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
+    expect(readLog(place)).toEqual(['one', 'two', 'three', 'four']);
+    second.process.kill('SIGTERM');
+    await second.finished;
+  });
+
+  it('gives up a run that kills its worker each time', { timeout: 180_000 }, async () => {
+    const place = await createServerPlace({
+      runs: [
+        {
+          steps: Array.from({ length: 9 }, (_, i) => ({
+            calls: [{ tool: 'bash', args: { command: `sh poison.sh ${i}` } }],
+          })),
+        },
+      ],
+    });
+    writeFileSync(join(place.folder, 'poison.sh'), 'kill -9 $(cat worker.pid); sleep 5');
+    const { out } = await place.run('run', '--sandbox', 'off', '--allow', 'bash', '--queue', 'default', '--detach', 'go');
+    let starts = 0;
+    let outcome: { status: string; error?: { code: string } } | null = null;
+    while (outcome === null && starts < 8) {
+      starts++;
+      const worker = place.start('worker', '--sandbox', 'off');
+      writeFileSync(join(place.folder, 'worker.pid'), String(worker.process.pid));
+      const ended = await Promise.race([worker.finished.then(() => null), place.run('wait', out.trim(), '--json')]);
+      if (ended !== null) outcome = (JSON.parse(ended.out) as [typeof outcome])[0];
+      worker.process.kill('SIGTERM');
+      await worker.finished;
+    }
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'crashed' } });
+    expect(starts).toBeLessThanOrEqual(5);
+  });
+
+  it('leaves a paused run to the database, and takes it again when somebody writes to it', { timeout: 120_000 }, async () => {
+    const place = await createServerPlace({
+      runs: [{ steps: [append('one'), { delayMs: 2_000, ...append('two') }, { expect: { prompt: 'go on' }, text: 'done' }] }],
+    });
+    const worker = place.start('worker', '--json');
+    const { out } = await place.run('run', '--queue', 'default', '--detach', 'go');
+    const id = out.trim();
+    await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(1);
+    expect(await place.run('pause', id)).toMatchObject({ code: 0 });
+    await expect
+      .poll(async () => JSON.parse((await place.run('queue', '--json')).out), { timeout: 60_000 })
+      .toMatchObject({ queues: [{ running: 0, waiting: 0, delayed: 0 }], workers: [{ trees: 0 }] });
+    const [row] = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
+    expect(row).toMatchObject({ status: 'paused' });
+    expect(await place.run('message', id, 'go on')).toMatchObject({ code: 0 });
+    expect(await place.run('wait', id)).toMatchObject({ code: 0, out: 'done\n' });
+    worker.process.kill('SIGTERM');
+    await worker.finished;
+  });
+
+  it('queues what a schedule says, once, and says what is wrong with one', { timeout: 180_000 }, async () => {
+    const place = await createServerPlace({ runs: [{ steps: [{ text: 'scheduled' }] }] });
+    const add = (...args: string[]) => place.run('schedule', 'add', ...args);
+    expect(await add('tick', '--cron', '99 * * * *', 'go')).toMatchObject({ code: 2, err: expect.stringContaining('does not say when') });
+    expect(await add('tick', '--cron', '* * * * *', '--timezone', 'Mars/Base', 'go')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('is not a time zone'),
+    });
+    expect(await add('tick', '--cron', '* * * * *', '--timezone', 'Europe/Berlin', 'go')).toMatchObject({ code: 0 });
+    expect(JSON.parse((await place.run('schedule', 'list', '--json')).out)).toMatchObject([
+      { name: 'tick', cron: '* * * * *', timezone: 'Europe/Berlin', queue: 'default', task: 'go' },
+    ]);
+    const workers = [place.start('worker'), place.start('worker')];
+    const [row] = await place.until<RunView[]>(['ps', '--all'], (rows) => rows.some(({ status }) => status === 'completed'));
+    expect(row).toMatchObject({ label: 'tick', status: 'completed' });
+    expect(await place.run('schedule', 'rm', 'tock')).toMatchObject({ code: 2, err: expect.stringContaining('tick') });
+    expect(await place.run('schedule', 'rm', 'tick')).toMatchObject({ code: 0 });
+    for (const worker of workers) worker.process.kill('SIGTERM');
+    await Promise.all(workers.map(({ finished }) => finished));
+  });
+
+  it('works on a checkout of a repository, and keeps the result as a patch', { timeout: 120_000 }, async () => {
+    const place = await createServerPlace({ runs: [{ steps: [append('changed'), { text: 'done' }] }] });
+    const repository = join(place.folder, 'project');
+    const git = (...args: string[]) => execFileSync('git', ['-C', repository, '-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args]);
+    mkdirSync(repository);
+    git('init', '-q');
+    writeFileSync(join(repository, 'readme.txt'), 'hello\n');
+    git('add', '.');
+    git('commit', '-qm', 'first');
+    const worker = place.start('worker', '--workspace-root', 'checkouts', '--shared', 'project');
+    const { out } = await place.run('run', '--queue', 'default', '--detach', '--repository', 'project', 'go');
+    expect(await place.run('wait', out.trim())).toMatchObject({ code: 0 });
+    expect(existsSync(join(repository, 'log.txt'))).toBe(false);
+    expect((await place.run('diff', out.trim())).out).toContain('+changed');
+    const facts = JSON.parse((await place.run('logs', out.trim(), '--json')).out) as StoredFact[];
+    expect(facts.find(({ type }) => type === 'workspace.prepared')?.data).toMatchObject({
+      commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+    });
+    worker.process.kill('SIGTERM');
+    await worker.finished;
+  });
+
+  it('says what is wrong in one sentence', { timeout: 60_000 }, async () => {
+    const place = createPlace({ runs: [{ steps: [{ text: 'x' }] }] });
+    onTestFinished(() => place[Symbol.dispose]());
+    for (const command of [['worker'], ['run', '--queue', 'default', 'go'], ['queue'], ['schedule', 'list']])
+      expect(await place.run(...command), command.join(' ')).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/^retinue: .*PostgreSQL database.*--db postgres:\/\/.*\n$/),
+      });
+    expect(await place.run('run', '--queue', 'default')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('takes the name of a queue'),
+    });
+    expect(await place.run('run', '--priority', '3', 'go')).toMatchObject({ code: 2, err: expect.stringContaining('add --queue') });
+    expect(existsSync(join(place.folder, '.retinue', 'retinue.db'))).toBe(false);
+  });
+});
+
+function readLog({ folder }: Place): string[] {
+  const path = join(folder, 'log.txt');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+}
