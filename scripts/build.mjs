@@ -8,6 +8,7 @@ import { build } from 'rolldown';
 import { build as buildWeb } from 'vite';
 import { englishOnly } from './english-only.mjs';
 import { lazyPrices } from './lazy-prices.mjs';
+import { lookUpBuiltins } from './look-up-builtins.mjs';
 
 // Vite would build React for development where this names another environment, as in tests.
 process.env.NODE_ENV = 'production';
@@ -57,38 +58,8 @@ const libraryEntries = {
   postgres: 'src/main/postgres.ts',
   testing: 'src/main/testing.ts',
   dialects: 'src/main/dialects.ts',
+  flow: 'src/main/flow.ts',
 };
-/*
- * These modules of Node are looked up instead of imported. An old Node does not have `node:sqlite`. An import of `node:http` reads everything that it
- * exports, so it would also load Node's `fetch` and `WebSocket`: 30 ms at the start of each command.
- */
-const lookedUp = {
-  'node:sqlite': ['DatabaseSync', 'StatementSync', 'backup', 'constants'],
-  'node:http': [
-    'Agent',
-    'IncomingMessage',
-    'METHODS',
-    'STATUS_CODES',
-    'Server',
-    'ServerResponse',
-    'createServer',
-    'get',
-    'globalAgent',
-    'request',
-  ],
-};
-const lookUp = {
-  name: 'look-up',
-  resolveId: (id) => (Object.hasOwn(lookedUp, id) ? `\0${id}` : null),
-  load(id) {
-    const names = lookedUp[id.slice(1)];
-    return (
-      names &&
-      `const found = process.getBuiltinModule?.('${id.slice(1)}') ?? {};\nexport const { ${names.join(', ')} } = found;\nexport default found;`
-    );
-  },
-};
-
 const finder = stageFinder();
 const shared = {
   platform: 'node',
@@ -109,7 +80,7 @@ await Promise.all([
     // The production build of React; its developer tools are not part of the package.
     transform: { ...shared.transform, define: { 'process.env.NODE_ENV': '"production"' } },
     external: [...unbundled, ...unused, 'react-devtools-core'],
-    plugins: [lookUp, finder, lazyPrices, englishOnly],
+    plugins: [lookUpBuiltins, finder, lazyPrices, englishOnly],
     preserveEntrySignatures: 'allow-extension',
     output: {
       ...output,
@@ -126,7 +97,7 @@ await Promise.all([
     input: libraryEntries,
     // A program and the library must share one copy of these.
     external: [...unbundled, ...unused, 'zod', '@ai-sdk/provider'],
-    plugins: [lookUp, lazyPrices],
+    plugins: [lookUpBuiltins, lazyPrices],
     output: { ...output, entryFileNames: 'library/[name].js', chunkFileNames: 'library/[name]-[hash].js' },
   }),
   // `retinue/client` also runs in browsers, so it is one file without a check of Node's version.

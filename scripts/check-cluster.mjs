@@ -109,7 +109,7 @@ try {
     RETINUE_MODEL: 'script/model.json',
   };
   for (const [name, service] of Object.entries(services)) if (service.command) await startService(name, service, { command, env });
-  const answer = run(command[0], [...command.slice(1), 'run', '--queue', 'default', 'go'], { cwd: folders['/workspace'], env });
+  const answer = run(command[0], [...command.slice(1), 'run', '--queue', 'go'], { cwd: folders['/workspace'], env });
   if (answer !== 'driven by a worker\n') throw new Error(`the run answered ${JSON.stringify(answer)}`);
   console.log('a queued run was driven by a worker');
   for (const { child } of running) child.kill('SIGTERM');

@@ -10,6 +10,7 @@ const files = [
   'scripts/build.mjs',
   'scripts/english-only.mjs',
   'scripts/lazy-prices.mjs',
+  'scripts/look-up-builtins.mjs',
   'tsconfig.json',
   'tsconfig.build.json',
   'package.json',

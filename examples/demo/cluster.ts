@@ -79,7 +79,7 @@ export async function runClusterDemo(
   try {
     const workers = ['worker-1', 'worker-2'].map((name) => start('worker', '--name', name));
     report(`two workers wait for runs: processes ${workers.map(({ pid }) => pid).join(' and ')}\n`);
-    start('run', '--queue', 'default', '--detach', '--allow', 'bash', rootTask);
+    start('run', '--queue', '--detach', '--allow', 'bash', rootTask);
     const root = await waitFor(async () => (await store.runs({ roots: true }))[0]);
     const first = await waitFor(() => findDriver(root.runId));
     report(`${first.name} has taken a tree of six runs from the queue\n`);

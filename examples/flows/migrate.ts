@@ -1,7 +1,7 @@
 // Changes many files in the same way: one agent per file, each in a copy of the workspace. What succeeds is merged; the rest is reported.
 //
 //   retinue flow run examples/flows/migrate.ts --input '{"files":["a.js","b.js"],"change":"use import instead of require"}'
-import { defineFlow } from 'retinue';
+import { defineFlow } from 'retinue/flow';
 
 interface Input {
   files: string[];

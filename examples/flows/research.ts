@@ -1,7 +1,7 @@
 // Answers a question by a quorum: several agents work independently, and an answer counts if enough of them agree. The rest is cancelled.
 //
 //   retinue flow run examples/flows/research.ts --input '{"question":"Which port does the server use by default?"}'
-import { defineFlow } from 'retinue';
+import { defineFlow } from 'retinue/flow';
 
 interface Answer {
   answer: string;

@@ -3,7 +3,7 @@
 //   retinue flow run examples/flows/review.ts --input '{"base":"main"}'
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { defineFlow } from 'retinue';
+import { defineFlow } from 'retinue/flow';
 
 interface Finding {
   file: string;

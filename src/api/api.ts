@@ -95,11 +95,11 @@ export interface Api {
   /** Admits the brief and leaves it to a worker. Rejects with the refusal if it is not admitted, and with `usage` if the database has no queue. */
   enqueue(brief: unknown, options: EnqueueOptions): Promise<EnqueueResult>;
   /** The queues of the database and the workers that take trees from them. Rejects with `usage` if it has no queue. */
-  queues(): Promise<{ queues: QueueState[]; workers: WorkerState[] }>;
+  queues(): Promise<{ queued: number; running: number; queues: QueueState[]; workers: WorkerState[] }>;
   /** By name. Rejects with `usage` if the database has no queue. */
   schedules(): Promise<StoredSchedule[]>;
   /** Adds a schedule, or replaces the one of this name. Rejects with `usage` and `invalid_brief`. */
-  putSchedule(schedule: Schedule): Promise<void>;
+  putSchedule(schedule: Omit<Schedule, 'name'> & { name?: string | undefined }): Promise<StoredSchedule>;
   /** False if there is none. */
   removeSchedule(name: string): Promise<boolean>;
   /** The shared budgets of the database, by name. What dead processes had reserved is returned first. */

@@ -16,7 +16,7 @@ import type { Checkouts } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { Queue } from '../ports/queue.ts';
+import type { Queue, QueueState } from '../ports/queue.ts';
 import type { RunFolders } from '../ports/run-folders.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
@@ -260,12 +260,17 @@ export function createApi(options: ApiOptions): Api {
     async queues() {
       const queue = getQueue(store);
       const [queues, workers] = await Promise.all([queue.states(), queue.workers()]);
-      return { queues, workers };
+      const total = (count: (state: QueueState) => number) => queues.reduce((sum, state) => sum + count(state), 0);
+      return { queued: total(({ waiting, delayed }) => waiting + delayed), running: total(({ running }) => running), queues, workers };
     },
     schedules: async () => getQueue(store).schedules(),
-    async putSchedule(schedule) {
+    async putSchedule({ name = ids.runId().slice(0, 8), ...schedule }) {
       parseBrief(schedule.brief);
-      await getQueue(store).putSchedule(schedule);
+      const queue = getQueue(store);
+      await queue.putSchedule({ name, ...schedule });
+      const stored = (await queue.schedules()).find((each) => each.name === name);
+      if (!stored) throw new RetinueError('usage', `the schedule ${name} was removed by another process`);
+      return stored;
     },
     removeSchedule: async (name) => getQueue(store).removeSchedule(name),
     async budgets() {

@@ -71,7 +71,13 @@ export const EnqueueRequest = JobOptions.extend({ queue: JobOptions.shape.queue.
 /** `isNew`: false if the brief's idempotency key had been used before; then `runId` is the run that has it. */
 export const EnqueueResponse = z.object({ runId: RunId, isNew: z.boolean() });
 /** `GET /api/queue`. */
-export const QueuesResponse = z.object({ queues: z.array(QueueState), workers: z.array(WorkerState) });
+/** `queued`: trees of all queues that no worker drives, those that start later included. */
+export const QueuesResponse = z.object({
+  queued: z.int(),
+  running: z.int(),
+  queues: z.array(QueueState),
+  workers: z.array(WorkerState),
+});
 
 export const CancelRequest = z.strictObject({ reason: z.string().max(2_000).optional() });
 export const CancelResponse = z.object({ runId: RunId, result: z.enum(['asked', 'ended', 'already']) });

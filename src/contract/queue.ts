@@ -21,7 +21,10 @@ export type QueueState = z.infer<typeof QueueState>;
 
 /** A worker: a process, whatever it drives. */
 export const WorkerState = z.object({
-  name: z.string(),
+  /** Its name, as `ps` shows it. */
+  id: z.string(),
+  /** The machine that it runs on. */
+  host: z.string(),
   pid: z.int(),
   queues: z.array(z.string()),
   trees: z.int(),

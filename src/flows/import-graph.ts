@@ -79,7 +79,7 @@ function addPackage(packages: Map<string, string>, specifier: string, parent: st
 
 /** `retinue` is this program, whatever version it has. */
 export function isOwnPackage(specifier: string): boolean {
-  return specifier === 'retinue' || specifier === 'retinue/testing';
+  return specifier === 'retinue' || specifier === 'retinue/flow' || specifier === 'retinue/testing';
 }
 
 function isCode(file: string): boolean {

@@ -31,7 +31,7 @@ export async function startEval(api: Api, input: EvalInput, options: FlowOptions
   return api.flow(await createEvalProgram({ apply: (runIds) => api.apply(runIds, { check: false }) }), input as unknown as Json, options);
 }
 
-/** `retinue` and `retinue/testing` as this program has them: built, or as source in a checkout. */
+/** `retinue`, `retinue/flow` and `retinue/testing` as this program has them: built, or as source in a checkout. */
 function ownModule(specifier: string): string {
   const name = specifier === 'retinue' ? 'index' : specifier.slice('retinue/'.length);
   const isSource = import.meta.url.endsWith('.ts');

@@ -8,17 +8,6 @@ export { type ErrorCode, type ErrorInfo, isRetinueError, RetinueError } from '..
 export type { Fact, FactType, StoredFact } from '../contract/fact.ts';
 export { defaultLimits, type Limits, type LimitsGiven } from '../contract/limits.ts';
 export type { Outcome } from '../contract/outcome.ts';
-export {
-  type AppliedChanges,
-  defineFlow,
-  type Flow,
-  type FlowAnswer,
-  type FlowBrief,
-  type FlowDefinition,
-  type FlowOutcome,
-  StepUnknown,
-} from '../flows/definition.ts';
-export type { StandardSchema } from '../flows/result.ts';
 export type { AnyModel } from '../library/models.ts';
 export type {
   BriefFor,

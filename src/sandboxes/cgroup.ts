@@ -12,7 +12,7 @@ export interface Limits {
 export interface Group {
   /** Files that a process writes its own id into to enter the group. */
   join: string[];
-  /** Removes the group, once it is empty, and returns the limits that were reached. */
+  /** Removes the group and returns the limits that were reached. A group whose processes take long to die is removed later. */
   close(): Promise<(keyof Limits)[]>;
 }
 
@@ -23,6 +23,7 @@ export interface Groups {
 }
 
 const prefix = 'retinue';
+/** How long the end of a command waits for its group to be empty, and how often it is looked at afterwards. */
 const removeMs = 1000;
 
 /** The contents of the system files that say where groups are mounted; others in tests. */
@@ -125,6 +126,7 @@ function createGroups(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
             for (const group of left) if (removeGroup(group)) left.delete(group);
             if (left.size > 0) await sleep(1);
           }
+          if (left.size > 0) void removeLater(left);
           return reached;
         },
       };
@@ -189,6 +191,14 @@ function groupFolder({ path, root }: CgroupMount, own: string): string {
 function readCounter(group: string, file: string, key: string, what: keyof Limits): (keyof Limits)[] {
   const count = new RegExp(`^${key} (\\d+)$`, 'm').exec(readOrEmpty(join(group, file)))?.[1];
   return Number(count ?? 0) > 0 ? [what] : [];
+}
+
+/** Does not keep this process alive: the next one removes what is left. */
+async function removeLater(groups: Set<string>): Promise<void> {
+  while (groups.size > 0) {
+    await sleep(removeMs, undefined, { ref: false });
+    for (const group of groups) if (removeGroup(group)) groups.delete(group);
+  }
 }
 
 function removeGroup(group: string): boolean {

@@ -15,7 +15,7 @@ function addFlow(place: Place, files: Record<string, string>): void {
 }
 
 const slow = `
-import { defineFlow } from 'retinue';
+import { defineFlow } from 'retinue/flow';
 import { appendFileSync, existsSync } from 'node:fs';
 import { note } from './_helper.ts';
 export default defineFlow('slow', null, async (flow, input: { n: number }) => {
@@ -70,12 +70,12 @@ describe('retinue flow', () => {
     write('none.ts', 'export default 3;');
     write(
       'dynamic.ts',
-      "import { defineFlow } from 'retinue'; const other = './ot' + 'her.ts'; export default defineFlow('d', null, async () => (await import(other)).x);",
+      "import { defineFlow } from 'retinue/flow'; const other = './ot' + 'her.ts'; export default defineFlow('d', null, async () => (await import(other)).x);",
     );
     write('other.ts', 'export const x = 1;');
     write(
       'strict.ts',
-      "import { defineFlow } from 'retinue'; export default defineFlow('s', { type: 'object', required: ['a'] }, async () => 'text');",
+      "import { defineFlow } from 'retinue/flow'; export default defineFlow('s', { type: 'object', required: ['a'] }, async () => 'text');",
     );
     expect((await place.run('flow', 'run', './none.ts')).err).toMatch(/its default export must be the result of `defineFlow`/);
     expect(await place.run('flow', 'run', './dynamic.ts')).toMatchObject({

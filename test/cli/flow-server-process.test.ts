@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createServedPlace } from './support-server.ts';
 
 const flow = `
-import { defineFlow } from 'retinue';
+import { defineFlow } from 'retinue/flow';
 export default defineFlow('greet', { type: 'object', required: ['name'] }, async (flow, input: { name: string }) => {
   const { summary } = await flow.delegate({ task: 'greet', label: 'greeter' });
   return summary + ' ' + input.name;

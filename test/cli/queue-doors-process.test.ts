@@ -43,7 +43,7 @@ it('queues a brief over HTTP, and shows queues and workers', { timeout: 120_000 
     .toMatchObject({ queues: [{ name: 'default', waiting: 0, running: 0 }], workers: [{ name: 'one', alive: true }] });
   await expect(client.enqueue({ brief: { task: ' ' } })).rejects.toMatchObject({ code: 'invalid_brief' });
   await expect(client.enqueue({ queue: 'no such name', brief: { task: 'go' } })).rejects.toMatchObject({ code: 'usage' });
-  const again = place.run('run', '--server', url, '--queue', 'default', 'go');
+  const again = place.run('run', '--server', url, '--queue=default', 'go');
   // Without the token it is refused.
   expect(await again).toMatchObject({ code: 2 });
   server.process.kill('SIGTERM');

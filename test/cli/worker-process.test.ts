@@ -1,6 +1,7 @@
 // `retinue worker` and the commands for queues, with real processes and a real PostgreSQL server.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
@@ -14,6 +15,8 @@ interface ServerPlace extends Place {
 }
 
 interface Queues {
+  queued: number;
+  running: number;
   queues: QueueState[];
   workers: WorkerState[];
 }
@@ -33,10 +36,11 @@ describe('a worker', () => {
   it('drives a queued run, and the command that queued it shows its result', { timeout: 120_000 }, async () => {
     const place = await createServerPlace({ runs: [{ steps: [{ text: 'done by a worker' }] }] });
     const worker = place.start('worker', '--name', 'one', '--json');
-    expect(await place.run('run', '--queue', 'default', 'go')).toMatchObject({ code: 0, out: 'done by a worker\n' });
-    const { queues, workers } = JSON.parse((await place.run('queue', '--json')).out) as Queues;
+    expect(await place.run('run', '--queue', 'go')).toMatchObject({ code: 0, out: 'done by a worker\n' });
+    const { queued, running, queues, workers } = JSON.parse((await place.run('queue', '--json')).out) as Queues;
     expect(queues).toMatchObject([{ name: 'default', waiting: 0, running: 0, failed: 0 }]);
-    expect(workers).toMatchObject([{ name: 'one', queues: ['default'], alive: true, trees: 0 }]);
+    expect({ queued, running }).toEqual({ queued: 0, running: 0 });
+    expect(workers).toMatchObject([{ id: 'one', host: hostname(), queues: ['default'], alive: true, trees: 0 }]);
     worker.process.kill('SIGTERM');
     const { code, err } = await worker.finished;
     expect(code).toBe(0);
@@ -61,7 +65,7 @@ describe('a worker', () => {
       ],
     });
     const first = place.start('worker', '--name', 'first');
-    const { out } = await place.run('run', '--queue', 'default', '--detach', '--label', 'root', 'go');
+    const { out } = await place.run('run', '--queue', '--detach', '--label', 'root', 'go');
     const id = out.trim();
     await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(2);
     const driven = async () => (JSON.parse((await place.run('ps', '--json')).out) as RunView[]).find(({ runId }) => runId === id)?.worker;
@@ -100,7 +104,7 @@ describe('a worker', () => {
       ],
     });
     const first = place.start('worker', '--json');
-    const running = place.start('run', '--queue', 'default', 'go');
+    const running = place.start('run', '--queue', 'go');
     await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(2);
     first.process.kill('SIGTERM');
     const { code, err } = await first.finished;
@@ -126,7 +130,7 @@ describe('a worker', () => {
       ],
     });
     writeFileSync(join(place.folder, 'poison.sh'), 'kill -9 $(cat worker.pid); sleep 5');
-    const { out } = await place.run('run', '--sandbox', 'off', '--allow', 'bash', '--queue', 'default', '--detach', 'go');
+    const { out } = await place.run('run', '--sandbox', 'off', '--allow', 'bash', '--queue', '--detach', 'go');
     let starts = 0;
     let outcome: { status: string; error?: { code: string } } | null = null;
     while (outcome === null && starts < 8) {
@@ -147,7 +151,7 @@ describe('a worker', () => {
       runs: [{ steps: [append('one'), { delayMs: 2_000, ...append('two') }, { expect: { prompt: 'go on' }, text: 'done' }] }],
     });
     const worker = place.start('worker', '--json');
-    const { out } = await place.run('run', '--queue', 'default', '--detach', 'go');
+    const { out } = await place.run('run', '--queue', '--detach', 'go');
     const id = out.trim();
     await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(1);
     expect(await place.run('pause', id)).toMatchObject({ code: 0 });
@@ -165,12 +169,16 @@ describe('a worker', () => {
   it('queues what a schedule says, once, and says what is wrong with one', { timeout: 180_000 }, async () => {
     const place = await createServerPlace({ runs: [{ steps: [{ text: 'scheduled' }] }] });
     const add = (...args: string[]) => place.run('schedule', 'add', ...args);
-    expect(await add('tick', '--cron', '99 * * * *', 'go')).toMatchObject({ code: 2, err: expect.stringContaining('does not say when') });
-    expect(await add('tick', '--cron', '* * * * *', '--timezone', 'Mars/Base', 'go')).toMatchObject({
+    expect(await add('99 * * * *', 'go')).toMatchObject({ code: 2, err: expect.stringContaining('does not say when') });
+    expect(await add('* * * * *', 'go', '--timezone', 'Mars/Base')).toMatchObject({
       code: 2,
       err: expect.stringContaining('is not a time zone'),
     });
-    expect(await add('tick', '--cron', '* * * * *', '--timezone', 'Europe/Berlin', 'go')).toMatchObject({ code: 0 });
+    expect(await add('0', '7', '*', '*', '*', 'go')).toMatchObject({ code: 2, err: expect.stringContaining('in quotes') });
+    const { out: unnamed } = await add('0 0 1 1 *', 'rarely');
+    expect(unnamed).toMatch(/^[0-9a-f]{8}\n$/);
+    expect(await place.run('schedule', 'rm', unnamed.trim())).toMatchObject({ code: 0 });
+    expect(await add('* * * * *', 'go', '--name', 'tick', '--timezone', 'Europe/Berlin')).toMatchObject({ code: 0, out: 'tick\n' });
     expect(JSON.parse((await place.run('schedule', 'list', '--json')).out)).toMatchObject([
       { name: 'tick', cron: '* * * * *', timezone: 'Europe/Berlin', queue: 'default', task: 'go' },
     ]);
@@ -193,7 +201,7 @@ describe('a worker', () => {
     git('add', '.');
     git('commit', '-qm', 'first');
     const worker = place.start('worker', '--workspace-root', 'checkouts', '--shared', 'project');
-    const { out } = await place.run('run', '--queue', 'default', '--detach', '--repository', 'project', 'go');
+    const { out } = await place.run('run', '--queue', '--detach', '--repository', 'project', 'go');
     expect(await place.run('wait', out.trim())).toMatchObject({ code: 0 });
     expect(existsSync(join(repository, 'log.txt'))).toBe(false);
     expect((await place.run('diff', out.trim())).out).toContain('+changed');
@@ -208,15 +216,12 @@ describe('a worker', () => {
   it('says what is wrong in one sentence', { timeout: 60_000 }, async () => {
     const place = createPlace({ runs: [{ steps: [{ text: 'x' }] }] });
     onTestFinished(() => place[Symbol.dispose]());
-    for (const command of [['worker'], ['run', '--queue', 'default', 'go'], ['queue'], ['schedule', 'list']])
+    for (const command of [['worker'], ['run', '--queue', 'go'], ['queue'], ['schedule', 'list']])
       expect(await place.run(...command), command.join(' ')).toMatchObject({
         code: 2,
         err: expect.stringMatching(/^retinue: .*PostgreSQL database.*--db postgres:\/\/.*\n$/),
       });
-    expect(await place.run('run', '--queue', 'default')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('takes the name of a queue'),
-    });
+    expect(await place.run('run', '--queue=default')).toMatchObject({ code: 2, err: expect.stringContaining('the task is missing') });
     expect(await place.run('run', '--priority', '3', 'go')).toMatchObject({ code: 2, err: expect.stringContaining('add --queue') });
     expect(existsSync(join(place.folder, '.retinue', 'retinue.db'))).toBe(false);
   });

@@ -1,7 +1,8 @@
 // Flows through the library: steps, results, questions, and what their logs have.
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { createMemoryStore, createRetinue, defineFlow, StepUnknown } from '../../src/main/index.ts';
+import { defineFlow, StepUnknown } from '../../src/main/flow.ts';
+import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { checkInvariants, scriptedModel } from '../../src/main/testing.ts';
 import { anyModel } from './support.ts';
 

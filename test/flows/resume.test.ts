@@ -1,7 +1,8 @@
 // Flows whose process dies: at every fact, in the middle of a step, and with a program that has changed.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore, createRetinue, defineFlow, type Flow, type FlowDefinition, StepUnknown } from '../../src/main/index.ts';
+import { defineFlow, type Flow, type FlowDefinition, StepUnknown } from '../../src/main/flow.ts';
+import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { checkInvariants } from '../../src/main/testing.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { anyModel, createDyingStore } from './support.ts';

@@ -167,6 +167,15 @@ describe.runIf(onLinux)('the second version of control groups, as files', () => 
     ]);
   });
 
+  test('a group that is not empty in time is removed later', async () => {
+    const group = findGroups(makeTree('memory pids\n').ground)?.open({ processes: 7, bytes: 1000 });
+    const folder = join(group?.join[0] ?? '', '..');
+    await group?.close();
+    expect(existsSync(folder)).toBe(true);
+    for (const name of readdirSync(folder)) rmSync(join(folder, name));
+    await expect.poll(() => existsSync(folder)).toBe(false);
+  });
+
   test('none are made where they are not', () => {
     expect(findGroups(makeTree('cpu\n').ground)).toBeNull();
     expect(findGroups({ mountinfo: '', own: '' })).toBeNull();

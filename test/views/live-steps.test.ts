@@ -1,6 +1,7 @@
 // The steps of a real flow as rows of its tree, and as items of its conversation.
 import { expect, it } from 'vitest';
-import { createMemoryStore, createRetinue, defineFlow } from '../../src/main/index.ts';
+import { defineFlow } from '../../src/main/flow.ts';
+import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { applyToConversation, type CallItem, createConversation } from '../../src/views/conversation.ts';
 import { applyEvent, createLiveState } from '../../src/views/live-state.ts';
 import { listRows } from '../../src/views/tree-rows.ts';

@@ -10,19 +10,27 @@ const browser = useBrowser();
 
 it('shows text before the answer is complete, and the whole answer once', async () => {
   const words = Array.from({ length: 80 }, (_, n) => `word${n + 1}`).join(' ');
-  const isOpen = createGate();
+  const [isOpen, isLive] = [createGate(), createGate()];
+  const look = { calls: [{ tool: 'list', args: { path: '.' } }] };
   const answer = playTasks({
     'write slowly': [{ text: words, chunkSize: 16, chunkDelayMs: 50 }],
-    'never stop': [{ text: `${words} end`, chunkDelayMs: 250, fault: { kind: 'stall', pings: true }, after: isOpen.opened }],
+    // Text is streamed from the first model call on that begins after a page has connected.
+    'never stop': [
+      { ...look, after: isOpen.opened },
+      { ...look, after: isLive.opened },
+      { text: `${words} end`, chunkDelayMs: 250, fault: { kind: 'stall', pings: true } },
+    ],
   });
   await withDashboard(browser(), { answer }, async ({ page, served, goto }) => {
     const stalled = await served.client.start({ task: 'never stop' });
     await goto(`/runs/${stalled.runId}`);
     await page.getByRole('region', { name: 'Turn 1, in progress' }).waitFor();
     isOpen.open();
+    await page.getByRole('region', { name: 'Turn 2, in progress' }).waitFor();
+    isLive.open();
     await page.getByText('word40').waitFor();
     const types = (await served.client.facts(stalled.runId)).map(({ type }) => type);
-    expect(types, 'there is no answer yet').not.toContain('model.answered');
+    expect(types.filter((type) => type === 'model.answered').length, 'there is no third answer yet').toBe(2);
     expect(await page.getByText('word80').count()).toBe(0);
 
     const slow = await served.client.start({ task: 'write slowly' });

@@ -12,7 +12,7 @@ const doneScript = { runs: [{ times: 'any', steps: [{ text: 'done' }] }] };
 describe('queued runs', () => {
   it('are taken by priority, then by age, and not before their time', { timeout: 180_000 }, async () => {
     const place = await createClusterPlace(doneScript);
-    const add = async (...flags: string[]) => (await place.run('run', '--queue', 'default', '--detach', ...flags, 'go')).out.trim();
+    const add = async (...flags: string[]) => (await place.run('run', '--queue', '--detach', ...flags, 'go')).out.trim();
     const low = await add('--priority', '-5');
     const normal = await add();
     const high = await add('--priority', '100');
@@ -99,8 +99,7 @@ describe('a worker whose clock is wrong', () => {
       place.start('worker', '--name', 'right', '--json'),
       place.startWith(skewedClock(minutes), 'worker', '--name', 'wrong', '--json'),
     ];
-    const { out } = await place.startWith(skewedClock(minutes), 'run', '--queue', 'default', '--detach', '--start-after', '3s', 'go')
-      .finished;
+    const { out } = await place.startWith(skewedClock(minutes), 'run', '--queue', '--detach', '--start-after', '3s', 'go').finished;
     const runs = await Promise.all(Array.from({ length: 8 }, (_, n) => place.library.enqueue({ task: `tree ${n}` })));
     expect(await place.run('wait', out.trim(), ...runs.map(({ id }) => id))).toMatchObject({ code: 0 });
     const [delayed] = await place.sql<{ seconds: number }>(

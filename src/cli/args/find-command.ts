@@ -21,8 +21,17 @@ export function findCommand(argv: string[]): Invocation {
   if (first === '--help' || first === '-h') return findHelp(rest.find((word) => !word.startsWith('-')));
   // Programs that start Retinue as a subagent use `--subagent` instead of the command.
   const normalized = first === '--subagent' ? ['subagent', ...rest] : argv;
-  const { command, args } = splitCommand(parseArgv(normalized, allFlags()));
-  return hasHelpFlag(normalized) ? { kind: 'help', command } : { kind: 'command', command, args };
+  const { command, isNamed } = chooseCommand(parseArgv(normalized, allFlags()));
+  if (hasHelpFlag(normalized)) return { kind: 'help', command };
+  const args = parseArgv(normalized, allFlags(command));
+  return { kind: 'command', command, args: isNamed ? withoutName(args) : args };
+}
+
+function withoutName(args: Argument[]): Argument[] {
+  return args.toSpliced(
+    args.findIndex(({ kind }) => kind === 'positional'),
+    1,
+  );
 }
 
 /** `--help` works even if other arguments are invalid, so this looks at the raw words. */
@@ -38,8 +47,8 @@ function findHelp(name: string | undefined): Invocation {
   throw new RetinueError('usage', unknownCommandMessage(name));
 }
 
-/** The command may follow flags: `retinue -C dir ps`. */
-function splitCommand(args: Argument[]): { command: Command; args: Argument[] } {
+/** The command may follow flags: `retinue -C dir ps`. `isNamed`: the first positional is its name. */
+function chooseCommand(args: Argument[]): { command: Command; isNamed: boolean } {
   const positionals = args.filter(({ kind }) => kind === 'positional') as Extract<Argument, { kind: 'positional' }>[];
   const [first] = positionals;
   if (first === undefined) {
@@ -48,9 +57,9 @@ function splitCommand(args: Argument[]): { command: Command; args: Argument[] } 
     throw new RetinueError('usage', 'the command is missing; `retinue run "TASK"` starts an agent, `retinue --help` lists the commands');
   }
   const command = first.isLiteral ? undefined : commandNamed(first.value);
-  if (command) return { command, args: args.toSpliced(args.indexOf(first), 1) };
+  if (command) return { command, isNamed: true };
   const words = positionals.map(({ value }) => value).filter((value) => value !== '-');
-  if (words.length === 1 && hasSeveralWords(words[0] as string)) return { command: commandNamed('run') as Command, args };
+  if (words.length === 1 && hasSeveralWords(words[0] as string)) return { command: commandNamed('run') as Command, isNamed: false };
   throw new RetinueError('usage', `${unknownCommandMessage(first.value)}\n${howToRun(positionals.map(({ value }) => value))}`);
 }
 
@@ -80,9 +89,13 @@ function commandNamed(name: string): Command | undefined {
   return commands.find((command) => command.name === name || command.aliases?.includes(name));
 }
 
-/** Flags of the same name mean the same in every command, as far as parsing goes: `test/cli/usage.test.ts` checks it. */
-function allFlags(): Flag[] {
+/**
+ * The flags of all commands; those of `command` as that command has them. Flags of the same name are parsed alike, except that one command may
+ * have a flag with an optional value: `test/cli/usage.test.ts` checks it.
+ */
+function allFlags(command?: Command): Flag[] {
   const flags = new Map<string, Flag>([[helpFlag.name, helpFlag]]);
-  for (const command of commands) for (const flag of command.flags) flags.set(flag.name, flag);
+  for (const { flags: its } of commands) for (const flag of its) if (!flags.get(flag.name)?.isOptional) flags.set(flag.name, flag);
+  for (const flag of command?.flags ?? []) flags.set(flag.name, flag);
   return [...flags.values()];
 }

@@ -9,6 +9,8 @@ export interface Flag {
   short?: string;
   /** Placeholder of the value in the help; a flag without one is a switch. */
   value?: string;
+  /** May be given without a value, so a value is written as `--name=value`. */
+  isOptional?: boolean;
   repeatable?: boolean;
   help: string;
 }
@@ -32,9 +34,9 @@ export interface Args {
 /** Splits an argument list. Flags that are not in `flags` are kept as switches, for `checkArgs` to reject. */
 export function parseArgv(argv: string[], flags: Flag[]): Argument[] {
   const options = Object.fromEntries(
-    flags.map(({ name, short, value }) => [
+    flags.map(({ name, short, value, isOptional }) => [
       name,
-      { type: value ? ('string' as const) : ('boolean' as const), ...(short ? { short } : {}) },
+      { type: value && !isOptional ? ('string' as const) : ('boolean' as const), ...(short ? { short } : {}) },
     ]),
   );
   const { tokens } = parseArgs({ args: argv, options, strict: false, allowPositionals: true, tokens: true });
@@ -77,6 +79,7 @@ function checkValue(flag: Flag, { value, hasInlineValue }: Extract<Argument, { k
     if (value === undefined) return '';
     throw new RetinueError('usage', `${written} takes no value`);
   }
+  if (flag.isOptional && value === undefined) return '';
   // `--timeout --json` forgot the value. `--timeout -5` has a wrong one, which its own check rejects.
   const isNextFlag = !hasInlineValue && value !== undefined && (value.startsWith('--') || flags.some(({ short }) => `-${short}` === value));
   if (value === undefined || isNextFlag) throw new RetinueError('usage', `${written} needs a value: ${written} ${flag.value}`);

@@ -23,7 +23,7 @@ export const queueCommand: Command = {
   positionals: { min: 0, max: 0 },
   examples: [
     ['retinue queue', 'queues and workers'],
-    ['retinue queue --json | jq ".queues[] | .waiting"', 'for a script'],
+    ['retinue queue --json | jq .queued', 'for a script'],
   ],
   exitCodes: 'command',
   changes: false,
@@ -34,15 +34,15 @@ async function run(args: Args, io: Io): Promise<number> {
   const flags = commonSettings(args);
   if (chooseServer(io, flags) === null) requireServer(await io.settings(flags), 'queues are in');
   return withApi(io, { flags, drive: false }, async (api) => {
-    const { queues, workers } = await api.queues();
-    if (args.has('json')) printJson(io, { queues, workers });
-    else printTables(io, queues, workers);
+    const state = await api.queues();
+    if (args.has('json')) printJson(io, state);
+    else printTables(io, state.queues, state.workers);
     return 0;
   });
 }
 
 function printTables(io: Io, queues: QueueState[], workers: WorkerState[]): void {
-  if (queues.length === 0) io.err('no queued runs yet; queue one with `retinue run --queue default "TASK"`\n');
+  if (queues.length === 0) io.err('no queued runs yet; queue one with `retinue run --queue "TASK"`\n');
   else io.out(formatQueues(queues, io));
   if (workers.length === 0) io.err('no workers; start one with `retinue worker`\n');
   else io.out(`${queues.length === 0 ? '' : '\n'}${formatWorkers(workers, io)}`);
@@ -66,14 +66,15 @@ function formatQueues(queues: QueueState[], io: Io): string {
 }
 
 function formatWorkers(workers: WorkerState[], io: Io): string {
-  const rows = workers.map(({ name, queues, trees, seenAt, alive }) => [
-    sanitizeLine(name),
+  const rows = workers.map(({ id, host, queues, trees, seenAt, alive }) => [
+    sanitizeLine(id),
+    sanitizeLine(host),
     alive ? 'alive' : `silent for ${formatDuration(Math.max(0, io.now() - Date.parse(seenAt)))}`,
     formatPlural(trees, 'run'),
     sanitizeLine(queues.join(', ')),
   ]);
-  const columns = [{ title: 'WORKER' }, { title: 'STATUS' }, { title: 'DRIVES' }, { title: 'QUEUES', flexible: true }];
-  return toText(columns, rows, io, (row, column) => (column === 1 && !(workers[row] as WorkerState).alive ? 'red' : null));
+  const columns = [{ title: 'WORKER' }, { title: 'HOST' }, { title: 'STATUS' }, { title: 'DRIVES' }, { title: 'QUEUES', flexible: true }];
+  return toText(columns, rows, io, (row, column) => (column === 2 && !(workers[row] as WorkerState).alive ? 'red' : null));
 }
 
 type Style = NonNullable<Parameters<typeof formatTable>[2]['style']>;

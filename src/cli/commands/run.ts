@@ -87,7 +87,8 @@ export const runFlags: Flag[] = [
   {
     name: 'queue',
     value: 'NAME',
-    help: 'leave the run to a worker that takes runs from this queue of a PostgreSQL database (see `retinue worker`)',
+    isOptional: true,
+    help: `leave the run to a worker, in this queue of a PostgreSQL database (default: ${defaultQueue}; see \`retinue worker\`)`,
   },
   ...jobFlags,
   { name: 'detach', short: 'd', help: 'run in the background: print the id and return' },
@@ -227,7 +228,7 @@ async function readTask(args: Args, io: Io, isOptional: () => Promise<boolean>):
   if (input.slice(0, 8192).includes('\0')) throw new RetinueError('usage', 'standard input is binary; only text can be given to an agent');
   if (words.trim() === '' && input.trim() === '') {
     if (await isOptional()) return { task: ownTask, input: null };
-    throw new RetinueError('usage', describeMissingTask(args));
+    throw new RetinueError('usage', 'the task is missing; write `retinue run "what to do"`, with `-` to add standard input');
   }
   if (Buffer.byteLength(words) > maxTaskBytes)
     throw new RetinueError(
@@ -258,12 +259,6 @@ function parseParams(args: Args): Record<string, string> | undefined {
   const twice = pairs.find(([name], index) => pairs.findIndex(([other]) => other === name) !== index);
   if (twice) throw new RetinueError('usage', `--param ${twice[0]} is given twice`);
   return pairs.length === 0 ? undefined : Object.fromEntries(pairs);
-}
-
-function describeMissingTask(args: Args): string {
-  const queue = args.value('queue');
-  if (queue === undefined) return 'the task is missing; write `retinue run "what to do"`, with `-` to add standard input';
-  return `the task is missing; \`--queue\` takes the name of a queue: \`retinue run --queue ${defaultQueue} "what to do"\``;
 }
 
 function parseChecks(args: Args): Check[] | undefined {

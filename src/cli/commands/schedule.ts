@@ -12,7 +12,7 @@ import { printJson } from '../output/print-json.ts';
 import { withLocalApi } from '../session/open-api.ts';
 import { defaultQueue, parseGroup, parsePriority, requireServer } from '../session/queues.ts';
 
-const usage = 'add NAME --cron "M H D M W" TASK… | list | rm NAME';
+const usage = 'add "TIMES" TASK… [flags] | list | rm NAME';
 
 export const scheduleCommand: Command = {
   name: 'schedule',
@@ -20,10 +20,10 @@ export const scheduleCommand: Command = {
   usage,
   summary: 'queue a run again and again, at times of the day',
   about:
-    'The times are the five fields of cron (minute, hour, day, month, day of the week) in a time zone; add --timezone, or they are UTC. Each time, one worker puts the task into the queue, once. The run gets the settings and the rights that the worker has configured, and works in the current workspace, which the worker has to share, or in a checkout of --repository. `add` with a known name replaces that schedule.\n\n' +
+    'The times are the five fields of cron (minute, hour, day, month, day of the week) in a time zone; add --timezone, or they are UTC. Put them in quotes: `0 7 * * 1-5` is every working day at seven. Each time, one worker puts the task into the queue, once. The run gets the settings and the rights that the worker has configured, and works in the current workspace, which the worker has to share, or in a checkout of --repository. `add` with the --name of a schedule replaces it.\n\n' +
     'If no worker is running at the time, the run is left out.',
   flags: [
-    { name: 'cron', value: 'TIMES', help: 'when: `0 7 * * 1-5` is every working day at seven' },
+    { name: 'name', value: 'NAME', help: 'the name of the schedule (default: eight letters and digits)' },
     { name: 'timezone', value: 'ZONE', help: 'the time zone of the times, such as `Europe/Berlin` (default: UTC)' },
     { name: 'queue', value: 'NAME', help: `the queue (default: ${defaultQueue})` },
     { name: 'priority', value: 'N', help: 'higher first, -1000 to 1000 (default: 0)' },
@@ -38,7 +38,7 @@ export const scheduleCommand: Command = {
   ],
   positionals: { min: 1, max: unlimited },
   examples: [
-    ['retinue schedule add morning --cron "0 7 * * 1-5" --timezone Europe/Berlin "summarise the open issues"', 'every working day'],
+    ['retinue schedule add "0 7 * * 1-5" "summarise the open issues" --name morning --timezone Europe/Berlin', 'every working day'],
     ['retinue schedule list', 'with the next time of each'],
     ['retinue schedule rm morning', 'queued runs stay'],
   ],
@@ -59,31 +59,38 @@ async function run(args: Args, io: Io): Promise<number> {
   return act(rest, args, io);
 }
 
-async function add([name, ...words]: string[], args: Args, io: Io): Promise<number> {
-  const cron = args.value('cron');
-  if (name === undefined) throw missing('the name of the schedule is missing');
-  if (!/^[\w-]{1,60}$/.test(name))
+async function add([cron, ...words]: string[], args: Args, io: Io): Promise<number> {
+  const name = args.value('name');
+  if (cron === undefined) throw missing('the times are missing');
+  if (cron.trim().split(/\s+/).length === 1) throw missing(`\`${cron}\` does not say when; put the five fields of the times in quotes`);
+  if (name !== undefined && !/^[\w-]{1,60}$/.test(name))
     throw new RetinueError(
       'usage',
       `\`${name}\` cannot be the name of a schedule; use letters, digits, \`-\` and \`_\`, at most 60 characters`,
     );
-  if (cron === undefined) throw missing('--cron is missing: it says when');
   const task = words.join(' ').trim();
   if (task === '') throw missing('the task is missing');
-  const optional = Object.fromEntries(['agent', 'model'].flatMap((flag) => (args.has(flag) ? [[flag, args.value(flag)]] : [])));
+  const optional = { ...optionalText('agent', args.value('agent')), ...optionalText('model', args.value('model')) };
   const [priority, group] = [args.value('priority'), args.value('group')];
   return withLocalApi(io, { flags: commonSettings(args), drive: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
-    await api.putSchedule({
+    const stored = await api.putSchedule({
       ...{ name, cron, queue: args.value('queue') ?? defaultQueue },
       timezone: args.value('timezone') ?? 'UTC',
       priority: priority === undefined ? 0 : parsePriority(priority),
       group: group === undefined ? null : parseGroup(group),
       dialect: args.value('dialect') ?? null,
-      brief: { task, label: args.value('label') ?? name, ...optional, ...(parseSource(args, io) ?? { workspace: settings.workspace }) },
+      brief: {
+        task,
+        ...optionalText('label', args.value('label') ?? name),
+        ...optional,
+        ...(parseSource(args, io) ?? { workspace: settings.workspace }),
+      },
     });
-    const stored = (await api.schedules()).find((each) => each.name === name);
-    if (args.has('json')) printJson(io, stored ? toJson(stored) : null);
-    else io.err(`retinue: ${name} is due next at ${stored?.next ?? 'no time'}\n`);
+    if (args.has('json')) printJson(io, toJson(stored));
+    else {
+      io.out(`${stored.name}\n`);
+      io.err(`retinue: ${stored.name} is due next at ${stored.next ?? 'no time'}\n`);
+    }
     return 0;
   });
 }
@@ -110,6 +117,10 @@ async function rm([name, ...more]: string[], args: Args, io: Io): Promise<number
     else io.err(`retinue: ${name} was removed\n`);
     return 0;
   });
+}
+
+function optionalText(key: string, value: string | undefined): Record<string, string> {
+  return value === undefined ? {} : { [key]: value };
 }
 
 function missing(what: string): RetinueError {

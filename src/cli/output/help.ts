@@ -2,6 +2,7 @@
 
 import { paint } from '../../views/style.ts';
 import { padToWidth } from '../../views/width.ts';
+import type { Flag } from '../args/parse-args.ts';
 import { type Command, groups, helpFlag } from '../command.ts';
 import { commands } from '../commands.ts';
 
@@ -50,7 +51,7 @@ export function commandHelp(command: Command, options: { colour: boolean; column
   ];
   lines.push('', bold('Flags'));
   const flags = [...command.flags, helpFlag].map((flag) => ({
-    left: `${flag.short ? `-${flag.short}, ` : '    '}--${flag.name}${flag.value ? ` ${flag.value}` : ''}`,
+    left: `${flag.short ? `-${flag.short}, ` : '    '}--${flag.name}${describeValue(flag)}`,
     right: flag.repeatable ? `${flag.help} (can be repeated)` : flag.help,
   }));
   const left = Math.max(...flags.map((flag) => flag.left.length)) + 4;
@@ -63,6 +64,11 @@ export function commandHelp(command: Command, options: { colour: boolean; column
     lines.push(`  ${example}`, ...(explanation ? [paint(options.colour, 'dim', `      ${explanation}`)] : []));
   lines.push('', bold('Exit codes'), ...exitCodeLines[command.exitCodes].map((line) => `  ${line}`));
   return `${lines.join('\n')}\n`;
+}
+
+function describeValue({ value, isOptional }: Flag): string {
+  if (!value) return '';
+  return isOptional ? `[=${value}]` : ` ${value}`;
 }
 
 const exitCodeLines: Record<Command['exitCodes'], string[]> = {

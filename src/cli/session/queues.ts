@@ -57,15 +57,14 @@ export function requireServer({ db }: Pick<Settings, 'db'>, why: string): void {
 
 /** Null without --queue. Throws `usage`. */
 export function parseJob(args: Args, now: number): JobFlags | null {
-  const queue = args.value('queue');
-  if (queue === undefined) {
+  if (!args.has('queue')) {
     const flag = jobFlags.find(({ name }) => args.has(name));
-    if (flag) throw new RetinueError('usage', `--${flag.name} is for runs in a queue; add --queue ${defaultQueue}`);
+    if (flag) throw new RetinueError('usage', `--${flag.name} is for runs in a queue; add --queue`);
     return null;
   }
   const [priority, group, startAfter] = [args.value('priority'), args.value('group'), args.value('start-after')];
   return {
-    queue,
+    queue: args.value('queue') || defaultQueue,
     ...(priority !== undefined && { priority: parsePriority(priority) }),
     ...(group !== undefined && { group: parseGroup(group) }),
     ...(startAfter !== undefined && { startAfter: parseStart(startAfter, now) }),

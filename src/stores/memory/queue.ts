@@ -95,7 +95,7 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       return [...memory.owners].flatMap(([id, { isDead, queues }]): WorkerState[] => {
         if (queues.length === 0) return [];
         const trees = memory.trees.values().reduce((sum, tree) => sum + (tree.owner === id ? 1 : 0), 0);
-        return [{ name: id, pid: process.pid, queues, trees, seenAt: new Date(now()).toISOString(), alive: !isDead }];
+        return [{ id, host: 'memory', pid: process.pid, queues, trees, seenAt: new Date(now()).toISOString(), alive: !isDead }];
       });
     },
     putSchedule: () => Promise.reject(noSchedules()),

@@ -72,9 +72,9 @@ export function createLeases({ connections, ownerships, tags, liveness, wakeChan
           values: [dead],
         });
       transaction.send({
-        text: `INSERT INTO ${s}.owners (id, name, pid, started, boot, space, beat, queues) VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), $7)
+        text: `INSERT INTO ${s}.owners (id, name, pid, started, boot, space, beat, queues, host) VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), $7, $8)
           ON CONFLICT (id) DO NOTHING`,
-        values: [owner.id, name ?? `${hostname()}:${self.pid}`, self.pid, self.started, self.boot, self.space, queues],
+        values: [owner.id, name ?? `${hostname()}:${self.pid}`, self.pid, self.started, self.boot, self.space, queues, hostname()],
       });
     });
     opened.add(owner.id);

@@ -117,7 +117,7 @@ const baseTables = (s: string) => `
 
 /** `jobs`: trees that want or wanted a worker. `id`: the job in pg-boss; null if there is none now. `done`: when the last one was completed. */
 const queueTables = (s: string) => `
-  ALTER TABLE ${s}.owners ADD COLUMN queues text[] NOT NULL DEFAULT '{}';
+  ALTER TABLE ${s}.owners ADD COLUMN queues text[] NOT NULL DEFAULT '{}', ADD COLUMN host text NOT NULL DEFAULT '';
   CREATE TABLE ${s}.jobs (
     root text COLLATE "C" PRIMARY KEY,
     queue text COLLATE "C" NOT NULL,

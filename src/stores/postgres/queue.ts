@@ -20,6 +20,7 @@ export interface QueueDeps {
 
 interface WorkerRow extends OwnerRow {
   name: string;
+  host: string;
   queues: string[];
   trees: number;
   seen: Date;
@@ -95,14 +96,14 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
   /** A worker may have several owners, one for each workspace. */
   async function workers(): Promise<WorkerState[]> {
     const rows = await connections.query<WorkerRow>({
-      text: `SELECT ${liveness.columns}, ${liveness.isSilent} AS "isSilent", owners.name, owners.queues, owners.beat AS seen,
+      text: `SELECT ${liveness.columns}, ${liveness.isSilent} AS "isSilent", owners.name, owners.host, owners.queues, owners.beat AS seen,
           (SELECT count(*) FROM ${s}.trees JOIN ${s}.jobs ON jobs.root = trees.root WHERE trees.owner = owners.id AND jobs.id IS NOT NULL)::int AS trees
-        FROM ${s}.owners WHERE cardinality(owners.queues) > 0 ORDER BY owners.name`,
+        FROM ${s}.owners WHERE cardinality(owners.queues) > 0 ORDER BY owners.name, owners.pid`,
     });
-    return [...Map.groupBy(rows, ({ name, pid }) => `${pid} ${name}`).values()].map((owners) => {
-      const [{ name, pid }] = owners as [WorkerRow];
+    return [...Map.groupBy(rows, ({ name, host, pid }) => `${host} ${pid} ${name}`).values()].map((owners) => {
+      const [{ name: id, host, pid }] = owners as [WorkerRow];
       return {
-        ...{ name, pid },
+        ...{ id, host, pid },
         queues: [...new Set(owners.flatMap(({ queues }) => queues))].sort(),
         trees: owners.reduce((sum, { trees }) => sum + trees, 0),
         seenAt: new Date(Math.max(...owners.map(({ seen }) => seen.getTime()))).toISOString(),

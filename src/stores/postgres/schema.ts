@@ -10,7 +10,7 @@ const expected: Record<string, string> = {
   pins: 'hash text, tree bigint',
   orders: 'n bigint, id text, root text, text text, tag text',
   consumed: 'n bigint, tree bigint, run text, id text',
-  owners: 'id text, name text, pid integer, started text, boot text, space text, beat timestamp with time zone, queues text[]',
+  owners: 'id text, name text, pid integer, started text, boot text, space text, beat timestamp with time zone, queues text[], host text',
   jobs: 'root text, queue text, priority integer, group text, id uuid, sent timestamp with time zone, done timestamp with time zone, problem text',
   settings: 'name text, value text',
   memories: 'n bigint, place text, name text, workspace text, title text, text text, at text',
