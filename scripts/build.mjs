@@ -24,12 +24,13 @@ copyFileSync(createRequire(import.meta.url).resolve('tree-sitter-bash/tree-sitte
 
 /*
  * Node takes about half a millisecond per file, so modules that are always loaded together go into one chunk: first what the process of a
- * run needs, then what every command needs, then what `run` needs. Each stage leaves out what an earlier one has.
+ * run needs, then what every command needs, then what commands on stored runs need, then what `run` needs. Each stage leaves out what an earlier one has.
  */
 const stages = [
   ['process', ['src/main/child.ts']],
   ['command', ['src/cli/program.ts', 'src/main/process-io.ts']],
-  ['run', ['src/config/load.ts', 'src/main/open-api.ts', 'src/sandboxes/bubblewrap.ts']],
+  ['open', ['src/config/load.ts', 'src/main/open-api.ts']],
+  ['run', ['src/main/prepare-runtime.ts', 'src/main/assemble-runtime.ts', 'src/sandboxes/bubblewrap.ts']],
 ];
 
 /** Maps each module of the command line to the stage that first needs it. `cli.ts`, which is all that `--version` needs, has none. */

@@ -2,28 +2,16 @@
 import type { Api } from '../api/api.ts';
 import type { MemoryOptions, OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
-import type { RuntimeInput } from '../config/assembly.ts';
 import { removeAttachments } from '../config/attachments.ts';
 import { openCheckouts } from '../config/checkouts.ts';
 import { databaseFile, databaseSecrets } from '../config/database-setting.ts';
 import { findDialect, loadDialect } from '../config/dialect.ts';
 import { openExternalHomes } from '../config/external-homes.ts';
-import { plainRoutes } from '../config/model-setting.ts';
-import { createNamedModels, findSearchBackend } from '../config/models.ts';
 import { createRedaction } from '../config/redact.ts';
-import { settingsRulesets } from '../config/rulesets.ts';
-import { grantedVariables } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
-import { probeShellAccess } from '../config/shell-access.ts';
 import { registerDatabase } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
 import { catalogForDialect } from '../kernel/dialect-tools.ts';
-import { loadState } from '../kernel/history.ts';
-import { fullSummary } from '../kernel/outcome.ts';
-import { endedFact } from '../kernel/state.ts';
-import { describeModelOptions } from '../models/advice.ts';
-import { withPrices } from '../models/prices.ts';
-import type { RecordedAnswer } from '../models/recorded.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Memory } from '../ports/notes.ts';
 import type { Store } from '../ports/store.ts';
@@ -40,10 +28,9 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
   const { env } = process;
   const { drive, writes = drive } = options;
   if (writes) assertNotBelowRun(env);
-  const { workspace, db, mcpServers } = settings;
-  const probeShell = () => probeShellAccess(settings.sandbox.value, { workspace, readable: settings.readable, db: databaseFile(db), env });
-  // A command that certainly starts a run probes the sandbox while the database opens.
-  const earlyProbe = options.startsRuns ? probeShell() : null;
+  const { workspace, db } = settings;
+  // A command that certainly starts a run loads what runs need, and probes the sandbox, while the database opens.
+  const earlyProbe = options.startsRuns ? loadPreparation().then(({ probeShell }) => probeShell(settings, env)) : null;
   const dialect = await loadDialect(options.dialect, settings, env);
   const database = toDatabaseOptions(settings, options, hooks);
   const wrapped = options.store ?? (await openWrapped(database, hooks));
@@ -65,36 +52,12 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
     ...(settings.telemetry.state === 'on' ? settings.telemetry.secretNames : []),
   ];
 
-  async function prepareRuntime(): Promise<RuntimeInput> {
-    const shell = await (earlyProbe ?? probeShell());
+  const prepareRuntime = async () => {
+    const { prepareRuntime: prepare } = await loadPreparation();
+    const prepared = await prepare({ settings, store, notes, secretNames, catalog: dialectCatalog, options, shell: earlyProbe });
     if (!writes) assertNotBelowRun(env);
-    const { askMs } = options;
-    return {
-      ...{ env, workspace, mcpServers, shell, notes },
-      readable: settings.readable,
-      models: withPrices(
-        createNamedModels(env, settings.providers, (runId) => readAnswer(store, runId)),
-        settings.prices,
-      ),
-      model: settings.model?.value ?? null,
-      routes: plainRoutes(settings),
-      effort: settings.effort?.value,
-      promptCache: settings.promptCache.value,
-      limits: settings.limits.config,
-      budgets: settings.budgets,
-      compaction: settings.compaction,
-      rulesets: (delegationTools) => settingsRulesets(settings, { delegationTools, shell, env }),
-      grantedVariables: (rights) => grantedVariables(rights, { ...settings, catalog: dialectCatalog }, env),
-      secretNames,
-      serverTokens: options.serverTokens?.(),
-      databasePasswords: databaseSecrets(db),
-      search: findSearchBackend(env),
-      skills: settings.skills().list,
-      programTools: [],
-      host: options.host,
-      questions: askMs === undefined ? undefined : { attended: () => true, timeoutMs: askMs },
-    };
-  }
+    return prepared;
+  };
 
   const api: Api = assembleApi(
     {
@@ -149,15 +112,6 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
   };
 }
 
-/** For `recorded/…`: the answer of a run that completed, or that only its checks have failed. */
-async function readAnswer(store: Store, runId: string): Promise<RecordedAnswer | null> {
-  if (!(await store.run(runId))) return null;
-  const state = await loadState(runId, store);
-  const outcome = endedFact(state)?.data.outcome;
-  if (!outcome?.success && outcome?.error?.code !== 'check_failed') return null;
-  return { text: fullSummary(state, true), data: state.data };
-}
-
 async function openWrapped(database: DatabaseOptions, hooks: AssemblyHooks | undefined): Promise<Store> {
   const store = await openDatabase(database);
   return hooks ? hooks.wrapStore(store) : store;
@@ -183,6 +137,9 @@ export async function listMemories(settings: Settings): Promise<Memory[]> {
   }
 }
 
+/** Loaded with everything that only running agents need. */
+const loadPreparation = () => import('./prepare-runtime.ts');
+
 function toDatabaseOptions(settings: Settings, options: OpenOptions, hooks?: AssemblyHooks): DatabaseOptions {
   const { drive, writes = drive, existingOnly = !drive, warn = () => {} } = options;
   const { db } = settings;
@@ -200,6 +157,7 @@ async function adviseOnModel(settings: Settings, brief: Parameters<Api['advise']
   const { model, agent = 'general' } = brief;
   const isRouted = Object.hasOwn(settings.routes, agent);
   if (settings.model !== null || isRouted || model !== undefined || catalog.get(agent)?.model !== undefined) return null;
+  const { describeModelOptions } = await import('../models/advice.ts');
   return describeModelOptions({ env: process.env, probe: globalThis.fetch });
 }
 
