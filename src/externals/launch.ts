@@ -12,6 +12,7 @@ import { trackDescendants } from '../system/descendants.ts';
 import { dieWithParent } from '../system/die-with-parent.ts';
 import { killAtExit } from '../system/kill-at-exit.ts';
 import { monitorGroup, monitorNamespace } from '../system/process-monitor.ts';
+import { createProcessGroup } from '../system/remaining-processes.ts';
 
 export interface LaunchRequest {
   argv: string[];
@@ -62,7 +63,7 @@ export async function launchProgram(request: LaunchRequest): Promise<LaunchedPro
   if (child.pid === undefined) throw new RetinueError('agent_program', `the agent could not be started: ${(await failed).message}`);
   const forget = killAtExit(child.pid);
   const tracker = hasNamespace ? null : trackDescendants(child.pid);
-  const group = { pid: child.pid, mark: `${markVariable}=${mark}`, ...(tracker && { tracker }) };
+  const group = createProcessGroup(child.pid, `${markVariable}=${mark}`, tracker ?? undefined);
   const monitor = sandboxed && hasNamespace ? monitorNamespace(child, sandboxed, group) : monitorGroup(child, group);
   const { stdin, stdout, stderr } = child as { [K in 'stdin' | 'stdout' | 'stderr']: NonNullable<ChildProcess[K]> };
   for (const pipe of [stdin, stdout, stderr]) pipe.on('error', () => {});

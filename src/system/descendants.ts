@@ -27,6 +27,8 @@ export interface ProcessStat {
   priority: number;
   /** Since the start of the machine, in ticks. With the id it identifies a process. */
   startedAt: number;
+  /** It is being replaced by another program (`exec`) at this moment, so its environment cannot be read. */
+  isReplaced: boolean;
 }
 
 /** A value that hardly any other program uses. */
@@ -99,6 +101,7 @@ export function readStat(pid: number): ProcessStat | null {
       terminal: Number(fields[4]),
       priority: Number(fields[16]),
       startedAt: Number(fields[19]),
+      isReplaced: fields[47] === '0',
     };
   } catch {
     return null;

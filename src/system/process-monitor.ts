@@ -60,7 +60,7 @@ export function monitorNamespace(child: ChildProcess, sandboxed: SandboxedComman
 
   const exited = waitForExit(child);
   const listRemaining = () => (init === null ? [] : listNamespace(init));
-  const remaining = () => listRemaining().map(({ pid, name }): RemainingProcess => ({ pid, name, group: 0 }));
+  const remaining = () => listRemaining().map(({ pid, name }): RemainingProcess => ({ pid, name, group: 0, isCertain: true }));
 
   async function end(): Promise<RemainingProcess[]> {
     let left = listRemaining();

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRetinue, type RetinueOptions } from '../../src/main/index.ts';
 import { scriptedModel } from '../../src/main/testing.ts';
 
-const command = 'ls -d /proc/[0-9]* | wc -l; test -e ~/.. && echo here';
+const command = 'ls -d /proc/[0-9]* 2>/dev/null | wc -l; test -e ~/.. && echo here';
 const model = () => scriptedModel({ runs: [{ times: 'any', steps: [{ calls: [{ tool: 'bash', args: { command } }] }, { text: 'x' }] }] });
 
 async function bashOutput(options: Partial<RetinueOptions>): Promise<string> {

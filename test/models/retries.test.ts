@@ -76,15 +76,14 @@ test('silence forever: a typed failure', async () => {
 
 describe('the deadline', () => {
   test('a Retry-After beyond it is not waited for', async () => {
-    const { outcome, server } = await play([{ fault: { kind: 'status', status: 429, retryAfter: 3600 } }], {
-      limits: { timeoutMs: 60_000 },
-    });
+    const timeoutMs = 60_000;
+    const { outcome, server } = await play([{ fault: { kind: 'status', status: 429, retryAfter: 3600 } }], { limits: { timeoutMs } });
     expect(outcome).toMatchObject({
       status: 'failed',
       error: { code: 'rate_limited', message: expect.stringContaining('past the deadline') },
     });
     expect(server.requests).toHaveLength(1);
-    expect(outcome.durationMs).toBeLessThan(2000);
+    expect(outcome.durationMs, 'nor is the deadline').toBeLessThan(timeoutMs);
   });
 
   test('retries end with it', async () => {

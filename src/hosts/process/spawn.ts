@@ -6,7 +6,7 @@ import { RetinueError } from '../../contract/error.ts';
 import type { Crash } from '../../ports/crash.ts';
 import { dieWithParent } from '../../system/die-with-parent.ts';
 import { releaseBuffer } from '../../system/release-buffer.ts';
-import { endRemaining, graceMs } from '../../system/remaining-processes.ts';
+import { createProcessGroup, endRemaining, graceMs } from '../../system/remaining-processes.ts';
 import { toolRunVariable } from '../../system/tool-process.ts';
 import { channelFd } from './protocol.ts';
 
@@ -57,7 +57,7 @@ export async function startProcess(options: ProcessOptions, runId: string): Prom
     child.once('spawn', resolve);
     child.once('error', (error) => reject(notStarted(error)));
   });
-  const pid = child.pid as number;
+  const group = createProcessGroup(child.pid as number, `${markName}=${mark}`);
   options.crash?.('after process.spawn');
   let isKilled = false;
   return {
@@ -66,14 +66,14 @@ export async function startProcess(options: ProcessOptions, runId: string): Prom
     lastOutput,
     async end() {
       options.crash?.('before process.reap');
-      await endRemaining({ pid, mark: `${markName}=${mark}` }, isKilled ? 0 : graceMs);
+      await endRemaining(group, isKilled ? 0 : graceMs);
       options.crash?.('after process.reap');
       for (const stream of child.stdio) stream?.destroy();
     },
     kill() {
       isKilled = true;
       try {
-        process.kill(-pid, 'SIGKILL');
+        process.kill(-group.pid, 'SIGKILL');
       } catch {
         // It has ended.
       }

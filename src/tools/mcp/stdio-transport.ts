@@ -14,7 +14,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { killAtExit } from '../../system/kill-at-exit.ts';
 import { createLineReader } from '../../system/line-reader.ts';
-import { endRemaining, findRemaining } from '../../system/remaining-processes.ts';
+import { createProcessGroup, endRemaining, findRemaining, type ProcessGroup } from '../../system/remaining-processes.ts';
 import { errorCode } from '../refusal.ts';
 import { createLaunchCommand } from './launch.ts';
 import type { ServerTarget } from './resolve-target.ts';
@@ -36,6 +36,7 @@ export function createStdioTransport(
 ): ServerTransport {
   const mark = randomBytes(8).toString('hex');
   let child: ChildProcess | null = null;
+  let group: ProcessGroup | null = null;
   let forget = () => {};
   let ending: Promise<void> | null = null;
   let isOpen = false;
@@ -50,7 +51,10 @@ export function createStdioTransport(
       const [program, args] = createLaunchCommand(target);
       const started = spawn(program, args, { cwd: target.cwd, env, detached: true, stdio: 'pipe' });
       child = started;
-      if (started.pid !== undefined) forget = killAtExit(started.pid);
+      if (started.pid !== undefined) {
+        forget = killAtExit(started.pid);
+        group = createProcessGroup(started.pid, `${markVariable}=${mark}`);
+      }
       // A broken pipe shows in the end of the process.
       for (const pipe of [started.stdin, started.stdout, started.stderr]) pipe.on('error', () => {});
       started.stderr.on('data', (chunk: Buffer) => {
@@ -130,11 +134,11 @@ export function createStdioTransport(
   }
 
   async function endProcess(): Promise<void> {
-    if (child?.pid === undefined) return;
-    const group = { pid: child.pid, mark: `${markVariable}=${mark}` };
+    if (child === null || group === null) return;
+    const started = group;
     child.stdin?.end();
-    for (const until = performance.now() + politeMs; performance.now() < until && findRemaining(group).length > 0; ) await sleep(10);
-    await endRemaining(group);
+    for (const until = performance.now() + politeMs; performance.now() < until && findRemaining(started).length > 0; ) await sleep(10);
+    await endRemaining(started);
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
     child.unref();
     forget();

@@ -16,7 +16,7 @@ import type { SandboxedCommand } from '../../../ports/sandbox.ts';
 import { commandPriority, trackDescendants } from '../../../system/descendants.ts';
 import { killAtExit } from '../../../system/kill-at-exit.ts';
 import { monitorGroup, monitorNamespace, type ProcessMonitor } from '../../../system/process-monitor.ts';
-import type { RemainingProcess } from '../../../system/remaining-processes.ts';
+import { createProcessGroup, type RemainingProcess } from '../../../system/remaining-processes.ts';
 import { errorCode, type Refusal, refuse } from '../../refusal.ts';
 import { readPipe, silenceMs } from './read-pipe.ts';
 
@@ -75,7 +75,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const forget = killAtExit(child.pid);
   lowerPriority(child.pid);
   const tracker = hasNamespace ? null : trackDescendants(child.pid);
-  const group = { pid: child.pid, mark: `${markVariable}=${mark}`, ...(tracker && { tracker }) };
+  const group = createProcessGroup(child.pid, `${markVariable}=${mark}`, tracker ?? undefined);
   const monitor = hasNamespace ? monitorNamespace(child, sandboxed, group) : monitorGroup(child, group);
   const ending = waitForEnd(monitor, request);
   if (!hasNamespace) openGate(child.stdio[gateFd] as Writable);
@@ -85,7 +85,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     const isUnsettled = () => (!hasNamespace && !pipe.isClosed()) || monitor.remaining().length > 0;
     for (const end = performance.now() + settleMs; isUnsettled() && performance.now() < end; ) await sleep(10);
   }
-  const ended = cause === 'exit' ? monitor.remaining() : [];
+  const ended = cause === 'exit' ? monitor.remaining().filter(({ isCertain }) => isCertain) : [];
   const [alive] = await Promise.all([monitor.end(), cause === 'exit' ? pipe.drain(drainMs) : null]);
   if (cause !== 'exit') await pipe.drain(silenceMs);
   pipe.close();
