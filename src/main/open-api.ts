@@ -2,7 +2,6 @@
 import type { Api } from '../api/api.ts';
 import type { MemoryOptions, OpenOptions } from '../cli/io.ts';
 import { createAgentCatalog } from '../config/agents.ts';
-import { removeAttachments } from '../config/attachments.ts';
 import { openCheckouts } from '../config/checkouts.ts';
 import { databaseFile, databaseSecrets } from '../config/database-setting.ts';
 import { findDialect, loadDialect } from '../config/dialect.ts';
@@ -76,7 +75,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
         await checkouts.forget(runIds);
         await homes.forget(runIds);
         for (const runId of runIds) removeLog(workspace, runId);
-        removeAttachments(workspace, runIds);
+        (await import('../config/attachments.ts')).removeAttachments(workspace, runIds);
       },
     },
     hooks,
