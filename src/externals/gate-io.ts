@@ -62,8 +62,8 @@ function parseBody(text: string): Body {
   }
 }
 
-export async function collectAnswer(answered: EndpointResponse): Promise<string> {
-  const chunks: Buffer[] = [];
+/** Adds every piece of the answer to `chunks`, so that what arrived is known if it breaks off. */
+export async function collectAnswer(answered: EndpointResponse, chunks: Buffer[] = []): Promise<string> {
   let bytes = 0;
   await answered.read((chunk) => {
     bytes += chunk.length;

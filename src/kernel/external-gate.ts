@@ -3,7 +3,9 @@
 // G1. No call begins without a reservation, after the run was stopped, or past its limits (invariants 5 and 8).
 // G2. The agent gets an answer only when it is durable and all of its tool calls may be made. Otherwise it gets the denials as text.
 // G3. Calls of the conversation are recorded one at a time. A result that a request carries is recorded before the request.
+// G4. A call that was sent is charged and recorded, also if it breaks off: closing the connection early saves nothing.
 import type { Usage } from '../contract/content.ts';
+import type { ErrorInfo } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import type { GateAnswer, GateCall, GateRequest, ModelGate } from '../ports/external-agent.ts';
 import type { LaneResult } from '../scheduling/lanes.ts';
@@ -25,6 +27,12 @@ export interface GateDeps {
   /** Ends the run: the gate's refusal decides. */
   endWith(ending: Ending): void;
   isClosed(): boolean;
+}
+
+/** A provider thinks before it sends anything. So a call that the agent cuts off costs at least the output that was reserved for it. */
+function withUnseenOutput(usage: Usage, { maxOutputTokens }: GateRequest): Usage {
+  const reserved = Math.min(estimatedOutput, maxOutputTokens ?? estimatedOutput);
+  return usage.estimated ? { ...usage, output: Math.max(usage.output, reserved) } : usage;
 }
 
 type Begun = Awaited<ReturnType<ModelGate['begin']>>;
@@ -98,15 +106,23 @@ export function createExternalGate(run: Run, deps: GateDeps, services: Services)
         await run.record([{ type: 'model.called', data: { costUsd, model: model.id, request: request.hash, usage: answer.usage } }]);
         return answer.calls.length === 0 ? null : 'a call without tools has no tool calls';
       },
-      failed(error, isLimited) {
-        if (!finish(null, isLimited ? { kind: 'limited', retryAfterMs: null } : { kind: 'failed' }) || !request.isTurn) return;
-        const attempt = state.phase.name === 'asking' ? state.phase.asked.attempt : 1;
-        const clean = { ...error, message: services.redact(error.message, true) };
-        const turn = state.guards.turns + 1;
-        const data = { again: true, attempt, costUsd: null, error: clean, fallback: null, text: '', turn, usage: null };
-        void enqueue(async () => void run.record([{ type: 'model.failed', data }]));
+      failed({ error, isLimited, usage: reported }) {
+        const usage = reported && error.code === 'cancelled' ? withUnseenOutput(reported, request) : reported;
+        if (!finish(usage, isLimited ? { kind: 'limited', retryAfterMs: null } : { kind: 'failed' })) return;
+        const costUsd = usage && model.price ? model.price(usage) : null;
+        void enqueue(async () => {
+          if (request.isTurn) return run.record([failedDraft(error, usage, costUsd)]);
+          if (usage) await run.record([{ type: 'model.called', data: { costUsd, model: model.id, request: request.hash, usage } }]);
+        }).catch(() => {});
       },
     };
+  }
+
+  function failedDraft(error: ErrorInfo, usage: Usage | null, costUsd: number | null): Draft {
+    const attempt = state.phase.name === 'asking' ? state.phase.asked.attempt : 1;
+    const clean = { ...error, message: services.redact(error.message, true) };
+    const turn = state.guards.turns + 1;
+    return { type: 'model.failed', data: { again: true, attempt, costUsd, error: clean, fallback: null, text: '', turn, usage } };
   }
 
   function askedDraft({ hash, maxOutputTokens }: GateRequest): Draft {

@@ -24,8 +24,10 @@ export interface TurnRecorder {
   ending(): Ending | null;
   /** Called once such an ending is decided. */
   onEnd(listener: () => void): void;
-  /** No report is recorded any more. */
+  /** No report is recorded any more, except what calls that were sent to the model have used. */
   close(): void;
+  /** Waits until everything that was reported is recorded. Never rejects. */
+  flushed(): Promise<void>;
 }
 
 export function createTurnRecorder(run: Run, services: Services): TurnRecorder {
@@ -174,6 +176,7 @@ export function createTurnRecorder(run: Run, services: Services): TurnRecorder {
     close() {
       isClosed = true;
     },
+    flushed: () => enqueue(async () => {}),
   };
 }
 

@@ -56,6 +56,8 @@ export const driveExternal: Driver = async (run, services) => {
     run.clearDeadline();
     recorder.close();
     await session?.close();
+    // Model calls that were cut off have been charged by now.
+    await recorder.flushed();
   }
 };
 

@@ -45,8 +45,15 @@ export interface GateAnswer {
 export interface GateCall {
   /** Resolves when the answer is durable and its calls are judged. Null: the agent may have it. Otherwise the text that it gets instead. */
   answered(answer: GateAnswer): Promise<string | null>;
-  /** `isLimited`: the provider refused because of load or quota. */
-  failed(error: ErrorInfo, isLimited: boolean): void;
+  failed(failure: GateFailure): void;
+}
+
+export interface GateFailure {
+  error: ErrorInfo;
+  /** The provider refused because of load or quota. */
+  isLimited: boolean;
+  /** What the call used up until then. Null: nothing, because the provider did not get it or refused it. */
+  usage: Usage | null;
 }
 
 /** Decides about the model calls of one run. */

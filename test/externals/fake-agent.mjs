@@ -85,6 +85,26 @@ async function useModel(prompt, more = {}) {
   }
 }
 
+/** Calls the model many times and closes each connection: when the answer begins, or after some milliseconds. */
+async function cutCalls({ times, tools = false, stream = true, afterMs, pad = 0 }) {
+  const wire = wires.messages;
+  const model = process.env.RETINUE_GATE_MODEL;
+  const history = [wire.user('x'.repeat(pad))];
+  const body = JSON.stringify(wire.body(history, { model, stream, ...(tools && { tools: wire.tools }) }));
+  for (let n = 0; n < times && !isCancelled; n++) {
+    const cut = new AbortController();
+    if (afterMs !== undefined) setTimeout(() => cut.abort(), afterMs);
+    try {
+      const response = await gate(wire.path, { method: 'POST', headers: headers(), body, signal: cut.signal });
+      const reader = response.body.getReader();
+      while (afterMs !== undefined && !(await reader.read()).done);
+    } catch {}
+    cut.abort();
+    // The gate serves the conversation one call at a time.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 /** Hands in a result over the MCP server that the client named. */
 function submit(value) {
   const [{ command, args }] = servers;
@@ -117,6 +137,7 @@ async function take(step, prompt) {
   if (step.report) say(shell(step.report).output);
   if (step.env) say(JSON.stringify(process.env));
   if (step.model) await useModel(step.prompt ?? prompt, step.model);
+  if (step.cut) await cutCalls(step.cut);
   if (step.title) await useModel(step.title, { wire: step.wire, body: { tools: undefined } });
   if (step.submit) say((await submit(step.submit)).output);
   if (step.http) {

@@ -5,8 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type GateServer, startGate } from '../../src/externals/gate.ts';
-import type { GateAnswer, ModelGate } from '../../src/ports/external-agent.ts';
+import type { GateAnswer, GateFailure, ModelGate } from '../../src/ports/external-agent.ts';
 import type { ModelEndpoint } from '../../src/ports/model.ts';
+import { replayRun } from '../../src/records/replay.ts';
+import { parseRule } from '../../src/rules/policy.ts';
+import type { ProviderStep } from '../../src/testing/provider-server.ts';
+import { createExternalWorld } from './support.ts';
 
 let folder = '';
 const gates: GateServer[] = [];
@@ -35,7 +39,7 @@ interface OpenOptions {
 }
 
 async function openGate({ wire = 'chat', answer = fine, begin, requestMs, hangs }: OpenOptions = {}) {
-  const seen = { posts: 0, answers: [] as GateAnswer[], failures: [] as string[] };
+  const seen = { posts: 0, answers: [] as GateAnswer[], failures: [] as string[], charges: [] as GateFailure['usage'][] };
   const endpoint: ModelEndpoint = {
     wire,
     modelId: 'm',
@@ -52,7 +56,10 @@ async function openGate({ wire = 'chat', answer = fine, begin, requestMs, hangs 
       seen.answers.push(given);
       return null;
     },
-    failed: ({ message }: { message: string }) => void seen.failures.push(message),
+    failed({ error, usage }: GateFailure) {
+      seen.failures.push(error.message);
+      seen.charges.push(usage);
+    },
   };
   const socket = join(folder, 'model');
   const gate = await startGate({
@@ -195,6 +202,7 @@ describe('requests that no client sends', () => {
     expect(await send(socket, 'none', json(body))).toMatch(/^401 /);
     waiting.resolve(null);
     await expect.poll(() => seen.failures).toEqual(['the agent closed the connection']);
+    expect(seen.charges).toEqual([null]);
   });
 });
 
@@ -210,6 +218,7 @@ describe('answers with calls that would not be judged', () => {
     expect(await send(socket, gate.token, json(body))).toMatch(/^502 /);
     expect(seen.answers).toEqual([]);
     expect(seen.failures).toHaveLength(1);
+    expect(seen.charges).toMatchObject([{ input: expect.any(Number) }]);
   });
 
   it('are judged by their kind if that is not known', async () => {
@@ -220,5 +229,72 @@ describe('answers with calls that would not be judged', () => {
     });
     expect(await send(socket, gate.token, json({ model: 'm', input: 'x' }), { path: '/v1/responses' })).toMatch(/^200 /);
     expect(seen.answers[0]?.calls).toMatchObject([{ id: 'c1', tool: 'computer_call' }]);
+  });
+});
+
+describe('calls that break off', () => {
+  const text = 'a rather long answer '.repeat(30);
+  const stall: ProviderStep = { text, usage: { input: 5000, output: 200 }, fault: { kind: 'stall' } };
+  const noUsage: ProviderStep = { text, fault: { kind: 'no-first-byte' } };
+
+  async function runCut(cut: object, answer: ProviderStep, limits: object) {
+    await using world = await createExternalWorld({
+      script: { turns: [[{ cut }, { model: {} }]] },
+      answer: ({ n }) => (n > 200 ? { text: 'Done.' } : answer),
+      rulesets: [{ kind: 'owner', owner: 'test', rules: [parseRule('allow *')] }],
+    });
+    const run = await world.runtime.start({ task: 'go', agent: 'fake', limits });
+    const outcome = await run.outcome;
+    const facts = world.facts.filter((fact) => fact.runId === run.id);
+    return { outcome, facts, calls: world.provider?.requests.length ?? 0 };
+  }
+
+  it.each([
+    ['of the conversation', { times: 40, afterMs: 300, tools: true }, 'model.failed'],
+    ['outside of it', { times: 40, afterMs: 300 }, 'model.called'],
+  ])('are charged with the tokens of the partial answer: %s', async (_, cut, type) => {
+    const { outcome, facts, calls } = await runCut(cut, stall, { maxTokens: 30_000 });
+    expect(outcome).toMatchObject({ status: 'exhausted', terminated: 'max_tokens' });
+    expect(calls).toBeLessThan(10);
+    expect(outcome.tokens.input).toBeGreaterThan(25_000);
+    expect(outcome.tokens.output).toBeGreaterThan(0);
+    expect(outcome.costUsd).toBeGreaterThan((25_000 * 3) / 1e6);
+    expect(facts.filter((fact) => fact.type === type)).toHaveLength(calls);
+    expect(replayRun(facts, null)).toMatchObject({ difference: null });
+  });
+
+  it.each([
+    ['with a stream', true],
+    ['in one piece', false],
+  ])('are charged with an estimate if nothing has arrived: %s', async (_, stream) => {
+    const { outcome, calls } = await runCut({ times: 40, stream, afterMs: 100, pad: 15_000 }, noUsage, { maxTokens: 30_000 });
+    expect(outcome).toMatchObject({ status: 'exhausted', terminated: 'max_tokens' });
+    expect(calls).toBeLessThan(10);
+    expect(outcome.tokens.input).toBeGreaterThan(5000 * calls);
+    expect(outcome.tokens.output).toBe(512 * calls);
+  });
+
+  it('cost nothing if the provider refused them', async () => {
+    const refusal: ProviderStep = { fault: { kind: 'status', status: 500 } };
+    const { outcome, calls } = await runCut({ times: 3, tools: true, pad: 15_000 }, refusal, { maxTokens: 30_000 });
+    expect(outcome).toMatchObject({ status: 'failed', tokens: { input: 0, output: 0 } });
+    expect(calls).toBe(4);
+  });
+
+  it.each([
+    ['of the conversation', { model: {} }, 'model.failed'],
+    ['outside of it', { title: 'a title?' }, 'model.called'],
+  ])('are charged when the run is cancelled: %s', async (_, step, type) => {
+    await using world = await createExternalWorld({
+      script: { turns: [[step]] },
+      answer: () => stall,
+      rulesets: [{ kind: 'owner', owner: 'test', rules: [parseRule('allow *')] }],
+    });
+    const run = await world.runtime.start({ task: 'go', agent: 'fake' });
+    await expect.poll(() => world.provider?.requests.length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await run.cancel('enough');
+    expect(await run.outcome).toMatchObject({ status: 'cancelled', tokens: { input: 5000 } });
+    expect(world.types(run.id).filter((each) => each === type || each === 'run.ended')).toEqual([type, 'run.ended']);
   });
 });

@@ -104,6 +104,8 @@ export const chat: Wire = {
     };
   },
 
+  readUsage: (given) => toOpenAiUsage(given, counts),
+
   writeEvents(text, model) {
     const chunk = (delta: Body, finish_reason: string | null) =>
       writeEvent({ id: 'retinue', object: 'chat.completion.chunk', created: 0, model, choices: [{ index: 0, delta, finish_reason }] });

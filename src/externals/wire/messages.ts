@@ -107,6 +107,8 @@ export const messages: Wire = {
 
   readWhole: (body) => (Array.isArray(body.content) ? readBlocks(asList(body.content), body.stop_reason, asObject(body.usage)) : null),
 
+  readUsage: toUsage,
+
   writeEvents(text, model) {
     const message = createMessage('', model);
     const start = { ...message, content: [], stop_reason: null };

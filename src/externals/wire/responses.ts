@@ -99,6 +99,8 @@ export const responses: Wire = {
 
   readWhole: (body) => (Array.isArray(body.output) ? readResponse(body, asList(body.output)) : null),
 
+  readUsage: (given) => toOpenAiUsage(given, counts),
+
   writeEvents(text, model) {
     const response = createResponse(text, model);
     const [item] = response.output as Body[];

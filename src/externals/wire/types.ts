@@ -39,6 +39,8 @@ export interface Wire {
   /** The answer from the events of a stream; null if it is incomplete. */
   readEvents(events: Body[]): WireAnswer | null;
   readWhole(body: Body): WireAnswer | null;
+  /** Counts of tokens, as the provider names them. Null if there are none. */
+  readUsage(counts: Body): Usage | null;
   /** An answer that consists of a text, as a stream or as one object. */
   writeEvents(text: string, model: string): string;
   writeWhole(text: string, model: string): Body;

@@ -22,7 +22,7 @@ export function checkBudgets(facts: StoredFact[], journals: Map<string, StoredFa
   };
   for (const fact of facts) {
     if (fact.type === 'run.created') accounts.set(fact.runId, createAccount(fact));
-    else if (fact.type === 'model.answered' || fact.type === 'model.failed') {
+    else if (fact.type === 'model.answered' || fact.type === 'model.failed' || fact.type === 'model.called') {
       const { usage, costUsd } = fact.data;
       for (const [, account] of listAccounts(fact.runId)) spend(account, (usage?.input ?? 0) + (usage?.output ?? 0), costUsd ?? 0);
     } else if (fact.type === 'model.asked' && fact.data.attempt === 1)
