@@ -120,7 +120,7 @@ const createFactData = () => ({
     /** The runs whose changes they are. */
     runs: z.array(RunId),
     workspace: z.string(),
-    /** A blob with a `ChangeSet`. */
+    /** A blob with `ChangeSteps`. */
     changes: Hash,
     files: z.int().min(0),
   }),
