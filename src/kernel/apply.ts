@@ -37,7 +37,7 @@ export async function loadChangesOf(runId: string, store: Store): Promise<Change
   const saved = facts.at(-1);
   if (saved?.type !== 'workspace.saved')
     throw new RetinueError('usage', `the changes of run ${id} were not stored; \`retinue doctor\` finds its files`);
-  if (saved.data.left !== undefined)
+  if (saved.data.left !== undefined && saved.data.changes === null)
     throw new RetinueError('usage', `the changes of run ${id} could not be stored; its files are in ${saved.data.left}`);
   if (await isDiscarded(runId, store)) throw new RetinueError('usage', `the changes of run ${id} were discarded`);
   return { runId, set: saved.data.changes === null ? { v: 1, changes: [] } : await readSet(saved.data.changes, store) };

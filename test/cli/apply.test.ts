@@ -240,6 +240,18 @@ it('a follow-up begins with what the run before it changed, in a copy of its own
   expect([cli.text('a.txt'), cli.text('b.txt')]).toEqual(['one\n', 'two\n']);
 });
 
+it('says what is not part of the result, and does not list it as made', async () => {
+  const steps = [{ calls: [write('a.txt', 'a\n'), write('debug.log', 'log\n'), write('out/b.txt', 'b\n')] }, { text: 'done' }];
+  using cli = setUp([{ steps }], { '.gitignore': '.retinue/\n*.log\nout/\n' });
+  const notice = 'ignored files are not part of the result: debug.log, out/';
+  const { stderr } = await cli.run(['run', 'go', '--worktree']);
+  expect(stderr).toContain(notice);
+  const { outcome } = await cli.json<{ outcome: { artifacts: { kind: string; value: string }[]; notices: string[] } }>('show', 'last');
+  expect(outcome.notices).toEqual([notice]);
+  expect(outcome.artifacts.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []))).toEqual(['a.txt']);
+  expect((await cli.run(['show', 'last'])).stdout).toMatch(new RegExp(`Notices\n(.*\n)*${notice}\n`));
+});
+
 it('sixteen writers at once in one repository', { timeout: 60_000 }, async () => {
   const names = Array.from({ length: 16 }, (_, n) => `w${n}`);
   const children = names.map((name) => ({
