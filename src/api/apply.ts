@@ -1,9 +1,9 @@
 // Takes over and takes back what runs changed, for a person. Each use is a client run of its own, which has the plan in its facts.
-import type { PathChange } from '../contract/change-set.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
-import { type ApplyReport, joinChanges, type PlannedChanges, planApply, planToReport, readSet } from '../kernel/apply.ts';
+import { type ApplyReport, type PlannedChanges, planApply, planToReport, readSteps } from '../kernel/apply.ts';
+import { joinSteps, type PathStep, reverseSteps } from '../kernel/change-steps.ts';
 import type { Client, Runtime } from '../kernel/runtime.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Store } from '../ports/store.ts';
@@ -26,6 +26,7 @@ export interface ApplyOptions {
 
 export interface Apply {
   apply(ids: string[], options: ApplyOptions): Promise<ApplyReport>;
+  /** `left`: paths that something else changed. One that is in `files` too was taken back only to the state that it left. */
   undo(ids: string[], options: ApplyOptions): Promise<Omit<ApplyReport, 'applied' | 'conflicts'>>;
   /** Returns the runs whose changes were discarded. */
   discard(ids: string[]): Promise<string[]>;
@@ -71,7 +72,7 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
       const deps = { store, changes: files.checkouts.changes, workspace: files.workspace, refuse: () => null, signal };
       const plan = await planApply(runIds, deps);
       if (check || plan.set.changes.length === 0) return planToReport(plan);
-      const planned: PlannedChanges = { id: '1', kind: 'apply', runs: plan.merged, set: plan.set, blobs: plan.blobs };
+      const planned: PlannedChanges = { id: '1', kind: 'apply', runs: plan.merged, steps: plan.steps, blobs: plan.blobs };
       return withClient(`apply ${plan.merged.join(' ')}`, async (client) => planToReport(plan, await client.carryOut(planned)));
     },
 
@@ -83,13 +84,14 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
         rows.map(async ({ rootId, runId }) => subtreeRows(await store.runs({ rootId, order: 'oldest' }), runId)),
       );
       const subtree = new Set(trees.flat().map(({ runId }) => runId));
-      const steps = await collectSteps(subtree, files.workspace, store);
-      const set = joinChanges(steps).map(({ path, before, after }): PathChange => ({ path, before: after, after: before }));
+      const { steps, interrupted } = reverseSteps(await collectSteps(subtree, files.workspace, store));
       const request = { workspace: files.workspace, refuse: () => null, read: (hash: string) => store.blob(hash), isExact: true, signal };
-      const plan = await files.checkouts.changes.plan({ ...request, changes: [{ runId: '', set: { v: 1, changes: set } }] });
-      const changed = plan.conflicts.flatMap(({ paths }) => paths.map(({ path }) => path));
+      const plan = await files.checkouts.changes.plan({ ...request, changes: [{ runId: '', set: joinSteps(steps) }] });
+      const changed = [...new Set([...plan.conflicts.flatMap(({ paths }) => paths.map(({ path }) => path)), ...interrupted])];
       if (check || plan.set.changes.length === 0) return { ...planToReport(plan), left: changed };
-      const planned: PlannedChanges = { id: '1', kind: 'undo', runs: [...subtree].sort(), set: plan.set, blobs: plan.blobs };
+      const paths = new Set(plan.set.changes.map(({ path }) => path));
+      const possible = steps.map(({ runId, changes }) => ({ runId, changes: changes.filter(({ path }) => paths.has(path)) }));
+      const planned: PlannedChanges = { id: '1', kind: 'undo', runs: [...subtree].sort(), steps: possible, blobs: plan.blobs };
       return withClient(`undo ${rows.map(({ runId }) => runId).join(' ')}`, async (client) => {
         const left = await client.carryOut(planned);
         return { ...planToReport(plan, left), left: [...changed, ...left] };
@@ -133,12 +135,12 @@ async function findOwners(row: RunRow, store: Store): Promise<string[]> {
 }
 
 /** What these runs, and plans with their changes, did to the files of the workspace, in order. */
-async function collectSteps(runIds: ReadonlySet<string>, workspace: string, store: Store): Promise<PathChange[]> {
+async function collectSteps(runIds: ReadonlySet<string>, workspace: string, store: Store): Promise<PathStep[]> {
   const facts = await store.facts({ types: ['changes.planned', 'changes.made', 'artifact.recorded'] });
   const made = new Map(
     facts.flatMap((fact) => (fact.type === 'changes.made' ? [[`${fact.runId} ${fact.data.id}`, fact.data.left] as const] : [])),
   );
-  const steps: PathChange[] = [];
+  const steps: PathStep[] = [];
   for (const fact of facts) steps.push(...(await factToSteps(fact, { runIds, workspace, made, store })));
   return steps;
 }
@@ -151,10 +153,12 @@ interface StepDeps {
   store: Store;
 }
 
-async function factToSteps(fact: StoredFact, { runIds, workspace, made, store }: StepDeps): Promise<PathChange[]> {
-  if (fact.type === 'artifact.recorded') return runIds.has(fact.runId) && fact.data.change ? [fact.data.change] : [];
+async function factToSteps(fact: StoredFact, { runIds, workspace, made, store }: StepDeps): Promise<PathStep[]> {
+  const { runId } = fact;
+  if (fact.type === 'artifact.recorded') return runIds.has(runId) && fact.data.change ? [{ runId, change: fact.data.change }] : [];
   if (fact.type !== 'changes.planned' || fact.data.workspace !== workspace) return [];
-  const left = made.get(`${fact.runId} ${fact.data.id}`);
-  if (left === undefined || !fact.data.runs.some((runId) => runIds.has(runId))) return [];
-  return (await readSet(fact.data.changes, store)).changes.filter(({ path }) => !left.includes(path));
+  const left = made.get(`${runId} ${fact.data.id}`);
+  if (left === undefined || !fact.data.runs.some((each) => runIds.has(each))) return [];
+  const own = (await readSteps(fact.data.changes, store)).filter((step) => runIds.has(step.runId));
+  return own.flatMap((step) => step.changes.flatMap((change) => (left.includes(change.path) ? [] : [{ runId: step.runId, change }])));
 }

@@ -1,6 +1,6 @@
 // What runs changed in files: the patch of a run with files of its own, and the recorded edits of the others.
 import { RetinueError } from '../contract/error.ts';
-import type { FactOf } from '../contract/fact.ts';
+import type { FactOf, StoredFact } from '../contract/fact.ts';
 import type { FileChange } from '../contract/http.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { Redact } from '../ports/secrets.ts';
@@ -24,6 +24,13 @@ export async function loadChanges(row: RunRow, { store, redact }: ChangesDeps): 
   const patches = await Promise.all([...saved.values()].map(async (fact) => ({ runId: fact.runId, patch: await readPatch(fact, store) })));
   const toText = (patch: Uint8Array) => redact(Buffer.from(patch).toString('utf8'), true);
   return [...edits, ...patches.flatMap(({ runId, patch }) => (patch ? patchToChanges(runId, toText(patch)) : []))];
+}
+
+/** Of a run's own files, as its outcome has them: the newest of each kind. */
+export function findFileNotices(facts: readonly StoredFact[]): string[] {
+  const prepared = facts.findLast((fact) => fact.type === 'workspace.prepared');
+  const saved = facts.findLast((fact) => fact.type === 'workspace.saved');
+  return [prepared, saved].flatMap((fact) => (fact && 'notices' in fact.data ? fact.data.notices : []));
 }
 
 /** The patch of a run as it was stored; null if the run had no files of its own, or changed nothing. */

@@ -31,7 +31,7 @@ import { replayTree, verifyTrees } from '../records/verify.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { createApply } from './apply.ts';
-import { loadChanges, loadPatch } from './changes.ts';
+import { findFileNotices, loadChanges, loadPatch } from './changes.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createKeyedRoots } from './keyed-roots.ts';
@@ -154,6 +154,8 @@ export function createApi(options: ApiOptions): Api {
         'child.ended',
         'message.received',
         'session.opened',
+        'workspace.prepared',
+        'workspace.saved',
       ],
     });
     const started = facts.find((fact) => fact.type === 'run.started') as FactOf<'run.started'> | undefined;
@@ -187,6 +189,7 @@ export function createApi(options: ApiOptions): Api {
             ...created.data.notices,
             ...(created.data.missingTools === undefined ? [] : [created.data.missingTools]),
             ...new Set(sessions.flatMap(({ notices }) => notices)),
+            ...findFileNotices(facts),
           ]
         : [],
       taint: factsToTaint(facts),

@@ -109,8 +109,10 @@ const createFactData = () => ({
     files: z.int().min(0),
     /** Part of the outcome; absent if nothing has changed. */
     artifact: Artifact.optional(),
-    /** The folder that was left because its changes could not be stored. */
+    /** The folder that was left because not everything in it could be stored. */
     left: z.string().optional(),
+    /** New files and folders (with `/` at the end) that are not part of the changes, such as ignored ones. Only the first if there are many. */
+    unstored: z.array(z.string()).optional(),
     notices: z.array(z.string()),
   }),
   /** Changes that will be made to the files of the run's workspace, or are being made. `id` is unique in the run. */
@@ -120,7 +122,7 @@ const createFactData = () => ({
     /** The runs whose changes they are. */
     runs: z.array(RunId),
     workspace: z.string(),
-    /** A blob with a `ChangeSet`. */
+    /** A blob with `ChangeSteps`. */
     changes: Hash,
     files: z.int().min(0),
   }),

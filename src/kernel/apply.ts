@@ -2,7 +2,7 @@
 //
 // A1. Nothing is written before the plan is durable (`changes.planned`). A plan without `changes.made` is carried out again, which is harmless.
 // A2. A plan belongs to a live run: the parent that applies, or a client that exists only for it.
-import { ChangeSet, type PathChange } from '../contract/change-set.ts';
+import { ChangeSet, type ChangeStep, ChangeSteps } from '../contract/change-set.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
@@ -10,6 +10,7 @@ import type { ChangeFiles, ChangePlan, ChangesOfRun, PathConflict } from '../por
 import type { Store, StoredBlob } from '../ports/store.ts';
 import { decideCall } from '../rules/policy.ts';
 import { sha256 } from '../text/canonical.ts';
+import { joinSteps } from './change-steps.ts';
 import { type Run, rulesetsForChildren } from './run.ts';
 import type { Services } from './services.ts';
 
@@ -36,7 +37,7 @@ export async function loadChangesOf(runId: string, store: Store): Promise<Change
   const saved = facts.at(-1);
   if (saved?.type !== 'workspace.saved')
     throw new RetinueError('usage', `the changes of run ${id} were not stored; \`retinue doctor\` finds its files`);
-  if (saved.data.left !== undefined)
+  if (saved.data.left !== undefined && saved.data.changes === null)
     throw new RetinueError('usage', `the changes of run ${id} could not be stored; its files are in ${saved.data.left}`);
   if (await isDiscarded(runId, store)) throw new RetinueError('usage', `the changes of run ${id} were discarded`);
   return { runId, set: saved.data.changes === null ? { v: 1, changes: [] } : await readSet(saved.data.changes, store) };
@@ -47,10 +48,19 @@ async function isDiscarded(runId: string, store: Store): Promise<boolean> {
   return facts.some((fact) => fact.type === 'changes.discarded' && fact.data.runs.includes(runId));
 }
 
-export async function readSet(hash: string, store: Store): Promise<ChangeSet> {
+async function readSet(hash: string, store: Store): Promise<ChangeSet> {
+  return ChangeSet.parse(await readBlob(hash, store));
+}
+
+/** The steps of a plan. Rejects with `usage` if they are not stored here. */
+export async function readSteps(hash: string, store: Store): Promise<ChangeStep[]> {
+  return ChangeSteps.parse(await readBlob(hash, store)).steps;
+}
+
+async function readBlob(hash: string, store: Store): Promise<unknown> {
   const content = await store.blob(hash);
   if (content === null) throw new RetinueError('usage', 'the changes are not in this database: an export does not contain them');
-  return ChangeSet.parse(JSON.parse(typeof content === 'string' ? content : Buffer.from(content).toString('utf8')));
+  return JSON.parse(typeof content === 'string' ? content : Buffer.from(content).toString('utf8'));
 }
 
 export interface PlanDeps {
@@ -79,15 +89,22 @@ export interface PlannedChanges {
   id: string;
   kind: FactData['changes.planned']['kind'];
   runs: string[];
-  set: ChangeSet;
+  steps: ChangeStep[];
   blobs: StoredBlob[];
 }
 
 /** Records the plan, makes the changes and records that. Returns the paths that were left alone. */
-export async function carryOutPlan(run: Run, { id, kind, runs, set, blobs }: PlannedChanges, services: Services): Promise<string[]> {
-  const text = JSON.stringify(set);
+export async function carryOutPlan(run: Run, { id, kind, runs, steps, blobs }: PlannedChanges, services: Services): Promise<string[]> {
+  const text = JSON.stringify({ v: 1, steps } satisfies ChangeSteps);
   const hash = sha256(text);
-  const planned: FactData['changes.planned'] = { changes: hash, files: set.changes.length, id, kind, runs, workspace: run.workspace };
+  const planned: FactData['changes.planned'] = {
+    changes: hash,
+    files: joinSteps(steps).changes.length,
+    id,
+    kind,
+    runs,
+    workspace: run.workspace,
+  };
   await run.record([{ type: 'changes.planned', data: planned }], { blobs: [...blobs, { hash, content: text }] });
   return finishPlan(run, planned, services);
 }
@@ -113,7 +130,10 @@ export async function applyChildren(run: Run, { ids, check, call }: ApplyChildre
   const plan = await planApply(ids, { store, changes: checkouts.changes, workspace: run.workspace, refuse, signal: run.signal });
   if (check || plan.set.changes.length === 0) return planToReport(plan);
   const id = call ? `${call.turn}.${call.index}` : services.ids.orderId();
-  return planToReport(plan, await carryOutPlan(run, { id, kind: 'apply', runs: plan.merged, set: plan.set, blobs: plan.blobs }, services));
+  return planToReport(
+    plan,
+    await carryOutPlan(run, { id, kind: 'apply', runs: plan.merged, steps: plan.steps, blobs: plan.blobs }, services),
+  );
 }
 
 /** Carries out the plans that an earlier process of the run recorded. */
@@ -128,7 +148,7 @@ async function finishPlan(
 ): Promise<string[]> {
   if (!checkouts) throw new RetinueError('workspace', 'changes cannot be made in this process');
   if (workspace !== run.workspace) throw new RetinueError('workspace', `the changes are for the files in ${workspace}`);
-  const set = await readSet(changes, store);
+  const set = joinSteps(await readSteps(changes, store));
   try {
     const left = await checkouts.changes.carryOut(workspace, set, (hash) => store.blob(hash));
     await run.record([{ type: 'changes.made', data: { id, left } }]);
@@ -141,14 +161,4 @@ async function finishPlan(
     const advice = `${left.length} of ${set.changes.length} files were not written; remove the cause and apply them again`;
     throw new RetinueError('workspace', `the changes could not be written: ${(error as Error).message}; ${advice}`, { cause: error });
   }
-}
-
-/** The changes of several steps in their order as one set: from the first state of each path to the last. */
-export function joinChanges(steps: PathChange[]): PathChange[] {
-  const joined = new Map<string, PathChange>();
-  for (const step of steps) {
-    const known = joined.get(step.path);
-    joined.set(step.path, known ? { ...known, after: step.after } : step);
-  }
-  return [...joined.values()];
 }

@@ -1,5 +1,7 @@
 // Rows and outcomes, computed from a run's state. Pure.
+import type { Artifact } from '../contract/artifact.ts';
 import type { ErrorCode } from '../contract/error.ts';
+import type { FactData } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import { type Outcome, type OutcomeStatus, Terminated } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
@@ -107,7 +109,7 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     success,
     summary: cut.text,
     ...(success && state.data !== undefined ? { data: state.data } : {}),
-    artifacts: [...state.artifacts, ...(state.files?.saved?.artifact ? [state.files.saved.artifact] : [])],
+    artifacts: [...state.artifacts.filter((artifact) => !isUnstored(artifact, saved)), ...(saved?.artifact ? [saved.artifact] : [])],
     error: ending.code === null ? null : { code: ending.code, message: ending.message, retryable: ending.retryable ?? false },
     terminated: Terminated.safeParse(ending.code).data ?? null,
     truncated: cut.keptBytes < cut.originalBytes ? { originalBytes: cut.originalBytes, keptBytes: cut.keptBytes } : null,
@@ -120,6 +122,12 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     ...(verified === undefined ? {} : { verified }),
     ...(notices.length === 0 ? {} : { notices }),
   };
+}
+
+/** Whether an artifact is about a file of the run's own that was not stored: it is deleted with the others. */
+function isUnstored({ kind, title, value }: Artifact, saved: FactData['workspace.saved'] | null | undefined): boolean {
+  const path = kind === 'path' ? value : kind === 'diff' ? title : undefined;
+  return path !== undefined && (saved?.unstored ?? []).some((each) => each === path || (each.endsWith('/') && path.startsWith(each)));
 }
 
 /** A child's summary is cut to what its parent accepts; a root's only if its brief says so. */

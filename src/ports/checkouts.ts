@@ -1,5 +1,5 @@
 // Files of a run's own: a checkout of a repository, or a copy of another folder.
-import type { ChangeSet } from '../contract/change-set.ts';
+import type { ChangeSet, ChangeStep } from '../contract/change-set.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Repository } from '../contract/repository.ts';
 import type { RunFolders } from './run-folders.ts';
@@ -87,7 +87,9 @@ export interface PathConflict {
 /** What has to be done to the files of a workspace. */
 export interface ChangePlan {
   set: ChangeSet;
-  /** Contents before and after. */
+  /** The same by run, in order. Runs that change nothing any more are left out. */
+  steps: ChangeStep[];
+  /** Contents before and after each step. */
   blobs: StoredBlob[];
   /** The runs whose changes are part of the plan, or are in the files already. */
   merged: string[];

@@ -1,12 +1,12 @@
 // Makes recorded changes to the files of a workspace: the adapter behind `ChangeFiles`.
 import { mkdir } from 'node:fs/promises';
-import type { ChangeSet, PathChange } from '../contract/change-set.ts';
+import { type ChangeSet, isSameState, type PathChange } from '../contract/change-set.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { ChangeFiles, PlanRequest } from '../ports/checkouts.ts';
 import type { Crash } from '../ports/crash.ts';
 import { forEachAtOnce } from './at-once.ts';
 import { createGit, type Env } from './git.ts';
-import { hashBytes, isSameState, readPath, replacePath, stateOf } from './path-files.ts';
+import { hashBytes, readPath, replacePath, stateOf } from './path-files.ts';
 import { planChanges } from './plan.ts';
 
 /** `root`: the folder for merges; files are there only for a moment. */

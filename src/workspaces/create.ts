@@ -15,6 +15,7 @@ import { type Owner, writeOwner } from './owner.ts';
 import { copyIndex, writeGitFolder } from './private-git.ts';
 import { isTooLarge, printable, type Snapshot, type SnapshotRequest, splitNul, takeSnapshot } from './snapshot.ts';
 import { type FolderSource, findCommit, findFolderSource } from './source.ts';
+import { clearFlags, forgetTimes, listChangedFiles, listIndexedFiles } from './user-index.ts';
 
 export interface CreateOptions {
   git: Git;
@@ -71,35 +72,39 @@ export async function createFromFolder(folder: { path: string; isAlone?: boolean
     const isSha256 = source.commit?.length === 64;
     await writeGitFolder(gitDir, { isSha256, objects, shallow, ignore });
     const request = { git, gitDir, index, workTree: top, prefix, objects, maxBytes, signal };
-    const taken = (await snapshotWithIndex(source, request, options)) ?? (await takeSnapshot(request));
+    const taken = await snapshotFolder(source, request, options);
     const ignored = { git, gitDir, index, top, prefix, files: join(folder, 'files'), signal };
     await mkdir(ignored.files, { mode: 0o700 });
     const mounts = await findPackageFolders(ignored);
     const { included, notices } = await copyIncluded(ignored);
-    const commit = await findHead(source.commit, options, gitDir);
+    const commit = await findHead(source.commit, request);
     const head = await commitTree(taken.tree, commit, { git, gitDir, signal });
     return { head, base: taken.tree, commit, objects, prefix, mounts, included, notices: [...taken.notices, ...notices], shallow };
   });
 }
 
-/** With the index of the user only changed files are read. Null if there is none that says what the bytes of the files are. */
-async function snapshotWithIndex(
-  source: FolderSource,
-  request: SnapshotRequest,
-  { userSettings }: CreateOptions,
-): Promise<Snapshot | null> {
-  const { index, signal } = request;
-  if (source.index === null || !(await copyIndex(source.index, index))) return null;
+/** With the index of the user only changed files are read, unless it does not say what the bytes of the files are. */
+async function snapshotFolder(source: FolderSource, request: SnapshotRequest, { userSettings }: CreateOptions): Promise<Snapshot> {
+  const { index, signal, workTree: top } = request;
+  if (source.index === null || !(await copyIndex(source.index, index))) return takeSnapshot(request);
   try {
-    if (!(await needsConversion(`${source.configuration}\n${userSettings}`, { ...request, top: request.workTree, signal })))
-      return await takeSnapshot(request);
+    const files = await listIndexedFiles(request);
+    const skipped = await clearFlags(files, request);
+    const configuration = `${source.configuration}\n${userSettings}`;
+    if (!(await needsConversion([...files.tracked, ...files.untracked], { configuration, top }))) return await takeSnapshot(request);
+    const changed = new Set(await listChangedFiles(request));
+    const unchanged = new Set([...files.tracked].filter((path) => !changed.has(path)));
+    await forgetTimes(skipped, request);
+    return await takeSnapshot({ ...request, unchanged });
   } catch (error) {
     signal.throwIfAborted();
     if (isTooLarge(error)) throw error;
-    // An index of an unusual kind, such as a split one.
   }
+  // An index of an unusual kind, such as a split one. The commit says which files are tracked.
   await rm(index, { force: true });
-  return null;
+  const commit = await findHead(source.commit, request);
+  if (commit !== null) await request.git(['read-tree', commit], { gitDir: request.gitDir, index, signal });
+  return takeSnapshot(request);
 }
 
 type Prepared = Omit<Owner, 'v' | 'runId' | 'rootId'> & { shallow: string | null };
@@ -167,7 +172,7 @@ async function writeRunRepository(
 }
 
 /** The commit of the source, if its object exists. */
-async function findHead(commit: string | null, { git, signal }: CreateOptions, gitDir: string): Promise<string | null> {
+async function findHead(commit: string | null, { git, gitDir, signal }: SnapshotRequest): Promise<string | null> {
   if (commit === null) return null;
   const found = await git(['cat-file', '-e', `${commit}^{commit}`], { gitDir, signal, accept: [1, 128] });
   return found.code === 0 ? commit : null;

@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FileState } from '../contract/change-set.ts';
+import { type FileState, isSameState } from '../contract/change-set.ts';
 
 /** A file with its content. `other`: something that is no file and no link, such as a folder. */
 export type FoundFile = { kind: 'file'; state: FileState; content: Buffer } | { kind: 'missing' } | { kind: 'other'; what: string };
@@ -45,11 +45,6 @@ async function readEntry(at: string): Promise<FoundFile> {
 
 function toFound(mode: FileState['mode'], content: Buffer): FoundFile {
   return { kind: 'file', content, state: { mode, hash: hashBytes(content), bytes: content.length } };
-}
-
-/** Whether two states are of the same file. */
-export function isSameState(a: FileState | null, b: FileState | null): boolean {
-  return a === null || b === null ? a === b : a.mode === b.mode && a.hash === b.hash;
 }
 
 /** The state that a change knows of; null if there is no file. */

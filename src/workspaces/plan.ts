@@ -4,13 +4,13 @@
 // P2. Each run is merged on the files as the runs before it leave them.
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FileState, PathChange } from '../contract/change-set.ts';
+import { type ChangeStep, type FileState, isSameState, type PathChange } from '../contract/change-set.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { ChangePlan, ChangesOfRun, PathConflict, PlanRequest } from '../ports/checkouts.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import { forEachAtOnce } from './at-once.ts';
 import { type MergeFile, type MergeOptions, mergeFiles } from './merge.ts';
-import { type FileContent, type FoundFile, hashBytes, isSameState, readPath } from './path-files.ts';
+import { type FileContent, type FoundFile, hashBytes, readPath } from './path-files.ts';
 
 /** A file with its content; null: no file. */
 type Version = (FileContent & { state: FileState }) | null;
@@ -23,13 +23,20 @@ export async function planChanges(request: PlanRequest, options: Omit<MergeOptio
   const onDisk = await readFiles(request);
   const merged: string[] = [];
   const conflicts: ChangePlan['conflicts'] = [];
+  const steps: ChangeStep[] = [];
+  const blobs = new Map<string, StoredBlob>();
   for (const run of request.changes) {
     const result = await mergeRun(run, { original, planned, onDisk }, request, options);
     if (result.conflicts.length > 0) conflicts.push({ runId: run.runId, paths: result.conflicts });
     else merged.push(run.runId);
-    if (result.conflicts.length === 0 || request.isExact) for (const [path, version] of result.versions) planned.set(path, version);
+    if (result.conflicts.length > 0 && !request.isExact) continue;
+    const step = toStep(result.versions, (path) => (planned.has(path) ? planned.get(path) : original.get(path)) ?? null);
+    for (const [path, version] of result.versions) planned.set(path, version);
+    for (const blob of step.blobs) blobs.set(blob.hash, blob);
+    if (step.changes.length > 0) steps.push({ runId: run.runId, changes: step.changes });
   }
-  return { merged, conflicts, ...toSet(original, planned) };
+  const set = { v: 1 as const, changes: toStep(planned, (path) => original.get(path) ?? null).changes };
+  return { merged, conflicts, set, steps, blobs: [...blobs.values()] };
 }
 
 async function readFiles({ workspace, changes }: PlanRequest): Promise<Map<string, FoundFile>> {
@@ -145,14 +152,18 @@ function toVersion(mode: FileState['mode'], content: Uint8Array): NonNullable<Ve
   return { mode, content, state: { mode, hash: hashBytes(content), bytes: content.length } };
 }
 
-function toSet(original: Map<string, Version>, planned: Map<string, Version>): Pick<ChangePlan, 'set' | 'blobs'> {
-  const blobs = new Map<string, StoredBlob>();
+/** What changes from one version of the files to the next, with the contents of both. */
+function toStep(
+  versions: ReadonlyMap<string, Version>,
+  previous: (path: string) => Version,
+): { changes: PathChange[]; blobs: StoredBlob[] } {
+  const blobs: StoredBlob[] = [];
   const changes: PathChange[] = [];
-  for (const [path, after] of [...planned].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const before = original.get(path) ?? null;
+  for (const [path, after] of [...versions].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const before = previous(path);
     if (isSameState(before?.state ?? null, after?.state ?? null)) continue;
-    for (const side of [before, after]) if (side) blobs.set(side.state.hash, { hash: side.state.hash, content: side.content });
+    for (const side of [before, after]) if (side) blobs.push({ hash: side.state.hash, content: side.content });
     changes.push({ path, before: before?.state ?? null, after: after?.state ?? null });
   }
-  return { set: { v: 1, changes }, blobs: [...blobs.values()] };
+  return { changes, blobs };
 }

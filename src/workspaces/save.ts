@@ -1,4 +1,5 @@
 // What a run has changed in its checkout: a change set with contents, and a patch.
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChangeSet, FileState, PathChange } from '../contract/change-set.ts';
 import type { SavedWorkspace } from '../ports/checkouts.ts';
@@ -6,7 +7,7 @@ import type { StoredBlob } from '../ports/store.ts';
 import type { Git } from './git.ts';
 import type { Owner } from './owner.ts';
 import { hashBytes } from './path-files.ts';
-import { printable, splitNul, takeSnapshot } from './snapshot.ts';
+import { printable, splitNul, takeSnapshot, toBytes } from './snapshot.ts';
 
 export interface SaveOptions {
   git: Git;
@@ -15,6 +16,8 @@ export interface SaveOptions {
   maxBytes: number;
   signal: AbortSignal;
 }
+
+const gitlink = '160000';
 
 interface RawChange {
   path: string;
@@ -33,13 +36,17 @@ export async function collectChanges(owner: Owner, { git, folder, maxBytes, sign
   const scope = prefix === '' ? [] : [`--relative=${prefix}`];
   const listed = await git(['diff-tree', '-r', '-z', '--no-renames', ...scope, base, tree], options);
   const raw = parseRaw(listed.out);
-  const isLink = ({ before, after }: RawChange) => before?.mode === '160000' || after?.mode === '160000';
-  const submodules = raw.filter(isLink).map(({ path }) => `${printable(path)} is a submodule, so its changes are not part of the result`);
-  const ignored = await describeIgnored(owner, { git, gitDir, index, workTree, signal });
+  const isLink = ({ before, after }: RawChange) => before?.mode === gitlink || after?.mode === gitlink;
   const kept = raw.filter((change) => !isLink(change));
-  const allNotices = [...notices, ...submodules, ...ignored];
-  if (kept.length === 0)
-    return { data: { changes: null, patch: null, files: 0, notices: allNotices }, lines: [], patchBytes: 0, blobs: [] };
+  const submodules = await findSubmodules(owner, raw.filter(isLink), { git, gitDir, workTree, signal });
+  const ignored = await listIgnored(owner, { git, gitDir, index, workTree, signal });
+  const unstored = [...ignored, ...submodules.filled.map((path) => `${path}/`)].filter((path) => path.startsWith(prefix));
+  const common = {
+    notices: [...notices, ...describeSubmodules(submodules, workTree), ...describeIgnored(ignored)],
+    ...(unstored.length > 0 && { unstored: unstored.slice(0, maxUnstored).map((path) => path.slice(prefix.length)) }),
+    ...(submodules.filled.length > 0 && { left: workTree }),
+  };
+  if (kept.length === 0) return { data: { changes: null, patch: null, files: 0, ...common }, lines: [], patchBytes: 0, blobs: [] };
   const contents = await readObjects(
     kept.flatMap(({ before, after }) => [before?.object ?? [], after?.object ?? []].flat()),
     { git, gitDir, signal, maxBytes },
@@ -66,7 +73,7 @@ export async function collectChanges(owner: Owner, { git, folder, maxBytes, sign
   const patchHash = hashBytes(patch);
   blobs.push({ hash: manifestHash, content: manifest }, { hash: patchHash, content: patch });
   return {
-    data: { changes: manifestHash, patch: patchHash, files: changes.length, notices: allNotices },
+    data: { changes: manifestHash, patch: patchHash, files: changes.length, ...common },
     lines: parseNumstat(counted),
     patchBytes: patch.length,
     blobs,
@@ -125,20 +132,63 @@ function parseNumstat(out: Buffer): SavedWorkspace['lines'] {
 }
 
 const maxNamed = 5;
+const maxUnstored = 1000;
+
+interface FolderDeps {
+  git: Git;
+  gitDir: string;
+  workTree: string;
+  signal: AbortSignal;
+}
+
+/** Submodules of the workspace. `changed`: their commit is not the same. `filled`: there are files, which no change set has. */
+interface Submodules {
+  changed: string[];
+  filled: string[];
+}
+
+/** `changes`: those of submodules, with paths relative to the workspace. */
+async function findSubmodules(
+  { base, prefix }: Owner,
+  changes: RawChange[],
+  { git, gitDir, workTree, signal }: FolderDeps,
+): Promise<Submodules> {
+  const entries = splitNul((await git(['ls-tree', '-r', '-z', base], { gitDir, signal })).out).filter((entry) => entry.startsWith(gitlink));
+  const paths = entries.map((entry) => entry.slice(entry.indexOf('\t') + 1)).filter((path) => path.startsWith(prefix));
+  const filled: string[] = [];
+  for (const path of paths) if (await hasFiles(toBytes(workTree, path))) filled.push(printable(path));
+  return { changed: changes.map(({ path }) => printable(`${prefix}${path}`)).filter((path) => !filled.includes(path)), filled };
+}
+
+/** Whether there is a file, or a folder with one in it. */
+async function hasFiles(path: Buffer): Promise<boolean> {
+  const found = await lstat(path).catch(() => null);
+  if (!found?.isDirectory()) return found !== null;
+  for (const name of await readdir(path, { encoding: 'buffer' }))
+    if (await hasFiles(Buffer.concat([path, Buffer.from('/'), name]))) return true;
+  return false;
+}
+
+function describeSubmodules({ changed, filled }: Submodules, workTree: string): string[] {
+  return [
+    ...changed.map((path) => `${path} is a submodule, so its changes are not part of the result`),
+    ...filled.map((path) => `files in the submodule ${path} are not part of the result and were left in ${join(workTree, path)}`),
+  ];
+}
 
 /** New files that are ignored, such as by a changed `.gitignore`. Those that were there from the beginning are not counted. */
-async function describeIgnored(
-  owner: Owner,
-  { git, ...options }: { git: Git; gitDir: string; index: string; workTree: string; signal: AbortSignal },
-): Promise<string[]> {
+async function listIgnored(owner: Owner, { git, ...options }: FolderDeps & { index: string }): Promise<string[]> {
   const scope = owner.prefix === '' ? [] : ['--', owner.prefix];
   const listed = await git(['ls-files', '-z', '-o', '-i', '--exclude-standard', '--directory', ...scope], options);
   const mounted = owner.mounts.map(({ path }) => `${owner.prefix}${path}/`);
-  const names = splitNul(listed.out)
+  return splitNul(listed.out)
     .map(printable)
     .filter(
       (path) => !mounted.includes(path) && !owner.included.some((each) => each === path || (path.endsWith('/') && each.startsWith(path))),
     );
+}
+
+function describeIgnored(names: string[]): string[] {
   if (names.length === 0) return [];
   const shown = names.slice(0, maxNamed).join(', ');
   return [`ignored files are not part of the result: ${shown}${names.length > maxNamed ? ` and ${names.length - maxNamed} more` : ''}`];

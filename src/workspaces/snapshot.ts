@@ -19,6 +19,8 @@ export interface SnapshotRequest {
   /** Bytes of changed and new files that may be read. */
   maxBytes: number;
   signal: AbortSignal;
+  /** Files that are not counted, although git stores them in another form. */
+  unchanged?: ReadonlySet<string>;
 }
 
 export interface Snapshot {
@@ -76,7 +78,7 @@ async function expandFolders(paths: string[], request: SnapshotRequest, depth = 
   return found;
 }
 
-async function selectFiles(paths: string[], { workTree, maxBytes }: SnapshotRequest) {
+async function selectFiles(paths: string[], { workTree, maxBytes, unchanged }: SnapshotRequest) {
   const kept: string[] = [];
   /** Files that are folders now. */
   const replaced: string[] = [];
@@ -99,7 +101,7 @@ async function selectFiles(paths: string[], { workTree, maxBytes }: SnapshotRequ
         notices.push(`${printable(path)} cannot be read and was left out`);
         continue;
       }
-      bytes += found.size;
+      if (!unchanged?.has(path)) bytes += found.size;
     }
     if (bytes > maxBytes) throw tooLarge(workTree, maxBytes);
     kept.push(path);

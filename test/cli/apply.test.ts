@@ -114,6 +114,40 @@ it('merges with what the user changed meanwhile, and overwrites nothing', async 
   expect([cli.text('shared.txt'), cli.text('three.txt')]).toEqual([lines([10, 'MINE']), 'in the way\n']);
 });
 
+it('takes back only the named run of several that were applied together', async () => {
+  using cli = setUp(fanOut, { 'shared.txt': lines() });
+  await cli.run(['run', 'go']);
+  const { one = '', two = '' } = await children(cli);
+  expect(await cli.run(['apply', one, two])).toMatchObject({ code: 0 });
+  // The second run changed the shared file on top of the first.
+  const first = await cli.run(['undo', one, '--json']);
+  expect([first.code, JSON.parse(first.stdout)]).toEqual([1, { undone: ['one.txt'], left: ['shared.txt'] }]);
+  expect(cli.text('shared.txt')).toBe(lines([2, 'ONE'], [15, 'TWO']));
+  const second = await cli.run(['undo', two, '--json']);
+  expect([second.code, JSON.parse(second.stdout)]).toEqual([0, { undone: ['shared.txt'], left: [] }]);
+  expect(cli.text('shared.txt')).toBe(lines([2, 'ONE']));
+  expect(await cli.run(['undo', one])).toMatchObject({ code: 0 });
+  expect(cli.git('status', '--porcelain')).toBe('');
+});
+
+it('never takes back what the user changed between two steps', async () => {
+  using cli = setUp(fanOut, { 'shared.txt': lines() });
+  await cli.run(['run', 'go']);
+  const { one = '', two = '' } = await children(cli);
+  await cli.run(['apply', one]);
+  cli.write('shared.txt', lines([2, 'ONE'], [9, 'MINE']));
+  await cli.run(['apply', two]);
+  const undone = await cli.run(['undo', one, two]);
+  expect(undone).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('taken back in part, because it was changed in between: shared.txt'),
+  });
+  expect(cli.text('shared.txt')).toBe(lines([2, 'ONE'], [9, 'MINE']));
+  const again = await cli.run(['undo', one, two, '--json']);
+  expect([again.code, JSON.parse(again.stdout)]).toEqual([1, { undone: [], left: ['shared.txt'] }]);
+  expect(cli.text('shared.txt')).toBe(lines([2, 'ONE'], [9, 'MINE']));
+});
+
 it('says why there is nothing to apply', async () => {
   using cli = setUp([{ when: { task: 'plain' }, steps: [{ text: 'done' }] }, ...fanOut], { 'shared.txt': lines() });
   await cli.run(['run', 'plain']);
@@ -153,6 +187,25 @@ it('takes back what file tools wrote, where nothing has changed it since', async
   expect([existsSync(join(cli.folder, 'dir')), statSync(join(cli.folder, 'run.sh')).mode & 0o777]).toEqual([false, 0o755]);
 });
 
+it('keeps what the user changed between two edits of a run', async () => {
+  const edit = (old: string, now: string) => ({ tool: 'edit', args: { path: 'a.txt', old, new: now } });
+  const meddle = { tool: 'bash', args: { command: 'printf "one\\ntwo\\nmine\\n" > a.txt' } };
+  const steps = [
+    { calls: [read('a.txt')] },
+    { calls: [edit('1', 'one')] },
+    { calls: [meddle] },
+    { calls: [read('a.txt')] },
+    { calls: [edit('two', 'TWO')] },
+    { text: 'done' },
+  ];
+  using cli = setUp([{ steps }], { 'a.txt': '1\ntwo\n' });
+  expect(await cli.run(['run', 'go', '--allow', 'bash', '--sandbox', 'off'])).toMatchObject({ code: 0 });
+  expect(cli.text('a.txt')).toBe('one\nTWO\nmine\n');
+  const undone = await cli.run(['undo', 'last', '--json']);
+  expect([undone.code, JSON.parse(undone.stdout)]).toEqual([1, { undone: ['a.txt'], left: ['a.txt'] }]);
+  expect(cli.text('a.txt')).toBe('one\ntwo\nmine\n');
+});
+
 it('keeps secrets in stored contents, and removes them from what is shown', async () => {
   const secret = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
   const runs = [
@@ -185,6 +238,18 @@ it('a follow-up begins with what the run before it changed, in a copy of its own
   expect((await cli.run(['diff', 'last', '--stat'])).stdout).toBe('a.txt  +1 -0\nb.txt  +1 -0\n2 files changed, +2 -0\n');
   expect(await cli.run(['apply', 'last'])).toMatchObject({ code: 0 });
   expect([cli.text('a.txt'), cli.text('b.txt')]).toEqual(['one\n', 'two\n']);
+});
+
+it('says what is not part of the result, and does not list it as made', async () => {
+  const steps = [{ calls: [write('a.txt', 'a\n'), write('debug.log', 'log\n'), write('out/b.txt', 'b\n')] }, { text: 'done' }];
+  using cli = setUp([{ steps }], { '.gitignore': '.retinue/\n*.log\nout/\n' });
+  const notice = 'ignored files are not part of the result: debug.log, out/';
+  const { stderr } = await cli.run(['run', 'go', '--worktree']);
+  expect(stderr).toContain(notice);
+  const { outcome } = await cli.json<{ outcome: { artifacts: { kind: string; value: string }[]; notices: string[] } }>('show', 'last');
+  expect(outcome.notices).toEqual([notice]);
+  expect(outcome.artifacts.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []))).toEqual(['a.txt']);
+  expect((await cli.run(['show', 'last'])).stdout).toMatch(new RegExp(`Notices\n(.*\n)*${notice}\n`));
 });
 
 it('sixteen writers at once in one repository', { timeout: 60_000 }, async () => {

@@ -9,6 +9,7 @@ import {
   readlinkSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -111,6 +112,62 @@ describe('a copy of a repository', () => {
     const { blobs, changes } = await save(checkouts, made);
     expect(changes).toMatchObject([{ path: 'crlf.txt' }]);
     expect(Buffer.from(blobs.get(changes[0]?.after?.hash ?? '') as Uint8Array).toString()).toBe('a\r\nc\r\n');
+  });
+
+  it.each([
+    ['text attributes', '* text=auto\n'],
+    ['no attributes', ''],
+  ])('has tracked files that are ignored, with %s', async (_, attributes) => {
+    using sandbox = createSandbox();
+    const path = sandbox.repository('work', { 'a.txt': 'a\n', ...(attributes && { '.gitattributes': attributes }) });
+    sandbox.write('work/.gitignore', '*.log\ndist/\n');
+    sandbox.write('work/keep.log', 'keep\r\n');
+    sandbox.write('work/dist/app.js', 'app\n');
+    sandbox.git('work', 'add', '-f', '.');
+    sandbox.git('work', 'commit', '-qm', 'second');
+    sandbox.write('work/dist/app.js', 'changed\n');
+    const expected = listFiles(path);
+    sandbox.write('work/other.log', 'ignored\n');
+    const checkouts = openCheckouts(sandbox);
+    const made = await copy(checkouts, path);
+    expect(listFiles(made.files)).toEqual(expected);
+    expect((await save(checkouts, made)).paths).toEqual([]);
+    // Without an index that git can read, the commit says what is tracked.
+    sandbox.git('work', 'update-index', '--split-index');
+    expect(listFiles((await copy(checkouts, path)).files)).toEqual(expected);
+  });
+
+  it.each([
+    ['text attributes', '* text=auto\n'],
+    ['no attributes', ''],
+  ])('has the present content of files that git does not look at, with %s', async (_, attributes) => {
+    using sandbox = createSandbox();
+    const files = { 'assumed.txt': 'old\n', 'skipped.txt': 'old\n', 'gone.txt': 'old\n', 'sparse.txt': 'old\n' };
+    const path = sandbox.repository('work', { ...files, ...(attributes && { '.gitattributes': attributes }) });
+    sandbox.git('work', 'update-index', '--assume-unchanged', 'assumed.txt', 'gone.txt');
+    sandbox.git('work', 'update-index', '--skip-worktree', 'skipped.txt', 'sparse.txt');
+    sandbox.write('work/assumed.txt', 'new\n');
+    sandbox.write('work/skipped.txt', 'new\n');
+    for (const name of ['gone.txt', 'sparse.txt']) rmSync(join(path, name));
+    const { files: copied } = await copy(openCheckouts(sandbox), path);
+    const { '.gitattributes': _attributes, ...found } = listFiles(copied);
+    // A file outside a sparse checkout is in the copy, as git has it.
+    expect(found).toEqual({ 'assumed.txt': 'file new\n', 'skipped.txt': 'file new\n', 'sparse.txt': 'file old\n' });
+    expect(sandbox.git('work', 'ls-files', '-v', 'assumed.txt', 'skipped.txt')).toBe('h assumed.txt\nS skipped.txt');
+  });
+
+  it('counts only changed and untracked files, also if git converts them', async () => {
+    using sandbox = createSandbox();
+    const text = 'line\r\n'.repeat(100_000);
+    const path = sandbox.repository('work', { '.gitattributes': '* text=auto\n', 'large.txt': text, 'small.txt': 'a\n' });
+    // Git trusts the time of a file that is older than the index.
+    utimesSync(join(path, 'large.txt'), 1e9, 1e9);
+    sandbox.git('work', 'status');
+    sandbox.write('work/small.txt', 'b\n');
+    const checkouts = openCheckouts(sandbox, { maxBytes: 1000 });
+    expect(listFiles((await copy(checkouts, path)).files)['large.txt']).toBe(`file ${text}`);
+    sandbox.write('work/large.txt', `${text}more\n`);
+    await expect(copy(checkouts, path)).rejects.toMatchObject({ code: 'workspace' });
   });
 
   it('is of the whole repository if the workspace is a part of it, and its changes are those of the workspace', async () => {

@@ -1,5 +1,5 @@
 // Nothing that a repository or a run writes makes git start a program.
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CheckoutRequest, WorkspaceSource } from '../../src/ports/checkouts.ts';
@@ -113,7 +113,20 @@ it('gives a submodule an empty folder, and fetches nothing for it', async () => 
   expect(prepared.data.notices).toEqual(['submodules are empty folders in the copy: x']);
   expect(lstatSync(join(prepared.data.path, 'x')).isDirectory()).toBe(true);
   expect(existsSync(join(prepared.data.path, 'x/s.txt'))).toBe(false);
-  expect((await checkouts.save(asked.runId, prepared)).data.files).toBe(0);
+  expect((await checkouts.save(asked.runId, prepared)).data).toEqual({ changes: null, files: 0, notices: [], patch: null });
+  // Files that a run puts there cannot be stored, so they are not deleted either.
+  sandbox.write(join(prepared.data.path.slice(sandbox.folder.length + 1), 'x/new/n.txt'), 'new\n');
+  sandbox.write(join(prepared.data.path.slice(sandbox.folder.length + 1), 'a.txt'), 'two\n');
+  expect((await checkouts.save(asked.runId, prepared)).data).toMatchObject({
+    changes: expect.any(String),
+    files: 1,
+    left: prepared.data.path,
+    notices: [`files in the submodule x are not part of the result and were left in ${join(prepared.data.path, 'x')}`],
+    unstored: ['x/'],
+  });
+  rmSync(join(prepared.data.path, 'x'), { recursive: true });
+  sandbox.write(join(prepared.data.path.slice(sandbox.folder.length + 1), 'x'), 'a file instead\n');
+  expect((await checkouts.save(asked.runId, prepared)).data).toMatchObject({ files: 1, left: prepared.data.path });
 });
 
 it('does not follow links of the repository when it writes saved changes', async () => {

@@ -13,8 +13,8 @@ export const undoCommand: Command = {
   usage: 'ID… [--check] [flags]',
   summary: 'take back what runs changed in the workspace',
   about:
-    'Takes back what was applied from a run and its children, and what they wrote with file tools (`write` and `edit`). A file that has changed since is left alone and named. Changes by shell commands cannot be taken back, unless the run had its own copy of the files.\n\n' +
-    'The exit code is 0 if everything was taken back, and 1 if a file was left alone.',
+    'Takes back what was applied from a run and its children, and what they wrote with file tools (`write` and `edit`). Only changes of these runs are taken back. A file that you or another run changed afterwards is left alone and named. If it was changed between two changes of a run, only the later one is taken back. Changes by shell commands cannot be taken back, unless the run had its own copy of the files.\n\n' +
+    'The exit code is 0 if everything was taken back, and 1 if a file was left alone or taken back in part.',
   flags: [{ name: 'check', help: 'only say what would happen' }, jsonFlag, ...writingFlags],
   positionals: { min: 1, max: unlimited },
   examples: [['retinue undo last', 'as if the newest run had not written anything']],
@@ -32,7 +32,12 @@ async function run(args: Args, io: Io): Promise<number> {
     const done = check ? 'would take back' : 'took back';
     io.out(files.length === 0 ? 'there is nothing to take back\n' : `${done} ${formatPlural(files.length, 'file')}\n`);
     for (const path of files) io.out(`  ${sanitizeLine(path)}\n`);
-    for (const path of left) io.out(`left alone, because it has changed since: ${sanitizeLine(path)}\n`);
+    for (const path of left) {
+      const what = files.includes(path)
+        ? 'taken back in part, because it was changed in between'
+        : 'left alone, because it has changed since';
+      io.out(`${what}: ${sanitizeLine(path)}\n`);
+    }
   }
   return left.length === 0 ? 0 : 1;
 }

@@ -141,9 +141,9 @@ function createEventStream(io: Io): Display {
   };
 }
 
-/** Notices of a new run, the limits of a new tree before anything is spent, and what is not enforced for an external agent. */
+/** Notices of a new run, the limits of a new tree before anything is spent, what is not enforced for an external agent, and what is not in a run's own files. */
 function describeNotices(event: LiveEvent): string {
-  if (event.type === 'session.opened')
+  if (event.type === 'session.opened' || event.type === 'workspace.prepared' || event.type === 'workspace.saved')
     return event.data.notices.map((notice) => `retinue: ${shortId(event.runId)}: ${sanitizeLine(notice)}\n`).join('');
   if (event.type !== 'run.created') return '';
   const { parentId, kind, grant, notices, missingTools } = event.data;
