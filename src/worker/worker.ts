@@ -4,6 +4,7 @@
 //  1. A notification wakes it when a tree is queued; a slow poll finds what was missed and what was delayed.
 //  2. It also looks for trees of its queues whose process has died, and takes them over. The lease decides between two workers that find one.
 //  3. Stopping hands every tree back: paused at its next step if that comes within the grace time, otherwise cut off there.
+import { isRetinueError } from '../contract/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DueSchedule, Job, Queue } from '../ports/queue.ts';
 import { type DriveDeps, describe, driveTree, type TreeSession } from './drive-tree.ts';
@@ -71,8 +72,11 @@ export function startWorker(options: WorkerOptions): Worker {
       await queue.complete(due);
       log({ event: 'schedule.due', schedule: due.schedule.name, rootId: runId, isNew });
     } catch (error) {
-      // Without being completed, it comes again.
-      log({ event: 'problem', message: `the schedule ${due.schedule.name} could not be queued: ${describe(error)}` });
+      const { name } = due.schedule;
+      log({ event: 'problem', message: `the schedule ${name} could not be queued: ${describe(error)}` });
+      // Anything else may pass. Without being completed, the job comes again.
+      if (isRetinueError(error) && !error.retryable)
+        await queue.refuse(due, error.message).catch((cause: unknown) => log({ event: 'problem', message: describe(cause) }));
     }
   }
 

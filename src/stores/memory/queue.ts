@@ -57,6 +57,7 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       const startAfter = isWoken || !again ? new Date(now()).toISOString() : again.startAfter;
       addJob(memory, rootId, { ...options, startAfter });
     },
+    refuse: () => Promise.reject(noSchedules()),
     async putBack(job, delayMs, problem) {
       assertOpen();
       const record = memory.jobs.get(job.id);
