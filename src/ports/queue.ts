@@ -65,6 +65,8 @@ export interface TakeOptions {
  * Failure contract: as for the store. A worker that dies loses its jobs to others after a while; `findOrphans` finds their trees sooner.
  */
 export interface Queue {
+  /** Makes queues usable by this process. A worker calls it before it takes anything. Rejects with `usage` for names or rights that do not work. */
+  prepare(queues: string[]): Promise<void>;
   /**
    * Takes waiting jobs: those of higher priority, then the oldest, in any order. A taken job belongs to the worker until it is completed or put back.
    * Jobs of schedules that were removed or replaced are dropped.

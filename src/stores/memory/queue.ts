@@ -24,6 +24,7 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
   const listQueue = (queue: string) => [...memory.jobs.values()].filter((job) => job.queue === queue);
 
   return {
+    prepare: async () => assertOpen(),
     async take({ queue, limit, perGroup = Number.POSITIVE_INFINITY }) {
       assertOpen();
       const due = listQueue(queue)

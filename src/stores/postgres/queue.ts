@@ -118,6 +118,7 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
   }
 
   return {
+    prepare: async (queues) => void (await boss.open(queues)),
     take: ({ queue, limit, perGroup }) => take(queue, limit, perGroup),
     async touch(taken) {
       const started = await boss.open();
