@@ -1,5 +1,6 @@
 // Where runs are stored: a SQLite file, or a PostgreSQL server.
-import { describeDatabaseUrl, isDatabaseUrl, parseDatabaseUrl } from '../stores/postgres/url.ts';
+import { RetinueError } from '../contract/error.ts';
+import { describeDatabaseUrl, isDatabaseUrl, isForeignUrl, parseDatabaseUrl } from '../stores/postgres/url.ts';
 import type { Env } from './user-folders.ts';
 
 export type DatabaseTarget =
@@ -16,6 +17,15 @@ export type DatabaseSetting = DatabaseTarget & {
   /** Accept a file that the user did not create on this machine, and runs that another program changed. */
   adopt: boolean;
 };
+
+/** Throws `usage` for an address of something else than PostgreSQL, which is not shown: it may contain a password. */
+export function assertNoForeignUrl(text: string, from: string): void {
+  if (isForeignUrl(text))
+    throw new RetinueError(
+      'usage',
+      `${from} is an address that does not begin with \`postgres://\`; write \`postgres://user@host:5432/database\`, or put \`./\` before the name of a file`,
+    );
+}
 
 /** Throws `usage` for a malformed address. `env`: gives what the address leaves out. */
 export function createServerSetting(url: string, { from, adopt, env }: { from: string; adopt: boolean; env: Env }): DatabaseSetting {

@@ -6,7 +6,7 @@ import { parseRule } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { loadConfiguredAgents } from './agents.ts';
 import { type AnchorOptions, findUnusedPath } from './anchor-rules.ts';
-import { createFileSetting, createServerSetting, isDatabaseUrl } from './database-setting.ts';
+import { assertNoForeignUrl, createFileSetting, createServerSetting, isDatabaseUrl } from './database-setting.ts';
 import { dexVariableLayers } from './dex-variables.ts';
 import { findNamedPath, missingPathError, readBytes } from './files.ts';
 import { flowTrustItems } from './flow-files.ts';
@@ -225,7 +225,7 @@ function resolveScript(model: string, { cwd }: ProcessContext, workspace: string
   return file === null || file === join(workspace, script as string) ? model : `script/${file}`;
 }
 
-/** The database of a command. `configured`: the address in a configuration file. Throws `usage` for a malformed address. */
+/** The database of a command. `configured`: the address in a configuration file. Throws `usage` for a malformed or foreign address. */
 export function resolveDatabase(
   flags: SettingsFlags,
   { cwd, env }: ProcessContext,
@@ -234,6 +234,7 @@ export function resolveDatabase(
 ): Settings['db'] {
   const given = readFlag('--db', flags.db) ?? readVariable('RETINUE_DB', env) ?? configured;
   const adopt = flags.adopt ?? false;
+  if (given) assertNoForeignUrl(given.value, given.from);
   if (given && isDatabaseUrl(given.value)) return createServerSetting(given.value, { from: given.from, adopt, env });
   if (given) return createFileSetting(resolve(cwd, given.value), { from: given.from, adopt });
   // A client's folder may be a part of a repository; commands in the repository then see the same runs.

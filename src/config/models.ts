@@ -1,6 +1,7 @@
 // The models that names refer to, and the search backend: what the configuration and the environment offer.
 import { createModels } from '../models/models.ts';
 import { createOfflineModels } from '../models/offline.ts';
+import { providerKinds } from '../models/providers/kinds.ts';
 import { createProviders, type ProviderSettings } from '../models/providers.ts';
 import { createRecordedModels, type ReadAnswer } from '../models/recorded.ts';
 import { createScriptModels } from '../models/script.ts';
@@ -22,6 +23,20 @@ export function createNamedModels(env: Env, providers: Record<string, ProviderSe
       script: createScriptModels({ clock: systemClock }),
     },
   });
+}
+
+/**
+ * Rejects with `unknown_model` if no process could have a model of this name. Keys and addresses of providers are not checked: another process may have
+ * them.
+ */
+export async function checkModelName(
+  name: string,
+  { env, providers, workspace }: { env: Env; providers: Record<string, ProviderSettings>; workspace: string },
+): Promise<void> {
+  const [, provider = '', rest] = /^([^/]+)\/(.+)$/.exec(name) ?? [];
+  if (rest !== undefined && (Object.hasOwn(providers, provider) || Object.hasOwn(providerKinds, provider))) return;
+  const nobody = { runId: '', rootId: '', agent: 'general', label: null, task: '' };
+  await createNamedModels(env, providers).resolve(name, { ...nobody, workspace });
 }
 
 /** A SearXNG server of the user's, or Brave. */

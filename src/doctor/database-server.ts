@@ -17,6 +17,8 @@ export async function checkServer(db: Extract<DatabaseSetting, { kind: 'server' 
   const { version, latencyMs, clockAheadMs, connections } = server;
   const name = `${db.shown}: PostgreSQL ${version}${server.isEncrypted ? ', encrypted' : ''}`;
   const checks: Check[] = [describeServer(name, server)];
+  if (server.queueProblem !== null && server.canWrite)
+    checks.push(warning('database queue', server.queueProblem, 'until then, `run --queue`, `schedule` and `worker` do not work'));
   const latency = `${latencyMs.toFixed(1)} ms for a round trip`;
   checks.push(
     latencyMs <= maxLatencyMs

@@ -15,6 +15,7 @@ import type { Catalog } from '../ports/catalog.ts';
 import type { Memory } from '../ports/notes.ts';
 import type { Store } from '../ports/store.ts';
 import type { Notes } from '../stores/notes-memory.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { assembleApi } from './assemble.ts';
 import { assertNotBelowRun } from './below-run.ts';
 import { removeLog } from './detach.ts';
@@ -102,6 +103,13 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
       await assertModel(api, brief);
       return api.enqueue(brief, { usesWorkspace: true, ...enqueueOptions });
     },
+    async putSchedule(schedule) {
+      const { agent, model } = schedule.brief as { agent?: string; model?: string };
+      if (agent !== undefined) assertAgentKnown(agent, dialectCatalog);
+      if (model !== undefined)
+        await (await import('../config/models.ts')).checkModelName(model, { env, workspace, providers: settings.providers });
+      return api.putSchedule(schedule);
+    },
     async close() {
       await api.close();
       await notes.close();
@@ -144,6 +152,12 @@ function toDatabaseOptions(settings: Settings, options: OpenOptions, hooks?: Ass
   const { db } = settings;
   const access = existingOnly ? (writes ? 'write' : 'read') : 'create';
   return { env: process.env, db, adopt: db.adopt, access, durability: settings.durability.value, warn, crash: hooks?.crash };
+}
+
+function assertAgentKnown(name: string, catalog: Catalog): void {
+  if (catalog.get(name)) return;
+  const known = catalog.list().map((agent) => agent.name);
+  throw new RetinueError('unknown_agent', unknownNameMessage('agent', name, known));
 }
 
 async function assertModel(api: Api, brief: unknown): Promise<void> {

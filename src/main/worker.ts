@@ -39,6 +39,7 @@ export async function work(request: WorkerRequest, { settings, env, write, hooks
     const queue = store.queue as Queue;
     // Shows the worker to others before it drives anything.
     const presence = await store.open();
+    await queue.prepare(request.queues);
     let worker: Worker | null = null;
     const health = request.health === null ? null : await serveHealth(request.health, () => worker?.status() ?? null);
     worker = startWorker({

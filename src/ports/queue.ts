@@ -41,6 +41,8 @@ export interface Schedule {
 /** A schedule as it is stored. `next`: when it is due; null if it is never again. */
 export interface StoredSchedule extends Schedule {
   next: Instant | null;
+  /** Why its last run could not be queued; null if it could. */
+  problem: { at: Instant; message: string } | null;
 }
 
 /** A job that a worker has taken: a schedule is due. Each has an id of its own, so that its tree can be created once. */
@@ -63,7 +65,12 @@ export interface TakeOptions {
  * Failure contract: as for the store. A worker that dies loses its jobs to others after a while; `findOrphans` finds their trees sooner.
  */
 export interface Queue {
-  /** Takes waiting jobs: those of higher priority, then the oldest, in any order. A taken job belongs to the worker until it is completed or put back. */
+  /** Makes queues usable by this process. A worker calls it before it takes anything. Rejects with `usage` for names or rights that do not work. */
+  prepare(queues: string[]): Promise<void>;
+  /**
+   * Takes waiting jobs: those of higher priority, then the oldest, in any order. A taken job belongs to the worker until it is completed or put back.
+   * Jobs of schedules that were removed or replaced are dropped.
+   */
   take(options: TakeOptions): Promise<(Job | DueSchedule)[]>;
   /** Keeps taken jobs. To be called every few seconds. */
   touch(jobs: Job[]): Promise<void>;
@@ -72,6 +79,8 @@ export interface Queue {
    * transaction, for a tree that goes on later, with the queue, priority and group of the last one. A tree with orders that nobody has carried out gets a new job at once.
    */
   complete(job: Job | DueSchedule, again?: { startAfter: Instant }): Promise<void>;
+  /** Leaves out the run of a schedule that cannot be queued. The problem stays with the schedule until a run of it is completed. */
+  refuse(due: DueSchedule, problem: string): Promise<void>;
   /** Another worker takes it, after `delayMs`. It does not count as an attempt. `problem`: why this one could not drive it. No effect if the tree has another job by now. */
   putBack(job: Job, delayMs: number, problem?: string): Promise<void>;
   /** Jobs of trees whose owner has died or is silent, oldest first. They belong to the caller if it can claim their trees. */

@@ -4,6 +4,7 @@
 //  1. A notification wakes it when a tree is queued; a slow poll finds what was missed and what was delayed.
 //  2. It also looks for trees of its queues whose process has died, and takes them over. The lease decides between two workers that find one.
 //  3. Stopping hands every tree back: paused at its next step if that comes within the grace time, otherwise cut off there.
+import { isRetinueError } from '../contract/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DueSchedule, Job, Queue } from '../ports/queue.ts';
 import { type DriveDeps, describe, driveTree, type TreeSession } from './drive-tree.ts';
@@ -39,6 +40,8 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
+type Work = 'take' | 'take over' | 'keep';
+
 /** How often it looks at the queue without a notification, for dead processes, and how often it keeps its jobs. */
 const pollMs = 5_000;
 const orphanMs = 3_000;
@@ -52,7 +55,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const ends: (() => void)[] = [];
   let filling: Promise<void> | null = null;
   let mustFillAgain = false;
-  let problem: string | null = null;
+  /** What does not work now, by kind of work. */
+  const problems = new Map<Work, string>();
 
   const free = () => (stop.signal.aborted ? 0 : concurrency - driving.size);
 
@@ -71,8 +75,11 @@ export function startWorker(options: WorkerOptions): Worker {
       await queue.complete(due);
       log({ event: 'schedule.due', schedule: due.schedule.name, rootId: runId, isNew });
     } catch (error) {
-      // Without being completed, it comes again.
-      log({ event: 'problem', message: `the schedule ${due.schedule.name} could not be queued: ${describe(error)}` });
+      const { name } = due.schedule;
+      log({ event: 'problem', message: `the schedule ${name} could not be queued: ${describe(error)}` });
+      // Anything else may pass. Without being completed, the job comes again.
+      if (isRetinueError(error) && !error.retryable)
+        await queue.refuse(due, error.message).catch((cause: unknown) => log({ event: 'problem', message: describe(cause) }));
     }
   }
 
@@ -94,16 +101,16 @@ export function startWorker(options: WorkerOptions): Worker {
     }
   }
 
-  /** Reports a problem once, and that it is over. */
-  async function attempt(work: () => Promise<void>): Promise<void> {
+  /** Reports a problem once, however many kinds of work have it, and that none is left. */
+  async function attempt(kind: Work, work: () => Promise<void>): Promise<void> {
     try {
       await work();
-      if (problem !== null) log({ event: 'problem', message: 'the queue can be read again' });
-      problem = null;
+      if (problems.delete(kind) && problems.size === 0) log({ event: 'problem', message: 'the queue can be read again' });
     } catch (error) {
       const message = describe(error);
-      if (problem !== message && !stop.signal.aborted) log({ event: 'problem', message: `the queue cannot be read: ${message}` });
-      problem = message;
+      const isKnown = [...problems.values()].includes(message);
+      if (!isKnown && !stop.signal.aborted) log({ event: 'problem', message: `the queue cannot be read: ${message}` });
+      problems.set(kind, message);
     }
   }
 
@@ -115,7 +122,7 @@ export function startWorker(options: WorkerOptions): Worker {
       return;
     }
     mustFillAgain = false;
-    filling = attempt(takeAll).finally(() => {
+    filling = attempt('take', takeAll).finally(() => {
       filling = null;
       if (mustFillAgain && free() > 0) fill();
     });
@@ -135,19 +142,19 @@ export function startWorker(options: WorkerOptions): Worker {
   for (const name of queues) ends.push(queue.watch(name, fill));
   fill();
   repeat(pollMs, fill);
-  repeat(orphanMs, () => attempt(takeOrphans));
+  repeat(orphanMs, () => attempt('take over', takeOrphans));
   // Jobs are kept until their trees are handed back.
   let cancelTouch = () => {};
   const touch = (): void => {
     cancelTouch = clock.at(clock.monotonic() + touchMs, async () => {
-      if (driving.size > 0) await attempt(() => queue.touch([...driving.values()].map(({ job }) => job)));
+      await attempt('keep', () => queue.touch([...driving.values()].map(({ job }) => job)));
       touch();
     });
   };
   touch();
 
   return {
-    status: () => ({ isReady: problem === null && !stop.signal.aborted, isStopping: stop.signal.aborted, trees: [...driving.keys()] }),
+    status: () => ({ isReady: problems.size === 0 && !stop.signal.aborted, isStopping: stop.signal.aborted, trees: [...driving.keys()] }),
     async stop() {
       log({ event: 'stopping', trees: driving.size });
       stop.abort();

@@ -178,6 +178,7 @@ describe('what is wrong', () => {
     ['postgres://x:hun?ter22@localhost/x', /does not have the form `postgres:\/\/user@host:5432\/database`/],
     ['postgres:x', /does not have the form/],
     ['postgresql://x:hunter22@localhost/x?sslmode=prefer', /may fall back/],
+    ['mysql://x:hunter22@localhost/x', /does not begin with `postgres:\/\/`/],
   ])('%s: one sentence and exit code 2', async (url, message) => {
     using place = createPlace({ runs: [] });
     for (const command of [['ps'], ['run', 'go'], ['resume'], ['memory', 'list'], ['verify']]) {

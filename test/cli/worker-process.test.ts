@@ -175,6 +175,15 @@ describe('a worker', () => {
       err: expect.stringContaining('is not a time zone'),
     });
     expect(await add('0', '7', '*', '*', '*', 'go')).toMatchObject({ code: 2, err: expect.stringContaining('in quotes') });
+    for (const [flag, name, message] of [
+      ['--agent', 'generl', 'did you mean `general`'],
+      ['--dialect', 'nativ', 'did you mean `native`'],
+      ['--model', 'antropic/x', 'there is no provider "antropic"'],
+      ['--model', 'offline/x', 'the offline models are'],
+    ] as const)
+      expect(await add('0 0 1 1 *', 'rarely', flag, name), name).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+    const { out: elsewhere } = await add('0 0 1 1 *', 'rarely', '--model', 'anthropic/x');
+    expect(await place.run('schedule', 'rm', elsewhere.trim())).toMatchObject({ code: 0 });
     const { out: unnamed } = await add('0 0 1 1 *', 'rarely');
     expect(unnamed).toMatch(/^[0-9a-f]{8}\n$/);
     expect(await place.run('schedule', 'rm', unnamed.trim())).toMatchObject({ code: 0 });
@@ -182,10 +191,12 @@ describe('a worker', () => {
     expect(JSON.parse((await place.run('schedule', 'list', '--json')).out)).toMatchObject([
       { name: 'tick', cron: '* * * * *', timezone: 'Europe/Berlin', queue: 'default', task: 'go' },
     ]);
+    // It is not due for the minute in which it was added.
+    await place.database.sql("UPDATE retinue_queue.schedule SET created_on = created_on - interval '2 minutes'");
     const workers = [place.start('worker'), place.start('worker')];
     const [row] = await place.until<RunView[]>(['ps', '--all'], (rows) => rows.some(({ status }) => status === 'completed'));
     expect(row).toMatchObject({ label: 'tick', status: 'completed' });
-    expect(await place.run('schedule', 'rm', 'tock')).toMatchObject({ code: 2, err: expect.stringContaining('tick') });
+    expect(await place.run('schedule', 'rm', 'tock')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('tick') });
     expect(await place.run('schedule', 'rm', 'tick')).toMatchObject({ code: 0 });
     for (const worker of workers) worker.process.kill('SIGTERM');
     await Promise.all(workers.map(({ finished }) => finished));

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings, SettingsFlags } from '../../src/config/settings.ts';
@@ -256,6 +256,29 @@ describe('variables and flags', () => {
     expect(load({ env: { RETINUE_DB: url } }).db).toMatchObject({ kind: 'server', url, shown: expect.not.stringContaining('secret') });
     expect(load({ env: { RETINUE_DB: '' } }).db.from).toBe('built-in');
     expect(failure(() => load({ flags: { db: '' } }))).toBe('--db needs a value; it is empty');
+  });
+
+  it.each([
+    'postgress://u:hunter22@h/x',
+    'postgresql+asyncpg://u:hunter22@h/x',
+    'jdbc:postgresql://h/x?password=hunter22',
+    'mysql://u:hunter22@h/x',
+    ' postgres://u:hunter22@h/x',
+    'pg:/u:hunter22@h/x',
+    'sqlite:///x.db',
+  ])('refuse the address %s as a database, without showing it', (db) => {
+    for (const given of [{ flags: { db } }, { env: { RETINUE_DB: db } }]) {
+      const message = failure(() => load(given));
+      expect(message).toMatch(/^(--db|RETINUE_DB) is an address that does not begin with `postgres:\/\/`/);
+      expect(message).not.toContain('hunter22');
+    }
+    const message = failure(() => load({ user: { db } }));
+    expect(message).toMatch(/`db` must be an address such as "postgres:\/\/user@host\/database"/);
+    expect(message).not.toContain('hunter22');
+  });
+
+  it.each(['./mysql:/x.db', './a://b', 'C:/x.db', 'a:b.db', '12:30.db', 'runs of 2026: all.db'])('take %s as a file', (db) => {
+    expect(load({ flags: { db } }).db).toMatchObject({ kind: 'file', path: resolve(workspace, db) });
   });
 
   it('keep the limits of the command separate', () => {

@@ -15,6 +15,7 @@ import type { JobOptions, Queue } from '../../src/ports/queue.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { systemClock, systemIds } from '../../src/system/clock.ts';
 import { checkInvariants, invariantNames } from '../../src/testing/invariants.ts';
+import { enqueueDue } from '../../src/worker/enqueue-due.ts';
 import type { WorkerEvent } from '../../src/worker/log.ts';
 import { startWorker, type Worker } from '../../src/worker/worker.ts';
 import { readAllFacts } from '../support/postgres/all-facts.ts';
@@ -84,7 +85,7 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
       await beforeOpen(rootId);
       return { api, rest: () => findRest(rootId, store) };
     },
-    enqueueDue: () => Promise.reject(new Error('there are no schedules here')),
+    enqueueDue: (due) => enqueueDue(due, api),
   });
   onTestFinished(() => worker.stop());
   const count = (name: WorkerEvent['event'], rootId?: string) =>

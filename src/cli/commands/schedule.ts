@@ -21,7 +21,7 @@ export const scheduleCommand: Command = {
   summary: 'queue a run again and again, at times of the day',
   about:
     'The times are the five fields of cron (minute, hour, day, month, day of the week) in a time zone; add --timezone, or they are UTC. Put them in quotes: `0 7 * * 1-5` is every working day at seven. Each time, one worker puts the task into the queue, once. The run gets the settings and the rights that the worker has configured, and works in the current workspace, which the worker has to share, or in a checkout of --repository. `add` with the --name of a schedule replaces it.\n\n' +
-    'If no worker is running at the time, the run is left out.',
+    'A schedule is first due at the first of its times after it was added. If no worker is running at the time, the run is left out. It is left out, too, if it cannot be queued, and `list` says why.',
   flags: [
     { name: 'name', value: 'NAME', help: 'the name of the schedule (default: eight letters and digits)' },
     { name: 'timezone', value: 'ZONE', help: 'the time zone of the times, such as `Europe/Berlin` (default: UTC)' },
@@ -39,7 +39,7 @@ export const scheduleCommand: Command = {
   positionals: { min: 1, max: unlimited },
   examples: [
     ['retinue schedule add "0 7 * * 1-5" "summarise the open issues" --name morning --timezone Europe/Berlin', 'every working day'],
-    ['retinue schedule list', 'with the next time of each'],
+    ['retinue schedule list', 'with the next time of each, and what went wrong'],
     ['retinue schedule rm morning', 'queued runs stay'],
   ],
   exitCodes: 'command',
@@ -72,7 +72,8 @@ async function add([cron, ...words]: string[], args: Args, io: Io): Promise<numb
   if (task === '') throw missing('the task is missing');
   const optional = { ...optionalText('agent', args.value('agent')), ...optionalText('model', args.value('model')) };
   const [priority, group] = [args.value('priority'), args.value('group')];
-  return withLocalApi(io, { flags: commonSettings(args), drive: true, agents: { chosen: args.value('agent') } }, async (api, settings) => {
+  const open = { flags: commonSettings(args), dialect: args.value('dialect'), drive: true, agents: { chosen: args.value('agent') } };
+  return withLocalApi(io, open, async (api, settings) => {
     const stored = await api.putSchedule({
       ...{ name, cron, queue: args.value('queue') ?? defaultQueue },
       timezone: args.value('timezone') ?? 'UTC',
@@ -102,6 +103,9 @@ async function list(rest: string[], args: Args, io: Io): Promise<number> {
     if (args.has('json')) printJson(io, schedules.map(toJson));
     else if (schedules.length === 0) io.err('no schedules; add one with `retinue schedule add`\n');
     else io.out(formatSchedules(schedules, io));
+    if (!args.has('json'))
+      for (const { name, problem } of schedules)
+        if (problem) io.err(`retinue: ${name} could not be queued at ${problem.at}: ${sanitizeLine(problem.message)}\n`);
     return 0;
   });
 }
@@ -111,7 +115,8 @@ async function rm([name, ...more]: string[], args: Args, io: Io): Promise<number
   return withLocalApi(io, { flags: commonSettings(args), drive: false, writes: true }, async (api) => {
     if (!(await api.removeSchedule(name))) {
       const names = (await api.schedules()).map((schedule) => schedule.name);
-      throw new RetinueError('usage', unknownNameMessage('schedule', name, names));
+      io.err(`retinue: ${unknownNameMessage('schedule', name, names)}\n`);
+      return 1;
     }
     if (args.has('json')) printJson(io, { removed: name });
     else io.err(`retinue: ${name} was removed\n`);

@@ -3,6 +3,7 @@ import { parseDurationFlag, parseIntegerFlag } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { defaultQuestionMs, runSettings } from '../args/settings-flags.ts';
 import { addDirFlag, askFlag, type Command, jsonFlag, sandboxFlag, writingFlags } from '../command.ts';
+import { DatabaseOpenError } from '../errors.ts';
 import type { Io } from '../io.ts';
 import { loadSettings } from '../session/open-api.ts';
 import { defaultQueue, requireServer } from '../session/queues.ts';
@@ -68,7 +69,9 @@ async function run(args: Args, io: Io): Promise<number> {
     workspaceRoot: root === undefined ? undefined : io.resolvePath(root),
     shared: shared.length === 0 ? [settings.workspace] : shared.map((folder) => io.resolvePath(folder)),
   };
-  const worker = await io.work(request, settings);
+  const worker = await io.work(request, settings).catch((error: unknown) => {
+    throw new DatabaseOpenError(error);
+  });
   if (worker.healthUrl !== null) io.err(`retinue: health checks at ${worker.healthUrl}/healthz and ${worker.healthUrl}/readyz\n`);
   const stop = waitForStop(io, 'handing runs back; press Ctrl-C again to exit at once', request.graceMs + closingMs);
   await stop.requested;

@@ -4,6 +4,7 @@ import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, ren
 import { dirname, resolve, sep } from 'node:path';
 import { RetinueError } from '../../contract/error.ts';
 import { hasPassword, isDatabaseUrl } from '../../stores/postgres/url.ts';
+import { assertNoForeignUrl } from '../database-setting.ts';
 import { readBytes, resolveDirectory } from '../files.ts';
 import type { Env } from '../user-folders.ts';
 import { clientFormats, type EntryFormat, type McpClient, type MergeResult, type ServerCommand } from './clients.ts';
@@ -84,6 +85,7 @@ export function createServerCommand(
   // npm deletes and renames the folders of `npx` as it likes.
   if (root.split(sep).includes('_npx'))
     throw new RetinueError('usage', 'this copy is in the cache of `npx`, which npm may delete; install Retinue first (see the README)');
+  for (const [index, flag] of flags.entries()) if (flags[index - 1] === '--db') assertNoForeignUrl(flag, '--db');
   // Values of variables are not written into a client's file, so neither is this one.
   if (flags.some((flag) => isDatabaseUrl(flag) && hasPassword(flag)))
     throw new RetinueError('usage', 'the address after --db has a password, which would be written into a file; set RETINUE_DB instead');

@@ -24,6 +24,7 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
   const listQueue = (queue: string) => [...memory.jobs.values()].filter((job) => job.queue === queue);
 
   return {
+    prepare: async () => assertOpen(),
     async take({ queue, limit, perGroup = Number.POSITIVE_INFINITY }) {
       assertOpen();
       const due = listQueue(queue)
@@ -57,6 +58,7 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       const startAfter = isWoken || !again ? new Date(now()).toISOString() : again.startAfter;
       addJob(memory, rootId, { ...options, startAfter });
     },
+    refuse: () => Promise.reject(noSchedules()),
     async putBack(job, delayMs, problem) {
       assertOpen();
       const record = memory.jobs.get(job.id);

@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import type { PgBoss } from 'pg-boss';
 import { RetinueError } from '../../contract/error.ts';
 import type { Connections } from './connections.ts';
+import { describeMissingRight, getSqlState } from './errors.ts';
 import type { Transaction } from './transaction.ts';
 
 const day = 24 * 3600;
@@ -27,7 +28,7 @@ export interface Boss {
   schema: string;
   /** Also runs what one process of a database should do: schedules, and jobs whose worker died. To be called before anything else. */
   beWorker(): void;
-  /** Starts it, and creates the queues that do not exist. Rejects with `usage` for a name that cannot be one. */
+  /** Starts it, and creates the queues that do not exist. Rejects with `usage` for a name that cannot be one, and without the right to use its schema. */
   open(queues?: string[]): Promise<PgBoss>;
   /** Whether its tables exist. */
   isInstalled(): Promise<boolean>;
@@ -50,6 +51,8 @@ export function createBoss(connections: Connections, warn: (message: string) => 
     const { PgBoss } = await load();
     const boss = new PgBoss({
       schema,
+      // An administrator may have created it for a user without the right to.
+      createSchema: !(await hasSchema()),
       db: { executeSql: (text, values) => connections.execute(text, values) },
       supervise: isWorker,
       schedule: isWorker,
@@ -65,10 +68,16 @@ export function createBoss(connections: Connections, warn: (message: string) => 
     return boss;
   }
 
+  async function hasSchema(): Promise<boolean> {
+    return (await connections.query({ text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1', values: [schema] })).length > 0;
+  }
+
   function getStarted(): Promise<PgBoss> {
     starting ??= start().catch((error: unknown) => {
       starting = null;
-      throw error;
+      const { cause } = error as { cause?: unknown };
+      const isForbidden = getSqlState(cause ?? error) === '42501';
+      throw isForbidden ? new RetinueError('usage', describeMissingRight(connections.address, schema), { cause: error }) : error;
     });
     return starting;
   }

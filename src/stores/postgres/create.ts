@@ -113,7 +113,7 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
   const watcher = createWatcher({ session, leases, ownerships, s, timing, wakeChannel });
   const live = createLive({ session, timing, channels, onFacts: watcher.notifyFacts });
 
-  const schedules = createSchedules({ boss, authenticator, warn });
+  const schedules = createSchedules({ connections, boss, authenticator, warn });
   const queue = createQueue({ connections, boss, jobs, schedules, session, liveness, queueChannel });
 
   function assertOpen(): void {

@@ -125,6 +125,15 @@ function describeOpenProblem(error: unknown, address: DatabaseAddress): string |
   return null;
 }
 
+/** For a user who may not create or use the schema of the queue. */
+export function describeMissingRight(address: DatabaseAddress, schema: string): string {
+  const [user, database] = [quoteName(address.user), quoteName(address.database)];
+  return (
+    `user \`${address.user}\` may not create or use the schema \`${schema}\` of the queue in ${describeAddress(address)}; ` +
+    `run \`GRANT CREATE ON DATABASE ${database} TO ${user}\` or \`CREATE SCHEMA ${schema} AUTHORIZATION ${user}\` as its owner`
+  );
+}
+
 function isCertificateProblem(code: string | undefined): boolean {
   return code !== undefined && /CERT|UNABLE_TO|SELF_SIGNED|ALTNAME|^ERR_SSL/.test(code);
 }

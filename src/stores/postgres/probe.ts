@@ -1,8 +1,9 @@
 // Checks a database for `retinue doctor`: connection, version, rights, tables, clock and latency. Changes nothing.
 import type { Client } from 'pg';
 import { isRetinueError } from '../../contract/error.ts';
-import { createConnections } from './connections.ts';
-import { toOpenError } from './errors.ts';
+import { bossSchemaName } from './boss.ts';
+import { type Connections, createConnections } from './connections.ts';
+import { describeMissingRight, toOpenError } from './errors.ts';
 import { describeVersion, migrations, minServerVersion } from './migrations.ts';
 import { defaultSchema, defaultTiming } from './options.ts';
 import { type DatabaseAddress, parseDatabaseUrl } from './url.ts';
@@ -20,6 +21,8 @@ export interface ServerProbe {
     wantedTables: number;
     /** Whether the user can create the tables, or can read and write them. */
     canWrite: boolean;
+    /** Null if the user can use queues; otherwise what is missing, and what to do. */
+    queueProblem: string | null;
     /** How far the clock of the server is ahead of this machine's. */
     clockAheadMs: number;
     /** The median of several round trips. */
@@ -41,7 +44,7 @@ export async function probeServer(url: string, env: Record<string, string | unde
       throw toOpenError(error, address);
     });
     try {
-      return { server: await inspectServer(client, connections.schema), problem: null };
+      return { server: await inspectServer(client, connections), problem: null };
     } catch (error) {
       throw toOpenError(error, address);
     } finally {
@@ -53,7 +56,7 @@ export async function probeServer(url: string, env: Record<string, string | unde
   }
 }
 
-async function inspectServer(client: Client, s: string): Promise<ServerProbe['server']> {
+async function inspectServer(client: Client, { schema: s, schemaName, address }: Connections): Promise<ServerProbe['server']> {
   const read = async <Row>(text: string, values: unknown[] = []) => (await client.query(text, values)).rows[0] as Row;
   const { server, ...found } = await read<{ server: number; isStandby: boolean; encoding: string; isEncrypted: boolean; exists: boolean }>(
     `SELECT current_setting('server_version_num')::int AS server, pg_is_in_recovery() AS "isStandby", current_setting('server_encoding') AS encoding,
@@ -81,12 +84,25 @@ async function inspectServer(client: Client, s: string): Promise<ServerProbe['se
     tables,
     wantedTables: migrations.length,
     canWrite: await canWrite(),
+    queueProblem: (await canQueue()) ? null : describeMissingRight(address, bossSchemaName(schemaName)),
     clockAheadMs: (times[0] as { ahead: number }).ahead,
     latencyMs: (times[Math.floor(roundTrips / 2)] as { ms: number }).ms,
     connections: await read(
       "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used, current_setting('max_connections')::int AS max",
     ),
   };
+
+  async function canQueue(): Promise<boolean> {
+    const { allowed } = await read<{ allowed: boolean }>(
+      `SELECT CASE WHEN namespace.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+          WHEN job.oid IS NULL THEN has_schema_privilege(namespace.oid, 'CREATE')
+          ELSE has_schema_privilege(namespace.oid, 'USAGE') AND has_table_privilege(job.oid, 'SELECT') AND has_table_privilege(job.oid, 'INSERT') END AS allowed
+        FROM (SELECT 1) AS one LEFT JOIN pg_namespace AS namespace ON namespace.nspname = $1
+          LEFT JOIN pg_class AS job ON job.relnamespace = namespace.oid AND job.relname = 'job'`,
+      [bossSchemaName(schemaName)],
+    );
+    return allowed;
+  }
 
   async function canWrite(): Promise<boolean> {
     const { allowed } = exists

@@ -5,7 +5,7 @@ import type { Boss } from './boss.ts';
 import type { Connections } from './connections.ts';
 import type { Jobs } from './jobs.ts';
 import type { Liveness, OwnerRow } from './liveness.ts';
-import { readDue, type Schedules } from './schedules.ts';
+import type { Schedules } from './schedules.ts';
 import type { Session } from './session.ts';
 
 export interface QueueDeps {
@@ -38,14 +38,19 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
       batchSize: limit,
       ...(perGroup !== undefined && { groupConcurrency: perGroup }),
     });
-    const taken = fetched.map(({ id, data }): Taken | null => {
+    const taken: (Taken | null)[] = [];
+    for (const { id, data } of fetched) {
       const { root } = data as { root?: unknown };
-      return typeof root === 'string' ? { id, queue, rootId: root } : readDue({ id, queue, data }, schedules);
-    });
-    // What nobody with the key has made is dropped.
+      taken.push(typeof root === 'string' ? { id, queue, rootId: root } : await schedules.readDue({ id, queue, data }));
+    }
     const unknown = fetched.filter((_, index) => taken[index] === null).map(({ id }) => id);
     if (unknown.length > 0) await started.complete(queue, unknown);
     return taken.filter((each) => each !== null);
+  }
+
+  async function settleDue({ id, queue, schedule }: DueSchedule, problem: string | null): Promise<void> {
+    await (await boss.open([queue])).complete(queue, id);
+    await schedules.setProblem(schedule, problem);
   }
 
   async function findOrphans(queue: string, limit: number): Promise<Job[]> {
@@ -113,6 +118,7 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
   }
 
   return {
+    prepare: async (queues) => void (await boss.open(queues)),
     take: ({ queue, limit, perGroup }) => take(queue, limit, perGroup),
     async touch(taken) {
       const started = await boss.open();
@@ -124,8 +130,9 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
     },
     async complete(job, again) {
       if ('rootId' in job) await jobs.complete(job, again);
-      else await (await boss.open([job.queue])).complete(job.queue, job.id);
+      else await settleDue(job, null);
     },
+    refuse: settleDue,
     putBack: (job, delayMs, problem) => jobs.putBack(job, delayMs, problem ?? null),
     findOrphans,
     async findQueued(rootIds) {

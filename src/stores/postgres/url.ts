@@ -30,6 +30,11 @@ export function isDatabaseUrl(text: string): boolean {
   return /^postgres(ql)?:/i.test(text);
 }
 
+/** Whether a database setting is the address of something else, such as `mysql://…` or `jdbc:postgresql://…`. One letter is a drive, not a scheme. */
+export function isForeignUrl(text: string): boolean {
+  return !isDatabaseUrl(text) && /^[\s"'<]*(?:[a-z][\w+.-]+:\/|(?:[a-z][\w+.-]*:)+\/\/)/i.test(text);
+}
+
 export function isWellFormedUrl(text: string): boolean {
   try {
     parseDatabaseUrl(text);
