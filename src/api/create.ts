@@ -1,6 +1,8 @@
 // Implements the API over a store and a runtime. The runtime is created when this process first drives a run; reading needs only the store.
+
 import type { Agent } from '../contract/agent.ts';
 import { BudgetDefinition } from '../contract/budget.ts';
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
@@ -167,7 +169,7 @@ export function createApi(options: ApiOptions): Api {
       ...(view as RunView),
       brief: created?.data.brief ?? null,
       grant: created?.data.grant ?? null,
-      outcome: ended?.data.outcome ?? null,
+      outcome: ended ? completeOutcome(ended.data.outcome) : null,
       pid: row.endedAt === null ? (driver?.pid ?? null) : null,
       host: created?.data.host ?? null,
       servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
@@ -208,7 +210,7 @@ export function createApi(options: ApiOptions): Api {
     assertNotErased(row);
     if (row.endedAt === null) return null;
     const [fact] = await store.facts({ runId, types: ['run.ended'] });
-    return fact?.type === 'run.ended' ? fact.data.outcome : null;
+    return fact?.type === 'run.ended' ? completeOutcome(fact.data.outcome) : null;
   }
 
   async function wait(ids: string[], { any, signal }: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]> {

@@ -1,7 +1,7 @@
 // Rows and outcomes, computed from a run's state. Pure.
 import type { ErrorCode } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
-import { type Outcome, type OutcomeStatus, Terminated } from '../contract/outcome.ts';
+import { type OutcomeStatus, type RecordedOutcome, Terminated } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { RunStatus } from '../contract/run-status.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
@@ -82,8 +82,8 @@ function currentActivity({ phase, flow, checks }: RunState): string | null {
   return isChecking(checks) ? 'check' : (phase.calls.find((call) => !call.finished)?.tool ?? null);
 }
 
-/** The outcome of a run that ends at `endedAt`. Keys are in the order of the contract. */
-export function stateToOutcome(state: RunState, ending: Ending, endedAt: string): Outcome {
+/** The outcome of a run that ends at `endedAt`, as it is recorded. */
+export function stateToOutcome(state: RunState, ending: Ending, endedAt: string): RecordedOutcome {
   const { brief, parentId, rootId, depth, agent, missingTools } = state.created.data;
   const success = ending.status === 'completed';
   const verified = isVerified(state.checks, brief.checks?.length ?? 0);
@@ -105,6 +105,7 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     agent,
     status: ending.status,
     success,
+    ...(verified === undefined ? {} : { verified }),
     summary: cut.text,
     ...(success && state.data !== undefined ? { data: state.data } : {}),
     artifacts: [...state.artifacts, ...(state.files?.saved?.artifact ? [state.files.saved.artifact] : [])],
@@ -117,7 +118,6 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     startedAt,
     endedAt,
     durationMs: ending.durationMs ?? (startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt)))),
-    ...(verified === undefined ? {} : { verified }),
     ...(notices.length === 0 ? {} : { notices }),
   };
 }

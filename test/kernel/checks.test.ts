@@ -35,8 +35,17 @@ describe('acceptance checks', () => {
     expect(await statuses(retinue, run.id)).toEqual(['passed']);
     await retinue.close();
     expect(await checkInvariants(store)).toEqual([]);
-    await using claims = create([{ text: 'done' }]);
-    expect(await (await claims.delegate({ task: 'x' })).outcome).not.toHaveProperty('verified');
+  });
+
+  it('leave the outcome of a run without checks unverified, and its log as it was before there were checks', async () => {
+    const store = createMemoryStore();
+    await using retinue = create([{ text: 'done' }], {}, store);
+    const run = await retinue.delegate({ task: 'x' });
+    expect(await run.outcome).toMatchObject({ success: true, verified: null });
+    expect((await retinue.api.show(run.id)).outcome).toEqual(await run.outcome);
+    const [ended] = await store.facts({ runId: run.id, types: ['run.ended'] });
+    expect(ended).toMatchObject({ v: 1, data: { outcome: expect.not.objectContaining({ verified: expect.anything() }) } });
+    expect((ended as { data: { outcome: object } }).data.outcome).not.toHaveProperty('verified');
   });
 
   it('go back to the model when they fail, and pass after its repair', async () => {
