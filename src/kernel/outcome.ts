@@ -1,5 +1,6 @@
 // Rows and outcomes, computed from a run's state. Pure.
 import type { ErrorCode } from '../contract/error.ts';
+import { newestFactVersion } from '../contract/fact-version.ts';
 import type { Json } from '../contract/json.ts';
 import { type OutcomeStatus, type RecordedOutcome, Terminated } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
@@ -8,7 +9,7 @@ import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import { canonical } from '../text/canonical.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs } from '../text/instant.ts';
-import { isChecking, isInReview, isVerified } from './check-state.ts';
+import { checkArtifacts, isChecking, isInReview, isVerified } from './check-state.ts';
 import { findRunningStep, isFlowWaiting } from './flow-state.ts';
 import { endedFact, livePhase, type RunState, startedFact } from './state.ts';
 
@@ -82,8 +83,13 @@ function currentActivity({ phase, flow, checks }: RunState): string | null {
   return isChecking(checks) ? 'check' : (phase.calls.find((call) => !call.finished)?.tool ?? null);
 }
 
-/** The outcome of a run that ends at `endedAt`, as it is recorded. */
-export function stateToOutcome(state: RunState, ending: Ending, endedAt: string): RecordedOutcome {
+/** The outcome of a run that ends at `endedAt`, as `version` of `run.ended` has it. */
+export function stateToOutcome(
+  state: RunState,
+  ending: Ending,
+  endedAt: string,
+  version = newestFactVersion('run.ended'),
+): RecordedOutcome {
   const { brief, parentId, rootId, depth, agent, missingTools } = state.created.data;
   const success = ending.status === 'completed';
   const verified = isVerified(state.checks, brief.checks?.length ?? 0);
@@ -108,7 +114,11 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     ...(verified === undefined ? {} : { verified }),
     summary: cut.text,
     ...(success && state.data !== undefined ? { data: state.data } : {}),
-    artifacts: [...state.artifacts, ...(state.files?.saved?.artifact ? [state.files.saved.artifact] : [])],
+    artifacts: [
+      ...state.artifacts,
+      ...(saved?.artifact ? [saved.artifact] : []),
+      ...(version >= 4 ? checkArtifacts(state.checks, brief.checks) : []),
+    ],
     error: ending.code === null ? null : { code: ending.code, message: ending.message, retryable: ending.retryable ?? false },
     terminated: Terminated.safeParse(ending.code).data ?? null,
     truncated: cut.keptBytes < cut.originalBytes ? { originalBytes: cut.originalBytes, keptBytes: cut.keptBytes } : null,
