@@ -34,6 +34,7 @@ import { isoToMs, msToIso } from '../text/instant.ts';
 import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { createApply } from './apply.ts';
 import { loadChanges, loadPatch } from './changes.ts';
+import { loadCompactions } from './compactions.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createKeyedRoots } from './keyed-roots.ts';
@@ -156,6 +157,7 @@ export function createApi(options: ApiOptions): Api {
         'child.ended',
         'message.received',
         'session.opened',
+        'context.compacted',
       ],
     });
     const started = facts.find((fact) => fact.type === 'run.started') as FactOf<'run.started'> | undefined;
@@ -182,6 +184,7 @@ export function createApi(options: ApiOptions): Api {
         },
       }),
       ...describeModels(created?.data ?? null, facts),
+      ...(await loadCompactions(row.runId, facts, store)),
       deadline: started ? factsToDeadline(started.data.deadline, facts) : null,
       addedRules: facts.flatMap((fact) => (fact.type === 'message.received' ? (fact.data.rules ?? []) : [])),
       notices: created

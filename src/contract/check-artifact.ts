@@ -17,11 +17,14 @@ export function createCheckArtifact({ name, status, round, output }: CheckResult
   return { kind: 'json', value, title: `${prefix}${name}`, bytes: new TextEncoder().encode(value).length };
 }
 
+export function isCheckArtifact({ kind, title }: Artifact): boolean {
+  return kind === 'json' && title?.startsWith(prefix) === true;
+}
+
 /** The checks of the last round. Empty for a run without checks, and for outcomes that were recorded without them. */
 export function readCheckResults({ verified, artifacts }: { verified?: boolean | null | undefined; artifacts: Artifact[] }): CheckResult[] {
   if (typeof verified !== 'boolean') return [];
-  return artifacts.flatMap(({ kind, title, value }) => {
-    if (kind !== 'json' || !title?.startsWith(prefix)) return [];
+  return artifacts.filter(isCheckArtifact).flatMap(({ title = '', value }) => {
     try {
       return [{ name: title.slice(prefix.length), ...(JSON.parse(value) as Omit<CheckResult, 'name'>) }];
     } catch {

@@ -6,6 +6,7 @@ import type { LimitName } from '../contract/limits.ts';
 import type { RecordedOutcome } from '../contract/outcome.ts';
 import { formatEffort } from '../text/effort.ts';
 import { sanitizeLine } from '../text/terminal.ts';
+import { verifiedWord } from '../text/verified.ts';
 import { callKey, describeCall } from './describe-call.ts';
 import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, shortId, totalTokens } from './format.ts';
 import { paint, statusStyle } from './style.ts';
@@ -207,8 +208,7 @@ function describeTaint(taint: string[]): string {
 export function describeOutcome(outcome: RecordedOutcome, count: TreeCount): string {
   const { tokens, costUsd, durationMs } = outcome;
   const usage = [describeTurns(count), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs)];
-  const verified = (outcome.verified ?? null) === null || !outcome.success ? '' : outcome.verified ? 'verified' : 'not verified';
-  return join(formatStatus(outcome.status), verified, ...usage, describeError(outcome));
+  return join(formatStatus(outcome.status), (outcome.success && verifiedWord(outcome)) || '', ...usage, describeError(outcome));
 }
 
 export function describeError({ status, error, terminated, tokens }: RecordedOutcome): string {

@@ -39,6 +39,7 @@ export function runDetailToJson(run: RunDetail, toolPid: number | null = null): 
     ...(run.models && { models: run.models }),
     ...(run.modelChanges && { modelChanges: run.modelChanges }),
     ...(run.effort !== undefined && { effort: run.effort }),
+    ...(run.compactions && { compactions: run.compactions }),
     deadline: run.deadline,
     addedRules: run.addedRules,
     notices: run.notices,
