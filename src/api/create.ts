@@ -1,6 +1,8 @@
 // Implements the API over a store and a runtime. The runtime is created when this process first drives a run; reading needs only the store.
+
 import type { Agent } from '../contract/agent.ts';
 import { BudgetDefinition } from '../contract/budget.ts';
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
@@ -32,6 +34,7 @@ import { isoToMs, msToIso } from '../text/instant.ts';
 import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
 import { createApply } from './apply.ts';
 import { findFileNotices, loadChanges, loadPatch } from './changes.ts';
+import { loadCompactions } from './compactions.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { createKeyedRoots } from './keyed-roots.ts';
@@ -156,6 +159,7 @@ export function createApi(options: ApiOptions): Api {
         'session.opened',
         'workspace.prepared',
         'workspace.saved',
+        'context.compacted',
       ],
     });
     const started = facts.find((fact) => fact.type === 'run.started') as FactOf<'run.started'> | undefined;
@@ -169,7 +173,7 @@ export function createApi(options: ApiOptions): Api {
       ...(view as RunView),
       brief: created?.data.brief ?? null,
       grant: created?.data.grant ?? null,
-      outcome: ended?.data.outcome ?? null,
+      outcome: ended ? completeOutcome(ended.data.outcome) : null,
       pid: row.endedAt === null ? (driver?.pid ?? null) : null,
       host: created?.data.host ?? null,
       servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
@@ -182,6 +186,7 @@ export function createApi(options: ApiOptions): Api {
         },
       }),
       ...describeModels(created?.data ?? null, facts),
+      ...(await loadCompactions(row.runId, facts, store)),
       deadline: started ? factsToDeadline(started.data.deadline, facts) : null,
       addedRules: facts.flatMap((fact) => (fact.type === 'message.received' ? (fact.data.rules ?? []) : [])),
       notices: created
@@ -211,7 +216,7 @@ export function createApi(options: ApiOptions): Api {
     assertNotErased(row);
     if (row.endedAt === null) return null;
     const [fact] = await store.facts({ runId, types: ['run.ended'] });
-    return fact?.type === 'run.ended' ? fact.data.outcome : null;
+    return fact?.type === 'run.ended' ? completeOutcome(fact.data.outcome) : null;
   }
 
   async function wait(ids: string[], { any, signal }: { any: boolean; signal: AbortSignal }): Promise<(Outcome | null)[]> {

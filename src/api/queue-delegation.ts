@@ -1,5 +1,7 @@
 // Delegation of a client whose briefs go into a queue: each is a tree of its own, which a worker drives. They outlive the client.
+
 import type { Brief } from '../contract/brief.ts';
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import { isRetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
@@ -31,7 +33,7 @@ export function createQueueDelegation(own: Delegation, { api, store, clock, reda
     const row = await store.run(runId);
     if (row === null) return null;
     const [ended] = row.endedAt === null ? [] : await store.facts({ runId, types: ['run.ended'] });
-    const view: ChildView = { row, outcome: ended?.type === 'run.ended' ? ended.data.outcome : null };
+    const view: ChildView = { row, outcome: ended?.type === 'run.ended' ? completeOutcome(ended.data.outcome) : null };
     children.set(runId, view);
     return view;
   }

@@ -1,5 +1,6 @@
 // The parts of the event stream that a reader of one run, or of several, wants.
 import type { Api, StreamEvent } from '../api/api.ts';
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Delta } from '../contract/delta.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
@@ -75,7 +76,7 @@ export function createRemoteEvents({ client, closed, onConnection }: RemoteEvent
       if (isDone() || root === undefined) return outcomes;
       for await (const event of open({ tree: otherRoots.length === 0 ? root : undefined, after, signal })) {
         for (const [i, { runId }] of runs.entries()) {
-          if (event.type === 'run.ended' && event.runId === runId) outcomes[i] = event.data.outcome;
+          if (event.type === 'run.ended' && event.runId === runId) outcomes[i] = completeOutcome(event.data.outcome);
           if (event.type === 'reset') outcomes[i] ??= await client.outcome(runId);
         }
         if (isDone()) break;

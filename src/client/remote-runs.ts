@@ -1,5 +1,6 @@
 // Runs that this process started or resumed on a server. Their events reach the listeners of `Api.watch`, and their outcomes arrive over the stream.
 import type { LiveEvent, RunHandle } from '../api/api.ts';
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { Client } from './client.ts';
 import { RemoteError } from './error.ts';
@@ -40,7 +41,7 @@ export function createRemoteRuns({ client, onConnection }: RemoteRunsOptions): R
         continue;
       }
       notify(event);
-      if (event.type === 'run.ended' && event.runId === runId) return event.data.outcome;
+      if (event.type === 'run.ended' && event.runId === runId) return completeOutcome(event.data.outcome);
     }
     throw new RemoteError('paused', `run ${runId} continues on the server`);
   }

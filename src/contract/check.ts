@@ -6,7 +6,7 @@ import { LimitsGiven } from './limits.ts';
 export const CommandCheck = z.strictObject({
   command: z.string().trim().min(1).max(10_000),
   timeoutMs: z.int().min(1).max(3_600_000).optional(),
-  /** It is run again if it was cut off. */
+  /** False: it is not run again if it was cut off. */
   idempotent: z.boolean().optional(),
 });
 export type CommandCheck = z.infer<typeof CommandCheck>;

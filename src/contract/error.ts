@@ -40,7 +40,7 @@ export const errorCodes = {
   context_length: "the conversation no longer fits into the model's context window",
   bad_request: 'the provider refused the request as malformed',
   script: 'the scripted model got a call that it has no step for, or ended with steps left over',
-  check_failed: 'an acceptance check of the brief failed, even after all repair attempts',
+  check_failed: 'an acceptance check of the brief failed even after all repair attempts, or could not be carried out',
   flow_failed: 'the program of the flow threw an error',
   flow_changed: 'the program of the flow is not the one that the run began with, or took other steps than before',
   step_unknown: 'a step of the flow was cut off, so whether it had its effect is unknown',

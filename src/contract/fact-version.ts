@@ -6,12 +6,12 @@ const newestVersions: { [T in FactType]?: number } = {
   'artifact.recorded': 2,
   'check.started': 2,
   'child.created': 2,
-  'child.ended': 3,
+  'child.ended': 4,
   'context.compacted': 2,
   'model.asked': 4,
   'model.failed': 2,
   'run.created': 9,
-  'run.ended': 3,
+  'run.ended': 4,
   'run.paused': 2,
   'run.resumed': 2,
   'run.started': 3,
@@ -43,7 +43,8 @@ export function factVersionOf({ type, data }: Draft): number {
       return data.continues === undefined && data.check === undefined ? 1 : 2;
     case 'child.ended':
     case 'run.ended':
-      if (data.outcome.verified !== undefined) return 3;
+      // In version 3, the outcome of a run with checks did not have their results as artifacts.
+      if (data.outcome.verified !== undefined) return 4;
       return data.outcome.notices === undefined ? 1 : 2;
     case 'check.started':
       return data.agent === undefined ? 1 : 2;

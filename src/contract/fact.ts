@@ -13,7 +13,7 @@ import { Decision, Grant } from './grant.ts';
 import { Hash, Instant, RunId } from './ids.ts';
 import { StoredImage } from './image.ts';
 import type { Json } from './json.ts';
-import { Outcome } from './outcome.ts';
+import { RecordedOutcome } from './outcome.ts';
 import { Repository } from './repository.ts';
 import { TraceContext } from './trace-context.ts';
 
@@ -230,7 +230,7 @@ const createFactData = () => ({
     check: z.strictObject(checkRef).optional(),
   }),
   /** `taint`: untrusted sources that the child and its descendants have read; absent if there are none. */
-  'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: Outcome, taint: z.array(z.string()).optional() }),
+  'child.ended': z.strictObject({ childId: RunId, hash: Hash, outcome: RecordedOutcome, taint: z.array(z.string()).optional() }),
   /** `order`: the order of another process that caused it. `rules` narrow the run and its descendants from now on. */
   'message.received': z.strictObject({
     from: z.string(),
@@ -323,7 +323,7 @@ const createFactData = () => ({
   'run.paused': z.strictObject({ reason: z.string(), resumeAt: Instant.nullable(), budget: z.string().optional() }),
   /** `takeover`: the process that drove the run had died or gone silent. Since version 2. */
   'run.resumed': z.strictObject({ by: z.string(), takeover: z.literal(true).optional() }),
-  'run.ended': z.strictObject({ outcome: Outcome }),
+  'run.ended': z.strictObject({ outcome: RecordedOutcome }),
 });
 
 type FactSchemas = ReturnType<typeof createFactData>;

@@ -17,11 +17,7 @@ export type Tokens = z.infer<typeof Tokens>;
 export const Truncation = z.strictObject({ originalBytes: z.int(), keptBytes: z.int() });
 export type Truncation = z.infer<typeof Truncation>;
 
-/**
- * The result of a run: one shape for success, failure, cancellation and exhausted limits. All keys except `data`, `verified` and `notices` are always present, in this
- * order. `tokens` and `costUsd` include descendants; `turns` does not.
- */
-export const Outcome = z.strictObject({
+const before = {
   runId: RunId,
   parentId: RunId.nullable(),
   rootId: RunId,
@@ -30,6 +26,9 @@ export const Outcome = z.strictObject({
   agent: z.string().nullable(),
   status: OutcomeStatus,
   success: z.boolean(),
+};
+
+const after = {
   summary: z.string(),
   data: z.custom<Json>().optional(),
   artifacts: z.array(Artifact),
@@ -42,9 +41,22 @@ export const Outcome = z.strictObject({
   startedAt: Instant.nullable(),
   endedAt: Instant,
   durationMs: z.int().min(0),
-  /** Whether the acceptance checks of the brief have passed; absent for a run without checks, whose success is only its own claim. */
-  verified: z.boolean().optional(),
   /** What the parent should know about how the run was set up; absent if there is nothing. */
   notices: z.array(z.string()).optional(),
+};
+
+/**
+ * The result of a run: one shape for success, failure, cancellation and exhausted limits. All keys except `data` and `notices` are always present, in this
+ * order. `tokens` and `costUsd` include descendants; `turns` does not.
+ */
+export const Outcome = z.strictObject({
+  ...before,
+  /** Whether the acceptance checks have passed; null for a run without checks, whose success is only its own claim. */
+  verified: z.boolean().nullable().default(null),
+  ...after,
 });
 export type Outcome = z.infer<typeof Outcome>;
+
+/** An outcome as facts have it: `verified` is absent for a run without checks. `completeOutcome` turns it into what readers get. */
+export const RecordedOutcome = z.strictObject({ ...before, verified: z.boolean().nullable().optional(), ...after });
+export type RecordedOutcome = z.infer<typeof RecordedOutcome>;

@@ -67,6 +67,10 @@ export const ModelChange = z.object({
 });
 export type ModelChange = z.infer<typeof ModelChange>;
 
+/** A compaction of the conversation, with the input tokens of the call that summarised it and of the next call; null if there is none. */
+export const CompactionView = z.object({ at: Instant, before: z.int().nullable(), after: z.int().nullable() });
+export type CompactionView = z.infer<typeof CompactionView>;
+
 /** `brief`, `grant` and `outcome` are null for an erased run; `outcome` also while the run is live. */
 export const RunDetail = RunView.extend({
   brief: Brief.nullable(),
@@ -88,6 +92,8 @@ export const RunDetail = RunView.extend({
   modelChanges: z.array(ModelChange).optional(),
   /** How much its model is told to think; absent if it is not told. */
   effort: Effort.optional(),
+  /** How often its conversation was compacted; absent if it was not. */
+  compactions: z.array(CompactionView).optional(),
   /** When its time limit ends, however long it is paused; null without one, or before it has started. */
   deadline: Instant.nullable(),
   /** Rules that it got with messages; they narrow it. */

@@ -1,4 +1,7 @@
 // Loop version 4: as version 3, and a request that the provider refused as too long is compacted and sent again. Then more than the last answer can stay.
+// The report on a child that had acceptance checks says whether they have passed.
+import type { Outcome } from '../contract/outcome.ts';
+import { verifiedWord } from '../text/verified.ts';
 import type { CompactionTexts, LoopVersion } from './loop-texts.ts';
 import { loopV3 } from './loop-v3.ts';
 
@@ -12,4 +15,11 @@ const compaction: CompactionTexts = {
   refusedShare: 0.8,
 };
 
-export const loopV4: LoopVersion = { ...loopV3, version: 4, compaction };
+function childEnded(outcome: Outcome, readTool: string | null): string {
+  const text = loopV3.childEnded(outcome, readTool);
+  const verified = verifiedWord(outcome);
+  // The first occurrence is in the head line.
+  return verified === null ? text : text.replace(` · ${outcome.status} · `, ` · ${outcome.status} · ${verified} · `);
+}
+
+export const loopV4: LoopVersion = { ...loopV3, version: 4, childEnded, compaction };

@@ -3,6 +3,7 @@
 // The steps of a recorded eval must be the same in every later release, or `version` must change: a resumed eval then refuses to continue.
 import type { Check } from '../contract/check.ts';
 import { checkName } from '../contract/check.ts';
+import { readCheckResults } from '../contract/check-artifact.ts';
 import { isRetinueError } from '../contract/error.ts';
 import {
   attemptKey,
@@ -127,20 +128,24 @@ const troubles: ReadonlySet<string> = new Set([
 ]);
 
 export function judgeOutcome(outcome: Outcome, each: EvalCase, recorded: Extract<Recorded, { runId: string }> | null): Judged {
-  const { success, status, error, verified, turns, notices = [] } = outcome;
+  const { success, status, error, turns, notices = [] } = outcome;
   const misfit = recorded && notices.find((notice) => notice.includes('do not fit into the files'));
   if (misfit) return { verdict: 'error', reason: misfit };
   if (!success) {
     const reason = error === null ? status : `${error.code}: ${error.message}`;
     if (status === 'exhausted' && turns === 0) return { verdict: 'error', reason: `${reason}; the budget of the eval is used up` };
-    return { verdict: error !== null && troubles.has(error.code) ? 'error' : 'failed', reason };
+    return { verdict: error !== null && (troubles.has(error.code) || isUndecided(outcome)) ? 'error' : 'failed', reason };
   }
   const lost = recorded?.kept.find(({ passed }) => !passed);
   if (lost) return { verdict: 'failed', reason: `${checkName(each.checks?.[lost.index] as Check)}: ${lost.output}` };
-  // A check that failed ends the run as failed. What is left was refused or cut off.
-  if (verified === false) return { verdict: 'error', reason: 'a check could not be carried out; see the log of the run' };
   const missing = findMismatch(outcome, each.expect ?? {});
   return missing === null ? { verdict: 'passed', reason: null } : { verdict: 'failed', reason: missing };
+}
+
+/** No check has failed, but one was refused or has no result. */
+function isUndecided(outcome: Outcome): boolean {
+  const results = readCheckResults(outcome);
+  return outcome.error?.code === 'check_failed' && results.length > 0 && !results.some(({ status }) => status === 'failed');
 }
 
 type Judged = Pick<EvalResult, 'verdict' | 'reason'>;

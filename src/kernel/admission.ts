@@ -16,6 +16,7 @@ import { clientLimits, effectiveLimits, isCostSetByHand, limitsForChildren, type
 import { unknownNameMessage } from '../text/suggest.ts';
 import { checkToolNames, collectTools, explainMissingTools, narrowingRulesets, toolsToOffer } from './admitted-tools.ts';
 import { fillAgent } from './agent-parameters.ts';
+import { assertChecksAllowed, authorRights } from './check-rights.ts';
 import { type ClientReach, clientTag } from './client-reach.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { admitEffort } from './effort.ts';
@@ -72,6 +73,9 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   const tools = external ? withExternalTools(collected.tools) : collected.tools;
   checkToolNames(brief, [...tools.keys()], absent);
   const own = parent ? [] : settings.rulesets(dialect.delegationTools);
+  const author = authorRights(parent, own);
+  const shell = author.hasShell ? tools.get('bash') : undefined;
+  await assertChecksAllowed(brief.checks ?? [], { tool: shell, rulesets: author.rulesets, workspace: settings.workspace });
   const rulesets = [...own, ...narrowingRulesets(brief, agent, dialect)];
   const limits = effectiveLimits(
     [

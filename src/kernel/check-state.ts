@@ -1,7 +1,10 @@
 // The part of a run's state that its acceptance checks have. Pure.
-import type { CheckStatus } from '../contract/check.ts';
+import type { Artifact } from '../contract/artifact.ts';
+import { type Check, type CheckStatus, checkName } from '../contract/check.ts';
+import { createCheckArtifact } from '../contract/check-artifact.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import { cutMiddle } from '../text/cut.ts';
 
 export interface CheckState {
   round: number;
@@ -43,6 +46,19 @@ export function startCheck(checks: CheckState | null, { round, index }: FactData
   const current = checks?.round === round ? checks : { round, turns, results: new Map(), isReported: false };
   current.results.set(index, null);
   return current;
+}
+
+/** Longer outputs are in the facts. */
+const maxOutputBytes = 2_000;
+
+/** The results of the last round, in the order of the brief. */
+export function checkArtifacts(state: CheckState | null, checks: Check[] = []): Artifact[] {
+  return checks.flatMap((check, index) => {
+    const result = state?.results.get(index);
+    if (!state || !result) return [];
+    const output = cutMiddle(result.output, maxOutputBytes).text;
+    return [createCheckArtifact({ name: checkName(check), status: result.status, round: state.round, output })];
+  });
 }
 
 /** Whether the run is verified: every check of the last round has passed. Undefined for a run without checks. */

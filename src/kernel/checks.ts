@@ -1,23 +1,24 @@
 // Acceptance checks of a brief. They run after the model says that it is done; a failed one goes back to it, up to a limit.
 //
 // C1. A command is judged and executed with the rights of whoever wrote the brief: the parent, or the owner for a root. It cannot ask for approval.
-// C2. Every check has two facts. A command that was cut off is executed again only if it is idempotent; otherwise its result is unknown.
+// C2. Every check has two facts. A command that was cut off is executed again, unless it says that it is not idempotent: then its result is unknown.
+// C3. Only a run whose checks have all passed completes. A check that was refused or has no result fails the run like one that failed.
 import { type Check, type CheckStatus, type CommandCheck, checkName } from '../contract/check.ts';
 import type { Ruleset } from '../contract/grant.ts';
-import type { ToolContext } from '../ports/tool.ts';
+import type { AnyTool, ToolContext } from '../ports/tool.ts';
 import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { cutBytes, cutMiddle } from '../text/cut.ts';
-import { narrowingRulesets } from './admitted-tools.ts';
+import { checkRightsOf, findCheckProblem } from './check-rights.ts';
 import { type CheckState, checkSender } from './check-state.ts';
 import { createDelegation } from './delegation.ts';
 import { runEffect } from './flow-steps.ts';
-import { readSubjects, thrownToText } from './judge.ts';
+import { thrownToText } from './judge.ts';
 import { sendMessage } from './orders.ts';
 import { type Ending, failed } from './outcome.ts';
 import { waitWhilePaused } from './pause.ts';
 import { describeReview, runReview } from './review.ts';
-import { collectRulesets, type Run, rulesetsForChildren } from './run.ts';
+import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import type { ToolSessionState } from './tool-execution.ts';
 
@@ -41,18 +42,32 @@ export async function runWithChecks(
     const failures = [...state.results].flatMap(([index, result]) =>
       result?.status === 'failed' ? [describeFailure(run, checks[index] as Check, { index, round: state.round }, result.output)] : [],
     );
-    if (failures.length === 0) return ending;
-    if (state.round >= maxCheckRounds || state.isReported) {
-      const what = failures.length === 1 ? 'an acceptance check' : `${failures.length} acceptance checks`;
-      const first = checks.findIndex((_, index) => state.results.get(index)?.status === 'failed');
-      const check = checks[first] as Check;
-      const reason = 'agent' in check ? `: ${cutBytes(state.results.get(first)?.output ?? '', maxReasonBytes).text}` : '';
-      return failed('check_failed', `${what} failed: ${checkName(check)}${reason}`);
-    }
+    // Nothing that the model does lets a refused or unknown check pass.
+    if (failures.length === 0) return findUndecided(checks, state) ?? ending;
+    if (state.round >= maxCheckRounds || state.isReported) return failedEnding(checks, state, failures.length);
     run.isClosing = false;
     const text = `Your work was checked, and this failed. Repair it, then finish again.\n\n${failures.join('\n\n')}`;
     await sendMessage(run, { text, from: checkSender }, services);
   }
+}
+
+function failedEnding(checks: Check[], { results }: CheckState, count: number): Ending {
+  const what = count === 1 ? 'an acceptance check' : `${count} acceptance checks`;
+  const first = checks.findIndex((_, index) => results.get(index)?.status === 'failed');
+  const check = checks[first] as Check;
+  return failed('check_failed', `${what} failed: ${checkName(check)}${'agent' in check ? shorten(results.get(first)?.output) : ''}`);
+}
+
+/** The ending for a check that was not carried out: the run says that it is done, and nothing has confirmed it. */
+function findUndecided(checks: Check[], { results }: CheckState): Ending | null {
+  const index = checks.findIndex((_, each) => results.get(each)?.status !== 'passed');
+  if (index === -1) return null;
+  const how = results.get(index)?.status === 'refused' ? 'was refused' : 'has no result';
+  return failed('check_failed', `an acceptance check ${how}: ${checkName(checks[index] as Check)}${shorten(results.get(index)?.output)}`);
+}
+
+function shorten(output = ''): string {
+  return output === '' ? '' : `: ${cutBytes(output, maxReasonBytes).text}`;
 }
 
 function describeFailure(run: Run, check: Check, at: { round: number; index: number }, output: string): string {
@@ -72,7 +87,7 @@ async function runRound(run: Run, checks: Check[], tools: ToolSessionState, serv
     const finish = (status: CheckStatus, output: string) =>
       run.record([{ type: 'check.finished', data: { index, output: services.redact(output.toWellFormed(), true), round, status } }]);
     const isCommand = 'command' in check;
-    if (known === null && isCommand && !check.idempotent) {
+    if (known === null && isCommand && check.idempotent === false) {
       await finish('unknown', 'its process ended while it ran');
       continue;
     }
@@ -93,20 +108,12 @@ async function runCommand(
   tools: ToolSessionState,
   services: Services,
 ): Promise<{ status: CheckStatus; output: string }> {
-  const tool = run.work?.tools.get('bash');
-  if (!tool || (run.parent?.work && !run.parent.grant.tools.includes('bash')))
-    return { status: 'refused', output: 'whoever wrote the brief has no shell' };
-  await tool.prepare?.().catch(() => {});
+  const rights = checkRightsOf(run);
+  const problem = await findCheckProblem(command, rights);
+  if (problem !== null) return { status: 'refused', output: problem };
+  const { rulesets } = rights;
+  const tool = rights.tool as AnyTool;
   const args = { command };
-  const read = readSubjects(tool, args, run);
-  if (!('subjects' in read)) return { status: 'refused', output: 'denied' in read ? read.denied : read.problem };
-  const rulesets = authorRulesets(run);
-  const { action, rule, owner } = decideCall(rulesets, { tool: 'bash', subjects: read.subjects });
-  if (action !== 'allow')
-    return {
-      status: 'refused',
-      output: `bash is not allowed for it (${rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`})`,
-    };
   // A review before it gave the slot back.
   if (!(await run.slot.ensure())) return { status: 'unknown', output: 'the run was stopped' };
   const limit = Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, run.grant.limits.toolTimeoutMs.value ?? Number.POSITIVE_INFINITY);
@@ -127,14 +134,6 @@ async function runCommand(
   } catch (error) {
     return { status: 'failed', output: thrownToText(error) };
   }
-}
-
-/** The rules of whoever wrote the brief. For a root, these are its rules without those of its agent and its brief. */
-function authorRulesets(run: Run): Ruleset[] {
-  const { parent, work, brief, dialect, grant, state } = run;
-  if (parent) return parent.work ? collectRulesets(parent) : rulesetsForChildren(parent);
-  const kept = grant.rulesets.length - (work ? narrowingRulesets(brief, work.agent, dialect).length : 0);
-  return [...grant.rulesets.filter(({ kind }, index) => kind === 'owner' || index < kept), ...state.rights.narrowed];
 }
 
 function createContext(run: Run, rulesets: Ruleset[], signal: AbortSignal, services: Services): ToolContext {

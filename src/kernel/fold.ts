@@ -2,6 +2,7 @@
 //
 // The conversation only grows; pruning replaces the text of old tool results, and compaction everything before the last answer. Messages and ends of children that arrive while a model call is open wait in `inbox` and join the conversation
 // with the next `model.asked`.
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Usage } from '../contract/content.ts';
 import type { Draft, Fact, FactOf } from '../contract/fact.ts';
 import type { Tokens } from '../contract/outcome.ts';
@@ -190,7 +191,8 @@ const reducers: Reducers = {
     const step = call && state.flow?.steps[call.turn - 1];
     if (step) step.childId = childId;
   },
-  'child.ended': (state, { childId, outcome, taint = [] }) => {
+  'child.ended': (state, { childId, outcome: recorded, taint = [] }) => {
+    const outcome = completeOutcome(recorded);
     const child = state.children.get(childId);
     const review = state.reviews.get(childId);
     state.guards.takeovers = 0;

@@ -1,5 +1,6 @@
 // Runs that no process drives any more: ends them, and reads those that an earlier client of the same store delegated. The process that ends such a run
 // claims its tree and writes the last facts.
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Draft } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
@@ -93,7 +94,8 @@ export async function findEarlierRun(runId: string, reach: ClientReach, services
   if (isLive(row.status) && !(await isDriven(row, store)) && (await endsWithClient(client, services)))
     await endRun(client, { reason: 'the client that delegated it went away', by: 'the runtime', code: 'client_gone' }, services);
   const state = await loadState(runId, store);
-  return { row: stateToRow(state), outcome: endedFact(state)?.data.outcome ?? null, taint: [...state.taint] };
+  const ended = endedFact(state);
+  return { row: stateToRow(state), outcome: ended && completeOutcome(ended.data.outcome), taint: [...state.taint] };
 }
 
 /** Cancels a run of another client that the caller may see, if no living process drives it. */

@@ -229,10 +229,14 @@ async function prepareTools(names: string[], run: Run): Promise<void> {
 }
 
 /** The subjects of the call, or why they cannot be determined. Rules need subjects, so such a call is not executed. */
-export function readSubjects(tool: AnyTool, args: Json, run: Run): { subjects: Subject[] } | { problem: string } | { denied: string } {
+export function readSubjects(
+  tool: AnyTool,
+  args: Json,
+  { workspace }: { workspace: string },
+): { subjects: Subject[] } | { problem: string } | { denied: string } {
   try {
     const input = tool.input.safeParse(args);
-    if (input.success) return { subjects: tool.subjects(input.data, { workspace: run.workspace }) };
+    if (input.success) return { subjects: tool.subjects(input.data, { workspace }) };
     return { problem: namedProblems(input.error, tool.input, args) };
   } catch (error) {
     return isRetinueError(error) && error.code === 'denied' ? { denied: error.message } : { problem: thrownToText(error) };

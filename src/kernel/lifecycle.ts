@@ -1,8 +1,9 @@
 // Drives a run in this process, then settles or suspends it. A run ends with exactly one `run.ended`, in the same transaction as its parent's
 // `child.ended` (invariants 1 and 2). If the tree is lost, nothing more is recorded.
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
-import type { Outcome } from '../contract/outcome.ts';
+import type { RecordedOutcome } from '../contract/outcome.ts';
 import { keepCanonical } from '../text/canonical.ts';
 import type { Journal, Part } from './journal.ts';
 import { type Ending, failed, stateToOutcome, stateToRow } from './outcome.ts';
@@ -77,7 +78,7 @@ async function settleRun(run: Run, { ending, childCause }: DriverResult, service
     if (run.state.created.data.external) await services.homes?.forget([run.id]);
     if (run.sharesBudget) await run.budget.close();
     releaseRun(run, services);
-    run.settle.resolve(outcome);
+    run.settle.resolve(completeOutcome(outcome));
   } catch (error) {
     if (run.sharesBudget) await run.budget.close();
     releaseRun(run, services);
@@ -127,11 +128,11 @@ function checkModelFinished(run: Run, ending: Ending): Ending {
 }
 
 /** Files of the run's own are deleted when the facts are durable. */
-async function recordEnd(run: Run, ending: Ending, files: WorkspaceEnd, journal: Journal): Promise<Outcome> {
+async function recordEnd(run: Run, ending: Ending, files: WorkspaceEnd, journal: Journal): Promise<RecordedOutcome> {
   const saved: Part[] = files.drafts.length === 0 ? [] : [{ runId: run.id, drafts: files.drafts }];
   const parts = [...saved, ...endingParts(run.id, run.parent?.id ?? null, ending, journal)];
   const durable = journal.record(run.rootId, parts, { blobs: files.blobs });
-  const outcome = endedFact(run.state)?.data.outcome as Outcome;
+  const outcome = endedFact(run.state)?.data.outcome as RecordedOutcome;
   await durable;
   await files.remove();
   return outcome;

@@ -2,15 +2,16 @@
 import type { Artifact } from '../contract/artifact.ts';
 import type { ErrorCode } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
+import { newestFactVersion } from '../contract/fact-version.ts';
 import type { Json } from '../contract/json.ts';
-import { type Outcome, type OutcomeStatus, Terminated } from '../contract/outcome.ts';
+import { type OutcomeStatus, type RecordedOutcome, Terminated } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { RunStatus } from '../contract/run-status.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import { canonical } from '../text/canonical.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs } from '../text/instant.ts';
-import { isChecking, isInReview, isVerified } from './check-state.ts';
+import { checkArtifacts, isChecking, isInReview, isVerified } from './check-state.ts';
 import { findRunningStep, isFlowWaiting } from './flow-state.ts';
 import { endedFact, livePhase, type RunState, startedFact } from './state.ts';
 
@@ -84,8 +85,13 @@ function currentActivity({ phase, flow, checks }: RunState): string | null {
   return isChecking(checks) ? 'check' : (phase.calls.find((call) => !call.finished)?.tool ?? null);
 }
 
-/** The outcome of a run that ends at `endedAt`. Keys are in the order of the contract. */
-export function stateToOutcome(state: RunState, ending: Ending, endedAt: string): Outcome {
+/** The outcome of a run that ends at `endedAt`, as `version` of `run.ended` has it. */
+export function stateToOutcome(
+  state: RunState,
+  ending: Ending,
+  endedAt: string,
+  version = newestFactVersion('run.ended'),
+): RecordedOutcome {
   const { brief, parentId, rootId, depth, agent, missingTools } = state.created.data;
   const success = ending.status === 'completed';
   const verified = isVerified(state.checks, brief.checks?.length ?? 0);
@@ -107,9 +113,14 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     agent,
     status: ending.status,
     success,
+    ...(verified === undefined ? {} : { verified }),
     summary: cut.text,
     ...(success && state.data !== undefined ? { data: state.data } : {}),
-    artifacts: [...state.artifacts.filter((artifact) => !isUnstored(artifact, saved)), ...(saved?.artifact ? [saved.artifact] : [])],
+    artifacts: [
+      ...state.artifacts.filter((artifact) => !isUnstored(artifact, saved)),
+      ...(saved?.artifact ? [saved.artifact] : []),
+      ...(version >= 4 ? checkArtifacts(state.checks, brief.checks) : []),
+    ],
     error: ending.code === null ? null : { code: ending.code, message: ending.message, retryable: ending.retryable ?? false },
     terminated: Terminated.safeParse(ending.code).data ?? null,
     truncated: cut.keptBytes < cut.originalBytes ? { originalBytes: cut.originalBytes, keptBytes: cut.keptBytes } : null,
@@ -119,7 +130,6 @@ export function stateToOutcome(state: RunState, ending: Ending, endedAt: string)
     startedAt,
     endedAt,
     durationMs: ending.durationMs ?? (startedAt === null ? 0 : Math.max(0, Math.round(isoToMs(endedAt) - isoToMs(startedAt)))),
-    ...(verified === undefined ? {} : { verified }),
     ...(notices.length === 0 ? {} : { notices }),
   };
 }

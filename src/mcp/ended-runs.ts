@@ -1,6 +1,7 @@
 // The text block that reports runs which ended while no call was waiting for them. It is added to the next tool result.
 import type { Outcome } from '../contract/outcome.ts';
 import { cleanText } from '../text/cut.ts';
+import { verifiedWord } from '../text/verified.ts';
 
 const maxLines = 50;
 const maxLineChars = 200;
@@ -46,8 +47,10 @@ function formatLine(outcome: Outcome): string {
   return `${formatHead(outcome)} ${toOneLine(text)}`;
 }
 
-function formatHead({ runId, status, turns, label }: Outcome): string {
-  const fields = [`run ${runId}`, status, `${turns} ${turns === 1 ? 'turn' : 'turns'}`];
+function formatHead(outcome: Outcome): string {
+  const { runId, status, turns, label } = outcome;
+  const verified = verifiedWord(outcome);
+  const fields = [`run ${runId}`, status, ...(verified === null ? [] : [verified]), `${turns} ${turns === 1 ? 'turn' : 'turns'}`];
   if (label) fields.push(JSON.stringify(toOneLine(label)));
   return `[${fields.join(' · ')}]`;
 }

@@ -1,6 +1,7 @@
 // Runs that a principal may see and that another session or process drives: waits for them and gives them orders through the API, which reaches the process
 // that drives them. Principals that may not start runs have no client run; for them nothing is written but these orders.
 import type { Api } from '../api/api.ts';
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
 import { factsToLog } from '../kernel/child-log.ts';
@@ -33,7 +34,8 @@ export function createReadingDelegation(api: ReadingApi, { name, seesAllClients 
       const facts = await loadFacts(id);
       if (!facts) return null;
       const state = foldFacts(facts);
-      return { row: stateToRow(state), outcome: endedFact(state)?.data.outcome ?? null, taint: [...state.taint] };
+      const ended = endedFact(state);
+      return { row: stateToRow(state), outcome: ended && completeOutcome(ended.data.outcome), taint: [...state.taint] };
     },
     async read(id, part, page) {
       const facts = await loadFacts(id);

@@ -1,7 +1,7 @@
 // What a notification says. Labels, summaries, errors and calls come from models and files: control characters are marked, long texts are cut, and
 // `untrusted` names the fields that hold such text, so that a receiver treats them as data.
 
-import type { Outcome } from '../contract/outcome.ts';
+import type { RecordedOutcome } from '../contract/outcome.ts';
 import type { Question } from '../contract/view.ts';
 import { cutBytes } from '../text/cut.ts';
 import { sanitizeLine, sanitizeText } from '../text/terminal.ts';
@@ -35,7 +35,7 @@ interface Common extends Origin {
 /** A tree has ended. */
 export interface EndedMessage extends Common {
   event: 'ended';
-  status: Outcome['status'];
+  status: RecordedOutcome['status'];
   success: boolean;
   summary: string;
   /** Whether the end of the summary is missing. */
@@ -67,7 +67,7 @@ export interface TestMessage extends Common {
 
 export type NotifyMessage = EndedMessage | QuestionMessage | TestMessage;
 
-export function createEndedMessage(outcome: Outcome, origin: Origin): EndedMessage {
+export function createEndedMessage(outcome: RecordedOutcome, origin: Origin): EndedMessage {
   const { runId, rootId, status, success, turns, costUsd, durationMs, error } = outcome;
   const label = cleanLine(outcome.label);
   const summary = cutBytes(sanitizeText(outcome.summary), maxSummaryBytes);

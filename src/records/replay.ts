@@ -144,7 +144,7 @@ function compareCall(state: RunState, { data }: FactOf<'tool.asked'>): Mismatch 
 }
 
 /** The outcome, computed from the facts before it. An end from outside (cancel, deadline, a crashed process) is known only by its recorded error. */
-function rebuildOutcome(state: RunState, { at, data }: FactOf<'run.ended'>): Json {
+function rebuildOutcome(state: RunState, { at, data, v }: FactOf<'run.ended'>): Json {
   const step = startedFact(state) && state.created.data.kind === 'agent' ? nextStep(state) : null;
   const own = step?.do === 'end' ? step.ending : ownFailure(state);
   const { status, error } = data.outcome;
@@ -153,7 +153,7 @@ function rebuildOutcome(state: RunState, { at, data }: FactOf<'run.ended'>): Jso
   const isOwn = own && own.status === status && own.code === outside.code && outside.message.startsWith(own.message);
   const { durationMs } = data.outcome;
   const ending = isOwn ? { ...own, message: outside.message, durationMs } : { ...outside, durationMs };
-  return stateToOutcome(state, ending, at) as unknown as Json;
+  return stateToOutcome(state, ending, at, v) as unknown as Json;
 }
 
 function ownFailure(state: RunState): Ending | null {

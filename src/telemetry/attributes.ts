@@ -1,6 +1,6 @@
 // The attributes of each kind of span: those of the GenAI conventions where there is one, `retinue.*` for the rest. docs/traces.md lists them.
 import type { FactData } from '../contract/fact.ts';
-import type { Outcome } from '../contract/outcome.ts';
+import type { RecordedOutcome } from '../contract/outcome.ts';
 import type { Attributes } from './span.ts';
 
 /** What of a run its spans show. */
@@ -43,7 +43,7 @@ export function commonAttributes({ runId, rootId, agent }: RunLabels): Attribute
   };
 }
 
-export function runAttributes(run: RunLabels, outcome: Outcome, usage: RunUsage): Attributes {
+export function runAttributes(run: RunLabels, outcome: RecordedOutcome, usage: RunUsage): Attributes {
   const { tokens, costUsd, status, turns, terminated } = outcome;
   return {
     'gen_ai.operation.name': run.kind !== 'agent' ? 'invoke_workflow' : 'invoke_agent',
@@ -111,6 +111,6 @@ export function toolErrorType(rejected: FactData['tool.asked']['rejected'], stat
 }
 
 /** `error.type` of a run; null if it succeeded. */
-export function runErrorType({ success, error, terminated, status }: Outcome): string | null {
+export function runErrorType({ success, error, terminated, status }: RecordedOutcome): string | null {
   return success ? null : (error?.code ?? terminated ?? status);
 }

@@ -6,7 +6,7 @@
 // S4. A run with a caller's trace context begins in the caller's trace, and its descendants follow it.
 // S5. Without content, names and attributes are from closed lists, numbers or ids of Retinue: a model or client cannot put text of its own into them.
 import type { Fact, FactData, FactOf } from '../contract/fact.ts';
-import type { Outcome } from '../contract/outcome.ts';
+import type { RecordedOutcome } from '../contract/outcome.ts';
 import { isoToMs } from '../text/instant.ts';
 import { callAttributes, finishReason, runAttributes, runErrorType, toolErrorType, usageAttributes } from './attributes.ts';
 import { answerToAttribute, argumentsToAttribute, messagesToAttribute, shorten, toolMessage, userMessage } from './content.ts';
@@ -94,7 +94,7 @@ export function createTreeSpans(options: TreeSpansOptions): TreeSpans {
     return endSpan(run, open, at, { attributes, error: toolErrorType(open.rejected, data.status), message: withContent(data.output) });
   }
 
-  function endRun(run: OpenRun, at: string, outcome: Outcome): Span[] {
+  function endRun(run: OpenRun, at: string, outcome: RecordedOutcome): Span[] {
     const error = runErrorType(outcome);
     const left = [...(run.call ? [run.call] : []), ...run.tools.values()];
     const cut = left.flatMap((open) => endSpan(run, open, at, { error: error ?? 'cancelled' }));

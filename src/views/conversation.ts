@@ -1,4 +1,5 @@
 // The conversation of one run as a reader sees it, folded from its facts: what it was asked, what it answered, its calls with their results.
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Delta } from '../contract/delta.ts';
 import type { Fact, FactData } from '../contract/fact.ts';
 import type { CallItem, Conversation, NoteItem } from './conversation-items.ts';
@@ -82,7 +83,7 @@ function addFact(conversation: Conversation, fact: Fact): void {
       for (const call of conversation.calls.values())
         for (const child of call.children)
           if (child.id === fact.data.childId) {
-            child.outcome = fact.data.outcome;
+            child.outcome = completeOutcome(fact.data.outcome);
             endDelegation(call, fact.data, at);
           }
       return;
@@ -105,7 +106,7 @@ function addFact(conversation: Conversation, fact: Fact): void {
       note('resume', '', fact.data.by);
       return;
     case 'run.ended':
-      conversation.items.push({ kind: 'end', seq, at, outcome: fact.data.outcome });
+      conversation.items.push({ kind: 'end', seq, at, outcome: completeOutcome(fact.data.outcome) });
       Object.assign(conversation, { askedAt: null, streaming: null });
       return;
     case 'run.created':

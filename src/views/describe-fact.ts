@@ -3,9 +3,10 @@
 import type { Fact, FactData } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
 import type { LimitName } from '../contract/limits.ts';
-import type { Outcome } from '../contract/outcome.ts';
+import type { RecordedOutcome } from '../contract/outcome.ts';
 import { formatEffort } from '../text/effort.ts';
 import { sanitizeLine } from '../text/terminal.ts';
+import { verifiedWord } from '../text/verified.ts';
 import { callKey, describeCall } from './describe-call.ts';
 import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, shortId, totalTokens } from './format.ts';
 import { paint, statusStyle } from './style.ts';
@@ -152,7 +153,7 @@ const callStatus: Record<FactData['tool.finished']['status'], string> = {
 };
 
 /** With the calls that did not work: a run can be completed in spite of them. */
-function describeCounted(outcome: Outcome, counter: TreeCounter): string {
+function describeCounted(outcome: RecordedOutcome, counter: TreeCounter): string {
   return join(describeOutcome(outcome, counter.count(outcome.runId)), describeProblems(counter.problems(outcome.runId)));
 }
 
@@ -204,14 +205,13 @@ function describeTaint(taint: string[]): string {
 }
 
 /** `completed · 3 turns · 1.2k tokens · $0.02 · 12s`. `count` is that of its whole tree, like tokens and cost. */
-export function describeOutcome(outcome: Outcome, count: TreeCount): string {
+export function describeOutcome(outcome: RecordedOutcome, count: TreeCount): string {
   const { tokens, costUsd, durationMs } = outcome;
   const usage = [describeTurns(count), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs)];
-  const verified = outcome.verified === undefined || !outcome.success ? '' : outcome.verified ? 'verified' : 'not verified';
-  return join(formatStatus(outcome.status), verified, ...usage, describeError(outcome));
+  return join(formatStatus(outcome.status), (outcome.success && verifiedWord(outcome)) || '', ...usage, describeError(outcome));
 }
 
-export function describeError({ status, error, terminated, tokens }: Outcome): string {
+export function describeError({ status, error, terminated, tokens }: RecordedOutcome): string {
   if (error === null) return '';
   const message = error.message.replace(/\b1 turns\b/, '1 turn');
   const wasTooSmall = terminated === 'max_tokens' && totalTokens(tokens) === 0;
@@ -220,7 +220,7 @@ export function describeError({ status, error, terminated, tokens }: Outcome): s
 }
 
 /** An outcome with the id of its run, for lists of outcomes. */
-export function formatOutcomeLine(outcome: Outcome, count: TreeCount, colour: boolean): string {
+export function formatOutcomeLine(outcome: RecordedOutcome, count: TreeCount, colour: boolean): string {
   return `${shortId(outcome.runId)} ${paint(colour, statusStyle[outcome.status], sanitizeLine(describeOutcome(outcome, count)))}`;
 }
 

@@ -1,7 +1,7 @@
 // The JSON values of the command line and of the HTTP API, with keys in a fixed order and hidden characters escaped.
 import type { Agent } from '../contract/agent.ts';
+import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { ErasedFact, Fact } from '../contract/fact.ts';
-import type { Outcome } from '../contract/outcome.ts';
 import type { RunDetail, RunView } from '../contract/view.ts';
 import type { Activity } from '../ports/dialect.ts';
 import { serverToPublicJson } from '../text/hide-credentials.ts';
@@ -32,32 +32,20 @@ export function runDetailToJson(run: RunDetail, toolPid: number | null = null): 
     brief: run.brief,
     grant: run.grant,
     servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, serverToPublicJson(server)])),
-    outcome: run.outcome && outcomeToJson(run.outcome),
+    outcome: run.outcome && completeOutcome(run.outcome),
     ...(run.pid === null ? {} : { pid: toolPid ?? run.pid }),
     model: run.model,
     ...(run.external && { external: run.external }),
     ...(run.models && { models: run.models }),
     ...(run.modelChanges && { modelChanges: run.modelChanges }),
     ...(run.effort !== undefined && { effort: run.effort }),
+    ...(run.compactions && { compactions: run.compactions }),
     deadline: run.deadline,
     addedRules: run.addedRules,
     notices: run.notices,
     taint: run.taint,
     ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),
     children: run.children.map(runToJson),
-  };
-}
-
-/** In the key order of the contract: stored outcomes have sorted keys. */
-export function outcomeToJson(outcome: Outcome): Outcome {
-  const { runId, parentId, rootId, depth, label, agent, status, success, summary, data } = outcome;
-  const { artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs, verified, notices } = outcome;
-  return {
-    ...{ runId, parentId, rootId, depth, label, agent, status, success, summary },
-    ...(data === undefined ? {} : { data }),
-    ...{ artifacts, error, terminated, truncated, turns, tokens, costUsd, startedAt, endedAt, durationMs },
-    ...(verified === undefined ? {} : { verified }),
-    ...(notices === undefined ? {} : { notices }),
   };
 }
 

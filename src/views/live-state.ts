@@ -1,7 +1,7 @@
 // What each run of a tree is doing, folded from events for the live display. Knows neither clock nor terminal.
 import type { Delta } from '../contract/delta.ts';
 import type { Fact, FactOf, Purpose } from '../contract/fact.ts';
-import type { Outcome } from '../contract/outcome.ts';
+import type { RecordedOutcome } from '../contract/outcome.ts';
 import type { LiveRun, TreeSnapshot } from '../contract/view.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
@@ -49,7 +49,7 @@ export function applyEvent(state: LiveState, event: Fact | Delta): boolean {
 }
 
 /** Applies an outcome whose event may have been missed. */
-export function applyOutcome(state: LiveState, outcome: Outcome): void {
+export function applyOutcome(state: LiveState, outcome: RecordedOutcome): void {
   const run = state.runs.get(outcome.runId);
   if (run) endRun(run, outcome);
 }
@@ -169,7 +169,7 @@ function describeOpenCall({ tools, steps = [] }: LiveRun): string {
   return tools[0]?.text ?? steps.find(({ kind, endedAt }) => kind === 'ask' && endedAt === null)?.name ?? 'a call';
 }
 
-function endRun(run: LiveRun, outcome: Outcome): void {
+function endRun(run: LiveRun, outcome: RecordedOutcome): void {
   run.status = outcome.status;
   run.activity = outcome.error && outcome.status !== 'completed' ? sanitizeLine(outcome.error.message) : '';
   run.tools = [];

@@ -9,7 +9,7 @@
 //     gone on any longer.
 // T5. Facts may be applied one at a time while the tree runs. `laneSegments` closes what is open at the given moment.
 import type { Fact, FactOf } from '../contract/fact.ts';
-import type { Outcome } from '../contract/outcome.ts';
+import type { RecordedOutcome } from '../contract/outcome.ts';
 import { isoToMs } from '../text/instant.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
@@ -184,7 +184,7 @@ function finishCall({ state }: Lane, { data }: FactOf<'tool.finished'>, at: numb
   else if (data.status !== 'ok' && data.status !== 'cancelled') mark('failure', `${call.text}: ${data.status}: ${data.output}`);
 }
 
-function endLane(lane: Lane, outcome: Outcome, at: number, mark: (kind: MarkKind, text: string) => void): void {
+function endLane(lane: Lane, outcome: RecordedOutcome, at: number, mark: (kind: MarkKind, text: string) => void): void {
   const { state } = lane;
   for (const call of state.calls.values()) Object.assign(call, { to: at, status: 'cancelled' });
   state.calls.clear();

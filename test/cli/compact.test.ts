@@ -1,4 +1,5 @@
 // What `retinue message ID --compact` refuses; test/api/compact.test.ts has what it does.
+import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { createCli } from './support.ts';
 
@@ -12,4 +13,14 @@ it('takes no text, and no run that has ended', async () => {
   const ended = await cli.run(['message', 'last', '--compact']);
   expect(ended.code).not.toBe(0);
   expect(ended.stderr).toContain('has ended');
+});
+
+it('`show` has the number of compactions, and the size before and after the last one', async () => {
+  using cli = createCli();
+  const journal = resolve(import.meta.dirname, '../fixtures/journals/v1/native-compacted.jsonl');
+  expect((await cli.run(['import', journal])).code).toBe(0);
+  expect((await cli.run(['show', 'last'])).stdout).toMatch(/^compactions +\d+ \(the last one: [\d.k]+ to [\d.k]+ tokens\)$/m);
+  const { compactions } = (await cli.json('show', 'last')) as { compactions: { before: number; after: number }[] };
+  const last = compactions.at(-1);
+  expect(last?.before).toBeGreaterThan(last?.after ?? Number.POSITIVE_INFINITY);
 });

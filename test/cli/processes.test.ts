@@ -28,7 +28,7 @@ describe('one process', () => {
     expect(run.code).toBe(0);
     const outcome = JSON.parse(run.out);
     expect(outcome).toMatchObject({ status: 'completed', summary: 'seen', turns: 2 });
-    expect(Object.keys(outcome).slice(0, 9)).toEqual([
+    expect(Object.keys(outcome).slice(0, 10)).toEqual([
       'runId',
       'parentId',
       'rootId',
@@ -37,6 +37,7 @@ describe('one process', () => {
       'agent',
       'status',
       'success',
+      'verified',
       'summary',
     ]);
     const all = JSON.parse((await place.run('ps', '--all', '--json')).out);
@@ -59,6 +60,7 @@ describe('one process', () => {
     const shown = JSON.parse((await place.run('show', outcome.runId.slice(0, 6), '--json')).out);
     expect(shown.outcome).toEqual(outcome);
     expect(Object.keys(shown.outcome)).toEqual(Object.keys(outcome));
+    expect((await place.run('wait', outcome.runId, '--json')).out).toBe(`[${run.out.trimEnd()}]\n`);
     expect(shown.brief.task).toBe('look around');
     const facts = JSON.parse((await place.run('logs', 'last', '--json')).out) as Fact[];
     expect(facts.map((fact) => fact.type)).toEqual([

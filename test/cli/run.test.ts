@@ -132,7 +132,7 @@ describe('what is printed', () => {
     const { stdout } = await cli.run(['run', 'task', '--json']);
     expect(stdout.trimEnd()).not.toContain('\n');
     expect(Object.keys(JSON.parse(stdout) as Outcome).join(' ')).toBe(
-      'runId parentId rootId depth label agent status success summary artifacts error terminated truncated turns tokens costUsd startedAt endedAt durationMs',
+      'runId parentId rootId depth label agent status success verified summary artifacts error terminated truncated turns tokens costUsd startedAt endedAt durationMs',
     );
   });
 

@@ -59,7 +59,7 @@ export function outcome(status: OutcomeStatus = 'completed', more: Partial<Outco
   const error = status === 'completed' ? null : { code: 'empty' as const, message: 'nothing came', retryable: false };
   return {
     ...{ runId: rootId, parentId: null, rootId, depth: 0, label: null, agent: 'general', status, success: status === 'completed' },
-    ...{ summary: 'It is small.', artifacts: [], error, terminated: null, truncated: null, turns: 2 },
+    ...{ verified: null, summary: 'It is small.', artifacts: [], error, terminated: null, truncated: null, turns: 2 },
     ...{ tokens: { input: 1000, output: 200, cached: 0, reasoning: 0 }, costUsd: 0.02 },
     ...{ startedAt: at(0), endedAt: at(3000), durationMs: 3000 },
     ...more,

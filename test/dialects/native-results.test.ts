@@ -36,6 +36,8 @@ describe('the first line', () => {
       line: `[run ${id} · completed · 12 turns · $0.08 · "my [run x] \\"label\\""]`,
     },
     { child: createEndedChild({ status: 'timed_out' }), line: `[run ${id} · timed_out · 12 turns · $0.08]` },
+    { child: createEndedChild({ verified: true }), line: `[run ${id} · completed · verified · 12 turns · $0.08]` },
+    { child: createEndedChild({ status: 'failed', verified: false }), line: `[run ${id} · failed · not verified · 12 turns · $0.08]` },
     { child: createLiveChild(), line: `[run ${id} · running · 3 turns · $0.01]` },
     { child: createLiveChild({ status: 'queued', turns: 0, costUsd: null }), line: `[run ${id} · queued · 0 turns · $?]` },
     { child: createLiveChild({ status: 'waiting', label: 'l' }), line: `[run ${id} · waiting · 3 turns · $0.01 · "l"]` },

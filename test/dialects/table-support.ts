@@ -63,6 +63,7 @@ export function createEndedChild(given: Partial<Outcome> = {}): ChildReply & { o
     agent: 'explore',
     status: 'completed',
     success: true,
+    verified: null,
     summary: 'done it',
     artifacts: [],
     error: null,

@@ -61,6 +61,7 @@ describe('a run that succeeds', () => {
       'agent',
       'status',
       'success',
+      'verified',
       'summary',
       'artifacts',
       'error',

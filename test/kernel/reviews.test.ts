@@ -100,7 +100,10 @@ describe('a review', () => {
     const store = createMemoryStore();
     const retinue = create({ work: [{ text: 'done' }], reviews: [steps] }, store);
     const run = await retinue.delegate({ task: 'x', checks: [{ agent: 'review', task: 'x', ...(limits && { limits }) }] });
-    expect(await run.outcome).toMatchObject({ status: 'completed', verified: false });
+    expect(await run.outcome).toMatchObject({
+      ...{ status: 'failed', verified: false, summary: 'done' },
+      error: { code: 'check_failed', message: expect.stringContaining('has no result: review by review') },
+    });
     expect(await checksOf(store, run.id)).toMatchObject([{ status: 'unknown' }]);
     await retinue.close();
     expect(await checkInvariants(store)).toEqual([]);
@@ -114,7 +117,7 @@ describe('a review', () => {
     await expect.poll(findReview).toBeDefined();
     await expect.poll(async () => (await retinue.api.show(run.id)).status).toBe('waiting');
     await retinue.api.cancel([(await findReview()) as string], 'enough');
-    expect(await run.outcome).toMatchObject({ status: 'completed', verified: false });
+    expect(await run.outcome).toMatchObject({ status: 'failed', verified: false, error: { code: 'check_failed' } });
     expect(await checksOf(store, run.id)).toMatchObject([{ status: 'unknown', output: expect.stringContaining('cancelled') }]);
     await retinue.close();
     expect(await checkInvariants(store)).toEqual([]);

@@ -67,6 +67,28 @@ describe('the loop version', () => {
     expect(await wrapUpPrompt(currentLoopVersion)).toContain('You cannot call any more tools.');
   });
 
+  it('4: the report on a child says whether it is verified, if it had checks', () => {
+    const outcome = {
+      runId: '0123456789abcdef',
+      status: 'completed',
+      turns: 3,
+      agent: 'general',
+      error: null,
+      summary: 'x',
+      truncated: null,
+    };
+    const report = (verified: boolean | null) =>
+      loopVersion(4)
+        .childEnded({ ...outcome, verified } as never, null)
+        .split('] ')[0];
+    expect([null, true, false].map(report)).toEqual([
+      '[run 0123456789abcdef · completed · 3 turns',
+      '[run 0123456789abcdef · completed · verified · 3 turns',
+      '[run 0123456789abcdef · completed · not verified · 3 turns',
+    ]);
+    expect(loopVersion(3).childEnded({ ...outcome, verified: true } as never, null)).toContain('completed · 3 turns');
+  });
+
   it.each([
     [1, '6f9a6ec77dfe094190cb722c0fab30b03414aada56e1ccccf049f5e90562ffa8'],
     [2, 'ee8f21a31988ea4d4a9176c6da5c57ca88394dbe78e93019546646462fef73cf'],

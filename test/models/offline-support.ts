@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { completeOutcome } from '../../src/contract/complete-outcome.ts';
 import type { Fact, FactData } from '../../src/contract/fact.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
@@ -73,7 +74,9 @@ export async function survey(given: SurveyOptions): Promise<Survey> {
     outcome,
     report: outcome.summary,
     facts,
-    children: facts.flatMap((fact) => (fact.type === 'run.ended' && fact.data.outcome.depth > 0 ? [fact.data.outcome] : [])),
+    children: facts.flatMap((fact) =>
+      fact.type === 'run.ended' && fact.data.outcome.depth > 0 ? [completeOutcome(fact.data.outcome)] : [],
+    ),
     calls: (runId) => facts.flatMap((fact) => (fact.type === 'tool.asked' && fact.runId === runId ? [fact.data] : [])),
   };
 }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { FileChange, RunDetailJson } from '../../src/contract/http.ts';
 import { Outcome } from '../../src/contract/outcome.ts';
 import { Question, RunView, TreeList, TreeSnapshot } from '../../src/contract/view.ts';
-import { outcomeToJson, runDetailToJson, runToJson } from '../../src/views/json.ts';
+import { runDetailToJson, runToJson } from '../../src/views/json.ts';
 import { createTestServer, tokenOf } from './support.ts';
 
 const writes = {
@@ -40,7 +40,9 @@ it('starts a run and shows it in all forms of the command line', async () => {
   expect(shown).toEqual({ ...runDetailToJson(detail), task: '', driven: false, host: 'inline', children: [] });
   RunDetailJson.parse(shown);
   expect(await get('/api/runs/last')).toEqual(shown);
-  expect(Outcome.parse(await get(`/api/runs/${runId}/outcome`))).toEqual(outcomeToJson(detail.outcome as Outcome));
+  const outcome = await get(`/api/runs/${runId}/outcome`);
+  expect(Outcome.parse(outcome)).toEqual(detail.outcome);
+  expect(Object.keys(outcome).slice(6, 10)).toEqual(['status', 'success', 'verified', 'summary']);
   const [change] = await get(`/api/runs/${runId}/diff`);
   expect(FileChange.parse(change)).toMatchObject({ path: 'notes.txt', added: 1, removed: 0 });
   expect(await get(`/api/runs/${runId}/artifacts`)).toEqual([

@@ -1,11 +1,13 @@
 import type { Api, RunDetail } from '../../api/api.ts';
 import type { Artifact } from '../../contract/artifact.ts';
+import { isCheckArtifact, readCheckResults } from '../../contract/check-artifact.ts';
 import type { Grant, Ruleset } from '../../contract/grant.ts';
 import type { LiveStep, ModelChange } from '../../contract/view.ts';
 import { formatRule } from '../../rules/policy.ts';
 import { formatEffort } from '../../text/effort.ts';
 import { serverToPublicJson } from '../../text/hide-credentials.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { trustWord } from '../../text/verified.ts';
 import { cachedShare } from '../../views/costs.ts';
 import { describeError, describeLimits, describeShortage } from '../../views/describe-fact.ts';
 import {
@@ -93,6 +95,24 @@ function describeSteps(steps: LiveStep[], io: Io): string {
   return formatTable(columns, rows, { columns: io.outTTY ? io.columns() : 1000, colour: io.colour.out, style }).join('\n');
 }
 
+const verifiedAnswers = { verified: 'yes', 'not verified': 'no', claimed: 'claimed: no check has confirmed it' };
+
+/** Whether the success was checked, then each check of the last round. */
+function verifiedRows({ outcome }: RunDetail): [string, string][] {
+  const word = outcome && trustWord(outcome);
+  if (!word) return [];
+  const checks = readCheckResults(outcome).map(({ name, status, round }): [string, string] => ['', `${status} in round ${round}: ${name}`]);
+  return [['verified', verifiedAnswers[word]], ...checks];
+}
+
+function describeCompactions({ compactions = [] }: RunDetail): string {
+  const last = compactions.at(-1);
+  if (!last) return '';
+  const { before, after } = last;
+  const sizes = before === null || after === null ? '' : ` (the last one: ${formatCount(before)} to ${formatCount(after)} tokens)`;
+  return `${compactions.length}${sizes}`;
+}
+
 function describeProcess(pid: number | null, toolPid: number | null): string {
   if (pid === null) return '';
   return toolPid === null ? String(pid) : `${toolPid} (its own process), driven by ${pid}`;
@@ -104,6 +124,7 @@ function describeRun(run: RunDetail, { toolPid, steps }: { toolPid: number | nul
     ['run', run.runId],
     ['status', [formatStatus(run.status), describeEnd(run, io.now())].filter((part) => part !== '').join(' · ')],
     ['agent', run.agent ?? run.kind],
+    ...verifiedRows(run),
     ['runs', run.external ? describeExternal(run.external) : ''],
     ['model', describeModel(run)],
     ...(run.modelChanges ?? []).map((change): [string, string] => ['', describeChange(change)]),
@@ -117,6 +138,7 @@ function describeRun(run: RunDetail, { toolPid, steps }: { toolPid: number | nul
       `${run.children.length === 0 ? '' : 'with its children: '}${formatCount(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached: ${Math.round(cachedShare(run.tokens) * 100)} %)`,
     ],
     ['cost', run.costUsd === null ? 'unknown' : formatCost(run.costUsd)],
+    ['compactions', describeCompactions(run)],
     ['pid', describeProcess(run.pid, toolPid)],
     ['started', run.startedAt ?? 'not yet'],
     ['ended', run.endedAt ?? ''],
@@ -132,7 +154,9 @@ function describeRun(run: RunDetail, { toolPid, steps }: { toolPid: number | nul
       return `${paint(colour, 'dim', padToWidth(key, 11))} ${paint(colour, key === 'status' ? statusStyle[run.status] : null, shown)}`;
     });
   const section = (title: string, body: string) => (body.trim() === '' ? [] : ['', paint(colour, 'bold', title), body.trimEnd()]);
-  const artifacts = (run.outcome?.artifacts ?? []).flatMap((artifact) => sanitizeLine(describeArtifact(artifact)) || []);
+  const artifacts = (run.outcome?.artifacts ?? [])
+    .filter((artifact) => !isCheckArtifact(artifact))
+    .flatMap((artifact) => sanitizeLine(describeArtifact(artifact)) || []);
   return `${[
     ...lines,
     ...(run.endedAt === null && run.grant ? section('Rules', describeRules(run.grant, run.addedRules)) : []),

@@ -2,7 +2,7 @@
 import type { Api } from '../../api/api.ts';
 import { EvalInput, EvalReport, type EvalResult, evalFlowName } from '../../contract/eval.ts';
 import type { Fact } from '../../contract/fact.ts';
-import type { Outcome } from '../../contract/outcome.ts';
+import type { RecordedOutcome } from '../../contract/outcome.ts';
 import type { EvalRecord } from '../../evals/compare.ts';
 import type { RecordedRun } from '../../evals/replay.ts';
 
@@ -16,7 +16,7 @@ export interface StoredEval {
   input: EvalInput;
   createdAt: string;
   /** Null while it has not ended. */
-  outcome: Outcome | null;
+  outcome: RecordedOutcome | null;
   /** Of an eval that has completed. */
   results: EvalResult[];
   /** Attempts that have ended. */

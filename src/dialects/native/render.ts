@@ -5,6 +5,7 @@ import type { ErrorInfo } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { ChildView } from '../../ports/delegation.ts';
 import type { ChildReply, DelegationReply, DelegationRequest, DialectResult, ResultPart } from '../../ports/dialect.ts';
+import { verifiedWord } from '../../text/verified.ts';
 import { toOneLine } from '../shared/one-line.ts';
 import { getReplyError, isPatch } from '../shared/result.ts';
 
@@ -32,7 +33,9 @@ export function createRefusal(reply: DelegationReply): DialectResult {
 function formatHeadLine({ row, outcome }: ChildView): string {
   const { turns, costUsd } = outcome ?? row;
   const changedFiles = countChangedFiles(outcome?.artifacts ?? []);
-  const fields = [`run ${row.runId}`, outcome?.status ?? row.status, formatCount(turns, 'turn'), formatCost(costUsd)];
+  const verified = outcome && verifiedWord(outcome);
+  const status = [outcome?.status ?? row.status, ...(verified ? [verified] : [])];
+  const fields = [`run ${row.runId}`, ...status, formatCount(turns, 'turn'), formatCost(costUsd)];
   if (changedFiles > 0) fields.push(`${formatCount(changedFiles, 'file')} changed`);
   if (row.label !== null && row.label !== '') fields.push(JSON.stringify(toOneLine(row.label)));
   return `[${fields.join(' · ')}]`;

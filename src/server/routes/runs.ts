@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import type { RunDetail, RunView } from '../../api/api.ts';
 import { Artifact } from '../../contract/artifact.ts';
+import { completeOutcome } from '../../contract/complete-outcome.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { FactJson, FileChange, RunDetailJson } from '../../contract/http.ts';
 import { Outcome } from '../../contract/outcome.ts';
 import { CostRow, RunView as RunViewSchema, SearchHit, TreeList, TreeSnapshot, type TreeView } from '../../contract/view.ts';
-import { factToJson, outcomeToJson, runDetailToJson, runToJson } from '../../views/json.ts';
+import { factToJson, runDetailToJson, runToJson } from '../../views/json.ts';
 import type { ServerOptions } from '../options.ts';
 import { type App, addRoute, type FindApi, queryFlag } from '../route.ts';
 
@@ -76,7 +77,7 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
     response: Outcome.nullable(),
     run: async ({ api, id }) => {
       const { outcome } = await api.show(id);
-      return outcome && outcomeToJson(outcome);
+      return outcome && completeOutcome(outcome);
     },
   });
   addRoute(app, findApi, {

@@ -3,6 +3,7 @@
 import type { Outcome } from '../../contract/outcome.ts';
 import type { LiveRun } from '../../contract/view.ts';
 import { sanitizeLine, sanitizeText, stringifySafely } from '../../text/terminal.ts';
+import { verifiedWord } from '../../text/verified.ts';
 import { describeError } from '../../views/describe-fact.ts';
 import {
   formatBytes,
@@ -23,6 +24,7 @@ export function outcomeLines(outcome: Outcome | null, run: LiveRun | undefined, 
   if (outcome === null) return liveLines(run, view);
   const { status, turns, tokens, costUsd, durationMs, summary, data, artifacts, notices = [] } = outcome;
   const figures = [
+    verifiedWord(outcome) ?? '',
     formatPlural(turns, 'turn'),
     `${formatCount(totalTokens(tokens))} tokens`,
     formatCost(costUsd),

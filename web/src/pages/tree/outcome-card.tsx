@@ -13,6 +13,7 @@ import {
 import { Markdown } from '../../parts/markdown.tsx';
 import { statusTone } from '../../parts/status.tsx';
 import { CodeBlock } from '../../parts/text.tsx';
+import { CheckList, TrustBadge } from './trust.tsx';
 
 interface OutcomeCardProps {
   outcome: Outcome;
@@ -30,6 +31,7 @@ export function OutcomeCard({ outcome, maxLines = 40, isRepeated = false }: Outc
       <h2>
         {title[0]?.toUpperCase()}
         {title.slice(1)}
+        <TrustBadge outcome={outcome} />
         <span className="outcome-figures muted">
           {[formatPlural(turns, 'turn'), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs)]
             .filter((part) => part !== '')
@@ -41,6 +43,7 @@ export function OutcomeCard({ outcome, maxLines = 40, isRepeated = false }: Outc
           <code>{error.code}</code> {sanitizeText(error.message)}
         </p>
       )}
+      <CheckList outcome={outcome} />
       {summary.trim() !== '' && !isRepeated && <Markdown text={summary} maxLines={maxLines} />}
       {summary.trim() === '' && error === null && <p className="muted">It ended without a text.</p>}
       {data !== undefined && <CodeBlock text={JSON.stringify(data, null, 2)} label="Result data" canCopy />}

@@ -1,0 +1,55 @@
+// Whether the command of an acceptance check may run. It is judged as a `bash` call of whoever wrote the brief: before the run is created, and again before
+// each execution, because rules may have been added since.
+import type { Check } from '../contract/check.ts';
+import { RetinueError } from '../contract/error.ts';
+import type { Ruleset } from '../contract/grant.ts';
+import type { AnyTool } from '../ports/tool.ts';
+import { decideCall } from '../rules/policy.ts';
+import { narrowingRulesets } from './admitted-tools.ts';
+import { readSubjects } from './judge.ts';
+import { collectRulesets, type Run, rulesetsForChildren } from './run.ts';
+
+export interface CheckRights {
+  /** Undefined without a shell. */
+  tool: AnyTool | undefined;
+  rulesets: Ruleset[];
+  workspace: string;
+}
+
+/** Null if the command may run; otherwise why not. A check cannot ask for approval. */
+export async function findCheckProblem(command: string, { tool, rulesets, workspace }: CheckRights): Promise<string | null> {
+  if (!tool) return 'whoever wrote the brief has no shell';
+  await tool.prepare?.().catch(() => {});
+  const read = readSubjects(tool, { command }, { workspace });
+  if (!('subjects' in read)) return 'denied' in read ? read.denied : read.problem;
+  const { action, rule, owner } = decideCall(rulesets, { tool: 'bash', subjects: read.subjects });
+  if (action === 'allow') return null;
+  const by = rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`;
+  return action === 'ask' ? `it would need approval, which a check cannot ask for (${by})` : `bash is not allowed for it (${by})`;
+}
+
+/** Throws `invalid_brief` for the first command that may not run. */
+export async function assertChecksAllowed(checks: Check[], rights: CheckRights): Promise<void> {
+  for (const check of checks) {
+    const problem = 'command' in check ? await findCheckProblem(check.command, rights) : null;
+    if (problem === null || !('command' in check)) continue;
+    const advice = `allow it with a rule such as \`allow bash:${check.command}\`, or remove the check`;
+    throw new RetinueError('invalid_brief', `checks: the command \`${check.command}\` cannot be run: ${problem}; ${advice}`);
+  }
+}
+
+/** The rights of whoever writes a brief for a child of `parent`, or for a root with the rulesets `own`. */
+export function authorRights(parent: Run | null, own: Ruleset[]): Pick<CheckRights, 'rulesets'> & { hasShell: boolean } {
+  if (!parent) return { rulesets: own, hasShell: true };
+  if (!parent.work) return { rulesets: rulesetsForChildren(parent), hasShell: true };
+  return { rulesets: collectRulesets(parent), hasShell: parent.grant.tools.includes('bash') };
+}
+
+/** The same for a run that has been admitted. A root has its rules without those of its agent and its brief. */
+export function checkRightsOf(run: Run): CheckRights {
+  const { parent, work, brief, dialect, grant, state, workspace } = run;
+  const kept = grant.rulesets.length - (work ? narrowingRulesets(brief, work.agent, dialect).length : 0);
+  const own = [...grant.rulesets.filter(({ kind }, index) => kind === 'owner' || index < kept), ...state.rights.narrowed];
+  const { rulesets, hasShell } = authorRights(parent, own);
+  return { tool: hasShell ? work?.tools.get('bash') : undefined, rulesets, workspace };
+}
