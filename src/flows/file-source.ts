@@ -21,7 +21,8 @@ export interface FileFlows extends FlowSource {
 export function createFileFlows({ helpers, ownModule, assertTrusted }: FileSourceOptions): FileFlows {
   async function loadGraph(graph: FlowGraph): Promise<FlowProgram> {
     assertTrusted(graph);
-    const { file, version } = graph;
+    // The path with its links, so that a resume decides on trust as the start did.
+    const { path: file, version } = graph;
     return definitionToProgram(loadDefinition(graph, ownModule), helpers, { file, version });
   }
   return {
