@@ -15,6 +15,7 @@ const newestVersions: { [T in FactType]?: number } = {
   'run.paused': 2,
   'run.resumed': 2,
   'run.started': 3,
+  'step.started': 2,
   'tool.asked': 3,
   'tool.finished': 2,
 };
@@ -60,6 +61,8 @@ export function factVersionOf({ type, data }: Draft): number {
       return data.budget === undefined ? 1 : 2;
     case 'run.resumed':
       return data.takeover === undefined ? 1 : 2;
+    case 'step.started':
+      return data.brief === undefined ? 1 : 2;
     case 'tool.asked':
       return data.polls !== undefined ? 3 : data.original === undefined ? 1 : 2;
     case 'tool.finished':

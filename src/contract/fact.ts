@@ -254,6 +254,8 @@ const createFactData = () => ({
     idempotent: z.boolean(),
     /** When a sleep ends. */
     until: Instant.optional(),
+    /** Of a delegation: the hash of its brief as the program wrote it, without secrets. Since version 2. */
+    brief: Hash.optional(),
   }),
   /** The result of a step. Delegations have none unless they were refused: theirs is `child.ended`. `unknown`: it was cut off. */
   'step.finished': z.strictObject({

@@ -23,7 +23,8 @@ export function createFlow(steps: FlowSteps, helpers: FlowHelpers): Flow {
     delegate<T>(brief: FlowBrief<T>) {
       const at = callerLine(flow.delegate);
       const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
-      const { step, outcome } = steps.delegate({ ...brief, ...(form ? { result: form } : {}) }, { name: briefName(brief), check }, at);
+      const names = { name: brief.label ?? firstLine(brief.task), formerName: brief.label ?? brief.agent };
+      const { step, outcome } = steps.delegate({ ...brief, ...(form ? { result: form } : {}) }, { ...names, check }, at);
       const typed = outcome.then(typeOutcome);
       // A program that ends without looking at it must not end the process.
       typed.catch(() => {});
@@ -125,16 +126,11 @@ function assertCount(name: string, value: number): void {
   if (!Number.isInteger(value) || value < 1) throw new RetinueError('usage', `\`${name}\` must be a whole number above 0`);
 }
 
-function briefName({ label, agent, task }: { label?: string | undefined; agent?: string | undefined; task?: unknown }): string {
-  return (
-    label ??
-    agent ??
-    (
-      String(task ?? '')
-        .trim()
-        .split('\n', 1)[0] as string
-    ).slice(0, 80)
-  );
+function firstLine(task: unknown): string {
+  const [line = ''] = String(task ?? '')
+    .trim()
+    .split('\n', 1);
+  return line.slice(0, 80);
 }
 
 /** `review.ts:12`, of the code that called `callee`. */

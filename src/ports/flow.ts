@@ -18,16 +18,19 @@ export interface SideEffectOptions {
   timeoutMs: number;
 }
 
+export interface DelegationOptions {
+  name: string;
+  /** The name that records without a hash of the brief may have. */
+  formerName?: string | undefined;
+  check?: ResultCheck | undefined;
+}
+
 /**
  * The recorded steps of one flow. `at` is the source line of the call. The promises never settle once the flow is stopped; otherwise a step rejects
  * with the error of its side effect, `step_unknown` if it was cut off, or the refusal of its brief.
  */
 export interface FlowSteps {
-  delegate(
-    brief: unknown,
-    options: { name: string; check?: ResultCheck | undefined },
-    at: string,
-  ): { step: number; outcome: Promise<Outcome> };
+  delegate(brief: unknown, options: DelegationOptions, at: string): { step: number; outcome: Promise<Outcome> };
   /** Cancels the run that a step delegated. */
   cancel(step: number, reason: string): void;
   step(name: string, effect: (signal: AbortSignal) => unknown, options: SideEffectOptions, at: string): Promise<Json | undefined>;
