@@ -10,7 +10,7 @@ const newestVersions: { [T in FactType]?: number } = {
   'context.compacted': 2,
   'model.asked': 4,
   'model.failed': 2,
-  'run.created': 9,
+  'run.created': 10,
   'run.ended': 3,
   'run.paused': 2,
   'run.resumed': 2,
@@ -28,6 +28,7 @@ export function newestFactVersion(type: FactType): number {
 export function factVersionOf({ type, data }: Draft): number {
   switch (type) {
     case 'run.created':
+      if (data.flow?.models !== undefined) return 10;
       if (data.models !== undefined || data.effort !== undefined || data.brief.effort !== undefined) return 9;
       if (data.brief.params !== undefined || data.brief.fixture !== undefined || data.brief.checks?.some((check) => 'agent' in check))
         return 9;

@@ -126,7 +126,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
       await assertModel(api, brief);
       return api.start(brief, startOptions);
     },
-    async namedFlow({ name, input = null, label, limits, budgets }, flowOptions) {
+    async namedFlow({ name, input = null, label, limits, budgets, effort }, flowOptions) {
       const { findNamedFlow } = await import('../config/flow-files.ts');
       const program = await (await import('./flows.ts')).openFlows(workspace, env, () => api).open(findNamedFlow(name, workspace));
       return api.flow(program, input, {
@@ -134,6 +134,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
         ...(label !== undefined && { label }),
         ...(limits && { limits }),
         ...(budgets && { budgets }),
+        ...(effort !== undefined && { effort }),
       });
     },
     async enqueue(brief, enqueueOptions) {
