@@ -2,8 +2,7 @@
 import type { PathChange } from '../contract/change-set.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
-import type { RunRow } from '../contract/run.ts';
-import { type ApplyReport, joinChanges, type PlannedChanges, planApply, planToReport, readSet } from '../kernel/apply.ts';
+import { type ApplyReport, findOwners, joinChanges, type PlannedChanges, planApply, planToReport, readSet } from '../kernel/apply.ts';
 import type { Client, Runtime } from '../kernel/runtime.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Store } from '../ports/store.ts';
@@ -113,7 +112,7 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
   };
 }
 
-/** The runs with files of their own that the ids stand for: the run itself, or else the nearest ones below it, in the order of their creation. */
+/** The runs with files of their own that the ids stand for. */
 async function expandIds(ids: string[], store: Store): Promise<string[]> {
   const found: string[] = [];
   for (const id of ids) {
@@ -123,13 +122,6 @@ async function expandIds(ids: string[], store: Store): Promise<string[]> {
     found.push(...(own.length === 0 ? [row.runId] : own));
   }
   return [...new Set(found)];
-}
-
-async function findOwners(row: RunRow, store: Store): Promise<string[]> {
-  const facts = await store.facts({ runId: row.runId, types: ['workspace.prepared'] });
-  if (facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null)) return [row.runId];
-  const children = await store.runs({ parentId: row.runId, order: 'oldest' });
-  return (await Promise.all(children.map((child) => findOwners(child, store)))).flat();
 }
 
 /** What these runs, and plans with their changes, did to the files of the workspace, in order. */

@@ -6,6 +6,7 @@ import type { FlowAnswer, FlowSteps } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
+import { applyForFlow } from './apply.ts';
 import { answerApproval } from './approval.ts';
 import { errorToRecord, hashBrief, resultToValue, toRecordedValue } from './flow-results.ts';
 import { describeChange, type FlowState, type StepResult, type StepState } from './flow-state.ts';
@@ -137,9 +138,18 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
     });
   }
 
+  /** The end of the last merge. They come one after the other, so an open plan is one of an earlier process. */
+  let lastApply: Promise<unknown> = Promise.resolve();
+
   const expiresAt = (ms: number) => msToIso(clock.now() + ms);
 
   return {
+    workspace: run.workspace,
+    apply(runIds) {
+      const applied = lastApply.then(() => applyForFlow(run, runIds, services));
+      lastApply = applied.catch(() => {});
+      return applied;
+    },
     delegate(brief, { name, formerName, check }, at) {
       const { step, recorded } = begin({ kind: 'delegate', name, formerName, at, brief: hashBrief(brief, redact) });
       carryOut(step, recorded, (state) => startChild(state, brief, check));

@@ -30,6 +30,8 @@ export interface DelegationOptions {
  * with the error of its side effect, `step_unknown` if it was cut off, or the refusal of its brief.
  */
 export interface FlowSteps {
+  /** The folder that the run's files are in. */
+  workspace: string;
   delegate(brief: unknown, options: DelegationOptions, at: string): { step: number; outcome: Promise<Outcome> };
   /** Cancels the run that a step delegated. */
   cancel(step: number, reason: string): void;
@@ -37,6 +39,16 @@ export interface FlowSteps {
   ask(question: string, options: { timeoutMs: number }, at: string): Promise<FlowAnswer>;
   sleep(ms: number, at: string): Promise<void>;
   log(text: string, at: string): void;
+  /** Merges what runs with files of their own changed into the files of the workspace. No step: use it in an idempotent one. */
+  apply(runIds: string[]): Promise<AppliedChanges>;
+}
+
+/** What became of the changes of runs. */
+export interface AppliedChanges {
+  applied: string[];
+  /** Runs whose changes were left out, with the paths that have changed meanwhile. */
+  conflicts: { runId: string; paths: { path: string }[] }[];
+  left: string[];
 }
 
 /** The program of a flow. Each process that drives the flow calls it from the start, with the same input. */

@@ -21,8 +21,14 @@ export interface DyingStore {
   bury(): Promise<void>;
 }
 
-/** `isLost`: the last accepted facts were written, but the process never learned it. */
-export function createDyingStore(store: Store, facts: number, { isLost = false } = {}): DyingStore {
+export interface DeathOptions {
+  /** The last accepted facts were written, but the process never learned it. */
+  isLost?: boolean;
+  /** It dies with the first fact of this type, which is written. */
+  after?: FactType;
+}
+
+export function createDyingStore(store: Store, facts: number, { isLost = false, after }: DeathOptions = {}): DyingStore {
   const death = Promise.withResolvers<void>();
   const owners: Parameters<Store['release']>[0][] = [];
   const never = new Promise<never>(() => {});
@@ -41,9 +47,11 @@ export function createDyingStore(store: Store, facts: number, { isLost = false }
       },
       async append(owner, units) {
         const count = units.reduce((sum, unit) => sum + unit.facts.length, 0);
+        const isWanted = left > count && units.some((unit) => unit.facts.some(({ type }) => type === after));
+        if (isWanted) left = count;
         const isLast = left <= count;
         left -= count;
-        if (isLast && (left < 0 || !isLost)) {
+        if (isLast && (left < 0 || !(isLost || isWanted))) {
           left = -1;
           death.resolve();
           return never;
