@@ -1,8 +1,7 @@
 // Takes over and takes back what runs changed, for a person. Each use is a client run of its own, which has the plan in its facts.
 import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
-import type { RunRow } from '../contract/run.ts';
-import { type ApplyReport, type PlannedChanges, planApply, planToReport, readSteps } from '../kernel/apply.ts';
+import { type ApplyReport, findOwners, type PlannedChanges, planApply, planToReport, readSteps } from '../kernel/apply.ts';
 import { joinSteps, type PathStep, reverseSteps } from '../kernel/change-steps.ts';
 import type { Client, Runtime } from '../kernel/runtime.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
@@ -115,7 +114,7 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
   };
 }
 
-/** The runs with files of their own that the ids stand for: the run itself, or else the nearest ones below it, in the order of their creation. */
+/** The runs with files of their own that the ids stand for. */
 async function expandIds(ids: string[], store: Store): Promise<string[]> {
   const found: string[] = [];
   for (const id of ids) {
@@ -125,13 +124,6 @@ async function expandIds(ids: string[], store: Store): Promise<string[]> {
     found.push(...(own.length === 0 ? [row.runId] : own));
   }
   return [...new Set(found)];
-}
-
-async function findOwners(row: RunRow, store: Store): Promise<string[]> {
-  const facts = await store.facts({ runId: row.runId, types: ['workspace.prepared'] });
-  if (facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null)) return [row.runId];
-  const children = await store.runs({ parentId: row.runId, order: 'oldest' });
-  return (await Promise.all(children.map((child) => findOwners(child, store)))).flat();
 }
 
 /** What these runs, and plans with their changes, did to the files of the workspace, in order. */

@@ -1,6 +1,6 @@
 // The flows of a workspace: files in `.retinue/flows`. They and their local imports need trust, because they run with the rights of the user.
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, extname, join, relative, resolve, sep } from 'node:path';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 import { type FlowGraph, readFlowGraph } from '../flows/import-graph.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
@@ -82,14 +82,21 @@ export function flowTrustItems(workspace: string, trustList: TrustList): TrustIt
   return [...items.values()];
 }
 
-/** Throws `usage` if the flow is in the folder of the workspace and one of its files is not trusted. */
+/** Throws `usage` if the flow is one of the folder of the workspace and one of its files is not trusted. */
 export function assertFlowTrusted(graph: FlowGraph, { workspace, env }: { workspace: string; env: Env }): void {
   // A file elsewhere was named by the user, who could run it with Node as well.
-  if (!graph.file.startsWith(flowFolder(workspace) + sep)) return;
+  if (!isInFlowFolder(graph, flowFolder(workspace))) return;
   const state = graphState(graph, readTrust(env));
   if (state === 'trusted') return;
   const why = state === 'changed' ? 'it, or a file that it imports, has changed since you trusted it' : 'it is not trusted';
-  throw new RetinueError('usage', `${graph.file} is not run: ${why}. Read it, then run \`retinue trust\``);
+  throw new RetinueError('usage', `${graph.path} is not run: ${why}. Read it, then run \`retinue trust\``);
+}
+
+/** How a flow was found counts as well as where its file really is: the folder and what is in it may be links. */
+function isInFlowFolder({ path, file }: FlowGraph, folder: string): boolean {
+  const folders = existsSync(folder) ? [folder, realpathSync(folder)] : [folder];
+  const paths = [path, join(realpathSync(dirname(path)), basename(path)), file];
+  return folders.some((each) => paths.some((one) => one.startsWith(each + sep)));
 }
 
 function graphState({ files }: FlowGraph, trust: TrustList): TrustState {

@@ -10,11 +10,12 @@ const newestVersions: { [T in FactType]?: number } = {
   'context.compacted': 2,
   'model.asked': 4,
   'model.failed': 2,
-  'run.created': 9,
+  'run.created': 10,
   'run.ended': 4,
   'run.paused': 2,
   'run.resumed': 2,
   'run.started': 3,
+  'step.started': 2,
   'tool.asked': 3,
   'tool.finished': 2,
 };
@@ -27,6 +28,7 @@ export function newestFactVersion(type: FactType): number {
 export function factVersionOf({ type, data }: Draft): number {
   switch (type) {
     case 'run.created':
+      if (data.flow?.models !== undefined) return 10;
       if (data.models !== undefined || data.effort !== undefined || data.brief.effort !== undefined) return 9;
       if (data.brief.params !== undefined || data.brief.fixture !== undefined || data.brief.checks?.some((check) => 'agent' in check))
         return 9;
@@ -61,6 +63,8 @@ export function factVersionOf({ type, data }: Draft): number {
       return data.budget === undefined ? 1 : 2;
     case 'run.resumed':
       return data.takeover === undefined ? 1 : 2;
+    case 'step.started':
+      return data.brief === undefined ? 1 : 2;
     case 'tool.asked':
       return data.polls !== undefined ? 3 : data.original === undefined ? 1 : 2;
     case 'tool.finished':

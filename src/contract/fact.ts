@@ -63,8 +63,11 @@ const createFactData = () => ({
     trace: TraceContext.optional(),
     /** Images that came with the brief. Since version 5. */
     images: z.array(StoredImage).optional(),
-    /** The program of a flow. Since version 7, like the kind `flow` and `checks` of the brief. */
-    flow: FlowRef.extend({ input: z.custom<Json>() }).optional(),
+    /**
+     * The program of a flow. Since version 7, like the kind `flow` and `checks` of the brief. `models`: what its process used by default, in order, by agent
+     * name or `*`; since version 10.
+     */
+    flow: FlowRef.extend({ input: z.custom<Json>(), models: z.record(z.string(), z.array(z.string()).min(1)).optional() }).optional(),
     /** What does the work: the name of an external agent, and whether its model calls go through the model gate. Since version 8. */
     external: z.strictObject({ agent: z.string(), gated: z.boolean() }).optional(),
   }),
@@ -256,6 +259,8 @@ const createFactData = () => ({
     idempotent: z.boolean(),
     /** When a sleep ends. */
     until: Instant.optional(),
+    /** Of a delegation: the hash of its brief as the program wrote it, without secrets. Since version 2. */
+    brief: Hash.optional(),
   }),
   /** The result of a step. Delegations have none unless they were refused: theirs is `child.ended`. `unknown`: it was cut off. */
   'step.finished': z.strictObject({

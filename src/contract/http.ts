@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Agent } from './agent.ts';
 import { Brief } from './brief.ts';
 import { BudgetName } from './budget.ts';
+import { Effort } from './effort.ts';
 import { Decision } from './grant.ts';
 import { Hash, Instant, RunId } from './ids.ts';
 import { LimitsGiven } from './limits.ts';
@@ -63,6 +64,7 @@ export const FlowStartRequest = z.strictObject({
   label: z.string().max(200).optional(),
   limits: LimitsGiven.optional(),
   budgets: z.array(BudgetName).max(20).optional(),
+  effort: Effort.optional(),
 });
 export type FlowStartRequest = z.infer<typeof FlowStartRequest>;
 

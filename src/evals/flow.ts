@@ -18,7 +18,6 @@ import {
 } from '../contract/eval.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { FlowHelpers } from '../flows/context.ts';
 import { defineFlow, type Flow, type FlowBrief } from '../flows/definition.ts';
 import { definitionToProgram } from '../flows/program.ts';
 import type { FlowProgram } from '../ports/flow.ts';
@@ -33,8 +32,8 @@ const definition = defineFlow<EvalInput, EvalReport>(evalFlowName, EvalInput, as
 });
 
 /** The program has a version of its own, so that an eval survives an update that leaves its steps alone. */
-export async function createEvalProgram(helpers: FlowHelpers): Promise<FlowProgram> {
-  return { ...(await definitionToProgram(definition as never, helpers)), version };
+export async function createEvalProgram(): Promise<FlowProgram> {
+  return { ...(await definitionToProgram(definition as never)), version };
 }
 
 interface Attempt extends Variant {

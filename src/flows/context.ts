@@ -2,7 +2,7 @@
 import { RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { FlowSteps } from '../ports/flow.ts';
-import type { AppliedChanges, Flow, FlowBrief } from './definition.ts';
+import type { Flow, FlowBrief } from './definition.ts';
 import { parseWantedResult } from './result.ts';
 import { shortenLine } from './virtual-path.ts';
 
@@ -10,20 +10,17 @@ const defaultStepMs = 600_000;
 const defaultAskMs = 86_400_000;
 const defaultConcurrency = 8;
 
-/** What a program can do besides the steps of the kernel. */
-export interface FlowHelpers {
-  apply(runIds: string[]): Promise<AppliedChanges>;
-}
-
-export function createFlow(steps: FlowSteps, helpers: FlowHelpers): Flow {
+export function createFlow(steps: FlowSteps): Flow {
   /** The step of each delegation, so that `any` can cancel it. */
   const delegated = new WeakMap<Promise<unknown>, number>();
 
   const flow: Flow = {
+    workspace: steps.workspace,
     delegate<T>(brief: FlowBrief<T>) {
       const at = callerLine(flow.delegate);
       const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
-      const { step, outcome } = steps.delegate({ ...brief, ...(form ? { result: form } : {}) }, { name: briefName(brief), check }, at);
+      const names = { name: brief.label ?? firstLine(brief.task), formerName: brief.label ?? brief.agent };
+      const { step, outcome } = steps.delegate({ ...brief, ...(form ? { result: form } : {}) }, { ...names, check }, at);
       const typed = outcome.then(typeOutcome);
       // A program that ends without looking at it must not end the process.
       typed.catch(() => {});
@@ -103,7 +100,7 @@ export function createFlow(steps: FlowSteps, helpers: FlowHelpers): Flow {
     log: (text) => steps.log(String(text), callerLine(flow.log)),
     apply(runs) {
       const runIds = runs.map(({ runId }) => runId);
-      const work = () => (runIds.length === 0 ? { applied: [], conflicts: [], left: [] } : helpers.apply(runIds));
+      const work = () => (runIds.length === 0 ? { applied: [], conflicts: [], left: [] } : steps.apply(runIds));
       // Changes that were applied already are not applied again.
       return steps.step('apply', work, { idempotent: true, timeoutMs: defaultStepMs }, callerLine(flow.apply)) as never;
     },
@@ -125,16 +122,11 @@ function assertCount(name: string, value: number): void {
   if (!Number.isInteger(value) || value < 1) throw new RetinueError('usage', `\`${name}\` must be a whole number above 0`);
 }
 
-function briefName({ label, agent, task }: { label?: string | undefined; agent?: string | undefined; task?: unknown }): string {
-  return (
-    label ??
-    agent ??
-    (
-      String(task ?? '')
-        .trim()
-        .split('\n', 1)[0] as string
-    ).slice(0, 80)
-  );
+function firstLine(task: unknown): string {
+  const [line = ''] = String(task ?? '')
+    .trim()
+    .split('\n', 1);
+  return line.slice(0, 80);
 }
 
 /** `review.ts:12`, of the code that called `callee`. */

@@ -3,25 +3,19 @@ import type { Brief, ResultForm } from '../contract/brief.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { FlowAnswer } from '../ports/flow.ts';
+import type { AppliedChanges, FlowAnswer } from '../ports/flow.ts';
 import type { StandardSchema } from './result.ts';
 
-export type { FlowAnswer } from '../ports/flow.ts';
+export type { AppliedChanges, FlowAnswer } from '../ports/flow.ts';
 
 /** A brief for a child of the flow. With a schema as `result`, `outcome.data` has its type. */
 export type FlowBrief<T> = Omit<Brief, 'result'> & { result?: ResultForm | StandardSchema<T> };
 export type FlowOutcome<T> = Omit<Outcome, 'data'> & { data?: T };
 
-/** What `flow.apply` did to the files of the workspace. */
-export interface AppliedChanges {
-  applied: string[];
-  /** Runs whose changes were left out, with the paths that have changed meanwhile. */
-  conflicts: { runId: string; paths: { path: string }[] }[];
-  left: string[];
-}
-
 /** The steps of a flow. Each is recorded; after a crash the program runs again and gets the recorded results. */
 export interface Flow {
+  /** The folder of the workspace. The flow's own process may have been started elsewhere. */
+  readonly workspace: string;
   /** Delegates to an agent and waits for its outcome, which may be a failure. Rejects if the brief is refused. */
   delegate<T = unknown>(brief: FlowBrief<T>): Promise<FlowOutcome<T>>;
   /** Waits for all, then rejects with the first error if there is one. */

@@ -1,13 +1,11 @@
 // Programs of flows in files: named by the user, or recorded by a run.
 import { RetinueError } from '../contract/error.ts';
 import type { FlowProgram, FlowSource } from '../ports/flow.ts';
-import type { FlowHelpers } from './context.ts';
 import { type FlowGraph, readFlowGraph } from './import-graph.ts';
 import { loadDefinition } from './load-file.ts';
 import { definitionToProgram } from './program.ts';
 
 export interface FileSourceOptions {
-  helpers: FlowHelpers;
   /** The file of a module of this package, such as `retinue`. */
   ownModule(specifier: string): string;
   /** Throws if a file of the graph may not be executed. */
@@ -18,11 +16,12 @@ export interface FileFlows extends FlowSource {
   open(file: string): Promise<FlowProgram>;
 }
 
-export function createFileFlows({ helpers, ownModule, assertTrusted }: FileSourceOptions): FileFlows {
+export function createFileFlows({ ownModule, assertTrusted }: FileSourceOptions): FileFlows {
   async function loadGraph(graph: FlowGraph): Promise<FlowProgram> {
     assertTrusted(graph);
-    const { file, version } = graph;
-    return definitionToProgram(loadDefinition(graph, ownModule), helpers, { file, version });
+    // The path with its links, so that a resume decides on trust as the start did.
+    const { path: file, version } = graph;
+    return definitionToProgram(loadDefinition(graph, ownModule), { file, version });
   }
   return {
     open: async (file) => loadGraph(readFlowGraph(file)),

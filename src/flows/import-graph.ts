@@ -1,10 +1,12 @@
-// The local files that a flow consists of: its file and everything that it imports from files, read once and hashed together.
+// The local files that a flow consists of: its file and everything that it imports from files, read once and hashed together. What a package name leads
+// to is local too, unless it is below a `node_modules` folder.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { findPackageJSON, isBuiltin } from 'node:module';
 import { dirname, extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { RetinueError } from '../contract/error.ts';
 import { sha256 } from '../text/canonical.ts';
+import { resolveAsNode } from './node-resolve.ts';
 
 const maxFiles = 500;
 const maxFileBytes = 4_194_304;
@@ -19,6 +21,8 @@ export const formats: Record<string, 'module' | 'module-typescript' | 'json'> = 
 };
 
 export interface FlowGraph {
+  /** The path by which the flow was found: absolute, with its links. */
+  path: string;
   /** The real path of the flow's file. */
   file: string;
   /** Hash of all files and of the versions of packages. */
@@ -28,7 +32,8 @@ export interface FlowGraph {
 }
 
 /** Reads a flow's file and its local imports. Nothing is executed. Rejects with `usage` if the file cannot be read or has another type. */
-export function readFlowGraph(path: string): FlowGraph {
+export function readFlowGraph(given: string): FlowGraph {
+  const path = resolve(given);
   const file = findFile(path);
   if (file === null) throw new RetinueError('usage', `there is no flow ${path}`);
   if (!isCode(file)) throw new RetinueError('usage', `${path} is not a flow: its name must end in .ts, .mts, .js or .mjs`);
@@ -42,23 +47,35 @@ export function readFlowGraph(path: string): FlowGraph {
     files.set(next, bytes);
     if (!isCode(next)) continue;
     for (const specifier of findSpecifiers(new TextDecoder().decode(bytes))) {
-      const local = resolveLocal(specifier, next);
-      if (local !== null) open.push(local);
-      else addPackage(packages, specifier, next);
+      if (isBuiltin(specifier) || isOwnPackage(specifier)) continue;
+      const found = resolveImport(specifier, next);
+      if (found === null) continue;
+      if (!isPathImport(specifier) && !isLocal(found)) addPackage(packages, specifier, { parent: next, file: found });
+      else if (extname(found) in formats) open.push(found);
     }
   }
   const root = dirname(file);
   const parts = [...files].map(([name, bytes]) => `${relativeTo(root, name)} ${sha256(bytes)}`);
-  return { file, files, version: sha256([...parts, ...packages.values()].sort().join('\n')) };
+  return { path, file, files, version: sha256([...parts, ...packages.values()].sort().join('\n')) };
 }
 
-/** The real path of an import that names a file; null for packages, and for files that do not exist or cannot be imported. */
-export function resolveLocal(specifier: string, parent: string): string | null {
-  const isFile = /^(\.\.?\/|\/|file:)/.test(specifier);
-  if (!isFile) return null;
-  const path = specifier.startsWith('file:') ? fileURLToPath(specifier) : resolve(dirname(parent), specifier);
-  const file = findFile(path);
-  return file !== null && extname(file) in formats ? file : null;
+/** True for an import of a path, false for one of a package or a name of `imports` in package.json. */
+export function isPathImport(specifier: string): boolean {
+  return /^(\.\.?\/|\/|file:)/.test(specifier);
+}
+
+/** The real path of the file that an import leads to; null if there is none. */
+export function resolveImport(specifier: string, parent: string): string | null {
+  if (!isPathImport(specifier)) {
+    const found = resolveAsNode(specifier, parent);
+    return found === null ? null : findFile(found);
+  }
+  return findFile(specifier.startsWith('file:') ? fileURLToPath(specifier) : resolve(dirname(parent), specifier));
+}
+
+/** Of the real path of an import by package name: false for installed packages, true for the package of the flow itself and linked workspaces. */
+export function isLocal(file: string): boolean {
+  return !file.includes('/node_modules/');
 }
 
 /** Text that only looks like an import adds a file to the graph, which does no harm; an import that is not found here is refused when it is loaded. */
@@ -67,14 +84,10 @@ function findSpecifiers(source: string): Set<string> {
 }
 
 /** A package counts with its package.json: its name and version. */
-function addPackage(packages: Map<string, string>, specifier: string, parent: string): void {
-  if (/^(\.\.?\/|\/|file:|node:)/.test(specifier) || isBuiltin(specifier) || isOwnPackage(specifier)) return;
-  try {
-    const path = findPackageJSON(specifier, pathToFileURL(parent));
-    if (path !== undefined) packages.set(path, `${specifier} ${sha256(readFileSync(path))}`);
-  } catch {
-    // It is not installed; loading the flow says so.
-  }
+function addPackage(packages: Map<string, string>, specifier: string, { parent, file }: { parent: string; file: string }): void {
+  const from = specifier.startsWith('#') ? pathToFileURL(file) : specifier;
+  const path = findPackageJSON(from, pathToFileURL(parent));
+  if (path !== undefined) packages.set(path, `${specifier} ${sha256(readFileSync(path))}`);
 }
 
 /** `retinue` is this program, whatever version it has. */

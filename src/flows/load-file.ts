@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import { type FlowDefinition, isFlowDefinition } from './definition.ts';
-import { type FlowGraph, formats, isOwnPackage, resolveLocal } from './import-graph.ts';
+import { type FlowGraph, formats, isLocal, isOwnPackage, isPathImport, resolveImport } from './import-graph.ts';
 import { fromVirtualPath, toVirtualPath, virtualRoot } from './virtual-path.ts';
 
 /** Graphs by version, for as long as the process lives: a program may import later. */
@@ -43,11 +43,10 @@ function addHooks(ownModule: (specifier: string) => string): void {
       const parent = context.parentURL?.startsWith('file:') ? fromVirtualPath(fileURLToPath(context.parentURL)) : null;
       if (!parent) return next(specifier, context);
       if (isOwnPackage(specifier)) return { url: pathToFileURL(ownModule(specifier)).href, shortCircuit: true };
-      if (!/^(\.\.?\/|\/|file:)/.test(specifier)) return next(specifier, { ...context, parentURL: pathToFileURL(parent.file).href });
-      const file = resolveLocal(specifier, parent.file);
-      if (file === null || !graphs.get(parent.version)?.files.has(file))
-        throw new RetinueError('usage', `${parent.file} imports ${specifier}, which is no file, or its name is not a text in the source`);
-      return toFlowModule(toVirtualPath(parent.version, file));
+      if (isPathImport(specifier)) return toGraphModule(specifier, parent, resolveImport(specifier, parent.file));
+      const found = next(specifier, { ...context, parentURL: pathToFileURL(parent.file).href });
+      const path = found.url.startsWith('file:') ? fileURLToPath(found.url) : null;
+      return path !== null && isLocal(path) ? toGraphModule(specifier, parent, path) : found;
     },
     load(url, context, next) {
       const module = url.startsWith('file:') ? fromVirtualPath(fileURLToPath(url)) : null;
@@ -57,6 +56,16 @@ function addHooks(ownModule: (specifier: string) => string): void {
       return { format: formats[extname(module.file)] as string, source: Buffer.from(source), shortCircuit: true };
     },
   });
+}
+
+/** Only files of the graph are served: they were hashed, and trusted if that is needed. */
+function toGraphModule(specifier: string, parent: { version: string; file: string }, file: string | null) {
+  if (file !== null && graphs.get(parent.version)?.files.has(file)) return toFlowModule(toVirtualPath(parent.version, file));
+  const problem =
+    file === null || extname(file) in formats
+      ? 'which is no file, or its name is not a text in the source'
+      : `but a flow can import only files with one of the extensions ${Object.keys(formats).join(' ')}`;
+  throw new RetinueError('usage', `${parent.file} imports ${specifier}, ${problem}`);
 }
 
 function toFlowModule(path: string) {

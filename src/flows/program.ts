@@ -5,16 +5,12 @@ import type { FlowProgram } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import { sha256 } from '../text/canonical.ts';
 import { loadChecker } from '../tools/json-schema.ts';
-import { createFlow, type FlowHelpers } from './context.ts';
+import { createFlow } from './context.ts';
 import type { FlowDefinition, InputSchema } from './definition.ts';
 import type { StandardSchema } from './result.ts';
 
 /** `source`: the file and its version; absent for a flow of a program, whose version is the source of its function. */
-export async function definitionToProgram(
-  definition: FlowDefinition,
-  helpers: FlowHelpers,
-  source?: { file: string; version: string },
-): Promise<FlowProgram> {
+export async function definitionToProgram(definition: FlowDefinition, source?: { file: string; version: string }): Promise<FlowProgram> {
   const { name, program } = definition;
   const check = await compileInput(definition.schema);
   const parse = (input: Json): unknown => {
@@ -27,7 +23,7 @@ export async function definitionToProgram(
     file: source?.file ?? null,
     version: source?.version ?? sha256(JSON.stringify([name, definition.version, String(program)])),
     checkInput: (input) => void parse(input),
-    run: async (steps, input) => program(createFlow(steps, helpers), parse(input)),
+    run: async (steps, input) => program(createFlow(steps), parse(input)),
   };
 }
 

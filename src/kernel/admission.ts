@@ -21,7 +21,7 @@ import { type ClientReach, clientTag } from './client-reach.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { admitEffort } from './effort.ts';
 import { assertOneModel, externalOf, ownLoginModel, withExternalTools } from './external-admission.ts';
-import { chooseModels } from './model-routes.ts';
+import { chooseModels, modelSettings } from './model-routes.ts';
 import { agentDefinition } from './pinned-agent.ts';
 import { type ModelWork, type Run, rulesetsForChildren } from './run.ts';
 import type { Services } from './services.ts';
@@ -86,8 +86,9 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
     ],
     parent && remainingLimits(parent),
   );
-  const chosen = chooseModels(brief, agent, parent, settings);
-  if (brief.model === undefined) assertOneModel(agent, external, settings.routes?.[agent.name]);
+  const defaults = modelSettings(parent, settings);
+  const chosen = chooseModels(brief, agent, parent, defaults);
+  if (brief.model === undefined) assertOneModel(agent, external, defaults.routes?.[agent.name]);
   // An external agent inherits only the first model of its parent.
   const names = external ? chosen.names.slice(0, 1) : chosen.names;
   const name = names[0] ?? (external?.gated === false ? external.agent : null);

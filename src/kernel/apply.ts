@@ -1,10 +1,11 @@
 // Takes over the changes that runs made in files of their own, and takes them back.
 //
 // A1. Nothing is written before the plan is durable (`changes.planned`). A plan without `changes.made` is carried out again, which is harmless.
-// A2. A plan belongs to a live run: the parent that applies, or a client that exists only for it.
+// A2. A plan belongs to a live run: the parent that applies, the flow, or a client that exists only for it.
 import { ChangeSet, type ChangeStep, ChangeSteps } from '../contract/change-set.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
+import type { RunRow } from '../contract/run.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { ChangeFiles, ChangePlan, ChangesOfRun, PathConflict } from '../ports/checkouts.ts';
 import type { Store, StoredBlob } from '../ports/store.ts';
@@ -118,18 +119,45 @@ export interface ApplyChildren {
 
 /** For a parent: its rules about writing, as it passes them on, decide on every path. */
 export async function applyChildren(run: Run, { ids, check, call }: ApplyChildren, services: Services): Promise<ApplyReport> {
-  const { store, checkouts } = services;
-  if (!checkouts) throw new RetinueError('workspace', 'changes cannot be made in this process');
-  // A call that was cut off is made again: what it had planned is carried out first.
-  await finishPlans(run, services);
   const rulesets = rulesetsForChildren(run);
   const refuse = (path: string) => {
     const { action, rule, owner } = decideCall(rulesets, { tool: 'write', subjects: [path] });
     return action === 'allow' ? null : `may not be written (${rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`})`;
   };
+  const id = call ? `${call.turn}.${call.index}` : services.ids.orderId();
+  return applyRuns(run, { id, ids, check, refuse }, services);
+}
+
+/** For a flow: its program has the rights of the user, so it may apply whatever `retinue apply` may. */
+export async function applyForFlow(run: Run, runIds: string[], services: Services): Promise<ApplyReport> {
+  await services.journal.flushed();
+  const rows = await Promise.all(runIds.map((runId) => services.store.run(runId)));
+  const owners = await Promise.all(rows.map((row) => (row ? findOwners(row, services.store) : [])));
+  // Without any, the message is about the run that was named.
+  const ids = runIds.flatMap((runId, index) => (owners[index]?.length ? owners[index] : [runId]));
+  return applyRuns(run, { id: services.ids.orderId(), ids, check: false, refuse: () => null }, services);
+}
+
+/** The runs with files of their own that a run stands for: itself, or else the nearest ones below it, in the order of their creation. */
+export async function findOwners({ runId }: Pick<RunRow, 'runId'>, store: Store): Promise<string[]> {
+  const facts = await store.facts({ runId, types: ['workspace.prepared'] });
+  if (facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null)) return [runId];
+  const children = await store.runs({ parentId: runId, order: 'oldest' });
+  return (await Promise.all(children.map((child) => findOwners(child, store)))).flat();
+}
+
+interface ApplyRuns extends Pick<ApplyChildren, 'ids' | 'check'>, Pick<PlanDeps, 'refuse'> {
+  /** Of the plan. */
+  id: string;
+}
+
+async function applyRuns(run: Run, { id, ids, check, refuse }: ApplyRuns, services: Services): Promise<ApplyReport> {
+  const { store, checkouts } = services;
+  if (!checkouts) throw new RetinueError('workspace', 'changes cannot be made in this process');
+  // A call that was cut off is made again: what it had planned is carried out first.
+  await finishPlans(run, services);
   const plan = await planApply(ids, { store, changes: checkouts.changes, workspace: run.workspace, refuse, signal: run.signal });
   if (check || plan.set.changes.length === 0) return planToReport(plan);
-  const id = call ? `${call.turn}.${call.index}` : services.ids.orderId();
   return planToReport(
     plan,
     await carryOutPlan(run, { id, kind: 'apply', runs: plan.merged, steps: plan.steps, blobs: plan.blobs }, services),

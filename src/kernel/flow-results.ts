@@ -4,7 +4,7 @@ import type { FactData } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import type { FlowAnswer } from '../ports/flow.ts';
 import type { Redact } from '../ports/secrets.ts';
-import { canonical } from '../text/canonical.ts';
+import { canonical, sha256 } from '../text/canonical.ts';
 import type { StepResult, StepState } from './flow-state.ts';
 import { redactJson } from './original-arguments.ts';
 import { type Ending, failed } from './outcome.ts';
@@ -23,6 +23,15 @@ export function toRecordedValue(value: unknown, what: string, redact: Redact): J
   if (Buffer.byteLength(text) > maxValueBytes)
     throw new RetinueError('usage', `${what} has more than ${maxValueBytes} bytes; write it to a file and return the path`);
   return copyJson(redactJson(JSON.parse(text.toWellFormed()) as Json, redact));
+}
+
+/** Identifies a brief when the program runs again. Undefined for one that is not JSON, which will be refused. */
+export function hashBrief(brief: unknown, redact: Redact): string | undefined {
+  try {
+    return sha256(canonical(redactJson(JSON.parse(JSON.stringify(brief).toWellFormed()) as Json, redact)));
+  } catch {
+    return undefined;
+  }
 }
 
 export type RecordedError = NonNullable<FactData['step.finished']['error']>;

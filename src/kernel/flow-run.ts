@@ -1,4 +1,5 @@
 // How a flow becomes a run, and how a recorded one finds its program again.
+import type { Effort } from '../contract/effort.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
@@ -6,11 +7,15 @@ import type { FlowProgram } from '../ports/flow.ts';
 import { msToIso } from '../text/instant.ts';
 import { type Admission, admitClient, type ClientOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
+import { settingsToModels } from './model-routes.ts';
 import { redactJson } from './original-arguments.ts';
 import type { Services } from './services.ts';
 import type { RunState } from './state.ts';
 
-export type FlowOptions = Pick<ClientOptions, 'label' | 'limits' | 'budgets' | 'trace'>;
+export interface FlowOptions extends Pick<ClientOptions, 'label' | 'limits' | 'budgets' | 'trace'> {
+  /** How much the models of its children think, unless a brief or an agent decides it. */
+  effort?: Effort;
+}
 
 /** Like a client, a flow has only the limits set for it, and passes them on. Throws `invalid_brief` for a wrong input. */
 export function admitFlow(
@@ -26,10 +31,12 @@ export function admitFlow(
   program.checkInput(recorded);
   const admission = admitClient(runId, { ...options, label: options.label ?? name }, dialect, services);
   const { brief } = admission.created;
+  const models = settingsToModels(services.settings);
   const created: FactData['run.created'] = {
     ...admission.created,
     brief: { ...brief, task: `flow ${name}` },
-    flow: { file, input: recorded, name, version },
+    ...(options.effort !== undefined && { effort: options.effort }),
+    flow: { file, input: recorded, ...(models && { models }), name, version },
     kind: 'flow',
   };
   return { ...admission, created, program };

@@ -57,6 +57,19 @@ export function askQuestion({ steps }: FlowState, data: FactData['approval.asked
   };
 }
 
+type BegunStep = Pick<StepState, 'kind' | 'name' | 'at'> & { brief?: string | undefined };
+
+/** How a step differs from its record, with both source lines; null if it is the same. A brief decides, and names only where no brief is recorded. */
+export function describeChange(known: StepState, { kind, name, at, brief }: BegunStep, names: string[]): string | null {
+  const isSameKind = known.kind === kind;
+  if (isSameKind && (known.brief === undefined ? names.includes(known.name) : known.brief === brief)) return null;
+  const now = `\`${kind} ${name}\` at ${at}`;
+  const before = `\`${known.kind} ${known.name}\` at ${known.at}`;
+  return isSameKind && known.brief !== undefined
+    ? `${now} with another brief than ${before} before`
+    : `${now}, but it was ${before} before`;
+}
+
 /** Side effects that were under way when the process died and may not be repeated. */
 export function interruptedStepFacts(flow: FlowState | null): Draft[] {
   const cut = (flow?.steps ?? []).filter(({ kind, result, idempotent }) => kind === 'step' && !result && !idempotent);

@@ -6,9 +6,10 @@ import type { FlowAnswer, FlowSteps } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
+import { applyForFlow } from './apply.ts';
 import { answerApproval } from './approval.ts';
-import { errorToRecord, resultToValue, toRecordedValue } from './flow-results.ts';
-import type { FlowState, StepResult, StepState } from './flow-state.ts';
+import { errorToRecord, hashBrief, resultToValue, toRecordedValue } from './flow-results.ts';
+import { describeChange, type FlowState, type StepResult, type StepState } from './flow-state.ts';
 import { cancelRun } from './orders.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { Run } from './run.ts';
@@ -36,26 +37,31 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
   const isOver = () => progress.ends.signal.aborted || run.signal.aborted || progress.failure !== null;
 
   type NewStep = Pick<FactData['step.started'], 'kind' | 'name' | 'at'> & {
+    brief?: string | undefined;
+    formerName?: string | undefined;
     idempotent?: boolean;
     until?: string;
     more?: (step: number) => Draft[];
   };
 
   /** Numbers a step, in the same tick as the program's call. `isNew` resolves when it is recorded; null if it must not be carried out. */
-  function begin({ kind, name: given, at, idempotent = true, until, more }: NewStep): {
+  function begin({ kind, name: given, formerName, at, brief, idempotent = true, until, more }: NewStep): {
     step: number;
     recorded: Promise<StepState | null>;
   } {
     const step = ++progress.begun;
-    const name = cutBytes(redact(given.toWellFormed(), false), maxNameBytes).text;
+    const toName = (text: string) => cutBytes(redact(text.toWellFormed(), false), maxNameBytes).text;
+    const name = toName(given);
     const known = flow.steps[step - 1];
-    if (known && (known.kind !== kind || known.name !== name)) {
-      progress.failure ??= `step ${step} is now \`${kind} ${name}\` at ${at}, but it was \`${known.kind} ${known.name}\` at ${known.at} before`;
+    const names = [name, ...(formerName === undefined ? [] : [toName(formerName)])];
+    const change = known && describeChange(known, { at, brief, kind, name }, names);
+    if (change) {
+      progress.failure ??= `step ${step} is now ${change}`;
       run.notify();
     }
     if (isOver()) return { step, recorded: Promise.resolve(null) };
     if (known) return { step, recorded: Promise.resolve(known) };
-    const data = { at, idempotent, kind, name, step, ...(until !== undefined && { until }) };
+    const data = { at, ...(brief !== undefined && { brief }), idempotent, kind, name, step, ...(until !== undefined && { until }) };
     const durable = run.record([{ type: 'step.started', data }, ...(more?.(step) ?? [])]);
     return {
       step,
@@ -132,11 +138,20 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
     });
   }
 
+  /** The end of the last merge. They come one after the other, so an open plan is one of an earlier process. */
+  let lastApply: Promise<unknown> = Promise.resolve();
+
   const expiresAt = (ms: number) => msToIso(clock.now() + ms);
 
   return {
-    delegate(brief, { name, check }, at) {
-      const { step, recorded } = begin({ kind: 'delegate', name, at });
+    workspace: run.workspace,
+    apply(runIds) {
+      const applied = lastApply.then(() => applyForFlow(run, runIds, services));
+      lastApply = applied.catch(() => {});
+      return applied;
+    },
+    delegate(brief, { name, formerName, check }, at) {
+      const { step, recorded } = begin({ kind: 'delegate', name, formerName, at, brief: hashBrief(brief, redact) });
       carryOut(step, recorded, (state) => startChild(state, brief, check));
       return { step, outcome: waitForResult(step) as ReturnType<FlowSteps['delegate']>['outcome'] };
     },

@@ -13,14 +13,26 @@ interface ChosenModels {
   isRecorded: boolean;
 }
 
+type ModelSettings = Pick<Services['settings'], 'model' | 'routes'>;
+
+/** The default models of a process, as a flow records them; undefined if there are none. */
+export function settingsToModels({ model, routes = {} }: ModelSettings): Record<string, string[]> | undefined {
+  const models = Object.fromEntries(Object.entries(routes).map(([agent, names]) => [agent, [...names]]));
+  if (model !== null) models[anyAgent] = [model, ...(models[anyAgent] ?? []).slice(1)];
+  return Object.keys(models).length === 0 ? undefined : models;
+}
+
+/** The default models for a child: those that the flow of its tree began with, whatever process drives it now; otherwise those of this process. */
+export function modelSettings(parent: Run | null, settings: ModelSettings): ModelSettings {
+  for (let run = parent; run; run = run.parent) {
+    const routes = run.state.created.data.flow?.models;
+    if (routes) return { model: routes[anyAgent]?.[0] ?? null, routes };
+  }
+  return settings;
+}
+
 /** The brief decides, then the route of the agent, its definition, the parent run, the default. */
-export function chooseModels(
-  brief: Brief,
-  agent: Agent,
-  parent: Run | null,
-  settings: Pick<Services['settings'], 'model' | 'routes'>,
-): ChosenModels {
-  const { model, routes = {} } = settings;
+export function chooseModels(brief: Brief, agent: Agent, parent: Run | null, { model, routes = {} }: ModelSettings): ChosenModels {
   if (brief.model !== undefined) return { names: [brief.model], isRecorded: false };
   const route = agent.name !== anyAgent && Object.hasOwn(routes, agent.name) ? routes[agent.name] : undefined;
   if (route) return { names: [...route], isRecorded: true };

@@ -3,7 +3,6 @@ import type { Api } from '../api/api.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FlowRef } from '../contract/flow.ts';
 import type { Json } from '../contract/json.ts';
-import type { FlowHelpers } from '../flows/context.ts';
 import { type FlowDefinition, isFlowDefinition } from '../flows/definition.ts';
 import { definitionToProgram } from '../flows/program.ts';
 import type { FlowProgram, FlowSource } from '../ports/flow.ts';
@@ -16,14 +15,13 @@ export interface LibraryFlows extends FlowSource {
 
 export function createLibraryFlows(given: readonly FlowDefinition[], getApi: () => Api): LibraryFlows {
   const known = new Map(given.map((definition) => [definition.name, definition]));
-  const helpers: FlowHelpers = { apply: (runIds) => getApi().apply(runIds, { check: false }) };
   return {
     async flow(definition, input, options = {}) {
       if (!isFlowDefinition(definition)) throw new RetinueError('usage', '`flow` takes the result of `defineFlow`');
       checkFlowOptions(options);
       const { traceparent, tracestate, ...rest } = options;
       known.set(definition.name, definition as FlowDefinition);
-      const program = await definitionToProgram(definition as FlowDefinition, helpers);
+      const program = await definitionToProgram(definition as FlowDefinition);
       const api = getApi();
       const run = await api.flow(program, (input ?? null) as Json, { ...rest, trace: { traceparent, tracestate } });
       return {
@@ -40,7 +38,7 @@ export function createLibraryFlows(given: readonly FlowDefinition[], getApi: () 
           'flow_changed',
           `the flow ${ref.name} cannot be continued: pass its definition in \`flows\` of createRetinue`,
         );
-      const program = await definitionToProgram(definition, helpers);
+      const program = await definitionToProgram(definition);
       if (program.version === ref.version) return program;
       throw new RetinueError(
         'flow_changed',

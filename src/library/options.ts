@@ -93,7 +93,13 @@ export function checkScopeOptions(options: ScopeOptions): void {
 
 /** Throws like `checkOptions`. */
 export function checkFlowOptions(options: FlowStartOptions): void {
-  checkFields(options, { label: z.string('must be text').max(200), limits: LimitsGiven, budgets: budgetNames, ...traceSchemas });
+  checkFields(options, {
+    label: z.string('must be text').max(200),
+    limits: LimitsGiven,
+    budgets: budgetNames,
+    effort: Effort,
+    ...traceSchemas,
+  });
 }
 
 /** Throws like `checkOptions`. */

@@ -166,6 +166,8 @@ export interface FlowStartOptions extends TraceOptions {
   limits?: LimitsGiven;
   /** Shared budgets that everything of the flow draws from, besides those of the program. */
   budgets?: string[];
+  /** How much the models of its children think, unless a brief or an agent decides it. */
+  effort?: Effort;
 }
 
 export interface Retinue extends Delegating, AsyncDisposable {

@@ -7,19 +7,17 @@ import { RetinueError } from '../contract/error.ts';
 import { type EvalInput, evalFlowName } from '../contract/eval.ts';
 import type { Json } from '../contract/json.ts';
 import { createEvalProgram } from '../evals/flow.ts';
-import type { FlowHelpers } from '../flows/context.ts';
 import { createFileFlows, type FileFlows } from '../flows/file-source.ts';
 import type { FlowOptions } from '../kernel/runtime.ts';
 import { findPackageRoot } from './package-root.ts';
 
-export function openFlows(workspace: string, env: Env, getApi: () => Api): FileFlows {
-  const helpers: FlowHelpers = { apply: (runIds) => getApi().apply(runIds, { check: false }) };
-  const files = createFileFlows({ helpers, ownModule, assertTrusted: (graph) => assertFlowTrusted(graph, { workspace, env }) });
+export function openFlows(workspace: string, env: Env): FileFlows {
+  const files = createFileFlows({ ownModule, assertTrusted: (graph) => assertFlowTrusted(graph, { workspace, env }) });
   return {
     ...files,
     async load(ref) {
       if (ref.file !== null || ref.name !== evalFlowName) return files.load(ref);
-      const program = await createEvalProgram(helpers);
+      const program = await createEvalProgram();
       if (program.version === ref.version) return program;
       throw new RetinueError('flow_changed', 'this eval was begun by another version of Retinue; start it again with `--new`');
     },
@@ -28,7 +26,7 @@ export function openFlows(workspace: string, env: Env, getApi: () => Api): FileF
 
 /** Starts the flow of an eval. */
 export async function startEval(api: Api, input: EvalInput, options: FlowOptions): Promise<RunHandle> {
-  return api.flow(await createEvalProgram({ apply: (runIds) => api.apply(runIds, { check: false }) }), input as unknown as Json, options);
+  return api.flow(await createEvalProgram(), input as unknown as Json, options);
 }
 
 /** `retinue`, `retinue/flow` and `retinue/testing` as this program has them: built, or as source in a checkout. */

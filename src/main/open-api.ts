@@ -61,7 +61,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
 
   const api: Api = assembleApi(
     {
-      flows: { load: async (ref) => (await import('./flows.ts')).openFlows(workspace, env, () => api).load(ref) },
+      flows: { load: async (ref) => (await import('./flows.ts')).openFlows(workspace, env).load(ref) },
       ...{ store, catalog, dialect, prepareRuntime, workspace },
       checkouts,
       homes,
@@ -89,14 +89,15 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
       await assertModel(api, brief);
       return api.start(brief, startOptions);
     },
-    async namedFlow({ name, input = null, label, limits, budgets }, flowOptions) {
+    async namedFlow({ name, input = null, label, limits, budgets, effort }, flowOptions) {
       const { findNamedFlow } = await import('../config/flow-files.ts');
-      const program = await (await import('./flows.ts')).openFlows(workspace, env, () => api).open(findNamedFlow(name, workspace));
+      const program = await (await import('./flows.ts')).openFlows(workspace, env).open(findNamedFlow(name, workspace));
       return api.flow(program, input, {
         ...flowOptions,
         ...(label !== undefined && { label }),
         ...(limits && { limits }),
         ...(budgets && { budgets }),
+        ...(effort !== undefined && { effort }),
       });
     },
     async enqueue(brief, enqueueOptions) {

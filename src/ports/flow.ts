@@ -18,22 +18,37 @@ export interface SideEffectOptions {
   timeoutMs: number;
 }
 
+export interface DelegationOptions {
+  name: string;
+  /** The name that records without a hash of the brief may have. */
+  formerName?: string | undefined;
+  check?: ResultCheck | undefined;
+}
+
 /**
  * The recorded steps of one flow. `at` is the source line of the call. The promises never settle once the flow is stopped; otherwise a step rejects
  * with the error of its side effect, `step_unknown` if it was cut off, or the refusal of its brief.
  */
 export interface FlowSteps {
-  delegate(
-    brief: unknown,
-    options: { name: string; check?: ResultCheck | undefined },
-    at: string,
-  ): { step: number; outcome: Promise<Outcome> };
+  /** The folder that the run's files are in. */
+  workspace: string;
+  delegate(brief: unknown, options: DelegationOptions, at: string): { step: number; outcome: Promise<Outcome> };
   /** Cancels the run that a step delegated. */
   cancel(step: number, reason: string): void;
   step(name: string, effect: (signal: AbortSignal) => unknown, options: SideEffectOptions, at: string): Promise<Json | undefined>;
   ask(question: string, options: { timeoutMs: number }, at: string): Promise<FlowAnswer>;
   sleep(ms: number, at: string): Promise<void>;
   log(text: string, at: string): void;
+  /** Merges what runs with files of their own changed into the files of the workspace. No step: use it in an idempotent one. */
+  apply(runIds: string[]): Promise<AppliedChanges>;
+}
+
+/** What became of the changes of runs. */
+export interface AppliedChanges {
+  applied: string[];
+  /** Runs whose changes were left out, with the paths that have changed meanwhile. */
+  conflicts: { runId: string; paths: { path: string }[] }[];
+  left: string[];
 }
 
 /** The program of a flow. Each process that drives the flow calls it from the start, with the same input. */

@@ -1,7 +1,15 @@
-// A process that dies: its store accepts a number of facts and then never answers again.
-
+// A process that dies: its store accepts a number of facts and then never answers again. And journals of other releases.
+import { Readable } from 'node:stream';
+import { expect } from 'vitest';
+import type { Fact, FactType } from '../../src/contract/fact.ts';
+import { genesis } from '../../src/kernel/journal.ts';
+import type { FlowDefinition } from '../../src/main/flow.ts';
+import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { scriptedModel } from '../../src/main/testing.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { exportTree } from '../../src/records/export-tree.ts';
+import { importTree } from '../../src/records/import-tree.ts';
+import { canonical, factHash } from '../../src/text/canonical.ts';
 
 export const anyModel = (...steps: object[]) => scriptedModel({ runs: [{ times: 'any', steps }] });
 
@@ -13,8 +21,14 @@ export interface DyingStore {
   bury(): Promise<void>;
 }
 
-/** `isLost`: the last accepted facts were written, but the process never learned it. */
-export function createDyingStore(store: Store, facts: number, { isLost = false } = {}): DyingStore {
+export interface DeathOptions {
+  /** The last accepted facts were written, but the process never learned it. */
+  isLost?: boolean;
+  /** It dies with the first fact of this type, which is written. */
+  after?: FactType;
+}
+
+export function createDyingStore(store: Store, facts: number, { isLost = false, after }: DeathOptions = {}): DyingStore {
   const death = Promise.withResolvers<void>();
   const owners: Parameters<Store['release']>[0][] = [];
   const never = new Promise<never>(() => {});
@@ -33,9 +47,11 @@ export function createDyingStore(store: Store, facts: number, { isLost = false }
       },
       async append(owner, units) {
         const count = units.reduce((sum, unit) => sum + unit.facts.length, 0);
+        const isWanted = left > count && units.some((unit) => unit.facts.some(({ type }) => type === after));
+        if (isWanted) left = count;
         const isLast = left <= count;
         left -= count;
-        if (isLast && (left < 0 || !isLost)) {
+        if (isLast && (left < 0 || !(isLost || isWanted))) {
           left = -1;
           death.resolve();
           return never;
@@ -48,4 +64,33 @@ export function createDyingStore(store: Store, facts: number, { isLost = false }
       close: async () => {},
     },
   };
+}
+
+/** Starts a flow in a process that dies when there is such a fact. Returns the id of its run. */
+export async function interruptAt(type: FactType, store: Store, definition: FlowDefinition): Promise<string> {
+  const dying = createDyingStore(store, 1000);
+  const retinue = createRetinue({ model: anyModel({ text: 'fine' }), store: dying.store });
+  const run = await retinue.flow(definition, null);
+  await expect.poll(async () => (await store.facts({ runId: run.id, types: [type] })).length).toBeGreaterThan(0);
+  await dying.bury();
+  return run.id;
+}
+
+/** The tree in another store, with its root's facts as `change` makes them: what another release would have recorded. */
+export async function copyTree(store: Store, rootId: string, change: (fact: Fact) => Fact): Promise<Store> {
+  const copy = createMemoryStore();
+  const { header, lines } = await exportTree(rootId, { live: true }, store);
+  const changed: object[] = [];
+  let prev = genesis;
+  for await (const line of lines) {
+    if (!('runId' in line) || line.runId !== rootId) changed.push(line);
+    else {
+      const { hash: _, ...fact } = change(line as Fact);
+      prev = factHash(fact, canonical(fact.data), prev);
+      changed.push({ ...fact, hash: prev });
+    }
+  }
+  const texts = [{ ...header, lastHash: prev }, ...changed].map((line) => JSON.stringify(line));
+  await importTree(Readable.from(texts), { unfinished: true }, copy);
+  return copy;
 }

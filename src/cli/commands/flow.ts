@@ -5,6 +5,7 @@ import { unknownNameMessage } from '../../text/suggest.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { shortId } from '../../views/format.ts';
 import { formatTable } from '../../views/style.ts';
+import { effortFlag, parseEffortFlag } from '../args/effort-flag.ts';
 import type { Args } from '../args/parse-args.ts';
 import { outputMode, questionTimeout, runSettings } from '../args/settings-flags.ts';
 import {
@@ -41,6 +42,7 @@ export const flowCommand: Command = {
   flags: [
     { name: 'input', value: 'JSON|@FILE', help: 'the input of the flow, as JSON or as a file with JSON (default: null)' },
     { name: 'model', value: 'NAME', help: 'the model of agents that name none, as `provider/model`' },
+    { ...effortFlag, help: `${effortFlag.help}; for agents that name none` },
     { name: 'label', value: 'TEXT', help: 'a short name for the run in lists (default: the name of the flow)' },
     ...ruleFlags,
     sandboxFlag,
@@ -89,6 +91,7 @@ async function start(given: string, args: Args, io: Io): Promise<number> {
   const askMs = questionTimeout(args, io);
   const open = askMs === undefined ? {} : { askMs };
   const session = { flags, agents: { chosen: undefined } };
+  const effort = parseEffortFlag(args);
   const input = await readInput(args.value('input'), io);
   const createRequest = async (settings: Settings): Promise<FlowRequest> => ({
     file: await io.flows.find(settings, given),
@@ -96,6 +99,7 @@ async function start(given: string, args: Args, io: Io): Promise<number> {
     options: {
       limits: flags.limits,
       trace: io.trace,
+      ...(effort !== undefined && { effort }),
       ...(args.has('label') && { label: String(args.value('label')) }),
       ...(args.values('budget').length > 0 && { budgets: args.values('budget') }),
     },
@@ -128,8 +132,10 @@ async function startOnServer(name: string, args: Args, io: Io): Promise<number> 
   if (args.has('model')) throw new RetinueError('usage', '--model cannot be combined with a server: its own settings decide');
   if (!/^[\w-][\w.-]*$/.test(name) || /\.m?[jt]s$/.test(name))
     throw new RetinueError('usage', `${name} is a file of this machine; a server runs only the flows of its own workspace, by name`);
+  const effort = parseEffortFlag(args);
   const request = {
     name,
+    ...(effort !== undefined && { effort }),
     input: await readInput(args.value('input'), io),
     ...(args.has('label') && { label: String(args.value('label')) }),
     ...(Object.keys(flags.limits).length > 0 && { limits: flags.limits }),
