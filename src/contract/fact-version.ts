@@ -60,7 +60,7 @@ export function factVersionOf({ type, data }: Draft): number {
     case 'model.failed':
       return data.next === undefined ? 1 : 2;
     case 'run.paused':
-      return data.budget === undefined ? 1 : 2;
+      return data.budget === undefined && data.begun === undefined ? 1 : 2;
     case 'run.resumed':
       return data.takeover === undefined ? 1 : 2;
     case 'step.started':

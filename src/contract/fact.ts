@@ -324,8 +324,14 @@ const createFactData = () => ({
     /** Why it was refused, if a reason was given. */
     reason: z.string().optional(),
   }),
-  /** `budget`: the shared budget that is used up. Such a pause does not count for the deadline. Since version 2. */
-  'run.paused': z.strictObject({ reason: z.string(), resumeAt: Instant.nullable(), budget: z.string().optional() }),
+  'run.paused': z.strictObject({
+    reason: z.string(),
+    resumeAt: Instant.nullable(),
+    /** The shared budget that is used up. Such a pause does not count for the deadline. Since version 2, like `begun`. */
+    budget: z.string().optional(),
+    /** If calls of the last answer have no result yet: those of them that had begun. No other call begins before the run is resumed. */
+    begun: z.array(z.strictObject(call)).optional(),
+  }),
   /** `takeover`: the process that drove the run had died or gone silent. Since version 2. */
   'run.resumed': z.strictObject({ by: z.string(), takeover: z.literal(true).optional() }),
   'run.ended': z.strictObject({ outcome: RecordedOutcome }),

@@ -4,6 +4,7 @@ import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Draft } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
+import type { CallState } from '../conversation/request.ts';
 import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChildView } from '../ports/delegation.ts';
@@ -76,10 +77,16 @@ function findSubtree(rows: RunRow[], runId: string): RunRow[] {
   return [...children.flatMap((child) => findSubtree(rows, child.runId)), ...own];
 }
 
-/** Calls that were under way when the process died have an unknown effect. Idempotent ones are repeated; a call awaiting approval had not begun. */
+/** Calls that were under way when the process died have an unknown effect. Idempotent ones are repeated, and those that had not begun are made. */
 export function interruptedCallFacts(state: RunState): Draft[] {
-  const cut = currentCalls(state).filter((call) => !call.finished && !call.idempotent && !isAwaitingApproval(call));
+  const cut = currentCalls(state).filter((call) => !call.finished && !call.idempotent && mayHaveBegun(call, state));
   return cut.map((call) => toolFinishedFact(call, 'unknown', unknownEffectText));
+}
+
+/** No call begins while it awaits approval or its run is paused. Pauses of older programs do not say what had begun before. */
+function mayHaveBegun(call: CallState, { paused }: RunState): boolean {
+  if (isAwaitingApproval(call)) return false;
+  return paused?.begun === undefined || paused.begun.some(({ turn, index }) => turn === call.turn && index === call.index);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { RecordedOutcome } from '../contract/outcome.ts';
 import { keepCanonical } from '../text/canonical.ts';
 import type { Journal, Part } from './journal.ts';
 import { type Ending, failed, stateToOutcome, stateToRow } from './outcome.ts';
+import { pausedFact } from './pause.ts';
 import { type Run, type StopCause, stopToEnding } from './run.ts';
 import type { Services } from './services.ts';
 import { endedFact } from './state.ts';
@@ -49,7 +50,7 @@ async function suspendRun(run: Run, reason: string, services: Services): Promise
   let error: unknown = new RetinueError('paused', `run ${run.id} was paused: ${reason}`, { retryable: true });
   try {
     // A run that is already paused keeps its own reason and time.
-    const paused: Draft[] = run.state.paused ? [] : [{ type: 'run.paused', data: { reason, resumeAt: null } }];
+    const paused: Draft[] = run.state.paused ? [] : [pausedFact(run, { reason, resumeAt: null })];
     const drafts = [...(saved?.drafts ?? []), ...paused];
     if (drafts.length > 0) await run.record(drafts, { blobs: saved?.blobs ?? [] });
     else await services.journal.flushed();

@@ -1,9 +1,11 @@
 // Pausing a run: by order, or until a provider accepts calls again. A pause begins at the run's next step; its beginning and its end are facts.
 
+import type { Draft } from '../contract/fact.ts';
 import type { BudgetRefusal } from '../ports/budgets.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
-import type { Run } from './run.ts';
+import type { PauseRequest, Run } from './run.ts';
 import type { Services } from './services.ts';
+import { currentCalls } from './state.ts';
 
 /** Asks for a pause; it begins at the run's next step. `orders` are consumed with its fact. */
 export function requestPause(
@@ -55,12 +57,17 @@ function listRuns(run: Run): Run[] {
   return [run, ...[...run.children].flatMap(listRuns)];
 }
 
-/** Waits, without a slot, while the run is paused. Returns at once if it is not, or if it was stopped. */
-export async function waitWhilePaused(run: Run, { clock, deadlines }: Services): Promise<void> {
+/** Begins a pause that was asked for, and waits for its end. Returns at once if the run is not paused, or if it was stopped. */
+export async function waitWhilePaused(run: Run, services: Services): Promise<void> {
   if (run.signal.aborted) return;
   beginPause(run);
+  await waitForResume(run, services);
+}
+
+/** Waits, without a slot, for the end of a pause that has begun. */
+export async function waitForResume(run: Run, { clock, deadlines }: Services): Promise<void> {
   const { paused } = run.state;
-  if (!paused) return;
+  if (!paused || run.signal.aborted) return;
   run.slot.release();
   const due = paused.resumeAt === null ? null : clock.monotonic() + isoToMs(paused.resumeAt) - clock.now();
   const endTimer = due === null ? () => {} : deadlines.at(due, () => void resumeRun(run, 'the end of the pause'));
@@ -74,6 +81,15 @@ function beginPause(run: Run): void {
   const { reason, resumeAt, orders, budget } = pauseRequest;
   run.pauseRequest = null;
   if (run.state.paused) return;
-  void run.record([{ type: 'run.paused', data: { ...(budget !== undefined && { budget }), reason, resumeAt } }], { consumed: orders });
+  void run.record([pausedFact(run, { reason, resumeAt, budget })], { consumed: orders });
   if (budget !== undefined) run.suspendDeadline();
+}
+
+/** The beginning of a pause as a fact. It tells the process that continues the run which of its calls have begun. */
+export function pausedFact(run: Run, { reason, resumeAt, budget }: Omit<PauseRequest, 'orders'>): Draft {
+  const open = currentCalls(run.state).filter((call) => !call.finished);
+  // An external agent makes its calls itself, so it is not known which have begun.
+  const isKnown = open.length > 0 && !run.state.created.data.external;
+  const begun = open.filter((call) => run.begunCalls.has(call)).map(({ turn, index }) => ({ index, turn }));
+  return { type: 'run.paused', data: { ...(isKnown && { begun }), ...(budget !== undefined && { budget }), reason, resumeAt } };
 }

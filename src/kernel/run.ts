@@ -8,6 +8,7 @@ import type { Grant, Ruleset } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
+import type { CallState } from '../conversation/request.ts';
 import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
 import type { PreparedWorkspace } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -40,7 +41,7 @@ export interface PauseRequest {
   reason: string;
   resumeAt: string | null;
   /** The shared budget that is used up. */
-  budget?: string;
+  budget?: string | undefined;
   orders: string[];
 }
 
@@ -127,6 +128,7 @@ export class Run {
   #children: Set<Run> | null = null;
   #endedRows: Map<string, RunRow> | null = null;
   #originals: Map<string, Json> | null = null;
+  #begunCalls: Set<CallState> | null = null;
   #foldersSeen: Set<string> | null = null;
   #isDetached = false;
 
@@ -178,6 +180,12 @@ export class Run {
   get originals(): Map<string, Json> {
     this.#originals ??= new Map();
     return this.#originals;
+  }
+
+  /** Tool calls that this process has begun and that have no result yet. */
+  get begunCalls(): Set<CallState> {
+    this.#begunCalls ??= new Set();
+    return this.#begunCalls;
   }
 
   /** Folders whose rules this process has looked for. */

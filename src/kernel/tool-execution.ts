@@ -1,8 +1,9 @@
 // Executes the tool calls of an answer and turns results into facts. The tool session decides where a call executes (ports/tool-executor.ts).
 //
-// T1. Every executed call gets at most one result. A paused run leaves idempotent calls open and repeats them when it is resumed.
+// T1. Every executed call gets at most one result. A run that leaves this process leaves calls open that are idempotent or have not begun; the process
+//     that continues it makes them.
 // T2. A tool that throws, hangs, ignores its signal or writes without end still gets a result, in time and within bounds.
-// T3. No tool starts after the run's signal has fired (invariant 8).
+// T3. No tool starts after the run's signal has fired (invariant 8), nor while the run is paused.
 import { z } from 'zod';
 import { Artifact } from '../contract/artifact.ts';
 import { FileState, type PathChange } from '../contract/change-set.ts';
@@ -11,7 +12,6 @@ import type { Draft } from '../contract/fact.ts';
 import { RunId } from '../contract/ids.ts';
 import type { Json } from '../contract/json.ts';
 import type { CallState } from '../conversation/request.ts';
-import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import type { Subject } from '../ports/subject.ts';
@@ -28,6 +28,7 @@ import { createDelegation } from './delegation.ts';
 import { addFolderRules } from './folder-rules.ts';
 import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText, toolFinishedFact, unknownEffectText } from './judge.ts';
 import { dropOriginal, executableArguments, originalLostText } from './original-arguments.ts';
+import { waitForResume } from './pause.ts';
 import { collectRulesets, type Run } from './run.ts';
 import type { Services } from './services.ts';
 
@@ -53,7 +54,7 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
     const refusal = await refusals.get(call);
     const args = executableArguments(run, call, services);
     if (args === undefined) return finishCall(run, call, [toolFinishedFact(call, 'error', originalLostText)]);
-    const denial = refusal ?? (await recheckCall(run, call, args, services));
+    const denial = refusal ?? (await waitToBegin(run, call, args, services));
     if (denial !== null) return finishCall(run, call, [toolFinishedFact(call, 'denied', services.redact(denial, false))]);
     const memo = createCallMemo(run);
     const attempt = await attemptCall(run, call, { args, memo, tools }, services);
@@ -69,6 +70,22 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
       return changes;
     }),
   );
+}
+
+/** Waits while the run is paused. Null if the call may be made, which counts as begun from then on; otherwise the denial to return. */
+async function waitToBegin(run: Run, call: CallState, args: Json, services: Services): Promise<string | null> {
+  for (;;) {
+    if (run.state.paused) {
+      await waitForResume(run, services);
+      await run.slot.ensure();
+    }
+    const denial = await recheckCall(run, call, args, services);
+    if (run.signal.aborted) return denial;
+    if (run.state.paused) continue;
+    // In the same moment as the look at the pause: a pause that follows must name this call.
+    if (denial === null) run.begunCalls.add(call);
+    return denial;
+  }
 }
 
 /** The real path inside the workspace that a call has touched; null if it touches none. */
@@ -88,9 +105,10 @@ function isParallel(tool: AnyTool | undefined): boolean {
 function finishCall(run: Run, call: CallState, drafts: Draft[], blobs: StoredBlob[] = []): void {
   run.slot.endBusyCall();
   dropOriginal(run, call);
-  // Record no result: after a resume the call is repeated, or still waits for approval.
-  if (run.stopCause?.code === 'paused' && (call.idempotent || isAwaitingApproval(call))) return;
+  // Record no result: after a resume the call is made, or still waits for approval.
+  if (run.stopCause?.code === 'paused' && (call.idempotent || !run.begunCalls.has(call))) return;
   void run.record(drafts, { blobs });
+  run.begunCalls.delete(call);
 }
 
 const ResultSchema = z.object({
@@ -122,7 +140,10 @@ interface CallExecution {
 async function attemptCall(run: Run, call: CallState, { args, memo, tools }: CallExecution, services: Services): Promise<CallAttempt> {
   const tool = findTool(run, call.tool);
   if (!tool) return { status: 'error', result: { output: `the tool ${call.tool} no longer exists` } };
-  if (run.signal.aborted) return { status: 'cancelled', result: { output: 'the run was stopped before this call was made' } };
+  if (run.signal.aborted) {
+    run.begunCalls.delete(call);
+    return { status: 'cancelled', result: { output: 'the run was stopped before this call was made' } };
+  }
   const { deadlines, clock } = services;
   const stop = new AbortController();
   const onAbort = () => stop.abort(run.signal.reason);

@@ -1,5 +1,5 @@
 // Holding runs back and leaving them to another process, with the real program.
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
@@ -35,6 +35,23 @@ describe('pause', () => {
     const types = (await place.facts(() => true)).map(({ type }) => type);
     expect(types.filter((type) => type === 'run.paused' || type === 'run.resumed')).toEqual(['run.paused', 'run.resumed']);
     expect((await place.run('replay', 'last')).code).toBe(0);
+  });
+
+  it('before a command began leaves it to the process that resumes the run', async () => {
+    const write = { calls: [{ tool: 'bash', args: { command: 'echo once >> log.txt' } }] };
+    using place = createPlace({ runs: [{ steps: [{ ...write, delayMs: 3000 }, { text: 'done' }] }] });
+    const running = place.start('run', '--allow', 'bash', 'go');
+    await place.facts((found) => count(found, 'model.asked') === 1);
+    expect(await place.run('pause', 'last')).toMatchObject({ code: 0 });
+    running.process.kill('SIGTERM');
+    await running.finished;
+    expect(existsSync(join(place.folder, 'log.txt'))).toBe(false);
+    expect(await place.run('resume', 'last')).toMatchObject({ code: 0, out: 'done\n' });
+    expect(readFileSync(join(place.folder, 'log.txt'), 'utf8')).toBe('once\n');
+    const found = await place.facts(() => true);
+    expect(found.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'ok' } });
+    expect((await place.run('replay', 'last')).code).toBe(0);
+    expect((await place.run('verify')).code).toBe(0);
   });
 
   it('ends when the run gets a message', async () => {

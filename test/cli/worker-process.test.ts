@@ -119,6 +119,29 @@ describe('a worker', () => {
     await second.finished;
   });
 
+  it('that is asked to stop during a model call leaves the commands of the answer to the next one', { timeout: 120_000 }, async () => {
+    const place = await createServerPlace({
+      runs: [{ steps: [append('one'), { delayMs: 4_000, ...append('two') }, { text: 'done' }] }],
+    });
+    const first = place.start('worker', '--json');
+    const { out } = await place.run('run', '--queue', '--detach', 'go');
+    const id = out.trim();
+    const readFacts = async () => JSON.parse((await place.run('logs', id, '--json')).out) as StoredFact[];
+    const countCalls = async () => (await readFacts()).filter(({ type }) => type === 'model.asked').length;
+    await expect.poll(countCalls, { timeout: 60_000 }).toBe(2);
+    first.process.kill('SIGTERM');
+    expect(await first.finished).toMatchObject({ code: 0, err: expect.stringContaining('tree.handed_back') });
+    expect(readLog(place)).toEqual(['one']);
+    const second = place.start('worker');
+    expect(await place.run('wait', id)).toMatchObject({ code: 0, out: 'done\n' });
+    expect(readLog(place)).toEqual(['one', 'two']);
+    const facts = await readFacts();
+    expect(facts.map(({ type }) => type).join(' ')).toContain('tool.asked run.paused run.resumed artifact.recorded tool.finished');
+    expect(facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.status] : []))).toEqual(['ok', 'ok']);
+    second.process.kill('SIGTERM');
+    await second.finished;
+  });
+
   it('gives up a run that kills its worker each time', { timeout: 180_000 }, async () => {
     const place = await createServerPlace({
       runs: [

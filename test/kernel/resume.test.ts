@@ -5,6 +5,7 @@ import type { Fact, FactOf } from '../../src/contract/fact.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
+import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createMemoryData, type MemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -217,6 +218,98 @@ describe('a resumed run', () => {
     const second = await createWorld({ script, store: changed, settings: { workspace: first.workspace } });
     await expect(second.runtime.resume(run.id, 'a test')).rejects.toMatchObject({ code: 'store_corrupt' });
     await second.runtime.close();
+  });
+});
+
+describe('a run that was paused', () => {
+  const change = { idempotent: false, readOnly: false };
+  const results = async ({ store }: Pick<World, 'store'>, runId: string) =>
+    (await store.facts({ runId, types: ['tool.finished'] })).flatMap((fact) =>
+      fact.type === 'tool.finished' ? [`${fact.data.index} ${fact.data.status}`] : [],
+    );
+
+  it('before the calls of an answer began makes all of them once it is resumed by another process', async () => {
+    const store = createMemoryStore();
+    const one = counted('one', change);
+    const two = counted('two', change);
+    one.open();
+    two.open();
+    const steps = [
+      { calls: [call('one'), call('two')], delayMs: 50 },
+      { expect: { prompt: 'two 1' }, text: 'end' },
+    ];
+    const options = { script: { runs: [{ steps }] }, agents: [anyAgent], tools: [one.tool, two.tool], store };
+    const first = await createWorld(options);
+    const run = await first.runtime.start({ task: 'x', agent: 'any' });
+    await until(first, (facts) => facts.some(({ type }) => type === 'model.asked'));
+    run.pause('a test');
+    await until(first, (facts) => facts.some(({ type }) => type === 'run.paused'));
+    await first.runtime.drain('a test');
+    await using second = await next(store, first, options);
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed', summary: 'end', turns: 2 });
+    expect([one.calls(), two.calls()]).toEqual([1, 1]);
+    expect(await results(second, run.id)).toEqual(['0 ok', '1 ok']);
+    await run.outcome.catch(() => {});
+    await checkJournal(second);
+  });
+
+  it('during a call learns that its effect is unknown, and makes the calls that had not begun', async () => {
+    const store = createMemoryStore();
+    const cut = counted('cut', change);
+    const later = counted('later', change);
+    later.open();
+    const steps = [{ calls: [call('cut'), call('later')] }, { expect: { prompt: 'not known whether' }, text: 'end' }];
+    const options = { script: { runs: [{ steps }] }, agents: [anyAgent], tools: [cut.tool, later.tool], store };
+    const first = await createWorld(options);
+    const run = await first.runtime.start({ task: 'x', agent: 'any' });
+    run.outcome.catch(() => {});
+    await until(first, () => cut.calls() === 1);
+    await first.runtime.drain('a test');
+    expect(later.calls()).toBe(0);
+    await using second = await next(store, first, options);
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed', turns: 2 });
+    expect([cut.calls(), later.calls()]).toEqual([1, 1]);
+    expect(await results(second, run.id)).toEqual(['0 unknown', '1 ok']);
+    await checkJournal(second);
+  });
+
+  it('while one call ran and another awaited approval, and then lost its process, repeats neither', async () => {
+    const store = createMemoryStore();
+    const cut = counted('cut', { ...change, timeoutMs: null });
+    const quick = counted('quick', change);
+    const later = counted('later', change);
+    quick.open();
+    later.open();
+    const calls = [call('cut'), call('quick'), call('later')];
+    const tools = [cut.tool, quick.tool, later.tool];
+    const builtIn = builtInRuleset(['delegate'], ['cut', 'quick', 'later']);
+    const options: WorldOptions = {
+      script: { runs: [{ steps: [{ calls }, { expect: { prompt: 'not known whether' }, text: 'end' }] }] },
+      ...{ agents: [anyAgent], tools, store },
+      rulesets: [{ ...builtIn, rules: [...builtIn.rules, parseRule('ask quick')] }],
+      options: { questions: { attended: () => true } },
+    };
+    const first = await createWorld(options);
+    const run = await first.runtime.start({ task: 'x', agent: 'any' });
+    run.outcome.catch(() => {});
+    await until(first, () => cut.calls() === 1);
+    run.pause('a test');
+    await until(first, (facts) => facts.some(({ type }) => type === 'run.paused'));
+    const [paused] = await store.facts({ runId: run.id, types: ['run.paused'] });
+    expect(paused).toMatchObject({ v: 2, data: { begun: [{ turn: 1, index: 0 }] } });
+    const [question] = first.facts.filter((fact) => fact.type === 'approval.asked');
+    const { turn, index, hash } = (question as FactOf<'approval.asked'>).data;
+    // Answered while the run is paused: nothing begins before it is resumed.
+    await first.runtime.live(run.id)?.answer({ turn, index, hash }, { allowed: true, by: 'ada' });
+    expect([quick.calls(), later.calls()]).toEqual([0, 0]);
+    await using second = await next(store, first, options);
+    const resumed = await second.runtime.resume(run.id, 'a test');
+    expect(await (resumed.ok && resumed.handles[0]?.outcome)).toMatchObject({ status: 'completed', turns: 2 });
+    expect([cut.calls(), quick.calls(), later.calls()]).toEqual([1, 1, 1]);
+    expect(await results(second, run.id)).toEqual(['0 unknown', '1 ok', '2 ok']);
+    await checkJournal(second);
   });
 });
 
