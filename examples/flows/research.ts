@@ -1,6 +1,11 @@
-// Answers a question by a quorum: several agents work independently, and an answer counts if enough of them agree. The rest is cancelled.
+// Answers a question by a quorum: several agents work independently, and an answer counts if enough of them agree. The rest is cancelled. The flow fails
+// if too few agents answer at all; the answer is null if they do not agree.
 //
 //   retinue flow run examples/flows/research.ts --input '{"question":"Which port does the server use by default?"}'
+//
+// Without a key and without a network, with scripted agents on a small shop:
+//
+//   retinue flow run examples/flows/research.ts -C examples/flows/shop --model script/research.json --input @examples/flows/shop/question.json
 import { defineFlow } from 'retinue/flow';
 
 interface Answer {
@@ -34,6 +39,7 @@ export default defineFlow<Input, { answer: string | null; votes: number; of: num
   'research',
   input,
   async (flow, { question, agents = 5, quorum = 3 }) => {
+    if (quorum > agents) throw new Error(`${quorum} of ${agents} agents cannot agree`);
     const votes = new Map<string, Answer[]>();
     const vote = (given: Answer) => {
       const key = given.answer
@@ -53,6 +59,8 @@ export default defineFlow<Input, { answer: string | null; votes: number; of: num
     );
     // The first vote that completes a quorum ends the work of the others.
     await flow.any(asked, { accept: ({ data }) => data !== undefined && vote(data) });
+    const voters = [...votes.values()].flat().length;
+    if (voters < quorum) throw new Error(`only ${voters} of ${agents} agents answered, and ${quorum} have to agree`);
     const [best = []] = [...votes.values()].sort((a, b) => b.length - a.length);
     return {
       answer: best.length >= quorum ? (best[0]?.answer ?? null) : null,

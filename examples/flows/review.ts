@@ -1,6 +1,10 @@
 // Reviews a diff from four angles at the same time. A fifth agent checks every finding against the code, so that only confirmed ones are reported.
 //
 //   retinue flow run examples/flows/review.ts --input '{"base":"main"}'
+//
+// Without a key and without a network, with scripted agents on a small shop:
+//
+//   retinue flow run examples/flows/review.ts -C examples/flows/shop --model script/review.json --input @examples/flows/shop/change.json
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { defineFlow } from 'retinue/flow';
@@ -40,41 +44,60 @@ const input = {
   properties: { base: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9/._-]*$' }, diff: { type: 'string' } },
 };
 
-export default defineFlow<{ base?: string; diff?: string }, { confirmed: Finding[]; dismissed: number }>(
-  'review',
-  input,
-  async (flow, { base = 'HEAD', diff: given }) => {
-    const diff = given ?? (await flow.step('git diff', () => readDiff(base), { idempotent: true }));
-    if (diff.trim() === '') return { confirmed: [], dismissed: 0 };
-    const reviews = await flow.all(
-      Object.entries(angles).map(([angle, about]) =>
-        flow.delegate<{ findings: Finding[] }>({
-          task: `Review this change. Look only for ${about}. Read the files around it before you report something.`,
-          context: diff,
-          agent: 'explore',
-          label: angle,
-          result: { schema: findings },
-        }),
-      ),
-    );
-    const all = reviews.flatMap(({ data }) => data?.findings ?? []);
-    flow.log(`${all.length} findings to verify`);
-    const checked = await flow.map(all, async (each) => {
-      const { data } = await flow.delegate<{ confirmed: boolean }>({
-        task: `Somebody reported a problem. Try to refute it: read the code, and confirm it only if it is real.\n\n${JSON.stringify(each)}`,
+interface Review {
+  confirmed: Finding[];
+  dismissed: number;
+  /** Findings whose verifier failed. */
+  unverified: Finding[];
+  /** Angles whose reviewer failed, with the reason. */
+  failed: string[];
+}
+
+export default defineFlow<{ base?: string; diff?: string }, Review>('review', input, async (flow, { base = 'HEAD', diff: given }) => {
+  const diff = given ?? (await flow.step('git diff', () => readDiff(base, flow.workspace), { idempotent: true }));
+  if (diff.trim() === '') return { confirmed: [], dismissed: 0, unverified: [], failed: [] };
+  const reviews = await flow.all(
+    Object.entries(angles).map(([angle, about]) =>
+      flow.delegate<{ findings: Finding[] }>({
+        task: `Review this change. Look only for ${about}. Read the files around it before you report something.`,
         context: diff,
         agent: 'explore',
-        label: `verify ${each.file}:${each.line}`,
-        result: { schema: verdict },
-      });
-      return { each, isConfirmed: data?.confirmed === true };
+        label: angle,
+        result: { schema: findings },
+      }),
+    ),
+  );
+  const failed = reviews.filter(({ data }) => !data).map(({ label, error, status }) => `${label}: ${error?.message ?? status}`);
+  if (failed.length === reviews.length) throw new Error(`nothing was reviewed: ${failed.join('; ')}`);
+  const all = reviews.flatMap(({ data }) => data?.findings ?? []);
+  flow.log(`${all.length} findings to verify`);
+  const checked = await flow.map(all, async (each) => {
+    const { data } = await flow.delegate<{ confirmed: boolean }>({
+      task: `Somebody reported a problem. Try to refute it: read the code, and confirm it only if it is real.\n\n${JSON.stringify(each)}`,
+      context: diff,
+      agent: 'explore',
+      label: `verify ${each.file}:${each.line}`,
+      result: { schema: verdict },
     });
-    const confirmed = checked.filter(({ isConfirmed }) => isConfirmed).map(({ each }) => each);
-    return { confirmed, dismissed: all.length - confirmed.length };
-  },
-);
+    return { each, verdict: data ? (data.confirmed ? 'confirmed' : 'dismissed') : 'unverified' };
+  });
+  const withVerdict = (wanted: string) => checked.filter(({ verdict }) => verdict === wanted).map(({ each }) => each);
+  return {
+    confirmed: withVerdict('confirmed'),
+    dismissed: withVerdict('dismissed').length,
+    unverified: withVerdict('unverified'),
+    failed,
+  };
+});
 
-async function readDiff(base: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('git', ['diff', '--end-of-options', base], { maxBuffer: 1_000_000 });
-  return stdout;
+/** What has changed below the folder, with paths relative to it. */
+async function readDiff(base: string, cwd: string): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)('git', ['diff', '--relative', '--end-of-options', base], { cwd, maxBuffer: 1_000_000 });
+    return stdout;
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: string; message: string };
+    const [reason] = (stderr?.trim() || message).split('\n', 1);
+    throw new Error(`git diff ${base} failed in ${cwd}: ${reason}`);
+  }
 }

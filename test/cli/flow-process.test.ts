@@ -1,12 +1,10 @@
-// `retinue flow` with real processes: trust, kill -9 and resume, a changed file, the examples.
+// `retinue flow` with real processes: trust, kill -9 and resume, a changed file.
 
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createPlace, type Place } from './support-process.ts';
 
-const examples = resolve(import.meta.dirname, '../../examples/flows');
 const child = { runs: [{ times: 'any', steps: [{ text: 'fine' }] }] };
 
 function addFlow(place: Place, files: Record<string, string>): void {
@@ -89,54 +87,4 @@ describe('retinue flow', () => {
     const { runId } = JSON.parse(detached.out);
     expect((await place.run('wait', runId)).out).toBe('text\n');
   }, 120_000);
-});
-
-const submit = (args: object) => [{ calls: [{ tool: 'submit_result', args }] }];
-
-describe('the examples of flows', () => {
-  it('review: four angles, and a verifier for each finding', async () => {
-    const bug = { file: 'a.js', line: 1, severity: 'high', problem: 'off by one' };
-    using place = createPlace({
-      runs: [
-        { when: { label: 'correctness' }, steps: submit({ findings: [bug, { ...bug, line: 2 }] }) },
-        { when: { label: 'verify a.js:1' }, steps: submit({ confirmed: true, reason: 'it is' }) },
-        { when: { label: 'verify a.js:2' }, steps: submit({ confirmed: false, reason: 'it is not' }) },
-        { times: 3, steps: submit({ findings: [] }) },
-      ],
-    });
-    writeFileSync(join(place.folder, 'a.js'), 'let a = 1;\n');
-    const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], { cwd: place.folder });
-    git('init', '-q');
-    git('add', 'a.js');
-    git('commit', '-qm', 'first');
-    writeFileSync(join(place.folder, 'a.js'), 'let a = 2;\n');
-    const { out, err } = await place.run('flow', 'run', join(examples, 'review.ts'), '--input', '{}', '--json');
-    expect(JSON.parse(out || '{}').data, err).toEqual({ confirmed: [bug], dismissed: 1 });
-  }, 60_000);
-
-  it('migrate: one writer per file, merged', async () => {
-    using place = createPlace({
-      runs: ['a.txt', 'b.txt'].map((label) => ({
-        when: { label },
-        steps: [{ calls: [{ tool: 'write', args: { path: label, content: `new ${label}\n` } }] }, { text: 'done' }],
-      })),
-    });
-    for (const name of ['a.txt', 'b.txt']) writeFileSync(join(place.folder, name), 'old\n');
-    const input = JSON.stringify({ files: ['a.txt', 'b.txt'], change: 'make it new' });
-    const { out, err } = await place.run('flow', 'run', join(examples, 'migrate.ts'), '--input', input, '--json', '--allow', 'write');
-    expect(JSON.parse(out || '{}').data, err).toEqual({ merged: ['a.txt', 'b.txt'], failed: [], conflicts: [] });
-    expect(readFileSync(join(place.folder, 'b.txt'), 'utf8')).toBe('new b.txt\n');
-  }, 60_000);
-
-  it('research: a quorum of agents', async () => {
-    using place = createPlace({
-      runs: [
-        { when: { label: 'researcher 1' }, steps: [{ hang: 'start' }] },
-        { when: { label: 'researcher 2' }, steps: submit({ answer: '81', sources: [] }) },
-        { times: 'any', steps: submit({ answer: '80.', sources: ['server.ts'] }) },
-      ],
-    });
-    const { out, err } = await place.run('flow', 'run', join(examples, 'research.ts'), '--input', '{"question":"Which port?"}', '--json');
-    expect(JSON.parse(out || '{}').data, err).toEqual({ answer: '80.', votes: 3, of: 5, sources: ['server.ts'] });
-  }, 60_000);
 });

@@ -210,15 +210,22 @@ describe('a program that differs from the log', () => {
 });
 
 /** A random program: steps, one after the other or side by side. */
-type Plan = { kind: 'step'; value: number } | { kind: 'delegate' } | { kind: 'fail' } | { kind: 'seq' | 'all' | 'map'; parts: Plan[] };
+type Plan =
+  | { kind: 'step'; value: number }
+  | { kind: 'delegate' | 'fail' | 'sleep' | 'ask' }
+  | { kind: 'race'; count: number }
+  | { kind: 'seq' | 'all' | 'map' | 'any'; parts: Plan[] };
 
 const plans = fc.letrec<{ plan: Plan }>((tie) => ({
   plan: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     fc.record({ kind: fc.constant('step' as const), value: fc.nat(9) }),
-    fc.constant({ kind: 'fail' as const }),
-    fc.constant({ kind: 'delegate' as const }),
-    fc.record({ kind: fc.constantFrom('seq' as const, 'all' as const, 'map' as const), parts: fc.array(tie('plan'), { maxLength: 3 }) }),
+    fc.record({ kind: fc.constantFrom('delegate' as const, 'fail' as const, 'sleep' as const, 'ask' as const) }),
+    fc.record({ kind: fc.constant('race' as const), count: fc.integer({ min: 1, max: 3 }) }),
+    fc.record({
+      kind: fc.constantFrom('seq' as const, 'all' as const, 'map' as const, 'any' as const),
+      parts: fc.array(tie('plan'), { maxLength: 3 }),
+    }),
   ),
 })).plan;
 
@@ -230,6 +237,15 @@ async function carryOut(flow: Flow, plan: Plan): Promise<unknown> {
       return flow.step('fail', () => Promise.reject(new Error('failed')), { idempotent: true }).catch((error: Error) => error.message);
     case 'delegate':
       return (await flow.delegate({ task: 'x' })).summary;
+    case 'sleep':
+      return flow.sleep(2);
+    case 'ask':
+      return (await flow.ask('Go on?', { timeoutMs: 1 })).approved;
+    case 'race':
+      // Who wins depends on the time, what they say does not. The others are cancelled.
+      return (await flow.any(Array.from({ length: plan.count }, () => flow.delegate({ task: 'x' })))).map(({ summary }) => summary);
+    case 'any':
+      return (await flow.any(plan.parts.map((part) => carryOut(flow, part)))).length;
     case 'seq': {
       const results: unknown[] = [];
       for (const part of plan.parts) results.push(await carryOut(flow, part));

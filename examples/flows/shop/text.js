@@ -1,0 +1,1 @@
+exports.plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
