@@ -11,8 +11,12 @@ export interface HandOverParts {
   text: string;
   /** The answer ended at its length limit. */
   isCut: boolean;
-  /** Paths and versions of files that were read or changed, as recorded. */
+  /** Paths and versions of files that were read or changed, as recorded, in the order of the paths. */
   files: [path: string, version: string][];
+  /** Paths that the run has changed. */
+  changed: ReadonlySet<string>;
+  /** Paths in the order in which they were last read or changed, the latest first. */
+  latest: string[];
   /** Sources of the conversation that it replaces. */
   taint: string[];
 }

@@ -9,6 +9,8 @@ export interface Rate {
   skipped: number;
   /** Null without a judged attempt. */
   passRate: number | null;
+  /** Runs that cost and time are of. */
+  runs: number;
   /** Null if a price is unknown. */
   costUsd: number | null;
   /** Sum of the times of all runs. */
@@ -100,6 +102,7 @@ export function rateOf(results: readonly EvalResult[]): Rate {
     errors,
     skipped,
     passRate: judged === 0 ? null : passed / judged,
+    runs: worked.length,
     costUsd: worked.every(({ costUsd }) => costUsd !== null) ? worked.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0) : null,
     durationMs: worked.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0),
   };

@@ -7,6 +7,7 @@ import { type EvalCase, EvalFile, type EvalInput, type Variant } from '../contra
 import { canonical, sha256 } from '../text/canonical.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { emptyFixture, findFixture, hashFixture } from './fixture.ts';
+import { resolveCheckModels, resolveModel } from './script-models.ts';
 
 const maxProblems = 5;
 
@@ -50,11 +51,13 @@ export interface EvalChoice {
 export async function createEvalInput(
   { path, shown, definition }: { path: string; shown: string; definition: EvalFile },
   choice: EvalChoice,
-  stateFolder: string,
+  { workspace, stateFolder }: { workspace: string; stateFolder: string },
 ): Promise<EvalInput> {
   const { cases, limits, repeats = 1 } = definition;
   const agents = choice.agents.length > 0 ? choice.agents : (definition.agents ?? [null]);
-  const models = choice.models.length > 0 ? choice.models : (definition.models ?? [null]);
+  const folders = { folder: dirname(path), workspace };
+  const own = definition.models?.map((model) => resolveModel(model, folders));
+  const models = choice.models.length > 0 ? choice.models : (own ?? [null]);
   const variants = agents.flatMap((agent) => models.map((model): Variant => ({ agent, model })));
   const hashes = new Map<string, string>();
   const prepared: EvalCase[] = [];
@@ -63,7 +66,8 @@ export async function createEvalInput(
     const files = hashes.get(fixture) ?? (await hashFixture(fixture));
     hashes.set(fixture, files);
     const whole = { ...each, ...(each.limits === undefined && limits !== undefined && { limits }), fixture };
-    prepared.push({ ...whole, subject: hashSubject(whole, files) });
+    const checks = each.checks && { checks: resolveCheckModels(each.checks, folders) };
+    prepared.push({ ...whole, ...checks, subject: hashSubject(whole, files) });
   }
   return {
     name: definition.name ?? basename(path).replace(/\.json$/, ''),

@@ -95,6 +95,8 @@ export function composeCompaction(state: RunState, answer: FactData['model.answe
     files: memo.flatMap(([key, version]) =>
       key.startsWith(filePrefix) ? [[key.slice(filePrefix.length), version] as [string, string]] : [],
     ),
+    changed: new Set(state.artifacts.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []))),
+    latest: [...state.memo.keys()].flatMap((key) => (key.startsWith(filePrefix) ? [key.slice(filePrefix.length)] : [])).reverse(),
     taint,
   });
   const replaced = hasOpenHistory(state) ? Number.POSITIVE_INFINITY : entriesBytes(splitEntries(state).replaced, texts);
@@ -129,7 +131,9 @@ export function applyCompaction(state: RunState, { summary, memo = {} }: FactDat
   conversation.calls = keptCalls(state);
   conversation.entries = [...head, { kind: 'user', text: summary }, ...kept];
   conversation.countedTokens = null;
-  state.memo = new Map(Object.entries(memo));
+  // In the order in which it was remembered, which the fact does not have.
+  const known = [...state.memo.keys()].filter((key) => Object.hasOwn(memo, key));
+  state.memo = new Map([...new Set([...known, ...Object.keys(memo).sort()])].map((key) => [key, memo[key] as string]));
   state.compactions++;
 }
 

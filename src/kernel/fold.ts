@@ -307,9 +307,13 @@ function addTaint(state: RunState, taint: readonly string[] = []): void {
 }
 
 function addMemo(state: RunState, memo: Record<string, string> = {}): void {
-  const entries = Object.entries(memo);
+  // Sorted, because stored facts have sorted keys and the order counts: what was remembered last is last.
+  const entries = Object.entries(memo).sort(([a], [b]) => (a < b ? -1 : 1));
   if (entries.length > 0) state.memo = ownMap(state.memo);
-  for (const [key, value] of entries) state.memo.set(key, value);
+  for (const [key, value] of entries) {
+    state.memo.delete(key);
+    state.memo.set(key, value);
+  }
 }
 
 function addSpending(state: RunState, used: Tokens | Usage, costUsd: number | null): void {

@@ -156,7 +156,10 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
         const { userStateFolder } = await import('../config/user-folders.ts');
         const path = resolve(context.cwd, file);
         const shown = relative(settings.workspace, path);
-        return createEvalInput({ path, shown, definition: parseEvalFile(file, text) }, choice, userStateFolder(env));
+        return createEvalInput({ path, shown, definition: parseEvalFile(file, text) }, choice, {
+          workspace: settings.workspace,
+          stateFolder: userStateFolder(env),
+        });
       },
       planReplay: async (input, last, read) => (await import('../evals/replay.ts')).planReplay(input, last, read),
       start: async (api, input, options) => (await import('./flows.ts')).startEval(api, input, options),

@@ -72,12 +72,14 @@ describe('retinue eval', () => {
     ]);
 
     change(join(place.folder, 'examples/evals/hasty.json'), (text) => text.replace('11, the sum of both', '6, without the first'));
-    change(join(place.folder, 'examples/evals/careful.json'), (text) => text.replace('6: the loop', '11: the loop'));
+    change(join(place.folder, 'examples/evals/careful.json'), (text) =>
+      text.replace('6: the loop', '11: the loop').replace('"input": 3', '"input": 300'),
+    );
     const second = await place.run('eval', 'examples/evals/small.json', '--fail-under', '30', '--allow', 'bash');
     expect(second.code).toBe(0);
-    expect(second.out).toMatch(/explain a function .*careful\.json +0\/1 0 % .* worse, was 1\/1 100 %/);
+    expect(second.out).toMatch(/explain a function .*careful\.json +0\/1 0 % .* worse, was 1\/1 100 %, cost was \$0\.\d+/);
     expect(second.out).toMatch(/explain a function .*hasty\.json +1\/1 100 % .* better, was 0\/1 0 %/);
-    expect(second.out).toMatch(/total .*careful\.json +2\/3 66\.6 % .* -33\.3 points/);
+    expect(second.out).toMatch(/total .*careful\.json +2\/3 66\.6 % .* -33\.3 points, cost was \$0\.\d+/);
     expect(second.out).toMatch(new RegExp(`compared with eval ${first.runId.slice(0, 8)}: 1 case better, 1 worse`));
     // Every case worked on a copy.
     expect(readFileSync(join(place.folder, 'examples/evals/fixtures/sum/sum.mjs'), 'utf8')).toContain('let i = 1');
@@ -88,6 +90,15 @@ describe('retinue eval', () => {
     expect(shown).toMatchObject({ runId: first.runId, comparedWith: null, total: { passed: 3, judged: 6 } });
     expect((await place.run('verify')).code).toBe(0);
   }, 180_000);
+
+  it('finds fixtures and scripts beside the file, wherever it is', async () => {
+    using place = createPlace({ runs: [] });
+    const { variants } = await evaluate(place, join(examples, 'small.json'));
+    expect(variants.map(({ model, rate }) => [model, rate.passed, rate.judged])).toEqual([
+      [`script/${join(examples, 'careful.json')}`, 3, 3],
+      [`script/${join(examples, 'hasty.json')}`, 0, 3],
+    ]);
+  }, 120_000);
 
   it.each(['SIGKILL', 'SIGINT'] as const)(
     'continues after %s without repeating finished cases',
@@ -165,6 +176,8 @@ describe('retinue eval', () => {
     expect(await err('--fail-under', '101')).toMatch(/is not a percentage/);
     // The script has no entry for it: that is no failure of the agent.
     const report = await evaluate(place, 'wrong.json', '--fail-under', '0');
-    expect(report.results).toMatchObject([{ verdict: 'error', reason: expect.stringContaining('script') }]);
+    expect(report).toMatchObject({ code: 1, results: [{ verdict: 'error', reason: expect.stringContaining('script') }] });
+    expect(await err()).toMatch(/no case could be judged: not started: .*script/);
+    expect((await place.run('eval', 'show')).code).toBe(0);
   }, 120_000);
 });

@@ -2,14 +2,16 @@ import type { Api } from '../../api/api.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { EvalInput } from '../../contract/eval.ts';
 import { lowestRate, summarise } from '../../evals/compare.ts';
+import { sanitizeLine } from '../../text/terminal.ts';
 import { shortId } from '../../views/format.ts';
 import { parseIntegerFlag } from '../args/flag-values.ts';
 import type { Args } from '../args/parse-args.ts';
 import { outputMode, runSettings } from '../args/settings-flags.ts';
 import { addDirFlag, budgetFlag, type Command, jsonFlag, plainFlag, sandboxFlag, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
+import { formatPercent } from '../output/eval-change.ts';
 import { printEvalList } from '../output/eval-list.ts';
-import { formatEval, formatPercent } from '../output/eval-table.ts';
+import { formatEval } from '../output/eval-table.ts';
 import { printJson } from '../output/print-json.ts';
 import { evalLabel, isFinished, listEvals, readEval, readRecordedRun, type StoredEval, toRecord } from '../session/evals.ts';
 import { withApi, withLocalApi } from '../session/open-api.ts';
@@ -122,8 +124,20 @@ async function start(file: string, args: Args, io: Io): Promise<number> {
         io.err(`retinue: the eval has no result: ${done.outcome.error?.message ?? done.outcome.status}\n`);
       return code === 0 || code === null ? 1 : code;
     }
-    return report({ io, args, done, last, failUnder });
+    const exitCode = report({ io, args, done, last, failUnder });
+    return hasVerdict(done) ? exitCode : reportNoVerdict(done, io);
   });
+}
+
+function hasVerdict({ results }: StoredEval): boolean {
+  return results.some(({ verdict }) => verdict === 'passed' || verdict === 'failed');
+}
+
+/** An eval that says nothing about any agent or model is no success. */
+function reportNoVerdict({ results }: StoredEval, io: Io): number {
+  const reason = results.find((each) => each.reason !== null)?.reason ?? 'there are no results';
+  io.err(`retinue: no case could be judged: ${sanitizeLine(reason)}\n`);
+  return 1;
 }
 
 function planReplay(input: EvalInput, last: StoredEval | null, api: Api, io: Io): Promise<EvalInput> {

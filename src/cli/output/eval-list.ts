@@ -5,7 +5,7 @@ import { formatCost, formatInstant, shortId } from '../../views/format.ts';
 import { formatTable } from '../../views/style.ts';
 import type { Io } from '../io.ts';
 import type { StoredEval } from '../session/evals.ts';
-import { formatPercent } from './eval-table.ts';
+import { formatPercent } from './eval-change.ts';
 import { printJson } from './print-json.ts';
 
 export function printEvalList(evals: StoredEval[], isJson: boolean, io: Io): void {

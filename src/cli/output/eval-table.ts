@@ -4,6 +4,7 @@ import { sanitizeLine } from '../../text/terminal.ts';
 import { formatCost, formatDuration, formatPlural, shortId } from '../../views/format.ts';
 import { formatTable, paint, type Style } from '../../views/style.ts';
 import type { Io } from '../io.ts';
+import { describeChange, describeRates, formatRate } from './eval-change.ts';
 
 const right = { side: 'right' as const };
 
@@ -52,26 +53,6 @@ const changeStyle: Record<CaseRow['change'], Style | null> = { better: 'green', 
 function rateStyle({ passed, judged }: Rate): Style | null {
   if (judged === 0) return 'dim';
   return passed === judged ? 'green' : passed === 0 ? 'red' : 'yellow';
-}
-
-function formatRate({ passed, judged, passRate }: Rate): string {
-  return passRate === null ? '-' : `${passed}/${judged} ${formatPercent(passRate)}`;
-}
-
-export function formatPercent(rate: number): string {
-  return `${Math.floor(rate * 1000 + 1e-9) / 10} %`;
-}
-
-function describeChange({ change, before, isEdited }: CaseRow): string {
-  const edited = isEdited ? ', edited' : '';
-  if (change === 'new') return edited.slice(2);
-  return change === 'same' ? edited.slice(2) : `${change}, was ${formatRate(before as Rate)}${edited}`;
-}
-
-function describeRates({ passRate }: Rate, before: Rate | null): string {
-  if (passRate === null || before === null || before.passRate === null) return '';
-  const points = Math.round((passRate - before.passRate) * 1000) / 10;
-  return points === 0 ? 'as before' : `${points > 0 ? '+' : ''}${points} points`;
 }
 
 const maxReasons = 3;
