@@ -9,6 +9,7 @@ import type { Checkouts } from '../ports/checkouts.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';
+import { completeInterruptedPlans } from './interrupted-plans.ts';
 
 export interface ApplyDeps {
   store: Store;
@@ -47,38 +48,28 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
     }
   }
 
-  /** Completes what an earlier command recorded and could not finish. */
-  async function finishInterrupted(): Promise<void> {
-    const facts = await store.facts({ types: ['changes.planned', 'changes.made'] });
-    const open = new Map<string, string>();
-    for (const fact of facts) {
-      if (fact.type === 'changes.planned') open.set(`${fact.runId} ${fact.data.id}`, fact.runId);
-      else if (fact.type === 'changes.made') open.delete(`${fact.runId} ${fact.data.id}`);
-    }
-    for (const runId of new Set(open.values())) {
-      const row = await store.run(runId);
-      const holder = (await store.holders([runId])).get(runId);
-      if (row?.kind !== 'client' || row.endedAt !== null || holder?.alive) continue;
-      const resumed = await (await drive()).resume(row.rootId, 'retinue apply');
-      if (resumed.ok) await resumed.handles[0]?.outcome;
-    }
+  /** Completes what earlier commands recorded and could not finish. */
+  async function completeEarlier(): Promise<Pick<ApplyReport, 'completed'>> {
+    const completed = await completeInterruptedPlans({ store, checkouts, drive });
+    return completed.length === 0 ? {} : { completed };
   }
 
   return {
     async apply(ids, { check, signal }) {
       const files = needFiles();
       const runIds = await expandIds(ids, store);
-      if (!check) await finishInterrupted();
+      const earlier = check ? {} : await completeEarlier();
       const deps = { store, changes: files.checkouts.changes, workspace: files.workspace, refuse: () => null, signal };
       const plan = await planApply(runIds, deps);
-      if (check || plan.set.changes.length === 0) return planToReport(plan);
+      if (check || plan.set.changes.length === 0) return { ...planToReport(plan), ...earlier };
       const planned: PlannedChanges = { id: '1', kind: 'apply', runs: plan.merged, steps: plan.steps, blobs: plan.blobs };
-      return withClient(`apply ${plan.merged.join(' ')}`, async (client) => planToReport(plan, await client.carryOut(planned)));
+      const label = `apply ${plan.merged.join(' ')}`;
+      return withClient(label, async (client) => ({ ...planToReport(plan, await client.carryOut(planned)), ...earlier }));
     },
 
     async undo(ids, { check, signal }) {
       const files = needFiles();
-      await finishInterrupted();
+      const earlier = check ? {} : await completeEarlier();
       const rows = await Promise.all(ids.map((id) => findRun(id, store)));
       const trees = await Promise.all(
         rows.map(async ({ rootId, runId }) => subtreeRows(await store.runs({ rootId, order: 'oldest' }), runId)),
@@ -88,13 +79,13 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
       const request = { workspace: files.workspace, refuse: () => null, read: (hash: string) => store.blob(hash), isExact: true, signal };
       const plan = await files.checkouts.changes.plan({ ...request, changes: [{ runId: '', set: joinSteps(steps) }] });
       const changed = [...new Set([...plan.conflicts.flatMap(({ paths }) => paths.map(({ path }) => path)), ...interrupted])];
-      if (check || plan.set.changes.length === 0) return { ...planToReport(plan), left: changed };
+      if (check || plan.set.changes.length === 0) return { ...planToReport(plan), left: changed, ...earlier };
       const paths = new Set(plan.set.changes.map(({ path }) => path));
       const possible = steps.map(({ runId, changes }) => ({ runId, changes: changes.filter(({ path }) => paths.has(path)) }));
       const planned: PlannedChanges = { id: '1', kind: 'undo', runs: [...subtree].sort(), steps: possible, blobs: plan.blobs };
       return withClient(`undo ${rows.map(({ runId }) => runId).join(' ')}`, async (client) => {
         const left = await client.carryOut(planned);
-        return { ...planToReport(plan, left), left: [...changed, ...left] };
+        return { ...planToReport(plan, left), left: [...changed, ...left], ...earlier };
       });
     },
 
@@ -157,8 +148,10 @@ async function factToSteps(fact: StoredFact, { runIds, workspace, made, store }:
   const { runId } = fact;
   if (fact.type === 'artifact.recorded') return runIds.has(runId) && fact.data.change ? [{ runId, change: fact.data.change }] : [];
   if (fact.type !== 'changes.planned' || fact.data.workspace !== workspace) return [];
-  const left = made.get(`${runId} ${fact.data.id}`);
-  if (left === undefined || !fact.data.runs.some((each) => runIds.has(each))) return [];
+  if (!fact.data.runs.some((each) => runIds.has(each))) return [];
+  // A run that was ended in the middle of a plan may have made any part of it. What it did not make is as it would be taken back.
+  const left = made.get(`${runId} ${fact.data.id}`) ?? ((await store.run(runId))?.endedAt == null ? null : []);
+  if (left === null) return [];
   const own = (await readSteps(fact.data.changes, store)).filter((step) => runIds.has(step.runId));
   return own.flatMap((step) => step.changes.flatMap((change) => (left.includes(change.path) ? [] : [{ runId: step.runId, change }])));
 }

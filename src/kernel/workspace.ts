@@ -83,7 +83,7 @@ async function takeOverChanges(runId: string, { data }: PreparedWorkspace, { che
   const read = (hash: string) => store.blob(hash);
   const plan = await checkouts.changes.plan({ workspace: data.path, changes: [{ runId: owner.runId, set }], read, refuse: () => null });
   const contents = new Map(plan.blobs.map(({ hash, content }) => [hash, content]));
-  const left = await checkouts.changes.carryOut(data.path, plan.set, async (hash) => contents.get(hash) ?? null);
+  const left = await checkouts.changes.carryOut(data.path, plan.set, { read: async (hash) => contents.get(hash) ?? null, key: data.path });
   const paths = [...plan.conflicts.flatMap((conflict) => conflict.paths.map(({ path }) => path)), ...left];
   return paths.length === 0 ? [] : [`the changes of run ${owner.runId} do not fit into the files any more: ${paths.join(', ')}`];
 }
