@@ -27,8 +27,8 @@ export interface ApplyOptions {
 
 export interface Apply {
   apply(ids: string[], options: ApplyOptions): Promise<ApplyReport>;
-  /** `left`: paths that something else changed. One that is in `files` too was taken back only to the state that it left. */
-  undo(ids: string[], options: ApplyOptions): Promise<Omit<ApplyReport, 'applied' | 'conflicts'>>;
+  /** `left`: paths that something else changed, or that `conflicts` has a reason for. One that is in `files` too was taken back only to the state that it left. */
+  undo(ids: string[], options: ApplyOptions): Promise<Omit<ApplyReport, 'applied'>>;
   /** Returns the runs whose changes were discarded. */
   discard(ids: string[]): Promise<string[]>;
 }
@@ -92,6 +92,8 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
     async discard(ids) {
       const runIds = await expandIds(ids, store);
       for (const runId of runIds) {
+        if (!(await hasOwnFiles(runId, store)))
+          throw new RetinueError('workspace', `there is nothing to discard: run ${runId} and its children had no files of their own`);
         const row = await store.run(runId);
         if (row?.endedAt === null) throw new RetinueError('usage', `run ${runId} has not ended yet; cancel it first`);
       }
@@ -119,10 +121,14 @@ async function expandIds(ids: string[], store: Store): Promise<string[]> {
 }
 
 async function findOwners(row: RunRow, store: Store): Promise<string[]> {
-  const facts = await store.facts({ runId: row.runId, types: ['workspace.prepared'] });
-  if (facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null)) return [row.runId];
+  if (await hasOwnFiles(row.runId, store)) return [row.runId];
   const children = await store.runs({ parentId: row.runId, order: 'oldest' });
   return (await Promise.all(children.map((child) => findOwners(child, store)))).flat();
+}
+
+async function hasOwnFiles(runId: string, store: Store): Promise<boolean> {
+  const facts = await store.facts({ runId, types: ['workspace.prepared'] });
+  return facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null);
 }
 
 /** What these runs, and plans with their changes, did to the files of the workspace, in order. */

@@ -134,8 +134,8 @@ const maxLines = 100;
 /** The changed files, as the outcome lists them. `retinue diff` shows the patch itself. */
 function createArtifact({ lines, patchBytes }: SavedWorkspace, redact: Redact): { artifact?: Artifact } {
   if (lines.length === 0) return {};
-  const toLine = ({ path, added, removed }: SavedWorkspace['lines'][number]) =>
-    `${path} ${added === null ? 'binary' : `+${added} -${removed}`}`;
+  const toLine = ({ path, added, removed, mode }: SavedWorkspace['lines'][number]) =>
+    `${path} ${mode === undefined ? (added === null ? 'binary' : `+${added} -${removed}`) : `mode ${mode}`}`;
   const more = lines.length > maxLines ? [`and ${lines.length - maxLines} more`] : [];
   const value = redact([...lines.slice(0, maxLines).map(toLine), ...more].join('\n').toWellFormed(), true);
   return { artifact: { bytes: patchBytes, kind: 'diff', title: 'patch', value } };

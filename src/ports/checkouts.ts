@@ -48,8 +48,8 @@ export interface PreparedWorkspace {
 
 export interface SavedWorkspace {
   data: Omit<FactData['workspace.saved'], 'artifact'>;
-  /** Changed files with the number of added and removed lines, for readers; null for binary files. */
-  lines: { path: string; added: number | null; removed: number | null }[];
+  /** Changed files with the number of added and removed lines, for readers; null for binary files. `mode`: only the mode has changed, to this one. */
+  lines: { path: string; added: number | null; removed: number | null; mode?: string }[];
   patchBytes: number;
   blobs: StoredBlob[];
 }

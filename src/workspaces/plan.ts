@@ -159,7 +159,7 @@ async function decide({ before, after }: PathChange, now: Version, { read, isExa
     return typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes);
   };
   if (isSameState(state, before)) return { version: after && toVersion(after.mode, await content(after)) };
-  if (isExact) return { conflict: 'was changed since' };
+  if (isExact) return { conflict: 'has changed since' };
   if (before === null) return { conflict: 'exists already' };
   if (now === null) return { conflict: 'was deleted' };
   if (after === null) return { conflict: 'was changed, but the run deleted it' };

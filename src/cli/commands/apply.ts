@@ -14,7 +14,7 @@ export const applyCommand: Command = {
   usage: 'ID… [--check] [flags]',
   summary: 'take over what runs changed in their own copy of the files',
   about:
-    'Merges the changes of each run (--worktree, --repository, or `isolation: worktree` of an agent) into the files of the workspace, in the given order, each on top of the ones before. For a run without its own copy: those of the runs that it delegated. Files that you changed too are merged. If a change does not fit, nothing of that run is taken over, and the paths are named; the other runs are not affected. The index, HEAD and branches of git stay as they are.\n\n' +
+    'Merges the changes of each run (--worktree, --repository, or `isolation: worktree` of an agent) into the files of the workspace, in the given order, each on top of the ones before. For a run without its own copy: those of the runs that it delegated, in the order of their briefs. Files are merged by name; renames are not followed. Files that you changed too are merged. If a change does not fit, nothing of that run is taken over, and the paths are named; the other runs are not affected. The index, HEAD and branches of git stay as they are.\n\n' +
     'The exit code is 0 if everything was applied, and 1 if there was a conflict. `retinue undo` takes it back.',
   flags: [{ name: 'check', help: 'only say what would happen' }, jsonFlag, ...writingFlags],
   positionals: { min: 1, max: unlimited },

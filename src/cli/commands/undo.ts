@@ -27,7 +27,7 @@ export const undoCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const check = args.has('check');
   const session = { flags: commonSettings(args), drive: true, existingOnly: true };
-  const { files, left, completed = [] } = await withLocalApi(io, session, (api) => api.undo(args.positionals, { check }));
+  const { files, left, conflicts, completed = [] } = await withLocalApi(io, session, (api) => api.undo(args.positionals, { check }));
   if (args.has('json')) printJson(io, { undone: files, left, ...(completed.length > 0 && { completed }) });
   else {
     io.out(describeCompleted(completed));
@@ -36,9 +36,8 @@ async function run(args: Args, io: Io): Promise<number> {
     io.out(files.length === 0 ? nothing : `${done} ${formatPlural(files.length, 'file')}\n`);
     for (const path of files) io.out(`  ${sanitizeLine(path)}\n`);
     for (const path of left) {
-      const what = files.includes(path)
-        ? 'taken back in part, because it was changed in between'
-        : 'left alone, because it has changed since';
+      const reason = conflicts.flatMap(({ paths }) => paths).find((each) => each.path === path)?.reason ?? 'has changed since';
+      const what = files.includes(path) ? 'taken back in part, because it was changed in between' : `left alone, because it ${reason}`;
       io.out(`${what}: ${sanitizeLine(path)}\n`);
     }
   }
