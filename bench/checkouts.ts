@@ -92,7 +92,7 @@ async function measureApply(): Promise<void> {
       await measure(async () => {
         const plan = await changes.plan({ workspace: work, changes: sets, read, refuse: () => null });
         for (const { hash, content } of plan.blobs) contents.set(hash, Buffer.from(content));
-        const left = await changes.carryOut(work, plan.set, read);
+        const left = await changes.carryOut(work, plan.set, { read, key: String(n) });
         if (plan.conflicts.length + left.length > 0 || plan.set.changes.length !== 200) throw new Error('not applied');
       }),
     );

@@ -29,6 +29,7 @@ import type { ReplayResult } from '../records/replay.ts';
 import type { VerifyResult } from '../records/verify.ts';
 
 import type { Apply } from './apply.ts';
+import type { InterruptedPlan } from './interrupted-plans.ts';
 import type { LeftFolder } from './leftovers.ts';
 
 export type { Question, RunDetail, RunView } from '../contract/view.ts';
@@ -145,6 +146,8 @@ export interface Api {
   discard: Apply['discard'];
   /** Folders with files of runs on this machine. `remove`: deletes those whose changes are stored, and returns them. */
   leftFolders(options: { remove: boolean }): Promise<LeftFolder[]>;
+  /** Changes of files that a killed process was making. `repair`: completes those that belong to no tree of others, and removes temporary files. */
+  interruptedPlans(options: { repair: boolean }): Promise<InterruptedPlan[]>;
   /** Facts from the first on, as they are recorded by any process; ends with the run. */
   follow(id: string, options: { tree?: boolean; signal: AbortSignal }): AsyncIterable<StoredFact>;
   /**

@@ -1,13 +1,14 @@
 // Takes over and takes back what runs changed, for a person. Each use is a client run of its own, which has the plan in its facts.
 import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
-import { type ApplyReport, findOwners, type PlannedChanges, planApply, planToReport, readSteps } from '../kernel/apply.ts';
+import { type ApplyReport, findOwners, hasOwnFiles, type PlannedChanges, planApply, planToReport, readSteps } from '../kernel/apply.ts';
 import { joinSteps, type PathStep, reverseSteps } from '../kernel/change-steps.ts';
 import type { Client, Runtime } from '../kernel/runtime.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';
+import { completeInterruptedPlans } from './interrupted-plans.ts';
 
 export interface ApplyDeps {
   store: Store;
@@ -25,8 +26,8 @@ export interface ApplyOptions {
 
 export interface Apply {
   apply(ids: string[], options: ApplyOptions): Promise<ApplyReport>;
-  /** `left`: paths that something else changed. One that is in `files` too was taken back only to the state that it left. */
-  undo(ids: string[], options: ApplyOptions): Promise<Omit<ApplyReport, 'applied' | 'conflicts'>>;
+  /** `left`: paths that something else changed, or that `conflicts` has a reason for. One that is in `files` too was taken back only to the state that it left. */
+  undo(ids: string[], options: ApplyOptions): Promise<Omit<ApplyReport, 'applied'>>;
   /** Returns the runs whose changes were discarded. */
   discard(ids: string[]): Promise<string[]>;
 }
@@ -46,38 +47,28 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
     }
   }
 
-  /** Completes what an earlier command recorded and could not finish. */
-  async function finishInterrupted(): Promise<void> {
-    const facts = await store.facts({ types: ['changes.planned', 'changes.made'] });
-    const open = new Map<string, string>();
-    for (const fact of facts) {
-      if (fact.type === 'changes.planned') open.set(`${fact.runId} ${fact.data.id}`, fact.runId);
-      else if (fact.type === 'changes.made') open.delete(`${fact.runId} ${fact.data.id}`);
-    }
-    for (const runId of new Set(open.values())) {
-      const row = await store.run(runId);
-      const holder = (await store.holders([runId])).get(runId);
-      if (row?.kind !== 'client' || row.endedAt !== null || holder?.alive) continue;
-      const resumed = await (await drive()).resume(row.rootId, 'retinue apply');
-      if (resumed.ok) await resumed.handles[0]?.outcome;
-    }
+  /** Completes what earlier commands recorded and could not finish. */
+  async function completeEarlier(): Promise<Pick<ApplyReport, 'completed'>> {
+    const completed = await completeInterruptedPlans({ store, checkouts, drive });
+    return completed.length === 0 ? {} : { completed };
   }
 
   return {
     async apply(ids, { check, signal }) {
       const files = needFiles();
       const runIds = await expandIds(ids, store);
-      if (!check) await finishInterrupted();
+      const earlier = check ? {} : await completeEarlier();
       const deps = { store, changes: files.checkouts.changes, workspace: files.workspace, refuse: () => null, signal };
       const plan = await planApply(runIds, deps);
-      if (check || plan.set.changes.length === 0) return planToReport(plan);
+      if (check || plan.set.changes.length === 0) return { ...planToReport(plan), ...earlier };
       const planned: PlannedChanges = { id: '1', kind: 'apply', runs: plan.merged, steps: plan.steps, blobs: plan.blobs };
-      return withClient(`apply ${plan.merged.join(' ')}`, async (client) => planToReport(plan, await client.carryOut(planned)));
+      const label = `apply ${plan.merged.join(' ')}`;
+      return withClient(label, async (client) => ({ ...planToReport(plan, await client.carryOut(planned)), ...earlier }));
     },
 
     async undo(ids, { check, signal }) {
       const files = needFiles();
-      await finishInterrupted();
+      const earlier = check ? {} : await completeEarlier();
       const rows = await Promise.all(ids.map((id) => findRun(id, store)));
       const trees = await Promise.all(
         rows.map(async ({ rootId, runId }) => subtreeRows(await store.runs({ rootId, order: 'oldest' }), runId)),
@@ -87,19 +78,21 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
       const request = { workspace: files.workspace, refuse: () => null, read: (hash: string) => store.blob(hash), isExact: true, signal };
       const plan = await files.checkouts.changes.plan({ ...request, changes: [{ runId: '', set: joinSteps(steps) }] });
       const changed = [...new Set([...plan.conflicts.flatMap(({ paths }) => paths.map(({ path }) => path)), ...interrupted])];
-      if (check || plan.set.changes.length === 0) return { ...planToReport(plan), left: changed };
+      if (check || plan.set.changes.length === 0) return { ...planToReport(plan), left: changed, ...earlier };
       const paths = new Set(plan.set.changes.map(({ path }) => path));
       const possible = steps.map(({ runId, changes }) => ({ runId, changes: changes.filter(({ path }) => paths.has(path)) }));
       const planned: PlannedChanges = { id: '1', kind: 'undo', runs: [...subtree].sort(), steps: possible, blobs: plan.blobs };
       return withClient(`undo ${rows.map(({ runId }) => runId).join(' ')}`, async (client) => {
         const left = await client.carryOut(planned);
-        return { ...planToReport(plan, left), left: [...changed, ...left] };
+        return { ...planToReport(plan, left), left: [...changed, ...left], ...earlier };
       });
     },
 
     async discard(ids) {
       const runIds = await expandIds(ids, store);
       for (const runId of runIds) {
+        if (!(await hasOwnFiles(runId, store)))
+          throw new RetinueError('workspace', `there is nothing to discard: run ${runId} and its children had no files of their own`);
         const row = await store.run(runId);
         if (row?.endedAt === null) throw new RetinueError('usage', `run ${runId} has not ended yet; cancel it first`);
       }
@@ -149,8 +142,10 @@ async function factToSteps(fact: StoredFact, { runIds, workspace, made, store }:
   const { runId } = fact;
   if (fact.type === 'artifact.recorded') return runIds.has(runId) && fact.data.change ? [{ runId, change: fact.data.change }] : [];
   if (fact.type !== 'changes.planned' || fact.data.workspace !== workspace) return [];
-  const left = made.get(`${runId} ${fact.data.id}`);
-  if (left === undefined || !fact.data.runs.some((each) => runIds.has(each))) return [];
+  if (!fact.data.runs.some((each) => runIds.has(each))) return [];
+  // A run that was ended in the middle of a plan may have made any part of it. What it did not make is as it would be taken back.
+  const left = made.get(`${runId} ${fact.data.id}`) ?? ((await store.run(runId))?.endedAt == null ? null : []);
+  if (left === null) return [];
   const own = (await readSteps(fact.data.changes, store)).filter((step) => runIds.has(step.runId));
   return own.flatMap((step) => step.changes.flatMap((change) => (left.includes(change.path) ? [] : [{ runId: step.runId, change }])));
 }

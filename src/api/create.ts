@@ -37,6 +37,7 @@ import { findFileNotices, loadChanges, loadPatch } from './changes.ts';
 import { loadCompactions } from './compactions.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
+import { listInterruptedPlans, repairInterruptedPlans } from './interrupted-plans.ts';
 import { createKeyedRoots } from './keyed-roots.ts';
 import { findLeftFolders, removeLeftFolders } from './leftovers.ts';
 import { createListeners } from './listeners.ts';
@@ -323,6 +324,7 @@ export function createApi(options: ApiOptions): Api {
     changes: async (id) => loadChanges(await findReadable(id), { store, redact }),
     ...createApply({ store, checkouts, workspace, drive }),
     leftFolders: ({ remove }) => (remove ? removeLeftFolders : findLeftFolders)(store, { checkouts, homes }),
+    interruptedPlans: ({ repair }) => (repair ? repairInterruptedPlans : listInterruptedPlans)({ store, checkouts, drive }),
     patch: async (id) => loadPatch(await findReadable(id), store),
     async logs(id, options = {}) {
       const row = await findRun(id, store);

@@ -132,6 +132,7 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     setBudget: refuse('changing budgets'),
     removeBudget: refuse('changing budgets'),
     leftFolders: refuse('looking for left files'),
+    interruptedPlans: refuse('looking for left files'),
     handBack: refuse('handing back a run'),
     keyed: refuse('finding runs by their keys'),
     keyedRoots: refuse('finding runs by their keys'),

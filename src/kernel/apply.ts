@@ -1,7 +1,8 @@
 // Takes over the changes that runs made in files of their own, and takes them back.
 //
 // A1. Nothing is written before the plan is durable (`changes.planned`). A plan without `changes.made` is carried out again, which is harmless.
-// A2. A plan belongs to a live run: the parent that applies, the flow, or a client that exists only for it.
+// A2. A plan that fails is taken back before that is recorded, so nothing is half applied.
+// A3. A plan belongs to a live run: the parent that applies, the flow, or a client that exists only for it.
 import { ChangeSet, type ChangeStep, ChangeSteps } from '../contract/change-set.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
@@ -11,7 +12,7 @@ import type { ChangeFiles, ChangePlan, ChangesOfRun, PathConflict } from '../por
 import type { Store, StoredBlob } from '../ports/store.ts';
 import { decideCall } from '../rules/policy.ts';
 import { sha256 } from '../text/canonical.ts';
-import { joinSteps } from './change-steps.ts';
+import { invert, joinSteps } from './change-steps.ts';
 import { type Run, rulesetsForChildren } from './run.ts';
 import type { Services } from './services.ts';
 
@@ -22,6 +23,14 @@ export interface ApplyReport {
   /** Paths that were changed, or would be. */
   files: string[];
   left: string[];
+  /** Plans of earlier commands that were interrupted, and were completed first. Absent if there were none. */
+  completed?: CompletedPlan[];
+}
+
+/** `runs`: whose changes they are. `files`: paths that have the changes now. */
+export interface CompletedPlan extends Pick<ApplyReport, 'files' | 'left'> {
+  kind: FactData['changes.planned']['kind'];
+  runs: string[];
 }
 
 /** The changes of an ended run with files of its own. Rejects with `usage` or `erased` if there are none to take over, with the reason. */
@@ -140,10 +149,14 @@ export async function applyForFlow(run: Run, runIds: string[], services: Service
 
 /** The runs with files of their own that a run stands for: itself, or else the nearest ones below it, in the order of their creation. */
 export async function findOwners({ runId }: Pick<RunRow, 'runId'>, store: Store): Promise<string[]> {
-  const facts = await store.facts({ runId, types: ['workspace.prepared'] });
-  if (facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null)) return [runId];
+  if (await hasOwnFiles(runId, store)) return [runId];
   const children = await store.runs({ parentId: runId, order: 'oldest' });
   return (await Promise.all(children.map((child) => findOwners(child, store)))).flat();
+}
+
+export async function hasOwnFiles(runId: string, store: Store): Promise<boolean> {
+  const facts = await store.facts({ runId, types: ['workspace.prepared'] });
+  return facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null);
 }
 
 interface ApplyRuns extends Pick<ApplyChildren, 'ids' | 'check'>, Pick<PlanDeps, 'refuse'> {
@@ -177,16 +190,26 @@ async function finishPlan(
   if (!checkouts) throw new RetinueError('workspace', 'changes cannot be made in this process');
   if (workspace !== run.workspace) throw new RetinueError('workspace', `the changes are for the files in ${workspace}`);
   const set = joinSteps(await readSteps(changes, store));
+  const options = { read: (hash: string) => store.blob(hash), key: planKey(run.id, id) };
   try {
-    const left = await checkouts.changes.carryOut(workspace, set, (hash) => store.blob(hash));
+    const left = await checkouts.changes.carryOut(workspace, set, options);
     await run.record([{ type: 'changes.made', data: { id, left } }]);
     return left;
   } catch (error) {
-    if (isRetinueError(error)) throw error;
-    // Such as a full disk. What was written is recorded, so that it can be taken back.
+    if (isRetinueError(error) && error.code !== 'workspace') throw error;
+    // Such as a full disk. What was written is taken back; what cannot be is recorded, so that `undo` finds it.
+    await checkouts.changes.carryOut(workspace, invert(set), options).catch(() => {});
     const left = await checkouts.changes.findUnmade(workspace, set);
     await run.record([{ type: 'changes.made', data: { id, left } }]);
-    const advice = `${left.length} of ${set.changes.length} files were not written; remove the cause and apply them again`;
-    throw new RetinueError('workspace', `the changes could not be written: ${(error as Error).message}; ${advice}`, { cause: error });
+    const written = set.changes.length - left.length;
+    const rest =
+      written === 0 ? 'nothing was changed' : `${written} of ${set.changes.length} files were changed, and could not be taken back`;
+    const message = `the changes could not be written: ${(error as Error).message}; ${rest}; remove the cause and try again`;
+    throw new RetinueError('workspace', message, { cause: error });
   }
+}
+
+/** Names a plan among those of all runs. */
+export function planKey(runId: string, id: string): string {
+  return `${runId} ${id}`;
 }

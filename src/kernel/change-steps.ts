@@ -17,6 +17,10 @@ export function joinSteps(steps: readonly ChangeStep[]): ChangeSet {
   return { v: 1, changes: [...joined.values()].filter(({ before, after }) => !isSameState(before, after)) };
 }
 
+export function invert({ changes }: ChangeSet): ChangeSet {
+  return { v: 1, changes: changes.map(({ path, before, after }) => ({ path, before: after, after: before })) };
+}
+
 export interface Reversal {
   /** What takes the steps back: the newest step first. */
   steps: ChangeStep[];

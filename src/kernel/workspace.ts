@@ -83,7 +83,7 @@ async function takeOverChanges(runId: string, { data }: PreparedWorkspace, { che
   const read = (hash: string) => store.blob(hash);
   const plan = await checkouts.changes.plan({ workspace: data.path, changes: [{ runId: owner.runId, set }], read, refuse: () => null });
   const contents = new Map(plan.blobs.map(({ hash, content }) => [hash, content]));
-  const left = await checkouts.changes.carryOut(data.path, plan.set, async (hash) => contents.get(hash) ?? null);
+  const left = await checkouts.changes.carryOut(data.path, plan.set, { read: async (hash) => contents.get(hash) ?? null, key: data.path });
   const paths = [...plan.conflicts.flatMap((conflict) => conflict.paths.map(({ path }) => path)), ...left];
   return paths.length === 0 ? [] : [`the changes of run ${owner.runId} do not fit into the files any more: ${paths.join(', ')}`];
 }
@@ -134,8 +134,8 @@ const maxLines = 100;
 /** The changed files, as the outcome lists them. `retinue diff` shows the patch itself. */
 function createArtifact({ lines, patchBytes }: SavedWorkspace, redact: Redact): { artifact?: Artifact } {
   if (lines.length === 0) return {};
-  const toLine = ({ path, added, removed }: SavedWorkspace['lines'][number]) =>
-    `${path} ${added === null ? 'binary' : `+${added} -${removed}`}`;
+  const toLine = ({ path, added, removed, mode }: SavedWorkspace['lines'][number]) =>
+    `${path} ${mode === undefined ? (added === null ? 'binary' : `+${added} -${removed}`) : `mode ${mode}`}`;
   const more = lines.length > maxLines ? [`and ${lines.length - maxLines} more`] : [];
   const value = redact([...lines.slice(0, maxLines).map(toLine), ...more].join('\n').toWellFormed(), true);
   return { artifact: { bytes: patchBytes, kind: 'diff', title: 'patch', value } };

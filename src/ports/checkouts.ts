@@ -48,8 +48,8 @@ export interface PreparedWorkspace {
 
 export interface SavedWorkspace {
   data: Omit<FactData['workspace.saved'], 'artifact'>;
-  /** Changed files with the number of added and removed lines, for readers; null for binary files. */
-  lines: { path: string; added: number | null; removed: number | null }[];
+  /** Changed files with the number of added and removed lines, for readers; null for binary files. `mode`: only the mode has changed, to this one. */
+  lines: { path: string; added: number | null; removed: number | null; mode?: string }[];
   patchBytes: number;
   blobs: StoredBlob[];
 }
@@ -108,14 +108,22 @@ export interface PlanRequest {
   signal?: AbortSignal | undefined;
 }
 
+export interface CarryOutOptions {
+  read: PlanRequest['read'];
+  /** Identifies the plan. The names of temporary files come from it. */
+  key: string;
+}
+
 /**
  * Makes recorded changes to the files of a workspace. Failure contract: `plan` changes nothing and rejects with a RetinueError `workspace`. `carryOut` may be called
- * again after a crash; it rejects with system errors, such as a full disk, and can then be called again too.
+ * again after a crash; it rejects with system errors, such as a full disk, and can then be called again too. Some paths are changed then.
  */
 export interface ChangeFiles {
   plan(request: PlanRequest): Promise<ChangePlan>;
   /** Makes the changes path by path. Returns the paths that are neither as before nor as after: they are left alone. */
-  carryOut(workspace: string, set: ChangeSet, read: PlanRequest['read']): Promise<string[]>;
+  carryOut(workspace: string, set: ChangeSet, options: CarryOutOptions): Promise<string[]>;
   /** The paths that are not as after the changes. */
   findUnmade(workspace: string, set: ChangeSet): Promise<string[]>;
+  /** Temporary files that a killed process left, as paths in the workspace. `remove`: deletes them. Never rejects. */
+  findTemporary(workspace: string, set: ChangeSet, options: { key: string; remove: boolean }): Promise<string[]>;
 }

@@ -42,6 +42,15 @@ export function isCutDiff({ diff }: FileChange): boolean {
   return /\n\[diff cut: .*\]\n$/.test(diff);
 }
 
+/** What a change is that has no lines: `binary`, `mode 100644 → 100755` or `no diff`; null for one with lines. */
+export function describeWithoutLines({ diff, added, removed }: FileChange): string | null {
+  if (added + removed > 0) return null;
+  if (/^(GIT binary patch|Binary files .* differ)$/m.test(diff)) return 'binary';
+  const mode = /^old mode (\d+)\nnew mode (\d+)$/m.exec(diff);
+  if (mode && !/^@@/m.test(diff)) return `mode ${mode[1]} → ${mode[2]}`;
+  return diff.startsWith('[') ? 'no diff' : null;
+}
+
 function isDiff({ data: { artifact } }: RecordedArtifact): boolean {
   return artifact.kind === 'diff';
 }

@@ -2,11 +2,11 @@
 import { mkdir } from 'node:fs/promises';
 import { type ChangeSet, isSameState, type PathChange } from '../contract/change-set.ts';
 import { RetinueError } from '../contract/error.ts';
-import type { ChangeFiles, PlanRequest } from '../ports/checkouts.ts';
+import type { CarryOutOptions, ChangeFiles, PlanRequest } from '../ports/checkouts.ts';
 import type { Crash } from '../ports/crash.ts';
 import { forEachAtOnce } from './at-once.ts';
 import { createGit, type Env } from './git.ts';
-import { hashBytes, readPath, replacePath, stateOf } from './path-files.ts';
+import { findTemporary, hashBytes, readPath, replacePath, stateOf } from './path-files.ts';
 import { planChanges } from './plan.ts';
 
 /** `root`: the folder for merges; files are there only for a moment. */
@@ -31,11 +31,16 @@ export function createChangeFiles({ env, root, crash = () => {} }: ChangeFilesOp
       });
       return changes.map(({ path }) => path).filter((path) => unmade.has(path));
     },
-    carryOut: (workspace, set, read) => carryOut(workspace, set, { read, crash }),
+    carryOut: (workspace, set, options) => carryOut(workspace, set, { ...options, crash }),
+    async findTemporary(workspace, { changes }, options) {
+      const found: string[] = [];
+      for (const { path } of changes) found.push(...[await findTemporary(workspace, path, options)].flatMap((each) => each ?? []));
+      return found;
+    },
   };
 }
 
-type CarryOutDeps = Pick<PlanRequest, 'read'> & { crash: Crash };
+type CarryOutDeps = CarryOutOptions & { crash: Crash };
 
 /** Files that go make place for files that come, so they are first. */
 async function carryOut(workspace: string, { changes }: ChangeSet, deps: CarryOutDeps): Promise<string[]> {
@@ -53,14 +58,21 @@ async function carryOut(workspace: string, { changes }: ChangeSet, deps: CarryOu
 }
 
 /** False if the path is neither as before nor as after. */
-async function makeChange(workspace: string, { path, before, after }: PathChange, { read, crash }: CarryOutDeps): Promise<boolean> {
+async function makeChange(workspace: string, { path, before, after }: PathChange, { read, key, crash }: CarryOutDeps): Promise<boolean> {
+  // Of an earlier process, which was killed.
+  await findTemporary(workspace, path, { key, remove: true });
   const found = await readPath(workspace, path);
   if (found.kind === 'other') return false;
   if (isSameState(stateOf(found), after)) return true;
   if (!isSameState(stateOf(found), before)) return false;
   const content = after && (await readContent(after.hash, read));
-  crash('before workspace.path');
-  const isMade = await replacePath(workspace, path, before, after && content ? { mode: after.mode, content } : null);
+  const onWritten = () => crash('before workspace.path');
+  const isMade = await replacePath(workspace, path, {
+    before,
+    after: after && content ? { mode: after.mode, content } : null,
+    key,
+    onWritten,
+  });
   crash('after workspace.path');
   return isMade;
 }

@@ -144,12 +144,13 @@ async function prepareDirectory(given: string, options: CreateOptions): Promise<
 /** Writes the changes that an earlier process saved, onto the files that they were made from. */
 async function writeSaved(folder: string, { set, read }: NonNullable<CheckoutRequest['saved']>): Promise<void> {
   for (const { path, after } of set.changes) {
-    const content = after && (await read(after.hash));
-    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    const stored = after && (await read(after.hash));
+    const bytes = typeof stored === 'string' ? Buffer.from(stored) : stored;
     if (after && (!bytes || hashBytes(bytes) !== after.hash))
       throw new RetinueError('workspace', `the stored content of ${path} is missing or was changed`);
     const found = await readPath(folder, path);
-    const isWritten = await replacePath(folder, path, stateOf(found), after && bytes ? { mode: after.mode, content: bytes } : null);
+    const content = after && bytes ? { mode: after.mode, content: bytes } : null;
+    const isWritten = await replacePath(folder, path, { before: stateOf(found), after: content });
     if (!isWritten) throw new RetinueError('workspace', `the saved change of ${path} cannot be written`);
   }
 }
@@ -158,7 +159,7 @@ async function writeSaved(folder: string, { set, read }: NonNullable<CheckoutReq
 async function copyAttached(folder: string, { from, paths }: CheckoutRequest['attached']): Promise<void> {
   for (const path of paths) {
     const found = await readPath(from, path);
-    if (found.kind === 'file') await replacePath(folder, path, null, { mode: '100644', content: found.content });
+    if (found.kind === 'file') await replacePath(folder, path, { before: null, after: { mode: '100644', content: found.content } });
   }
 }
 

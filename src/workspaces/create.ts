@@ -42,7 +42,7 @@ export function checkoutFolder(root: string, runId: string): string {
 }
 
 /** Retinue's own files in a workspace. */
-const ownPatterns = ['.retinue', '.retinue-files'];
+const ownPatterns = ['.retinue', '.retinue-files', '.retinue-*.tmp'];
 
 /** A checkout of a commit. Rejects with `workspace`. */
 export async function createFromCommit(repository: Repository, options: CreateOptions): Promise<Owner> {

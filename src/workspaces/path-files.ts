@@ -4,7 +4,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type FileState, isSameState } from '../contract/change-set.ts';
 
 /** A file with its content. `other`: something that is no file and no link, such as a folder. */
@@ -52,27 +52,56 @@ export function stateOf(found: FoundFile): FileState | null {
   return found.kind === 'file' ? found.state : null;
 }
 
-/**
- * Replaces what is at `path` if it is still `before`. Null: removes it, with folders that become empty. Returns whether it was replaced. Rejects with
- * system errors.
- */
-export async function replacePath(root: string, path: string, before: FileState | null, after: FileContent | null): Promise<boolean> {
+export interface Replacement {
+  /** Null: there is no file. */
+  before: FileState | null;
+  /** Null: the file is removed, with folders that become empty. */
+  after: FileContent | null;
+  /** Names the temporary file, so that it can be found after a crash. */
+  key?: string;
+  /** Called when only the path itself has still to be replaced. */
+  onWritten?: () => void;
+}
+
+/** Replaces what is at `path` if it is still `before`. Returns whether it was replaced. Rejects with system errors, and leaves nothing behind then. */
+export async function replacePath(root: string, path: string, { before, after, key, onWritten }: Replacement): Promise<boolean> {
   const parent = await openParent(root, path, after !== null);
   if (!parent.ok) return after === null && before === null;
   await using _ = parent.handle;
   const { at } = parent;
-  const temporary = join(at, '..', `.retinue-${randomBytes(8).toString('hex')}.tmp`);
-  if (after !== null) await writeNew(temporary, after, await currentMode(at));
+  const temporary = join(at, '..', temporaryName(key ?? randomBytes(8).toString('hex'), path));
   try {
+    if (after !== null) await writeNew(temporary, after, await currentMode(at));
     const found = await readEntry(at);
     if (found.kind === 'other' || !isSameState(stateOf(found), before)) return false;
+    onWritten?.();
     if (after !== null) await rename(temporary, at);
     else if (before !== null) await unlink(at);
+  } catch (error) {
+    if (before === null) await removeEmptyFolders(root, path, parent.created);
+    throw error;
   } finally {
     if (after !== null) await unlink(temporary).catch(() => {});
   }
   if (after === null) await removeEmptyFolders(root, path);
   return true;
+}
+
+function temporaryName(key: string, path: string): string {
+  return `.retinue-${hashBytes(Buffer.from(`${key}\0${path}`)).slice(0, 16)}.tmp`;
+}
+
+/** The temporary file that a killed process left for this path and key; null if there is none. `remove`: deletes it. Never rejects. */
+export async function findTemporary(root: string, path: string, { key, remove }: { key: string; remove: boolean }): Promise<string | null> {
+  const parent = await openParent(root, path, false).catch(() => null);
+  if (!parent?.ok) return null;
+  await using _ = parent.handle;
+  const name = temporaryName(key, path);
+  const isFound = await (remove ? unlink : lstat)(join(parent.at, '..', name)).then(
+    () => true,
+    () => false,
+  );
+  return isFound ? join(dirname(path), name) : null;
 }
 
 /** The permissions of the file that is replaced, so that only the executable bits change. */
@@ -91,9 +120,10 @@ async function writeNew(temporary: string, { mode, content }: FileContent, curre
   await file.chmod(isExecutable ? permissions | ((permissions & 0o444) >> 2) : permissions & ~0o111);
 }
 
-async function removeEmptyFolders(root: string, path: string): Promise<void> {
+/** Removes the folders above a path, the nearest first, as long as they are empty. At most `most` of them. */
+async function removeEmptyFolders(root: string, path: string, most = Number.POSITIVE_INFINITY): Promise<void> {
   const names = path.split('/').slice(0, -1);
-  for (; names.length > 0; names.pop()) {
+  for (let n = 0; names.length > 0 && n < most; names.pop(), n++) {
     const parent = await openParent(root, names.join('/'), false);
     if (!parent.ok) return;
     await using _ = parent.handle;
@@ -105,20 +135,24 @@ async function removeEmptyFolders(root: string, path: string): Promise<void> {
   }
 }
 
-type Parent = { ok: true; handle: FileHandle; at: string } | { ok: false; found: FoundFile };
+type Parent = { ok: true; handle: FileHandle; at: string; created: number } | { ok: false; found: FoundFile };
 
-/** Opens the folder of a path. `at`: how the path is reached from there. */
+/** Opens the folder of a path. `at`: how the path is reached from there. `created`: how many folders had to be made. */
 async function openParent(root: string, path: string, create: boolean): Promise<Parent> {
   const names = path.split('/');
   if (names.some((name) => name === '' || name === '.' || name === '..')) throw new Error(`not a path in a workspace: ${path}`);
   let handle = await open(root, directoryFlags);
   let folder = root;
+  let created = 0;
   for (const [index, name] of names.entries()) {
     const at = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}/${name}` : join(folder, name);
-    if (index === names.length - 1) return { ok: true, handle, at };
+    if (index === names.length - 1) return { ok: true, handle, at, created };
     try {
-      if (create) await mkdir(at).catch(() => {});
-      const next = await open(at, directoryFlags);
+      let next = await open(at, directoryFlags).catch((error: unknown) => (create ? ignoreMissing(error) : Promise.reject(error)));
+      if (next === null) {
+        if (await makeFolder(at)) created++;
+        next = await open(at, directoryFlags);
+      }
       await handle.close();
       handle = next;
       folder = join(folder, name);
@@ -132,6 +166,17 @@ async function openParent(root: string, path: string, create: boolean): Promise<
     }
   }
   throw new Error('unreachable');
+}
+
+/** False if another program has just made it. */
+async function makeFolder(at: string): Promise<boolean> {
+  try {
+    await mkdir(at);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
 }
 
 function ignoreMissing(error: unknown): null {

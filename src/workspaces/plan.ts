@@ -2,8 +2,8 @@
 //
 // P1. The changes of a run are taken over as a whole or not at all, unless the request is exact.
 // P2. Each run is merged on the files as the runs before it leave them.
-import { lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, constants, lstat, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type ChangeStep, type FileState, isSameState, type PathChange } from '../contract/change-set.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { ChangePlan, ChangesOfRun, PathConflict, PlanRequest } from '../ports/checkouts.ts';
@@ -21,12 +21,13 @@ export async function planChanges(request: PlanRequest, options: Omit<MergeOptio
   /** What the runs so far make of it. */
   const planned = new Map<string, Version>();
   const onDisk = await readFiles(request);
+  const folders: Versions['folders'] = new Map();
   const merged: string[] = [];
   const conflicts: ChangePlan['conflicts'] = [];
   const steps: ChangeStep[] = [];
   const blobs = new Map<string, StoredBlob>();
   for (const run of request.changes) {
-    const result = await mergeRun(run, { original, planned, onDisk }, request, options);
+    const result = await mergeRun(run, { original, planned, onDisk, folders }, request, options);
     if (result.conflicts.length > 0) conflicts.push({ runId: run.runId, paths: result.conflicts });
     else merged.push(run.runId);
     if (result.conflicts.length > 0 && !request.isExact) continue;
@@ -50,11 +51,13 @@ interface Versions {
   onDisk: ReadonlyMap<string, FoundFile>;
   original: Map<string, Version>;
   planned: Map<string, Version>;
+  /** Why files in a folder cannot be written, as far as that is known; null if they can. */
+  folders: Map<string, string | null>;
 }
 
 async function mergeRun(
   { set }: ChangesOfRun,
-  { original, planned, onDisk }: Versions,
+  { original, planned, onDisk, folders }: Versions,
   request: PlanRequest,
   options: Omit<MergeOptions, 'signal'>,
 ) {
@@ -65,13 +68,16 @@ async function mergeRun(
   for (const change of set.changes) {
     const { path } = change;
     const denial = isReserved(path) ? 'is closed' : request.refuse(path);
-    const found = denial === null ? await current(path, { original, planned, onDisk, deleted }, request) : { problem: denial };
+    const found = denial === null ? await current(path, { original, planned, onDisk, folders, deleted }, request) : { problem: denial };
     if ('problem' in found) {
       conflicts.push({ path, reason: found.problem });
       continue;
     }
     const decided = await decide(change, found.version, request);
-    if ('conflict' in decided) conflicts.push({ path, reason: decided.conflict });
+    const isSame = 'version' in decided && isSameState(decided.version?.state ?? null, found.version?.state ?? null);
+    const denied = 'conflict' in decided || isSame ? null : await findReadOnlyFolder(dirname(path), folders, request);
+    if (denied !== null) conflicts.push({ path, reason: denied });
+    else if ('conflict' in decided) conflicts.push({ path, reason: decided.conflict });
     else if ('merge' in decided) open.push({ path, mode: decided.mode, file: decided.merge });
     else versions.set(path, decided.version);
   }
@@ -125,6 +131,22 @@ async function isMadeFree(path: string, { deleted, planned }: Known, workspace: 
   return inside.every((entry) => entry.isDirectory() || isGone(join(entry.parentPath, entry.name).slice(workspace.length + 1)));
 }
 
+/** Why files cannot be put into a folder, or removed from it; null if they can. A folder that does not exist yet is made in the one above. */
+async function findReadOnlyFolder(folder: string, known: Versions['folders'], request: PlanRequest): Promise<string | null> {
+  const found = known.get(folder);
+  if (found !== undefined) return found;
+  const at = join(request.workspace, folder);
+  const isFolder = (await lstat(at).catch(() => null))?.isDirectory() === true;
+  const isWritable = await access(at, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  const above = isFolder || folder === '.' ? null : await findReadOnlyFolder(dirname(folder), known, request);
+  const reason = isFolder && !isWritable ? `is in ${folder === '.' ? 'the workspace' : folder}, where you may not write` : above;
+  known.set(folder, reason);
+  return reason;
+}
+
 type Decision = { version: Version } | { conflict: string } | { merge: MergeFile; mode: FileState['mode'] };
 
 async function decide({ before, after }: PathChange, now: Version, { read, isExact }: PlanRequest): Promise<Decision> {
@@ -137,7 +159,7 @@ async function decide({ before, after }: PathChange, now: Version, { read, isExa
     return typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes);
   };
   if (isSameState(state, before)) return { version: after && toVersion(after.mode, await content(after)) };
-  if (isExact) return { conflict: 'was changed since' };
+  if (isExact) return { conflict: 'has changed since' };
   if (before === null) return { conflict: 'exists already' };
   if (now === null) return { conflict: 'was deleted' };
   if (after === null) return { conflict: 'was changed, but the run deleted it' };

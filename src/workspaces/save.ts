@@ -74,7 +74,7 @@ export async function collectChanges(owner: Owner, { git, folder, maxBytes, sign
   blobs.push({ hash: manifestHash, content: manifest }, { hash: patchHash, content: patch });
   return {
     data: { changes: manifestHash, patch: patchHash, files: changes.length, ...common },
-    lines: parseNumstat(counted),
+    lines: parseNumstat(counted, findNewModes(kept)),
     patchBytes: patch.length,
     blobs,
   };
@@ -123,12 +123,21 @@ async function readObjects(
   return found;
 }
 
-function parseNumstat(out: Buffer): SavedWorkspace['lines'] {
+function parseNumstat(out: Buffer, modes: ReadonlyMap<string, string>): SavedWorkspace['lines'] {
   return splitNul(out).map((line) => {
     const [added = '', removed = '', path = ''] = line.split('\t');
     const toNumber = (text: string) => (text === '-' ? null : Number(text));
-    return { path: printable(path), added: toNumber(added), removed: toNumber(removed) };
+    const mode = modes.get(path);
+    return { path: printable(path), added: toNumber(added), removed: toNumber(removed), ...(mode !== undefined && { mode }) };
   });
+}
+
+/** Of files whose content is the same as before. */
+function findNewModes(changes: RawChange[]): Map<string, string> {
+  const same = changes.flatMap(({ path, before, after }) =>
+    after && after.object === before?.object ? [[path, after.mode] as const] : [],
+  );
+  return new Map(same);
 }
 
 const maxNamed = 5;

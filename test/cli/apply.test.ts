@@ -114,6 +114,15 @@ it('merges with what the user changed meanwhile, and overwrites nothing', async 
   expect([cli.text('shared.txt'), cli.text('three.txt')]).toEqual([lines([10, 'MINE']), 'in the way\n']);
 });
 
+it('does not follow a rename: that is a conflict', async () => {
+  using cli = setUp(fanOut, { 'shared.txt': lines() });
+  await cli.run(['run', 'go']);
+  const { one = '' } = await children(cli);
+  cli.git('mv', 'shared.txt', 'moved.txt');
+  expect(await cli.run(['apply', one])).toMatchObject({ code: 1, stdout: expect.stringContaining('shared.txt was deleted') });
+  expect([cli.text('moved.txt'), existsSync(join(cli.folder, 'one.txt'))]).toEqual([lines(), false]);
+});
+
 it('takes back only the named run of several that were applied together', async () => {
   using cli = setUp(fanOut, { 'shared.txt': lines() });
   await cli.run(['run', 'go']);
@@ -152,6 +161,7 @@ it('says why there is nothing to apply', async () => {
   using cli = setUp([{ when: { task: 'plain' }, steps: [{ text: 'done' }] }, ...fanOut], { 'shared.txt': lines() });
   await cli.run(['run', 'plain']);
   expect(await cli.run(['apply', 'last'])).toMatchObject({ code: 2, stderr: expect.stringContaining('had no files of its own') });
+  expect(await cli.run(['discard', 'last'])).toMatchObject({ code: 1, stderr: expect.stringContaining('there is nothing to discard') });
   expect(await cli.run(['apply', 'ffff'])).toMatchObject({ code: 1 });
   await cli.run(['run', 'go']);
   const { one = '' } = await children(cli);
@@ -250,6 +260,19 @@ it('says what is not part of the result, and does not list it as made', async ()
   expect(outcome.notices).toEqual([notice]);
   expect(outcome.artifacts.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []))).toEqual(['a.txt']);
   expect((await cli.run(['show', 'last'])).stdout).toMatch(new RegExp(`Notices\n(.*\n)*${notice}\n`));
+});
+
+it('shows binary files and changes of modes as such', async () => {
+  const command = 'printf "a\\000b" > data.bin; chmod +x run.sh; echo more >> a.txt';
+  const steps = [{ calls: [{ tool: 'bash', args: { command } }] }, { text: 'done' }];
+  using cli = setUp([{ steps }], { 'a.txt': 'a\n', 'run.sh': 'true\n' });
+  expect(await cli.run(['run', 'go', '--worktree', '--allow', 'bash', '--sandbox', 'off'])).toMatchObject({ code: 0 });
+  expect((await cli.run(['diff', 'last', '--stat'])).stdout).toBe(
+    'a.txt     +1 -0\ndata.bin  binary\nrun.sh    mode 100644 → 100755\n3 files changed, +1 -0\n',
+  );
+  const { outcome } = await cli.json<{ outcome: { artifacts: { kind: string; title?: string; value: string }[] } }>('show', 'last');
+  expect(outcome.artifacts).toContainEqual(expect.objectContaining({ kind: 'path', title: 'changed', value: 'run.sh' }));
+  expect(outcome.artifacts.at(-1)).toMatchObject({ title: 'patch', value: 'a.txt +1 -0\ndata.bin binary\nrun.sh mode 100755' });
 });
 
 it('sixteen writers at once in one repository', { timeout: 60_000 }, async () => {

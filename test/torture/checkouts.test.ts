@@ -50,6 +50,11 @@ class Place {
     return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(this.work, name), 'utf8')]));
   }
 
+  /** Files of Retinue that a killed process left among those of the user. */
+  temporary(): string[] {
+    return readdirSync(this.work, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp'));
+  }
+
   checkouts(): string[] {
     const folder = join(this.top, 'home/.local/state/retinue/checkouts');
     return existsSync(folder) ? readdirSync(folder) : [];
@@ -141,10 +146,29 @@ describe('killed', { timeout: 300_000 }, () => {
           const again = await place.run(['apply', id, '--adopt']);
           expect(again, `${crash} ${again.err}`).toMatchObject({ code: 0 });
           expect(place.files(), crash).toEqual(after);
+          expect(place.temporary(), crash).toEqual([]);
+          const isPlanned = point !== 'before changes.planned' && point !== 'after changes.made';
+          if (first.killed && isPlanned) expect(again.out).toContain('completed the interrupted apply of');
           return first.killed;
         },
       );
       expect(kills).toBeGreaterThanOrEqual(1);
+    });
+
+    it('doctor finds what was interrupted and completes it', async () => {
+      const place = new Place(ended);
+      try {
+        const id = JSON.parse((await place.run(['show', 'last', '--json'])).out).runId;
+        expect(await place.run(['apply', id, '--adopt'], 'before workspace.path:1')).toMatchObject({ killed: true });
+        const [left = ''] = place.temporary();
+        expect(left).toMatch(/\.retinue-[\da-f]{16}\.tmp$/);
+        expect((await place.run(['doctor'])).out).toContain(left);
+        expect((await place.run(['doctor', '--repair'])).out).toMatch(/interrupted changes +completed/);
+        expect([place.files(), place.temporary()]).toEqual([after, []]);
+        expect((await place.run(['doctor'])).out).not.toContain('interrupted changes');
+      } finally {
+        place.remove();
+      }
     });
 
     it.each(['after changes.planned', 'after workspace.path', 'before changes.made'])('%s: undo can be repeated', async (point) => {

@@ -12,7 +12,7 @@ export const discardCommand: Command = {
   usage: 'ID… [flags]',
   summary: 'mark the changes of runs as not wanted',
   about:
-    'The changes that the runs made in their own copy of the files can no longer be applied, and files that they left behind are deleted. The record stays until `retinue rm` erases it. A run that has not ended is refused; cancel it first.',
+    'The changes that the runs made in their own copy of the files can no longer be applied, and files that they left behind are deleted. The record stays until `retinue rm` erases it. A run that has not ended is refused; cancel it first. For a run without its own copy: those of the runs that it delegated; the exit code is 1 if none of them had one.',
   flags: [jsonFlag, ...writingFlags],
   positionals: { min: 1, max: unlimited },
   examples: [['retinue discard last', 'its changes were not good']],

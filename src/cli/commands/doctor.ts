@@ -1,4 +1,5 @@
 import type { Api } from '../../api/api.ts';
+import type { InterruptedPlan } from '../../api/interrupted-plans.ts';
 import type { LeftFolder } from '../../api/leftovers.ts';
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { formatPlural, shortId } from '../../views/format.ts';
@@ -19,7 +20,10 @@ export const doctorCommand: Command = {
   about:
     'Prints one line per check and what to do about each problem. API keys are shown by name, never by value. For each installed external agent (Claude Code, Codex, opencode) it makes one short model call through the model gate, if a model for it is configured. The exit code is 1 if something necessary is broken.',
   flags: [
-    { name: 'repair', help: 'delete folders that killed processes left behind, if what they changed is stored' },
+    {
+      name: 'repair',
+      help: 'delete folders that killed processes left behind, if what they changed is stored, and complete an interrupted apply or undo',
+    },
     jsonFlag,
     ...commonFlags,
   ],
@@ -33,7 +37,7 @@ export const doctorCommand: Command = {
 const marks: Record<Check['state'], [mark: string, style: Style]> = { ok: ['✓', 'green'], warning: ['!', 'yellow'], broken: ['✗', 'red'] };
 
 async function run(args: Args, io: Io): Promise<number> {
-  const checks = [...(await io.doctor(commonSettings(args))), ...(await checkLeftFolders(args, io))];
+  const checks = [...(await io.doctor(commonSettings(args))), ...(await checkLeftFolders(args, io)), ...(await checkPlans(args, io))];
   if (args.has('json')) printJson(io, checks.map(checkToJson));
   else io.out(describeChecks(checks, io));
   return checks.some(({ state }) => state === 'broken') ? 1 : 0;
@@ -54,6 +58,34 @@ async function checkLeftFolders(args: Args, io: Io): Promise<Check[]> {
     // Nothing of an agent's home is worth keeping once its run has ended.
     ...checkFolders('homes of agents', seen, 'agent'),
   ];
+}
+
+/** Changes that a killed process was making, with its temporary files. */
+async function checkPlans(args: Args, io: Io): Promise<Check[]> {
+  const flags = commonSettings(args);
+  const look = () => withLocalApi(io, { flags, drive: false }, (api) => api.interruptedPlans({ repair: false })).catch(() => []);
+  const found = await look();
+  if (found.length === 0) return [];
+  const name = 'interrupted changes';
+  if (args.has('repair')) {
+    await withLocalApi(io, { flags, drive: true, existingOnly: true }, (api) => api.interruptedPlans({ repair: true }));
+    const rest = (await look()).filter(({ state, temporary }) => state !== 'ended' || temporary.length > 0);
+    return [rest.length === 0 ? { name, state: 'ok', found: 'completed', advice: null } : describePlans(name, rest)];
+  }
+  // What was written by an ended run can only be taken back.
+  const open = found.filter(({ state, temporary }) => state !== 'ended' || temporary.length > 0);
+  return open.length === 0 ? [] : [describePlans(name, open)];
+}
+
+function describePlans(name: string, plans: InterruptedPlan[]): Check {
+  const lines = plans.map(
+    ({ kind, runs, files, temporary }) =>
+      `${kind} of ${runs.map(shortId).join(', ')}: ${formatPlural(files.length, 'file')}${temporary.length === 0 ? '' : `, with ${temporary.join(', ')}`}`,
+  );
+  const resumable = plans.filter(({ state }) => state === 'resumable').map(({ runId }) => shortId(runId));
+  const advice =
+    resumable.length > 0 ? `continue them with \`retinue resume ${resumable.join(' ')}\`` : 'complete them with `retinue doctor --repair`';
+  return { name, state: 'warning', found: lines.join('\n'), advice };
 }
 
 function checkFolders(name: string, seen: { removed: LeftFolder[]; found: LeftFolder[] }, kind: LeftFolder['kind']): Check[] {

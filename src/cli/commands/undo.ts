@@ -6,6 +6,7 @@ import { type Command, jsonFlag, unlimited, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import { withLocalApi } from '../session/open-api.ts';
+import { describeCompleted } from './apply.ts';
 
 export const undoCommand: Command = {
   name: 'undo',
@@ -26,16 +27,17 @@ export const undoCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const check = args.has('check');
   const session = { flags: commonSettings(args), drive: true, existingOnly: true };
-  const { files, left } = await withLocalApi(io, session, (api) => api.undo(args.positionals, { check }));
-  if (args.has('json')) printJson(io, { undone: files, left });
+  const { files, left, conflicts, completed = [] } = await withLocalApi(io, session, (api) => api.undo(args.positionals, { check }));
+  if (args.has('json')) printJson(io, { undone: files, left, ...(completed.length > 0 && { completed }) });
   else {
+    io.out(describeCompleted(completed));
     const done = check ? 'would take back' : 'took back';
-    io.out(files.length === 0 ? 'there is nothing to take back\n' : `${done} ${formatPlural(files.length, 'file')}\n`);
+    const nothing = completed.length > 0 ? 'there is nothing more to take back\n' : 'there is nothing to take back\n';
+    io.out(files.length === 0 ? nothing : `${done} ${formatPlural(files.length, 'file')}\n`);
     for (const path of files) io.out(`  ${sanitizeLine(path)}\n`);
     for (const path of left) {
-      const what = files.includes(path)
-        ? 'taken back in part, because it was changed in between'
-        : 'left alone, because it has changed since';
+      const reason = conflicts.flatMap(({ paths }) => paths).find((each) => each.path === path)?.reason ?? 'has changed since';
+      const what = files.includes(path) ? 'taken back in part, because it was changed in between' : `left alone, because it ${reason}`;
       io.out(`${what}: ${sanitizeLine(path)}\n`);
     }
   }

@@ -58,7 +58,7 @@ function takeSnapshot(workspace: string): Snapshot {
       } else if (entry.isFile()) {
         if (files.size >= maxFiles) return { files, isComplete: false };
         const stats = lstatSync(join(workspace, path), { throwIfNoEntry: false });
-        if (stats) files.set(path, { bytes: stats.size, version: `${stats.size} ${stats.mtimeMs} ${stats.ino}` });
+        if (stats) files.set(path, { bytes: stats.size, version: `${stats.size} ${stats.mtimeMs} ${stats.ino} ${stats.mode & 0o111}` });
       }
     }
   }
