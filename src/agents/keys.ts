@@ -24,6 +24,11 @@ const unusedKeys: Record<string, string> = {
   memory: 'use the tool `memory` instead',
   background: 'the run that delegates decides what runs in the background',
   initialPrompt: 'the task is the first message',
+  omitClaudeMd: 'use `workspaceRules: false`',
+  autoCompactWindow: 'the configuration decides when a conversation is summarised',
+  observer: 'use `checks`',
+  observerMessage: 'use `checks`',
+  observeSubagents: 'use `checks`',
 };
 
 /** Parts of words, and whole words, that show that a key is about rights. */

@@ -2,22 +2,26 @@
 import type { ExternalAgent } from '../contract/agent.ts';
 import type { Profile } from '../externals/profiles/types.ts';
 import { checkProgram, findProgram, nameOf, type ProgramState, profiles } from '../externals/programs.ts';
-import { type KeptPromise, listPromises } from '../externals/promises.ts';
+import { type EnforcedPromises, type KeptPromise, listPromises, summarizePromises } from '../externals/promises.ts';
 import type { ShellAccess } from './shell-access.ts';
 import type { Env } from './user-folders.ts';
 
 /** Keys are in the order in which they are printed. */
 export interface ProgramRow {
   program: string;
-  /** Null if it cannot be started. */
+  /** Whether the program and its adapter are there, in a version that can be used. */
+  installed: boolean;
+  /** Null if it is not installed. */
   version: string | null;
   /** Why it cannot be started, with what to do; null if it can. */
   problem: string | null;
+  /** With an API key behind the model gate. */
+  enforced: EnforcedPromises;
   /** What is enforced with an API key behind the model gate, and with the program's own login. */
   promises: { gate: KeptPromise[]; own: KeptPromise[] };
 }
 
-export interface ExternalExplanation extends Pick<ProgramRow, 'program' | 'version' | 'problem'> {
+export interface ExternalExplanation extends Pick<ProgramRow, 'program' | 'installed' | 'version' | 'problem' | 'enforced'> {
   login: 'gate' | 'own';
   promises: KeptPromise[];
 }
@@ -26,11 +30,12 @@ type Access = Pick<ShellAccess, 'sandbox' | 'closed'>;
 
 /** The agents that Retinue knows, as they are installed here. Starts each program that it finds once, for its version. */
 export function listExternalPrograms(env: Env, workspace: string, { sandbox, closed }: Access): Promise<ProgramRow[]> {
-  const promisesOf = (isGated: boolean) => listPromises({ isGated, isConfined: sandbox !== null, canUseNetwork: false });
+  const enforcement = (isGated: boolean) => ({ isGated, isConfined: sandbox !== null, canUseNetwork: false });
+  const promises = { gate: listPromises(enforcement(true)), own: listPromises(enforcement(false)) };
   return Promise.all(
     Object.values(profiles).map(async (profile) => {
       const found = describeState(await checkProgram(profile, env, workspace), closed);
-      return { program: profile.name, ...found, promises: { gate: promisesOf(true), own: promisesOf(false) } };
+      return { program: profile.name, ...found, enforced: summarizePromises(enforcement(true)), promises };
     }),
   );
 }
@@ -41,10 +46,16 @@ export async function explainExternal(
   { env, shell, canUseNetwork }: { env: Env; shell: Access; canUseNetwork: boolean },
 ): Promise<ExternalExplanation> {
   const isGated = external.login !== 'own';
-  const promises = listPromises({ isGated, isConfined: shell.sandbox !== null, canUseNetwork });
+  const enforcement = { isGated, isConfined: shell.sandbox !== null, canUseNetwork };
   const state: ProgramState =
     'program' in external ? await checkProgram(profiles[external.program] as Profile, env, workspace) : findOther(external, env, workspace);
-  return { program: nameOf(external), ...describeState(state, shell.closed), login: isGated ? 'gate' : 'own', promises };
+  return {
+    program: nameOf(external),
+    ...describeState(state, shell.closed),
+    enforced: summarizePromises(enforcement),
+    login: isGated ? 'gate' : 'own',
+    promises: listPromises(enforcement),
+  };
 }
 
 /** A program without a profile says its version only when it is started. */
@@ -54,7 +65,7 @@ function findOther({ acp: [command = ''] }: Extract<ExternalAgent, { acp: string
   return { ok: true, found: { path, version: 'not known', adapter: null } };
 }
 
-function describeState(state: ProgramState, closed: string | null): Pick<ProgramRow, 'version' | 'problem'> {
-  if (!state.ok) return { version: null, problem: state.reason };
-  return { version: state.found.version, problem: closed };
+function describeState(state: ProgramState, closed: string | null): Pick<ProgramRow, 'installed' | 'version' | 'problem'> {
+  if (!state.ok) return { installed: false, version: null, problem: state.reason };
+  return { installed: true, version: state.found.version, problem: closed };
 }

@@ -6,7 +6,7 @@
 //   relay.ts        the way out of the sandbox          submit-server.ts  `submit_result` over MCP
 //   homes.ts        the agents' own folders             socket-folder.ts  folders for sockets
 //   promises.ts     what is enforced                    probe.ts        tries the model gate, for `retinue doctor`
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
@@ -60,6 +60,12 @@ async function openExternal(request: ExternalRequest, options: ExternalAgentsOpt
     throw new RetinueError(
       'agent_program',
       `${name} cannot use the model ${model.id}: ${wireAdvice[name] ?? 'its provider uses another protocol'}`,
+    );
+  const settings = sandbox ? undefined : profile.closed?.find((path) => existsSync(join(workspace, path)));
+  if (settings !== undefined)
+    throw new RetinueError(
+      'agent_program',
+      `${name} was not started: it would use the settings in ${settings} of the workspace, which may start programs; install a sandbox, or remove them`,
     );
   const home = openHome(options.folder, request.runId, profile.folders ?? []);
   const { path: sockets, close: closeSockets } = await openSocketFolder({ temporary: tmpdir(), ...options });

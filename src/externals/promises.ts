@@ -56,6 +56,33 @@ function describeOpenNetwork({ isGated, isConfined }: Pick<Enforcement, 'isGated
   return isGated ? 'open, because the rules allow the network' : 'open, because its own login needs it';
 }
 
+/** `no`: nothing enforces it. */
+export type Enforced = 'yes' | "agent's word" | 'no';
+
+/** The promises that differ between agents and machines. The keys are a contract of `agents --json`. */
+export interface EnforcedPromises {
+  rules: Enforced;
+  budget: Enforced;
+  tokens: Enforced;
+  key: Enforced;
+  writes: Enforced;
+  network: Enforced;
+  processes: Enforced;
+}
+
+export function summarizePromises({ isGated, isConfined, canUseNetwork }: Enforcement): EnforcedPromises {
+  const enforcedIf = (is: boolean) => (is ? 'yes' : 'no');
+  return {
+    rules: isGated ? 'yes' : "agent's word",
+    budget: enforcedIf(isGated),
+    tokens: isGated ? 'yes' : "agent's word",
+    key: enforcedIf(isGated),
+    writes: enforcedIf(isConfined),
+    network: enforcedIf(isConfined && isGated && !canUseNetwork),
+    processes: 'yes',
+  };
+}
+
 /** A sentence for each group of promises that only the agent keeps in this session. They are part of the outcome. */
 export function describeLimits({ isGated, isConfined, canUseNetwork }: Enforcement): string[] {
   return [

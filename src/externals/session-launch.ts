@@ -56,7 +56,7 @@ export function createLaunch(request: SessionRequest, deps: LaunchDeps): LaunchR
         git: false,
         keepsPriority: true,
         protect: ['.git', '.retinue'],
-        hide: ['.retinue'],
+        hide: ['.retinue', ...(profile.closed ?? [])],
         readable: (files?.objects ?? []).map((each) => ({ path: each, hide: [] })),
         shown: (files?.mounts ?? []).map(({ source, path: at }) => ({ source, path: at, hide: [] })),
         folders: [

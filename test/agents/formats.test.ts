@@ -70,6 +70,14 @@ describe('Claude Code', () => {
     ['name: rev', { name: 'rev' }, []],
     ['name: Code Reviewer', { name: 'code-reviewer' }, ['`name: Code Reviewer`']],
     ['', { name: 'file', prompt: 'Do it.' }, []],
+    ['omitClaudeMd: true', { workspaceRules: false }, []],
+    ['omitClaudeMd: false', {}, []],
+    ['omitClaudeMd: 7', {}, ['`omitClaudeMd: 7`']],
+    [
+      'autoCompactWindow: 100000\nobserver: watcher\nobserverMessage: look\nobserveSubagents: true',
+      {},
+      ['`autoCompactWindow`', '`observer`', '`observerMessage`', '`observeSubagents`'],
+    ],
     ['tools: Read, LS, MultiEdit, TodoWrite, Skill, Task', { tools: ['read', 'list', 'edit', 'todo', 'skill'] }, []],
     [
       'tools: [NotebookEdit, SlashCommand]',

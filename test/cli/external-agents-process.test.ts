@@ -33,13 +33,19 @@ it('lists the programs, their versions and what is enforced, also with their own
 
   const rows = JSON.parse(await run('agents', 'programs', '--json'));
   expect(rows).toMatchObject([
-    { program: 'claude', version: '2.1.325', problem: null },
-    { program: 'codex', version: null, problem: expect.stringContaining('not found') },
-    { program: 'opencode', version: null },
+    { program: 'claude', installed: true, version: '2.1.325', problem: null, enforced: { budget: 'yes' } },
+    { program: 'codex', installed: false, version: null, problem: expect.stringContaining('not found'), enforced: { budget: 'yes' } },
+    { program: 'opencode', installed: false, version: null },
   ]);
   expect(rows[0].promises.own).toContainEqual({ promise: 'budget', by: 'agent', how: 'no model call can be stopped' });
 
   const agents = JSON.parse(await run('agents', '--json'));
+  const row = (name: string) => agents.find((agent: { name: string }) => agent.name === name);
+  const keys = ['rules', 'budget', 'tokens', 'key', 'writes', 'network', 'processes'];
+  expect(Object.keys(row('coder').enforced)).toEqual(keys);
+  expect(row('coder')).toMatchObject({ installed: true, version: '2.1.325', enforced: { rules: 'yes', key: 'yes', processes: 'yes' } });
+  expect(row('mine').enforced).toMatchObject({ rules: "agent's word", budget: 'no', tokens: "agent's word", key: 'no', network: 'no' });
+  expect(row('general')).not.toHaveProperty('installed');
   const external = (name: string) => agents.find((agent: { name: string }) => agent.name === name).external;
   expect(external('coder')).toMatchObject({ program: 'claude', version: '2.1.325', login: 'gate' });
   expect(external('mine')).toMatchObject({

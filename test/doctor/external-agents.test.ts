@@ -142,6 +142,8 @@ describe('the list of external agents', () => {
     expect(by(confined?.promises.own ?? [])).toEqual({ ...own, ...always, files: 'sandbox', network: 'agent', processes: 'sandbox' });
     const [open] = await listExternalPrograms(env, fixture.workspace, { sandbox: null, closed: null });
     expect(by(open?.promises.gate ?? [])).toEqual({ ...gate, ...always, files: 'agent', network: 'agent', processes: 'retinue' });
+    expect(confined?.enforced).toMatchObject({ writes: 'yes', network: 'yes', processes: 'yes' });
+    expect(open?.enforced).toMatchObject({ budget: 'yes', writes: 'no', network: 'no', processes: 'yes' });
     const [closed] = await listExternalPrograms(env, fixture.workspace, { sandbox: null, closed: 'a sandbox is required' });
     expect(closed).toMatchObject({ version: '2.1.325', problem: 'a sandbox is required' });
   });

@@ -34,6 +34,8 @@ export const claudeTools: ToolNames = {
 
 const maxTurns = 500;
 
+const noObserver = { leftOut: 'no second agent watches a run; `checks` can have its result judged by one' };
+
 const table: KeyTable = {
   ...Object.fromEntries(agentKeys.map((key) => [key, key])),
   name: () => {},
@@ -54,6 +56,14 @@ const table: KeyTable = {
   memory: { leftOut: 'use the tool `memory` instead' },
   background: { leftOut: 'the run that delegates decides what runs in the background' },
   initialPrompt: { leftOut: 'the task is the first message' },
+  omitClaudeMd(value, to) {
+    if (value === true) to.set('workspaceRules', false);
+    else if (value !== false) to.leaveOut(`\`omitClaudeMd: ${text(value)}\``, 'it must be true or false');
+  },
+  autoCompactWindow: { leftOut: 'the window of the model and `compaction` of the configuration decide when a conversation is summarised' },
+  observer: noObserver,
+  observerMessage: noObserver,
+  observeSubagents: noObserver,
   color: { leftOut: 'Retinue shows no colours of agents' },
 };
 

@@ -106,7 +106,9 @@ async function listPrograms(args: Args, settings: Settings, io: Io): Promise<num
 /** For an agent that a program carries out: with what is enforced for it. */
 async function toJson(agent: Agent, settings: Settings, io: Io): Promise<object> {
   const { external } = agent.runs ? await io.explain(settings, agent.name) : {};
-  return { ...agentToJson(agent), ...(external && { external }) };
+  if (!external) return agentToJson(agent);
+  const { installed, version, enforced, ...detail } = external;
+  return { ...agentToJson(agent), installed, version, enforced, external: { ...detail, version } };
 }
 
 /** Delegation tools are not part of `tools`: whoever may delegate has them. An agent that has something to pass on is made for it. */

@@ -12,6 +12,8 @@ export const codex: Profile = {
   args: [],
   wires: ['responses'],
   folders: ['codex'],
+  // The adapter declares each workspace trusted, so Codex would start the MCP servers of the configuration in it.
+  closed: ['.codex'],
   env: ({ home, gate, program, isConfined }) => ({
     CODEX_PATH: program,
     // Its own sandbox cannot work inside ours.

@@ -12,21 +12,30 @@ export const opencode: Profile = {
   install: 'npm install -g opencode-ai',
   args: ['acp'],
   wires: ['chat', 'messages', 'responses'],
+  // A second reader of its configuration ignores the variables below and loads plugins.
+  closed: ['.opencode', 'opencode.json', 'opencode.jsonc'],
   env: ({ home, gate }) => ({
     OPENCODE_DISABLE_MODELS_FETCH: '1',
     OPENCODE_DISABLE_AUTOUPDATE: '1',
     OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
     OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+    // No configuration, plugins, tools, MCP servers or instructions of the workspace.
+    OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+    OPENCODE_DISABLE_EXTERNAL_SKILLS: '1',
     ...(gate && {
+      // With its own login, plugins of the user may be a part of that.
+      OPENCODE_PURE: '1',
       XDG_DATA_HOME: join(home, 'data'),
       XDG_CONFIG_HOME: join(home, 'config'),
       XDG_STATE_HOME: join(home, 'state'),
       XDG_CACHE_HOME: join(home, 'cache'),
     }),
-    // What it says beats the configuration of the workspace.
+    // Formatters and language servers are programs that it finds in the workspace and starts without asking.
     OPENCODE_CONFIG_CONTENT: JSON.stringify({
       autoupdate: false,
       share: 'disabled',
+      formatter: false,
+      lsp: false,
       permission: { bash: 'ask', edit: 'ask', webfetch: 'ask', task: 'deny' },
       ...(gate && {
         model: `retinue/${gate.model}`,

@@ -30,6 +30,11 @@ export interface Profile {
   env(context: ProfileContext): Record<string, string>;
   /** Folders in its home that must exist. */
   folders?: readonly string[] | undefined;
+  /**
+   * Paths of the workspace with settings that it would use, and that no option switches off. A sandbox hides them; without one, the agent is not started
+   * where they exist.
+   */
+  closed?: readonly string[] | undefined;
   /** `_meta` of `session/new`. */
   meta?: Record<string, unknown> | undefined;
   /** Folders of the user's own login, which the agent needs to use it. */
