@@ -63,6 +63,19 @@ describe('a worker', () => {
     expect(await place.run('verify')).toMatchObject({ code: 0 });
   });
 
+  // As docs/cluster.md begins.
+  it('needs no configured model for the offline one, and two of them share a folder', { timeout: 120_000 }, async () => {
+    const place = await createServerPlace({ runs: [] });
+    const without = { RETINUE_MODEL: '' };
+    const workers = [place.startWith(without, 'worker'), place.startWith(without, 'worker')];
+    const survey = ['run', '--queue', '--model', 'offline/surveyor', 'survey this folder'];
+    const { code, out, err } = await place.startWith(without, ...survey).finished;
+    expect({ code, out, err }).toMatchObject({ code: 0, out: expect.stringContaining('script.json') });
+    for (const worker of workers) worker.process.kill('SIGTERM');
+    const ended = await Promise.all(workers.map(({ finished }) => finished));
+    expect(ended.filter((worker) => / completed\n/.test(worker.err))).toHaveLength(1);
+  });
+
   it('continues what a killed worker and a stopped one had begun, and repeats nothing', { timeout: 180_000 }, async () => {
     const child = (label: string) => ({
       when: { label },
