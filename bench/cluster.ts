@@ -130,7 +130,7 @@ async function measureScale(url: string, rounds: number): Promise<ClusterFigures
     withCluster(url, script, async ({ store, library, startWorker }) => {
       const workers = await Promise.all(names.map((name) => startWorker(name, { concurrency: 8 })));
       // The first tree of a worker loads what later ones find loaded.
-      await Promise.all(Array.from({ length: 16 }, () => library.enqueue({ task: 'warm up' }).then((run) => run.outcome())));
+      await Promise.all(Array.from({ length: 16 }, () => library.enqueue({ task: 'warm up' }).then((run) => run.outcome)));
       const runs = await Promise.all(Array.from({ length: 160 }, () => library.enqueue({ task: 'go' })));
       while ((await store.runs({ live: true })).length > 0) await sleep(200);
       const rows = await Promise.all(runs.map(({ id }) => store.run(id)));

@@ -52,6 +52,6 @@ function rowToView(row: RunRow, tree: RunRow[], driver: TreeDriver): Omit<RunVie
     costUsd,
     startedAt,
     endedAt,
-    ...(isLive(row.status) && driver.worker !== null && { worker: driver.worker }),
+    worker: isLive(row.status) ? driver.worker : null,
   };
 }

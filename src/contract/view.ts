@@ -31,8 +31,8 @@ export const RunView = z.object({
   task: z.string().nullable(),
   /** Whether a living process drives it. The command line does not print it as JSON; `status` shows it. */
   driven: z.boolean(),
-  /** The worker that drives it, if it is one. */
-  worker: z.string().optional(),
+  /** The worker that drives it; null if none does. Older servers leave it out. */
+  worker: z.string().nullable().default(null),
 });
 export type RunView = z.infer<typeof RunView>;
 

@@ -100,7 +100,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
     api,
     ...createDelegating((brief, start) => api.start(brief, start), api),
     flow: flows.flow,
-    enqueue: createEnqueue(api, { hasModelName: typeof options.model === 'string' }),
+    enqueue: createEnqueue(api, { hasModelName: typeof options.model === 'string', hasQueue: options.store?.queue !== undefined }),
     scope: (scopeOptions = {}) => createScope(api, scopeOptions),
     close: () => api.close(),
     [Symbol.asyncDispose]: () => api.close(),

@@ -6,10 +6,15 @@ import { parseWantedResult } from '../flows/result.ts';
 import { checkQueueOptions } from './options.ts';
 import type { Retinue } from './types.ts';
 
-/** `hasModelName`: the model of the program has a name that a worker can resolve. */
-export function createEnqueue(api: Api, { hasModelName }: { hasModelName: boolean }): Retinue['enqueue'] {
+/** `hasModelName`: the model of the program has a name that a worker can resolve. `hasQueue`: the program gave a store with queues. */
+export function createEnqueue(api: Api, { hasModelName, hasQueue }: { hasModelName: boolean; hasQueue: boolean }): Retinue['enqueue'] {
   return async <T>(brief: Parameters<Retinue['enqueue']>[0], options: Parameters<Retinue['enqueue']>[1] = {}) => {
     checkQueueOptions(options);
+    if (!hasQueue)
+      throw new RetinueError(
+        'usage',
+        'no worker can see the runs of this program; pass a store with queues to `createRetinue`, such as `await openPostgresStore({ url })` of `retinue/postgres`',
+      );
     if (!hasModelName && brief.model === undefined)
       throw new RetinueError('usage', 'a worker finds models by their names; give the brief a `model` such as "anthropic/…" to queue it');
     const { queue = 'default', priority, group, startAfter, ...trace } = options;
@@ -28,13 +33,18 @@ export function createEnqueue(api: Api, { hasModelName }: { hasModelName: boolea
         trace,
       },
     );
+    const wait = async () => {
+      const [outcome] = await api.wait([runId], { any: false, signal: new AbortController().signal });
+      if (!outcome) throw new RetinueError('cancelled', `the wait for run ${runId} was cancelled`);
+      return typeOutcome(outcome as Outcome);
+    };
+    let waiting: ReturnType<typeof wait> | null = null;
     return {
       id: runId,
       isNew,
-      async outcome({ signal = new AbortController().signal } = {}) {
-        const [outcome] = await api.wait([runId], { any: false, signal });
-        if (!outcome) throw new RetinueError('cancelled', `the wait for run ${runId} was cancelled`);
-        return typeOutcome(outcome as Outcome);
+      get outcome() {
+        waiting ??= wait();
+        return waiting;
       },
       events: (more) => api.events(runId, more),
       cancel: async (reason) => void (await api.cancel([runId], reason)),

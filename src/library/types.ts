@@ -130,8 +130,8 @@ export interface QueuedRun<T> {
   id: string;
   /** False if the brief's `idempotencyKey` had been used before: then this is the run that has it. */
   isNew: boolean;
-  /** Waits for the end of the run; rejects if the signal fires first. */
-  outcome(options?: { signal?: AbortSignal }): Promise<OutcomeOf<T>>;
+  /** Resolves when the run has ended, also if the agent fails. This process waits for it from the first time that it is read. */
+  readonly outcome: Promise<OutcomeOf<T>>;
   events(options?: EventOptions): AsyncIterable<StoredFact | Delta>;
   cancel(reason: string): Promise<void>;
 }

@@ -21,8 +21,7 @@ export function factToJson(fact: Fact | ErasedFact, activity: Activity | null = 
 
 export function runToJson(run: RunView): Omit<RunView, 'driven' | 'task'> {
   const { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt, worker } = run;
-  const view = { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt };
-  return worker === undefined ? view : { ...view, worker };
+  return { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt, worker };
 }
 
 /** `pid`, while the run is live: its own process (`toolPid`) if there is one, otherwise the process that drives the tree. */

@@ -55,6 +55,7 @@ describe('one process', () => {
       'costUsd',
       'startedAt',
       'endedAt',
+      'worker',
     ]);
     expect(JSON.parse((await place.run('ps', '--json')).out)).toEqual([]);
     const shown = JSON.parse((await place.run('show', outcome.runId.slice(0, 6), '--json')).out);

@@ -40,7 +40,7 @@ it('queues a brief over HTTP, and shows queues and workers', { timeout: 120_000 
   await expect.poll(() => client.outcome(first.runId)).toMatchObject({ status: 'completed', summary: 'done by the worker' });
   await expect
     .poll(() => client.queues())
-    .toMatchObject({ queues: [{ name: 'default', waiting: 0, running: 0 }], workers: [{ name: 'one', alive: true }] });
+    .toMatchObject({ queues: [{ name: 'default', waiting: 0, running: 0 }], workers: [{ id: 'one', alive: true }] });
   await expect(client.enqueue({ brief: { task: ' ' } })).rejects.toMatchObject({ code: 'invalid_brief' });
   await expect(client.enqueue({ queue: 'no such name', brief: { task: 'go' } })).rejects.toMatchObject({ code: 'usage' });
   const again = place.run('run', '--server', url, '--queue=default', 'go');
@@ -95,7 +95,7 @@ it('queues a brief of a program, once for a key', { timeout: 120_000 }, async ()
   const run = await retinue.enqueue(brief, { priority: 1 });
   expect(run.isNew).toBe(true);
   expect(await retinue.enqueue(brief)).toMatchObject({ id: run.id, isNew: false });
-  expect(await run.outcome()).toMatchObject({ status: 'completed', summary: 'done by the worker' });
+  expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'done by the worker' });
   const withObject = createRetinue({ model: scriptedModel(script as never), store: createMemoryStore() });
   onTestFinished(() => withObject.close());
   await expect(withObject.enqueue(brief)).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('by their names') });

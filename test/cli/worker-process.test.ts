@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
+import type { Outcome } from '../../src/contract/outcome.ts';
 import type { QueueState, WorkerState } from '../../src/ports/queue.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/database.ts';
 import { createPlace, type Place } from './support-process.ts';
@@ -34,9 +35,22 @@ const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'g
 
 describe('a worker', () => {
   it('drives a queued run, and the command that queued it shows its result', { timeout: 120_000 }, async () => {
-    const place = await createServerPlace({ runs: [{ steps: [{ text: 'done by a worker' }] }] });
+    const place = await createServerPlace({ runs: [{ times: 'any', steps: [{ text: 'done by a worker' }] }] });
     const worker = place.start('worker', '--name', 'one', '--json');
     expect(await place.run('run', '--queue', 'go')).toMatchObject({ code: 0, out: 'done by a worker\n' });
+    expect((await place.run('ps', '--all', '--json')).out).toMatch(/"endedAt":"[^"]+","worker":null\}/);
+    const shown = await place.run('run', '--queue', '--json', '--idempotency-key', 'the key', 'go');
+    const outcome = JSON.parse(shown.out) as Outcome;
+    expect(outcome).toMatchObject({ status: 'completed', summary: 'done by a worker' });
+    // The same key is the same run.
+    const again = await place.run('run', '--queue', '--detach', '--json', '--idempotency-key', 'the key', 'go');
+    expect([again.code, JSON.parse(again.out)]).toEqual([0, { runId: outcome.runId }]);
+    expect(again.err).toContain('has this idempotency key already; nothing was queued');
+    expect(await place.run('run', '--queue', '--idempotency-key', 'the key', 'go')).toMatchObject({ code: 0, out: 'done by a worker\n' });
+    expect(await place.run('run', '--idempotency-key', 'the key', 'go')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--idempotency-key is for runs in a queue; add --queue'),
+    });
     const { queued, running, queues, workers } = JSON.parse((await place.run('queue', '--json')).out) as Queues;
     expect(queues).toMatchObject([{ name: 'default', waiting: 0, running: 0, failed: 0 }]);
     expect({ queued, running }).toEqual({ queued: 0, running: 0 });
@@ -45,8 +59,21 @@ describe('a worker', () => {
     const { code, err } = await worker.finished;
     expect(code).toBe(0);
     const events = err.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line).event as string] : []));
-    expect(events).toEqual(['started', 'tree.taken', 'tree.ended', 'stopping', 'stopped']);
+    expect(events).toEqual(['started', ...['tree.taken', 'tree.ended'], ...['tree.taken', 'tree.ended'], 'stopping', 'stopped']);
     expect(await place.run('verify')).toMatchObject({ code: 0 });
+  });
+
+  // As docs/cluster.md begins.
+  it('needs no configured model for the offline one, and two of them share a folder', { timeout: 120_000 }, async () => {
+    const place = await createServerPlace({ runs: [] });
+    const without = { RETINUE_MODEL: '' };
+    const workers = [place.startWith(without, 'worker'), place.startWith(without, 'worker')];
+    const survey = ['run', '--queue', '--model', 'offline/surveyor', 'survey this folder'];
+    const { code, out, err } = await place.startWith(without, ...survey).finished;
+    expect({ code, out, err }).toMatchObject({ code: 0, out: expect.stringContaining('script.json') });
+    for (const worker of workers) worker.process.kill('SIGTERM');
+    const ended = await Promise.all(workers.map(({ finished }) => finished));
+    expect(ended.filter((worker) => / completed\n/.test(worker.err))).toHaveLength(1);
   });
 
   it('continues what a killed worker and a stopped one had begun, and repeats nothing', { timeout: 180_000 }, async () => {
@@ -70,6 +97,7 @@ describe('a worker', () => {
     await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(2);
     const driven = async () => (JSON.parse((await place.run('ps', '--json')).out) as RunView[]).find(({ runId }) => runId === id)?.worker;
     expect(await driven()).toBe('first');
+    expect((await place.run('show', id)).out).toMatch(/^worker +first$/m);
     first.process.kill('SIGKILL');
     await first.finished;
     const second = place.start('worker', '--name', 'second');

@@ -147,6 +147,7 @@ async function run(args: Args, io: Io): Promise<number> {
     ...optional('limits', Object.keys(flags.limits).length === 0 ? undefined : flags.limits),
     ...optional('budgets', args.values('budget').length === 0 ? undefined : args.values('budget')),
     ...optional('checks', parseChecks(args)),
+    ...optional('idempotencyKey', args.value('idempotency-key')),
     ...optional('result', schema === undefined ? undefined : { schema }),
   });
   if (args.has('detach') && mode.stream)

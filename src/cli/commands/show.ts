@@ -140,6 +140,7 @@ function describeRun(run: RunDetail, { toolPid, steps }: { toolPid: number | nul
     ['cost', run.costUsd === null ? 'unknown' : formatCost(run.costUsd)],
     ['compactions', describeCompactions(run)],
     ['pid', describeProcess(run.pid, toolPid)],
+    ['worker', run.worker ?? ''],
     ['started', run.startedAt ?? 'not yet'],
     ['ended', run.endedAt ?? ''],
     ['duration', run.outcome ? formatDuration(run.outcome.durationMs) : ''],

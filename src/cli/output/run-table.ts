@@ -6,7 +6,7 @@ import { formatTable, statusStyle } from '../../views/style.ts';
 import type { Io } from '../io.ts';
 
 export function formatRuns(runs: RunView[], io: Io): string {
-  const hasWorkers = runs.some(({ worker }) => worker !== undefined);
+  const hasWorkers = runs.some(({ worker }) => worker !== null);
   const rows = runs.map((run) => [
     shortId(run.runId),
     formatStatus(run.status),

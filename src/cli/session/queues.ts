@@ -10,6 +10,11 @@ export const defaultQueue = 'default';
 
 /** How a run waits for a worker. */
 export const jobFlags: Flag[] = [
+  {
+    name: 'idempotency-key',
+    value: 'KEY',
+    help: 'with --queue: if a run with this key exists, show that one instead of queueing another',
+  },
   { name: 'priority', value: 'N', help: 'with --queue: higher first, -1000 to 1000 (default: 0)' },
   { name: 'group', value: 'KEY', help: 'with --queue: runs of one group share the limit `--per-group` of the workers' },
   {

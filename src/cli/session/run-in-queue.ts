@@ -1,6 +1,7 @@
 // `run --queue`: leaves a run to a worker, and shows it here unless it is detached.
 import type { Api } from '../../api/api.ts';
 import type { Settings } from '../../config/settings.ts';
+import { completeOutcome } from '../../contract/complete-outcome.ts';
 import { shortId } from '../../views/format.ts';
 import type { OutputMode } from '../args/settings-flags.ts';
 import { exitCodes } from '../errors.ts';
@@ -26,15 +27,15 @@ export interface QueueRequest extends Pick<SessionOptions, 'flags' | 'agents'> {
 export async function runInQueue(io: Io, { files, createBrief, ...request }: QueueRequest): Promise<number> {
   const { flags, agents, dialect, job } = request;
   return withLocalApi(io, { flags, ...(agents && { agents }), dialect, drive: true }, async (api, settings) => {
-    const runId = await withFiles(io, { workspace: settings.workspace, ...files }, async (prepared) => {
+    const queued = await withFiles(io, { workspace: settings.workspace, ...files }, async (prepared) => {
       const brief = createBrief(
         settings,
         prepared.map(({ path }) => path),
       );
-      const { runId: id } = await api.enqueue(brief, { job, dialect, trace: io.trace });
-      return { started: id, id };
+      const result = await api.enqueue(brief, { job, dialect, trace: io.trace });
+      return { started: result, id: result.runId };
     });
-    return followQueuedRun(io, api, { ...request, runId });
+    return followQueuedRun(io, api, { ...request, ...queued });
   });
 }
 
@@ -42,30 +43,32 @@ export async function runInQueue(io: Io, { files, createBrief, ...request }: Que
 export async function followQueuedRun(
   io: Io,
   api: Api,
-  { runId, job, mode, isDetached }: Pick<QueueRequest, 'job' | 'mode' | 'isDetached'> & { runId: string },
+  { runId, isNew, job, mode, isDetached }: Pick<QueueRequest, 'job' | 'mode' | 'isDetached'> & { runId: string; isNew: boolean },
 ): Promise<number> {
   const id = shortId(runId);
   const server = api.server === undefined ? '' : ` --server ${api.server.url}`;
   const where = `in the queue \`${job.queue}\`${job.startAfter === undefined ? '' : `, not before ${job.startAfter}`}`;
-  io.err(`retinue: run ${id} is ${where}: retinue logs ${id} -f${server} · retinue wait ${id}${server} · retinue cancel ${id}${server}\n`);
+  const state = isNew ? `is ${where}` : 'has this idempotency key already; nothing was queued';
+  io.err(`retinue: run ${id} ${state}: retinue logs ${id} -f${server} · retinue wait ${id}${server} · retinue cancel ${id}${server}\n`);
   if (isDetached) {
     if (mode.json) printJson(io, { runId });
     else io.out(`${runId}\n`);
     return 0;
   }
-  await warnWithoutWorker(io, api, job.queue);
+  if (isNew) await warnWithoutWorker(io, api, job.queue);
   const progress = createProgress(io, mode);
   const waiting = waitForRuns(io, api, { ids: [runId], any: false, timeoutMs: null, progress });
   const { outcomes, stopped } = await waiting.finally(() => progress.end(null));
   const [outcome] = outcomes;
   if (outcome) {
-    printOutcomes(io, [outcome], { json: mode.json, progress });
+    if (mode.json) printJson(io, completeOutcome(outcome));
+    else printOutcomes(io, [outcome], { json: false, progress });
     return exitCodes[outcome.status];
   }
   io.err(
     stopped === 'orphaned'
       ? `retinue: run ${id} is paused; \`retinue message ${id} TEXT\` or \`retinue resume ${id}\` continues it\n`
-      : `retinue: stopped watching; run ${id} stays ${where}\n`,
+      : `retinue: stopped watching; run ${id} ${isNew ? `stays ${where}` : 'is not affected'}\n`,
   );
   return stopped === 'orphaned' ? 1 : 130;
 }

@@ -23,8 +23,8 @@ export interface ServerRun {
 export async function runOnServer(io: Io, { flags, brief, mode, job, isDetached }: ServerRun): Promise<number> {
   return withApi(io, { flags, drive: true }, async (api) => {
     if (job !== null) {
-      const { runId } = await api.enqueue(brief, { job, trace: io.trace });
-      return followQueuedRun(io, api, { runId, job, mode, isDetached });
+      const queued = await api.enqueue(brief, { job, trace: io.trace });
+      return followQueuedRun(io, api, { ...queued, job, mode, isDetached });
     }
     if (!isDetached) return (await runToEnd(io, api, { ...mode, start: () => api.start(brief) })) ?? 0;
     const { id: runId } = await api.start(brief);
