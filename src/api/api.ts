@@ -66,7 +66,7 @@ export interface EventOptions {
   signal?: AbortSignal;
 }
 
-/** A tree that no living process drives. */
+/** A tree that no living process drives. Trees of a queue are none: workers continue them. */
 export interface Interrupted {
   rootId: string;
   kind: RunRow['kind'];
@@ -171,7 +171,10 @@ export interface Api {
   resume(rootId: string, options?: ResumeOptions & { by?: string }): Promise<RunHandle[]>;
   /** Pauses live runs and their descendants at their next steps; resolves when nothing of them runs. `already`: it was paused, has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
-  /** Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. */
+  /**
+   * Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. A worker
+   * takes a tree of a queue that no process drives, and ends them then; the answer does not wait for it.
+   */
   release(id: string): Promise<boolean>;
   /** Leaves what this process drives for another one to continue. */
   drain(reason: string): Promise<void>;

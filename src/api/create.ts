@@ -20,7 +20,7 @@ import type { Queue, QueueState } from '../ports/queue.ts';
 import type { RunFolders } from '../ports/run-folders.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
-import { createDescendantFilter } from '../records/descendants.ts';
+import { createDescendantFilter, subtreeRows } from '../records/descendants.ts';
 import { eraseTrees, type Forget, findTreesEndedBefore, remainingFacts, weighTrees } from '../records/erase.ts';
 import { exportTree } from '../records/export-tree.ts';
 import { findRun } from '../records/find-run.ts';
@@ -40,6 +40,7 @@ import { createListeners } from './listeners.ts';
 import { describeModels } from './model-changes.ts';
 import { createOverview } from './overview.ts';
 import { createQueueDelegation } from './queue-delegation.ts';
+import { describeRest } from './rest.ts';
 import { createRunViews } from './run-views.ts';
 import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
@@ -100,7 +101,7 @@ export function createApi(options: ApiOptions): Api {
   let replacing: Promise<Runtime> | null = null;
   const listeners = createListeners();
   const openStream = createStreams({ store, listeners });
-  const rowsToViews = createRunViews(store);
+  const rowsToViews = createRunViews(store, clock);
 
   /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
   async function drive(): Promise<Runtime> {
@@ -163,8 +164,14 @@ export function createApi(options: ApiOptions): Api {
     const children = await store.runs({ parentId: row.runId, order: 'oldest' });
     const [view, ...childViews] = await rowsToViews([row, ...children]);
     const driver = (await findTreeDrivers([row.rootId], store)).get(row.rootId);
+    const pause =
+      view?.status === 'paused'
+        ? await describeRest(subtreeRows(await store.runs({ rootId: row.rootId, live: true }), row.runId), store)
+        : null;
     return {
       ...(view as RunView),
+      ...(pause && { pause }),
+      ...(row.endedAt === null && driver?.queue && { queue: driver.queue }),
       brief: created?.data.brief ?? null,
       grant: created?.data.grant ?? null,
       outcome: ended?.data.outcome ?? null,
@@ -226,7 +233,7 @@ export function createApi(options: ApiOptions): Api {
     const rows = await store.runs({ live: true, order: 'oldest' });
     const rootIds = [...new Set(rows.map((row) => row.rootId))];
     const drivers = await findTreeDrivers(rootIds, store);
-    const isInterrupted = (rootId: string) => drivers.get(rootId)?.pid === null && !drivers.get(rootId)?.isQueued;
+    const isInterrupted = (rootId: string) => drivers.get(rootId)?.pid === null && drivers.get(rootId)?.queue === null;
     return Promise.all(
       rootIds.filter(isInterrupted).map(async (rootId): Promise<Interrupted> => {
         const { brief, kind, agent, dialect: name } = (await loadCreated(rootId)).data;

@@ -88,6 +88,10 @@ export const RunDetail = RunView.extend({
   modelChanges: z.array(ModelChange).optional(),
   /** How much its model is told to think; absent if it is not told. */
   effort: Effort.optional(),
+  /** Why nothing of it happens, and when it goes on without being asked; null: somebody has to continue it. Absent unless it is paused. */
+  pause: z.object({ until: Instant.nullable(), reasons: z.array(z.string()) }).optional(),
+  /** The queue whose workers drive it. Absent while a process drives it, and after its end. */
+  queue: z.string().optional(),
   /** When its time limit ends, however long it is paused; null without one, or before it has started. */
   deadline: Instant.nullable(),
   /** Rules that it got with messages; they narrow it. */
