@@ -90,6 +90,8 @@ export interface RemoteServer {
 export interface Api {
   /** The server whose runs these are; absent if they are runs of this machine. */
   server?: RemoteServer;
+  /** The queue that clients delegate to; absent if what they delegate runs in this process. */
+  clientQueue?: string;
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Admits the brief and leaves it to a worker. Rejects with the refusal if it is not admitted, and with `usage` if the database has no queue. */

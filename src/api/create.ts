@@ -39,7 +39,7 @@ import { findLeftFolders, removeLeftFolders } from './leftovers.ts';
 import { createListeners } from './listeners.ts';
 import { describeModels } from './model-changes.ts';
 import { createOverview } from './overview.ts';
-import { createQueueDelegation } from './queue-delegation.ts';
+import { openQueueDelegation } from './queue-delegation.ts';
 import { describeRest } from './rest.ts';
 import { createRunViews } from './run-views.ts';
 import { createSteer, dialectOf } from './steer.ts';
@@ -301,13 +301,13 @@ export function createApi(options: ApiOptions): Api {
     flow: async (program, input, options) => (await drive()).flow(program, input, options),
     namedFlow: () => Promise.reject(new RetinueError('usage', 'this program has no flows of a workspace; use `flow` with a definition')),
     async client({ queue, ...options } = {}) {
+      if (queue !== undefined) getQueue(store);
       const client = await (await drive()).client(options);
       if (queue === undefined) return client;
-      getQueue(store);
-      return {
-        ...client,
-        delegation: createQueueDelegation(client.delegation, { api, store, clock, redact, queue, limits: options.limits ?? {} }),
-      };
+      const { limits = {}, name = null, isProven = false, formerIds = [], seesAllClients = false } = options;
+      const reach = { name, isProven, formerIds, seesAllClients };
+      const deps = { api, store, clock, redact, queue, limits, clientId: client.id, reach };
+      return { ...client, delegation: await openQueueDelegation(client.delegation, deps) };
     },
     async *events(id, options = {}) {
       yield* runEvents(await findRun(id, store), options, { store, openStream });
