@@ -18,6 +18,7 @@ import type {
   ResumeOptions,
   RunHandle,
 } from '../kernel/runtime.ts';
+import type { FileProblem } from '../kernel/workspace.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { QueueState, Schedule, StoredSchedule, WorkerState } from '../ports/queue.ts';
@@ -112,6 +113,8 @@ export interface Api {
   removeBudget(name: string): Promise<boolean>;
   /** Stops driving one tree of this process, so that another process can continue it. */
   handBack(rootId: string, reason: string): Promise<void>;
+  /** Why this process cannot provide the files of a tree that nothing drives, although another one may, or this one later. Null if it can. */
+  findFileProblem(rootId: string, signal: AbortSignal): Promise<FileProblem | null>;
   /** Advice for a brief that has no model to run it; null if it has one. */
   advise(brief: { model?: string | undefined; agent?: string | undefined }): Promise<string | null>;
   /** Resolves an id, a unique prefix of one, or `last`. */

@@ -11,6 +11,7 @@ import { parseBrief } from '../kernel/parse-brief.ts';
 import { pinnedServers } from '../kernel/pinned-agent.ts';
 import type { ResumeOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
 import { settleAbandonedDraws } from '../kernel/shared-budgets.ts';
+import { findFileProblem } from '../kernel/workspace.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -288,6 +289,7 @@ export function createApi(options: ApiOptions): Api {
     setBudget: (definition) => store.budgets.set(BudgetDefinition.parse(definition)),
     removeBudget: (name) => store.budgets.remove(name),
     handBack: async (rootId, reason) => (await running)?.handBack(rootId, reason),
+    findFileProblem: (rootId, signal) => findFileProblem(rootId, { store, checkouts }, signal),
     advise: advise ?? (async () => null),
     dialect,
     ...createSteer({ store, clock, ids, listeners, drive, running: () => running, checkouts, homes, redact }),

@@ -10,6 +10,7 @@ import { createApi } from '../../src/api/create.ts';
 import { findRest } from '../../src/api/rest.ts';
 import type { FactOf } from '../../src/contract/fact.ts';
 import { native } from '../../src/dialects/native.ts';
+import type { Checkouts } from '../../src/ports/checkouts.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { JobOptions, Queue } from '../../src/ports/queue.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -32,6 +33,8 @@ export interface TestWorkerOptions {
   script?: object;
   clock?: Clock;
   concurrency?: number;
+  /** Gives roots their files. */
+  checkouts?: Checkouts;
   /** Between taking a job and claiming its tree. */
   beforeOpen?(rootId: string): Promise<void>;
 }
@@ -59,7 +62,7 @@ function getWorkspace(): string {
 
 export async function openTestApi(
   store: Store,
-  { script = doneScript, clock = systemClock }: Partial<TestWorkerOptions> = {},
+  { script = doneScript, clock = systemClock, checkouts }: Partial<TestWorkerOptions> = {},
 ): Promise<Api> {
   const world = await createWorld({
     script,
@@ -67,10 +70,11 @@ export async function openTestApi(
     clock,
     excuses,
     settings: { workspace: getWorkspace() },
-    options: { ids },
+    options: { ids, ...(checkouts && { checkouts }) },
   });
   onTestFinished(() => world[Symbol.asyncDispose]());
-  return createApi({ store, clock, ids, catalog: createCatalog(builtInAgents), dialect: native, runtime: async () => world.runtime });
+  const catalog = createCatalog(builtInAgents);
+  return createApi({ store, clock, ids, catalog, dialect: native, runtime: async () => world.runtime, ...(checkouts && { checkouts }) });
 }
 
 export async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
