@@ -18,6 +18,7 @@ import type {
   ResumeOptions,
   RunHandle,
 } from '../kernel/runtime.ts';
+import type { FileProblem } from '../kernel/workspace.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { QueueState, Schedule, StoredSchedule, WorkerState } from '../ports/queue.ts';
@@ -67,7 +68,7 @@ export interface EventOptions {
   signal?: AbortSignal;
 }
 
-/** A tree that no living process drives. */
+/** A tree that no living process drives. Trees of a queue are none: workers continue them. */
 export interface Interrupted {
   rootId: string;
   kind: RunRow['kind'];
@@ -91,6 +92,8 @@ export interface RemoteServer {
 export interface Api {
   /** The server whose runs these are; absent if they are runs of this machine. */
   server?: RemoteServer;
+  /** The queue that clients delegate to; absent if what they delegate runs in this process. */
+  clientQueue?: string;
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Admits the brief and leaves it to a worker. Rejects with the refusal if it is not admitted, and with `usage` if the database has no queue. */
@@ -111,6 +114,8 @@ export interface Api {
   removeBudget(name: string): Promise<boolean>;
   /** Stops driving one tree of this process, so that another process can continue it. */
   handBack(rootId: string, reason: string): Promise<void>;
+  /** Why this process cannot provide the files of a tree that nothing drives, although another one may, or this one later. Null if it can. */
+  findFileProblem(rootId: string, signal: AbortSignal): Promise<FileProblem | null>;
   /** Advice for a brief that has no model to run it; null if it has one. */
   advise(brief: { model?: string | undefined; agent?: string | undefined }): Promise<string | null>;
   /** Resolves an id, a unique prefix of one, or `last`. */
@@ -174,7 +179,10 @@ export interface Api {
   resume(rootId: string, options?: ResumeOptions & { by?: string }): Promise<RunHandle[]>;
   /** Pauses live runs and their descendants at their next steps; resolves when nothing of them runs. `already`: it was paused, has ended, or no process drives it. */
   pause(ids: string[], reason: string): Promise<{ runId: string; result: 'paused' | 'already' }[]>;
-  /** Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. */
+  /**
+   * Ends the pauses of a run that a process drives and of its descendants, or withdraws those that have not begun. False if it was not paused. A worker
+   * takes a tree of a queue that no process drives, and ends them then; the answer does not wait for it.
+   */
   release(id: string): Promise<boolean>;
   /** Leaves what this process drives for another one to continue. */
   drain(reason: string): Promise<void>;

@@ -13,6 +13,7 @@ import { parseBrief } from '../kernel/parse-brief.ts';
 import { pinnedServers } from '../kernel/pinned-agent.ts';
 import type { ResumeOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
 import { settleAbandonedDraws } from '../kernel/shared-budgets.ts';
+import { findFileProblem } from '../kernel/workspace.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -22,7 +23,7 @@ import type { Queue, QueueState } from '../ports/queue.ts';
 import type { RunFolders } from '../ports/run-folders.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
-import { createDescendantFilter } from '../records/descendants.ts';
+import { createDescendantFilter, subtreeRows } from '../records/descendants.ts';
 import { eraseTrees, type Forget, findTreesEndedBefore, remainingFacts, weighTrees } from '../records/erase.ts';
 import { exportTree } from '../records/export-tree.ts';
 import { findRun } from '../records/find-run.ts';
@@ -43,7 +44,8 @@ import { findLeftFolders, removeLeftFolders } from './leftovers.ts';
 import { createListeners } from './listeners.ts';
 import { describeModels } from './model-changes.ts';
 import { createOverview } from './overview.ts';
-import { createQueueDelegation } from './queue-delegation.ts';
+import { openQueueDelegation } from './queue-delegation.ts';
+import { describeRest } from './rest.ts';
 import { createRunViews } from './run-views.ts';
 import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
@@ -104,7 +106,7 @@ export function createApi(options: ApiOptions): Api {
   let replacing: Promise<Runtime> | null = null;
   const listeners = createListeners();
   const openStream = createStreams({ store, listeners });
-  const rowsToViews = createRunViews(store);
+  const rowsToViews = createRunViews(store, clock);
 
   /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
   async function drive(): Promise<Runtime> {
@@ -170,8 +172,14 @@ export function createApi(options: ApiOptions): Api {
     const children = await store.runs({ parentId: row.runId, order: 'oldest' });
     const [view, ...childViews] = await rowsToViews([row, ...children]);
     const driver = (await findTreeDrivers([row.rootId], store)).get(row.rootId);
+    const pause =
+      view?.status === 'paused'
+        ? await describeRest(subtreeRows(await store.runs({ rootId: row.rootId, live: true }), row.runId), store)
+        : null;
     return {
       ...(view as RunView),
+      ...(pause && { pause }),
+      ...(row.endedAt === null && driver?.queue && { queue: driver.queue }),
       brief: created?.data.brief ?? null,
       grant: created?.data.grant ?? null,
       outcome: ended ? completeOutcome(ended.data.outcome) : null,
@@ -235,7 +243,7 @@ export function createApi(options: ApiOptions): Api {
     const rows = await store.runs({ live: true, order: 'oldest' });
     const rootIds = [...new Set(rows.map((row) => row.rootId))];
     const drivers = await findTreeDrivers(rootIds, store);
-    const isInterrupted = (rootId: string) => drivers.get(rootId)?.pid === null && !drivers.get(rootId)?.isQueued;
+    const isInterrupted = (rootId: string) => drivers.get(rootId)?.pid === null && drivers.get(rootId)?.queue === null;
     return Promise.all(
       rootIds.filter(isInterrupted).map(async (rootId): Promise<Interrupted> => {
         const { brief, kind, agent, dialect: name } = (await loadCreated(rootId)).data;
@@ -290,6 +298,7 @@ export function createApi(options: ApiOptions): Api {
     setBudget: (definition) => store.budgets.set(BudgetDefinition.parse(definition)),
     removeBudget: (name) => store.budgets.remove(name),
     handBack: async (rootId, reason) => (await running)?.handBack(rootId, reason),
+    findFileProblem: (rootId, signal) => findFileProblem(rootId, { store, checkouts }, signal),
     advise: advise ?? (async () => null),
     dialect,
     ...createSteer({ store, clock, ids, listeners, drive, running: () => running, checkouts, homes, redact }),
@@ -303,13 +312,13 @@ export function createApi(options: ApiOptions): Api {
     flow: async (program, input, options) => (await drive()).flow(program, input, options),
     namedFlow: () => Promise.reject(new RetinueError('usage', 'this program has no flows of a workspace; use `flow` with a definition')),
     async client({ queue, ...options } = {}) {
+      if (queue !== undefined) getQueue(store);
       const client = await (await drive()).client(options);
       if (queue === undefined) return client;
-      getQueue(store);
-      return {
-        ...client,
-        delegation: createQueueDelegation(client.delegation, { api, store, clock, redact, queue, limits: options.limits ?? {} }),
-      };
+      const { limits = {}, name = null, isProven = false, formerIds = [], seesAllClients = false } = options;
+      const reach = { name, isProven, formerIds, seesAllClients };
+      const deps = { api, store, clock, redact, queue, limits, clientId: client.id, reach };
+      return { ...client, delegation: await openQueueDelegation(client.delegation, deps) };
     },
     async *events(id, options = {}) {
       yield* runEvents(await findRun(id, store), options, { store, openStream });

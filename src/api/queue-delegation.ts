@@ -1,10 +1,12 @@
-// Delegation of a client whose briefs go into a queue: each is a tree of its own, which a worker drives. They outlive the client.
-
+// Delegation of a client whose briefs go into a queue: each is a tree of its own, which a worker drives. They outlive the client; a tag of the brief names
+// the client run, so that a later connection of the same client finds them.
 import type { Brief } from '../contract/brief.ts';
 import { completeOutcome } from '../contract/complete-outcome.ts';
 import { isRetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
+import type { RunRow } from '../contract/run.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
+import { type ClientReach, canSeeClient, findClientId, tagQueuedBrief } from '../kernel/client-reach.ts';
 import { cutPage, findNewest, readPart } from '../kernel/delegation.ts';
 import { unknownChildError } from '../kernel/dialect-tools.ts';
 import { followUpBrief, loadState } from '../kernel/history.ts';
@@ -20,30 +22,55 @@ export interface QueueDelegationDeps {
   clock: Clock;
   redact: Redact;
   queue: string;
+  /** The run of the client. */
+  clientId: string;
+  /** Which runs of other clients it may see. */
+  reach: ClientReach;
   /** Of the client: each brief has at most these. */
   limits: LimitsGiven;
 }
 
-/** `own`: the delegation of the client run, for runs of earlier clients. */
-export function createQueueDelegation(own: Delegation, { api, store, clock, redact, queue, limits }: QueueDelegationDeps): Delegation {
+/** Open trees that are looked at for those of earlier connections. */
+const maxListed = 200;
+
+/** `own`: the delegation of the client run, for runs of earlier clients without a queue. Open runs of earlier connections are listed like its own. */
+export async function openQueueDelegation(own: Delegation, deps: QueueDelegationDeps): Promise<Delegation> {
+  const { api, store, clock, redact, queue, limits, clientId } = deps;
+  const reach = { ...deps.reach, formerIds: [...deps.reach.formerIds, clientId] };
   const children = new Map<string, ChildView>();
   const created: { id: string; label: string | null; continues: string | null }[] = [];
+  for (const { view, continues } of await findEarlierTrees(reach, store)) {
+    children.set(view.row.runId, view);
+    created.push({ id: view.row.runId, label: view.row.label, continues });
+  }
 
   async function refresh(runId: string): Promise<ChildView | null> {
     const row = await store.run(runId);
     if (row === null) return null;
-    const [ended] = row.endedAt === null ? [] : await store.facts({ runId, types: ['run.ended'] });
-    const view: ChildView = { row, outcome: ended?.type === 'run.ended' ? completeOutcome(ended.data.outcome) : null };
+    const view = await loadView(row, store);
     children.set(runId, view);
     return view;
   }
 
+  /** Also a run that an earlier connection delegated to a queue. */
+  async function recall(id: string): Promise<ChildView | null> {
+    if (children.has(id)) return refresh(id);
+    const row = await store.run(id);
+    const client = row && (await findClient(row, store));
+    if (row && client) return (await canSeeClient(client.row, reach, store)) ? loadView(row, store) : null;
+    return own.recall(id);
+  }
+
+  /** Whether it is a tree of a queue that the client may see. */
+  async function isVisible(id: string): Promise<boolean> {
+    return children.has(id) || (await recall(id))?.row.parentId === null;
+  }
+
   async function start(brief: Brief, trace: TraceHeaders | undefined): Promise<DelegationStart> {
     const { continues } = brief;
-    if (continues !== undefined && !children.has(continues) && !(await own.recall(continues)))
-      return { ok: false, error: unknownChildError(continues).info };
+    if (continues !== undefined && !(await recall(continues))) return { ok: false, error: unknownChildError(continues).info };
     try {
-      const narrowed = { ...brief, limits: narrow(brief.limits ?? {}, limits) };
+      const narrowed = { ...brief, limits: narrow(brief.limits ?? {}, limits), tags: tagQueuedBrief(brief.tags ?? [], clientId) };
       const { runId } = await api.enqueue(narrowed, { job: { queue }, usesWorkspace: true, isFromModel: true, trace });
       await refresh(runId);
       created.push({ id: runId, label: brief.label ?? null, continues: continues ?? null });
@@ -80,13 +107,13 @@ export function createQueueDelegation(own: Delegation, { api, store, clock, reda
     },
     wait,
     view: (id) => children.get(id) ?? null,
-    recall: async (id) => (children.has(id) ? refresh(id) : own.recall(id)),
+    recall,
     children: () => [...children.values()],
     newest: (idOrLabel) => findNewest(own.newest(idOrLabel), created),
     async message(idOrLabel, text, options) {
       const id = options?.newest ? findNewest(own.newest(idOrLabel), created) : idOrLabel;
-      if (!children.has(id)) return own.message(id, text);
-      const view = await refresh(id);
+      if (!(await isVisible(id))) return own.message(id, text);
+      const view = await recall(id);
       if (view?.outcome) return start({ ...followUpBrief(await loadState(id, store), text), background: true }, undefined);
       try {
         await api.message(id, text, { followUp: false });
@@ -97,19 +124,53 @@ export function createQueueDelegation(own: Delegation, { api, store, clock, reda
       }
     },
     async read(id, part, page) {
-      if (!children.has(id)) return own.read(id, part, page);
+      if (!(await isVisible(id))) return own.read(id, part, page);
       return cutPage(await readPart(id, part, { store, redact }), page, own.maxOutputBytes);
     },
     async cancel(ids, reason) {
-      const known = ids.filter((id) => children.has(id));
+      const known: string[] = [];
+      for (const id of ids) if (await isVisible(id)) known.push(id);
       if (known.length > 0) await api.cancel(known, reason ?? 'cancelled by the client that delegated it');
-      for (const id of known) await refresh(id);
+      for (const id of known) if (children.has(id)) await refresh(id);
       await own.cancel(
-        ids.filter((id) => !children.has(id)),
+        ids.filter((id) => !known.includes(id)),
         reason,
       );
     },
   };
+}
+
+async function loadView(row: RunRow, store: Store): Promise<ChildView> {
+  const [ended] = row.endedAt === null ? [] : await store.facts({ runId: row.runId, types: ['run.ended'] });
+  return { row, outcome: ended?.type === 'run.ended' ? completeOutcome(ended.data.outcome) : null };
+}
+
+/** The client run that delegated a tree to a queue, and the run that the tree continues. Null for other runs. */
+async function findClient({ runId, parentId, erasedAt }: RunRow, store: Store): Promise<{ row: RunRow; continues: string | null } | null> {
+  if (parentId !== null || erasedAt !== undefined) return null;
+  const [fact] = await store.facts({ runId, types: ['run.created'] });
+  const brief = fact?.type === 'run.created' ? fact.data.brief : null;
+  const clientId = findClientId(brief?.tags);
+  const row = clientId === null ? null : await store.run(clientId);
+  return row?.kind === 'client' ? { row, continues: brief?.continues ?? null } : null;
+}
+
+/** The open trees that earlier connections of this client delegated to a queue, oldest first. */
+async function findEarlierTrees(reach: ClientReach, store: Store): Promise<{ view: ChildView; continues: string | null }[]> {
+  if (reach.name === null) return [];
+  const named = { ...reach, seesAllClients: false };
+  const roots = (await store.runs({ roots: true, live: true, order: 'newest', limit: maxListed })).filter(({ kind }) => kind === 'agent');
+  const queued = await store.queue?.findTrees(roots.map(({ runId }) => runId));
+  const visible = new Map<string, boolean>();
+  const found: { view: ChildView; continues: string | null }[] = [];
+  for (const row of roots.reverse()) {
+    const client = queued?.has(row.runId) ? await findClient(row, store) : null;
+    if (!client) continue;
+    const isVisible = visible.get(client.row.runId) ?? (await canSeeClient(client.row, named, store));
+    visible.set(client.row.runId, isVisible);
+    if (isVisible) found.push({ view: { row, outcome: null }, continues: client.continues });
+  }
+  return found;
 }
 
 /** The smaller one of each limit. */

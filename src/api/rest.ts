@@ -1,6 +1,7 @@
 // Whether a tree waits for something else than a process.
 import type { FactData } from '../contract/fact.ts';
 import type { Instant } from '../contract/ids.ts';
+import type { RunRow } from '../contract/run.ts';
 import type { Store } from '../ports/store.ts';
 import { isAtRest } from './tree-status.ts';
 
@@ -13,12 +14,16 @@ export interface Rest {
 
 /** Null while anything of the tree runs, and if it has ended. */
 export async function findRest(rootId: string, store: Store): Promise<Rest | null> {
-  const rows = await store.runs({ rootId, live: true });
+  return describeRest(await store.runs({ rootId, live: true }), store);
+}
+
+/** The same for the live rows of a run and its descendants. */
+export async function describeRest(rows: RunRow[], store: Store): Promise<Rest | null> {
   if (rows.length === 0 || !rows.every((row) => isAtRest(row, rows))) return null;
   const pauses = await Promise.all(rows.filter(({ status }) => status === 'paused').map(({ runId }) => findPause(runId, store)));
   const known = pauses.filter((pause) => pause !== null);
   const ends = known.flatMap(({ resumeAt }) => resumeAt ?? []);
-  return { until: ends.sort()[0] ?? null, reasons: known.map(({ reason }) => reason) };
+  return { until: ends.sort()[0] ?? null, reasons: [...new Set(known.map(({ reason }) => reason))] };
 }
 
 async function findPause(runId: string, store: Store): Promise<FactData['run.paused'] | null> {

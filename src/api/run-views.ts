@@ -1,27 +1,42 @@
 // Rows of runs as front-ends show them.
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
+import { isoToMs } from '../text/instant.ts';
 import type { RunView } from './api.ts';
+import { describeRest } from './rest.ts';
 import { findTreeDrivers, type TreeDriver } from './tree-drivers.ts';
 import { shownStatus } from './tree-status.ts';
 
-const nobody: TreeDriver = { pid: null, worker: null, isQueued: false };
+const nobody: TreeDriver = { pid: null, worker: null, isQueued: false, isWoken: false, queue: null };
 
 /** The views of rows, in the same order. */
-export function createRunViews(store: Store): (rows: RunRow[]) => Promise<RunView[]> {
+export function createRunViews(store: Store, clock: Clock): (rows: RunRow[]) => Promise<RunView[]> {
   async function rowsToViews(rows: RunRow[]): Promise<RunView[]> {
     const live = new Set(rows.filter((row) => isLive(row.status)).map((row) => row.rootId));
     const drivers = await findTreeDrivers([...live], store);
     const trees = new Map(
       await Promise.all([...live].map(async (rootId) => [rootId, await store.runs({ rootId, live: true })] as [string, RunRow[]])),
     );
+    const delayed = await findDelayed(drivers, trees);
     return Promise.all(
       rows.map(async (row) => ({
-        ...rowToView(row, trees.get(row.rootId) ?? [], drivers.get(row.rootId) ?? nobody),
+        ...rowToView(row, trees.get(row.rootId) ?? [], { ...(drivers.get(row.rootId) ?? nobody), isDelayed: delayed.has(row.rootId) }),
         task: row.erasedAt === undefined ? await findTask(row) : null,
       })),
     );
+  }
+
+  /** Trees of a queue that are paused until some time, and that nobody has woken. */
+  async function findDelayed(drivers: Map<string, TreeDriver>, trees: Map<string, RunRow[]>): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (const [rootId, { isQueued, isWoken }] of drivers) {
+      if (!isQueued || isWoken) continue;
+      const rest = await describeRest(trees.get(rootId) ?? [], store);
+      if (rest !== null && rest.until !== null && isoToMs(rest.until) > clock.now()) found.add(rootId);
+    }
+    return found;
   }
 
   /** Only for runs without a label, which a list shows by their task. */
@@ -35,7 +50,7 @@ export function createRunViews(store: Store): (rows: RunRow[]) => Promise<RunVie
 }
 
 /** `tree`: the live rows of its tree. */
-function rowToView(row: RunRow, tree: RunRow[], driver: TreeDriver): Omit<RunView, 'task'> {
+function rowToView(row: RunRow, tree: RunRow[], driver: TreeDriver & { isDelayed: boolean }): Omit<RunView, 'task'> {
   const { runId, parentId, rootId, depth, kind, label, agent, turns, tokens, costUsd, startedAt, endedAt } = row;
   return {
     runId,

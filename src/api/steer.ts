@@ -267,7 +267,8 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       // A run that waits for paused children would not read the message. They are released after it was sent: they could end at once, and the
       // run with them.
       const releaseChildren = async () => {
-        if (row.status === 'waiting' && isAtRest(row, await openRows(row))) await releaseTree(row.runId);
+        const open = await openRows(row);
+        if (open.length > 1 && isAtRest(row, open)) await releaseTree(row.runId);
       };
       const own = await findLive(row.runId);
       if (own) {
@@ -278,6 +279,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       // A worker takes the tree and gives it the message.
       if (!(await isDriven(row)) && (await store.queue?.isOf(row.rootId))) {
         await sendOrder(row, 'message', text, rules.length === 0 ? {} : { rules });
+        await releaseChildren();
         return { kind: 'sent' };
       }
       if (!(await isDriven(row)))

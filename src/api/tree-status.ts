@@ -12,11 +12,15 @@ export function isAtRest(row: RunRow, tree: RunRow[]): boolean {
 }
 
 /**
- * The status of a live run. Without a process, all live runs of a tree have one status: `queued` if a worker will take the tree, `paused` if each of them
- * was paused in order, otherwise `interrupted`. `tree`: the live rows of its tree.
+ * The status of a live run. Without a process, all live runs of a tree have one status: `queued` if a worker takes the tree as soon as it can, `paused` if
+ * each of them was paused in order, otherwise `interrupted`. `tree`: the live rows of its tree. `isDelayed`: all of it is paused until some time.
  */
-export function shownStatus(row: RunRow, tree: RunRow[], { pid, isQueued }: Pick<TreeDriver, 'pid' | 'isQueued'>): RunView['status'] {
+export function shownStatus(
+  row: RunRow,
+  tree: RunRow[],
+  { pid, isQueued, isDelayed }: Pick<TreeDriver, 'pid' | 'isQueued'> & { isDelayed: boolean },
+): RunView['status'] {
   if (pid !== null) return isAtRest(row, tree) ? 'paused' : row.status;
-  if (isQueued) return 'queued';
+  if (isQueued && !isDelayed) return 'queued';
   return tree.every((other) => isAtRest(other, tree)) ? 'paused' : 'interrupted';
 }

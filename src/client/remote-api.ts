@@ -134,6 +134,7 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     leftFolders: refuse('looking for left files'),
     interruptedPlans: refuse('looking for left files'),
     handBack: refuse('handing back a run'),
+    findFileProblem: refuse('looking for the files of a run'),
     keyed: refuse('finding runs by their keys'),
     keyedRoots: refuse('finding runs by their keys'),
     export: refuse('exporting a run'),

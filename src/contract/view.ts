@@ -94,6 +94,10 @@ export const RunDetail = RunView.extend({
   effort: Effort.optional(),
   /** How often its conversation was compacted; absent if it was not. */
   compactions: z.array(CompactionView).optional(),
+  /** Why nothing of it happens, and when it goes on without being asked; null: somebody has to continue it. Absent unless it is paused. */
+  pause: z.object({ until: Instant.nullable(), reasons: z.array(z.string()) }).optional(),
+  /** The queue whose workers drive it. Absent while a process drives it, and after its end. */
+  queue: z.string().optional(),
   /** When its time limit ends, however long it is paused; null without one, or before it has started. */
   deadline: Instant.nullable(),
   /** Rules that it got with messages; they narrow it. */

@@ -26,6 +26,18 @@ export function clientTag(name: string): string {
   return `client:${name}`;
 }
 
+const clientRunPrefix = 'client-run:';
+
+/** The tags of a brief that a client delegates to a queue. Its tree is no child of the client run, so they name that run. */
+export function tagQueuedBrief(tags: readonly string[], clientId: string): string[] {
+  return [...tags.filter((tag) => !tag.startsWith(clientRunPrefix)), `${clientRunPrefix}${clientId}`];
+}
+
+/** The client run that delegated a queued tree with these tags. */
+export function findClientId(tags: readonly string[] = []): string | null {
+  return tags.find((tag) => tag.startsWith(clientRunPrefix))?.slice(clientRunPrefix.length) ?? null;
+}
+
 /** Whether a client may see what another client run delegated. */
 export async function canSeeClient(client: RunRow, reach: ClientReach, store: Store): Promise<boolean> {
   if (reach.seesAllClients || reach.formerIds.includes(client.runId)) return true;

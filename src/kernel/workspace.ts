@@ -29,7 +29,10 @@ export function ensureWorkspace(run: Run, services: Services): Promise<void> {
 }
 
 /** Null if the run uses the files of its parent, or of the workspace that it was granted. */
-function findSource({ state, parent, grant, workspace }: Run, { checkouts }: Services): WorkspaceSource | null {
+function findSource(
+  { state, parent, grant, workspace }: Pick<Run, 'state' | 'parent' | 'grant' | 'workspace'>,
+  { checkouts }: Pick<Services, 'checkouts'>,
+): WorkspaceSource | null {
   const { brief, isolation } = state.created.data;
   const isPlaced = parent === null && checkouts?.placesRoots === true;
   if (brief.repository) return { kind: 'commit', repository: brief.repository };
@@ -38,6 +41,34 @@ function findSource({ state, parent, grant, workspace }: Run, { checkouts }: Ser
   if (isolation === 'worktree') return { kind: 'folder', path: (isPlaced ? brief.workspace : undefined) ?? parent?.workspace ?? workspace };
   if (!isPlaced) return null;
   return brief.workspace === undefined ? { kind: 'none' } : { kind: 'directory', path: brief.workspace };
+}
+
+/** A tree whose files this process cannot provide now, although another one may, or this one later. */
+export interface FileProblem {
+  problem: string;
+  /** When the tree was created. */
+  since: string;
+}
+
+/** Looks at a tree that nothing drives. Null if its files can be prepared, or if they never can be. */
+export async function findFileProblem(
+  rootId: string,
+  { store, checkouts }: Pick<Services, 'store' | 'checkouts'>,
+  signal: AbortSignal,
+): Promise<FileProblem | null> {
+  const row = checkouts ? await store.run(rootId) : null;
+  if (!checkouts || row === null || row.endedAt !== null) return null;
+  const state = await loadState(rootId, store);
+  const { grant } = state.created.data;
+  let source: WorkspaceSource | null;
+  try {
+    source = findSource({ state, parent: null, grant, workspace: grant.workspace }, { checkouts });
+  } catch {
+    return null; // the run ends with this error
+  }
+  const previous = state.files?.prepared ?? null;
+  const problem = source && (await checkouts.findProblem({ runId: rootId, rootId, source, previous, signal }));
+  return problem === null ? null : { problem, since: state.created.at };
 }
 
 /** A worker does not have the files of whoever sent the brief. Throws `invalid_brief`. */

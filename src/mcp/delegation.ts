@@ -5,9 +5,12 @@ import { unknownChildError } from '../kernel/dialect-tools.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest } from '../ports/dialect.ts';
 
-/** Whether the request needs a client run. Refusals and "wait for everything" do not: without a client run nothing can be open. */
-export function needsClientRun(request: DelegationRequest): boolean {
-  return request.kind !== 'refuse' && !(request.kind === 'wait' && request.ids === null);
+/**
+ * Whether the request needs a client run. Refusals do not, nor does "wait for everything": without a client run nothing can be open, except what an earlier
+ * connection has left in a queue.
+ */
+export function needsClientRun(request: DelegationRequest, hasQueue: boolean): boolean {
+  return request.kind !== 'refuse' && (hasQueue || !(request.kind === 'wait' && request.ids === null));
 }
 
 export function listOpenRuns(delegation: Delegation): string[] {

@@ -5,7 +5,7 @@ import { completeOutcome } from '../contract/complete-outcome.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
 import { factsToLog } from '../kernel/child-log.ts';
-import { clientTag } from '../kernel/client-reach.ts';
+import { clientTag, findClientId } from '../kernel/client-reach.ts';
 import { cutPage, stateToPart } from '../kernel/delegation.ts';
 import { foldFacts } from '../kernel/fold.ts';
 import { stateToRow } from '../kernel/outcome.ts';
@@ -22,7 +22,8 @@ const endMs = 5_000;
 export function createReadingDelegation(api: ReadingApi, { name, seesAllClients }: { name: string; seesAllClients: boolean }): Delegation {
   async function loadFacts(id: string): Promise<Fact[] | null> {
     const run = await findRun(id, api);
-    const client = run && run.erasedAt === undefined && run.parentId !== null ? await findRun(run.parentId, api) : null;
+    const clientId = run && run.erasedAt === undefined ? (run.parentId ?? findClientId(run.brief?.tags)) : null;
+    const client = clientId === null ? null : await findRun(clientId, api);
     if (client?.kind !== 'client') return null;
     if (!seesAllClients && !client.brief?.tags?.includes(clientTag(name))) return null;
     return (await api.logs(id)) as Fact[];

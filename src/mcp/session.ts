@@ -90,7 +90,7 @@ export function createSession(options: SessionOptions): Session {
     const context: DialectContext = { door: 'mcp', agents: listAgents(api), call: callId };
     if (!parsed.ok) return createInvalidResult(tool, parsed.problem, context);
     const request = tool.toRequest(parsed.input, context);
-    if (!needsClientRun(request) && !(await clientRuns.current())) {
+    if (!needsClientRun(request, api.clientQueue !== undefined) && !(await clientRuns.current())) {
       const { result } = await answerToolRequest({ tool, request, context }, emptyDelegation);
       return toCallToolResult(result, emptyDelegation.maxOutputBytes);
     }

@@ -62,6 +62,11 @@ export interface Checkouts extends RunFolders {
   /** Whether the roots of this process get a workspace from here: their own folder may be one of another machine. */
   readonly placesRoots: boolean;
   prepare(request: CheckoutRequest): Promise<PreparedWorkspace>;
+  /**
+   * Why `prepare` would fail here and now although it may succeed later, or on another machine: the folder is not shared, git is missing, or the repository
+   * cannot be fetched. Null if it would not. Never rejects.
+   */
+  findProblem(request: Pick<CheckoutRequest, 'runId' | 'rootId' | 'source' | 'previous' | 'signal'>): Promise<string | null>;
   /** What an earlier process of this run left on this machine; null if nothing is left. Never rejects. */
   find(runId: string, data: FactData['workspace.prepared']): Promise<PreparedWorkspace | null>;
   /** What has changed since the beginning. Changes nothing. */

@@ -22,6 +22,15 @@ export interface Job {
   queue: string;
 }
 
+/** A tree that was queued once. */
+export interface QueuedTree {
+  queue: string;
+  /** A worker drives it or will take it, maybe not before some time. */
+  hasJob: boolean;
+  /** Orders that nobody has carried out yet. */
+  hasOrders: boolean;
+}
+
 /** A brief that is put into a queue again and again. */
 export interface Schedule {
   /** Unique in the database. */
@@ -60,7 +69,8 @@ export interface TakeOptions {
 }
 
 /**
- * Jobs are created with their tree (`TreeAppend.job`), and again when an order wakes a tree that no process drives (`Store.order`).
+ * Jobs are created with their tree (`TreeAppend.job`), and again when an order wakes a tree that no process drives (`Store.order`). An order also brings
+ * the delayed job of a tree that has started forward. The first start of a tree stays where it is.
  *
  * Failure contract: as for the store. A worker that dies loses its jobs to others after a while; `findOrphans` finds their trees sooner.
  */
@@ -85,8 +95,8 @@ export interface Queue {
   putBack(job: Job, delayMs: number, problem?: string): Promise<void>;
   /** Jobs of trees whose owner has died or is silent, oldest first. They belong to the caller if it can claim their trees. */
   findOrphans(queue: string, limit: number): Promise<Job[]>;
-  /** Those of the trees that have a job: a worker drives them or will take them. */
-  findQueued(rootIds: string[]): Promise<Set<string>>;
+  /** Those of the trees that were queued once. */
+  findTrees(rootIds: string[]): Promise<Map<string, QueuedTree>>;
   /** Whether the tree was queued once, so that an order gives it a worker again. */
   isOf(rootId: string): Promise<boolean>;
   /** Calls `added` when a job may be waiting. Spurious calls are allowed; a slow poll backs up missed ones. Returns a function that ends the watch. */

@@ -6,7 +6,7 @@ import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import { createMemoryBudgets } from './memory/budgets.ts';
-import { addJob, appendUnit, createMemoryData, createTreeRecord, hasJob, isRegistered, type MemoryData } from './memory/data.ts';
+import { appendUnit, createMemoryData, createTreeRecord, isRegistered, type MemoryData, wakeTree } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
 import { createMemoryLimits } from './memory/limits.ts';
 import { createMemoryQueue } from './memory/queue.ts';
@@ -142,10 +142,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       const tree = memory.trees.get(order.rootId);
       const isConsumed = tree?.consumed.has(order.id) ?? false;
       if (!isConsumed && !memory.orders.has(order.id)) memory.orders.set(order.id, { ...order });
-      if (tree?.job && tree.owner === null && !hasJob(memory, order.rootId)) {
-        const { startAfter: _, ...job } = tree.job;
-        addJob(memory, order.rootId, job);
-      }
+      wakeTree(memory, order.rootId, clock?.now() ?? Date.now());
       for (const each of memory.stores) each.wake();
     },
     async orders(owner) {

@@ -39,7 +39,8 @@ export interface RemainingProcess {
 
 export function findRemaining(group: ProcessGroup): RemainingProcess[] {
   const later = listProcessesSince(group);
-  if (later === null) return trySignal(-group.pid, 0) ? [{ pid: group.pid, name: 'its process group', group: group.pid, isCertain: true }] : [];
+  if (later === null)
+    return trySignal(-group.pid, 0) ? [{ pid: group.pid, name: 'its process group', group: group.pid, isCertain: true }] : [];
   return later.flatMap((pid) => {
     const found = readStat(pid);
     if (found === null || found.startedAt < group.startedAt || found.state === 'Z' || found.state === 'X') return [];

@@ -39,6 +39,8 @@ export function runDetailToJson(run: RunDetail, toolPid: number | null = null): 
     ...(run.modelChanges && { modelChanges: run.modelChanges }),
     ...(run.effort !== undefined && { effort: run.effort }),
     ...(run.compactions && { compactions: run.compactions }),
+    ...(run.pause && { pause: run.pause }),
+    ...(run.queue !== undefined && { queue: run.queue }),
     deadline: run.deadline,
     addedRules: run.addedRules,
     notices: run.notices,

@@ -1,11 +1,12 @@
 // Drives one tree from its job to its end, or until it goes back. The lease of the tree decides who drives it; the job is settled afterwards.
 import type { Api, LiveEvent, RunHandle } from '../api/api.ts';
 import type { Rest } from '../api/rest.ts';
-import { isRetinueError } from '../contract/error.ts';
+import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Job, Queue } from '../ports/queue.ts';
 import { isoToMs } from '../text/instant.ts';
 import type { WorkerLog } from './log.ts';
+import type { ProblemLimit } from './problem-limit.ts';
 
 /** What a worker needs for one tree. */
 export interface TreeSession {
@@ -17,6 +18,7 @@ export interface DriveDeps {
   queue: Queue;
   clock: Clock;
   log: WorkerLog;
+  limit: ProblemLimit;
   openTree(rootId: string): Promise<TreeSession>;
 }
 
@@ -40,7 +42,7 @@ const wakingMs = 1_000;
 /** How long a tree that another process drives waits for the next look. */
 const heldDelayMs = 10_000;
 /** The same for a tree that this worker cannot drive; another one may. */
-const problemDelayMs = 30_000;
+export const problemDelayMs = 30_000;
 /** How often the release of a tree that could not be written is tried. */
 const giveUpMs = 1_000;
 
@@ -52,6 +54,7 @@ export async function driveTree(options: DriveOptions, deps: DriveDeps): Promise
   let session: TreeSession | null = null;
   try {
     session = await deps.openTree(rootId);
+    await assertFiles(session.api, options, deps);
     const handles = await session.api.resume(rootId, { by: 'a worker', patient: true, keeps: isOrdered, maxTakeovers });
     log({ event: 'tree.taken', rootId, queue: job.queue, isOrphan });
     await followTree(handles[0] ?? null, { session, options, deps });
@@ -61,11 +64,20 @@ export async function driveTree(options: DriveOptions, deps: DriveDeps): Promise
     if (isOrphan && isHeld) return;
     const problem = isHeld ? 'another process drives it' : describe(error);
     log({ event: 'tree.put_back', rootId, reason: problem });
-    if (session !== null && !isHeld) return giveUp(session.api, { options, deps }, { delayMs: problemDelayMs, problem });
-    await queue
-      .putBack(job, isHeld ? heldDelayMs : problemDelayMs, problem)
-      .catch((cause: unknown) => log({ event: 'problem', message: describe(cause) }));
+    const delayMs = options.stop.aborted ? 0 : isHeld ? heldDelayMs : problemDelayMs;
+    if (session !== null && !isHeld) return giveUp(session.api, { options, deps }, { delayMs, problem });
+    await queue.putBack(job, delayMs, problem).catch((cause: unknown) => log({ event: 'problem', message: describe(cause) }));
   }
+}
+
+/** Rejects if this worker cannot provide the files of the tree. Nothing is recorded then: another worker may, or this one later. */
+async function assertFiles(api: Api, { job: { rootId }, isOrphan, stop }: DriveOptions, { limit }: DriveDeps): Promise<void> {
+  const found = await api.findFileProblem(rootId, stop);
+  if (stop.aborted) throw new RetinueError('workspace', workerStopped, { retryable: true });
+  if (found === null) return limit.forget(rootId);
+  if (limit.isReached(rootId, found.since)) return;
+  const isTaken = isOrphan && (await api.show(rootId)).driven;
+  throw new RetinueError(isTaken ? 'fenced' : 'workspace', found.problem, { retryable: true });
 }
 
 function isOrdered(reason: string): boolean {

@@ -7,8 +7,9 @@
 import { isRetinueError } from '../contract/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DueSchedule, Job, Queue } from '../ports/queue.ts';
-import { type DriveDeps, describe, driveTree, type TreeSession } from './drive-tree.ts';
+import { type DriveDeps, describe, driveTree, problemDelayMs, type TreeSession } from './drive-tree.ts';
 import type { WorkerLog } from './log.ts';
+import { createProblemLimit } from './problem-limit.ts';
 
 export interface WorkerOptions {
   queue: Queue;
@@ -49,7 +50,8 @@ const touchMs = 15_000;
 
 export function startWorker(options: WorkerOptions): Worker {
   const { queue, clock, log, queues, concurrency, perGroup, graceMs, openTree } = options;
-  const deps: DriveDeps = { queue, clock, log, openTree };
+  const limit = createProblemLimit(clock, problemDelayMs);
+  const deps: DriveDeps = { queue, clock, log, limit, openTree };
   const driving = new Map<string, { job: Job; done: Promise<void> }>();
   const stop = new AbortController();
   const ends: (() => void)[] = [];
@@ -97,7 +99,8 @@ export function startWorker(options: WorkerOptions): Worker {
   async function takeOrphans(): Promise<void> {
     for (const name of queues) {
       if (free() <= 0) return;
-      for (const job of await queue.findOrphans(name, free())) if (free() > 0) drive(job, true);
+      const orphans = await queue.findOrphans(name, free());
+      for (const job of orphans) if (free() > 0 && !limit.isRecent(job.rootId)) drive(job, true);
     }
   }
 

@@ -2,7 +2,7 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, sep } from 'node:path';
-import { RetinueError } from '../contract/error.ts';
+import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Repository } from '../contract/repository.ts';
 import type { CheckoutRequest, Checkouts, PreparedWorkspace, SavedWorkspace } from '../ports/checkouts.ts';
@@ -16,6 +16,7 @@ import { readSmall } from './local-repository.ts';
 import { type Owner, readOwner } from './owner.ts';
 import { hashBytes, readPath, replacePath, stateOf } from './path-files.ts';
 import { collectChanges } from './save.ts';
+import { assertReachable } from './source.ts';
 
 export interface CheckoutsOptions {
   env: Env;
@@ -40,7 +41,8 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
   const { crash = () => {} } = options;
   const git = createGit(env, crash);
 
-  async function createOptions({ runId, rootId, signal, previous }: CheckoutRequest): Promise<CreateOptions> {
+  async function createOptions(request: Parameters<Checkouts['findProblem']>[0]): Promise<CreateOptions> {
+    const { runId, rootId, signal, previous } = request;
     const shared =
       options.shared === 'all' ? 'all' : await Promise.all(options.shared.map((folder) => realpath(folder).catch(() => folder)));
     const isAllowed = (path: string) => shared === 'all' || shared.some((folder) => isUnder(path, folder));
@@ -62,6 +64,22 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
     await copyAttached(prepared.data.path, request.attached);
     if (request.saved) await writeSaved(prepared.data.path, request.saved);
     return prepared;
+  }
+
+  async function findProblem(request: Parameters<Checkouts['findProblem']>[0]): Promise<string | null> {
+    const { source, runId, previous, signal } = request;
+    if (source.kind === 'none') return null;
+    try {
+      const create = await createOptions(request);
+      const known = source.kind === 'directory' ? null : await readOwner(checkoutFolder(root, runId));
+      if (known && known.runId === runId && previous !== null && previous.base === known.base) return null;
+      if (source.kind === 'commit') await assertReachable(source.repository, { ...create, folder: join(root, 'repositories') });
+      else await assertAllowed(source.path, create, source.kind === 'directory' ? '/nonexistent' : root);
+      if (source.kind !== 'directory') await git(['--version'], { gitDir: root, signal });
+      return null;
+    } catch (error) {
+      return isRetinueError(error) && error.retryable && !signal.aborted ? error.message : null;
+    }
   }
 
   async function prepareEmpty(runId: string): Promise<PreparedWorkspace> {
@@ -101,6 +119,7 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
     placesRoots,
     changes: createChangeFiles({ env, root, crash }),
     prepare,
+    findProblem,
     async find(runId, data) {
       const owner = data.base === null ? null : await readOwner(checkoutFolder(root, runId));
       return owner && owner.runId === runId && owner.base === data.base ? toPrepared(owner, data, true) : null;
@@ -130,9 +149,11 @@ function toRepository(source: CheckoutRequest['source']): { repository?: Reposit
 /** The real path of a folder that a run may use: one that is shared, or a checkout of its tree. */
 async function assertAllowed(given: string, { isAllowed }: CreateOptions, root: string): Promise<string> {
   const path = await realpath(given).catch(() => null);
-  if (path === null) throw new RetinueError('workspace', `the folder ${given} does not exist on this machine`);
+  if (path === null) throw new RetinueError('workspace', `the folder ${given} does not exist on this machine`, { retryable: true });
   if (!isAllowed(path) && !isUnder(path, await realpath(root).catch(() => root)))
-    throw new RetinueError('workspace', `this worker may not use ${path}; start it with \`--shared ${path}\` to allow that`);
+    throw new RetinueError('workspace', `this worker may not use ${path}; start it with \`--shared ${path}\` to allow that`, {
+      retryable: true,
+    });
   return path;
 }
 

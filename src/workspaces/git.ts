@@ -64,7 +64,8 @@ export function createGit(env: Env, crash: Crash = () => {}): Git {
   let program: string | null = null;
   return async (args, options) => {
     program ??= findProgram('git', env);
-    if (program === null) throw new RetinueError('workspace', 'git is not installed; install it to use repositories and worktrees');
+    if (program === null)
+      throw new RetinueError('workspace', 'git is not installed; install it to use repositories and worktrees', { retryable: true });
     const settings = [...fixedSettings, ...(options.settings ?? [])].flatMap((setting) => ['-c', setting]);
     const command = [program, ...settings, ...args];
     const locked = options.network ? [...lockArguments(env, options.network.lock), ...command] : command;

@@ -91,6 +91,8 @@ async function explain(repository: Repository, fetch: () => Promise<unknown>): P
     await fetch();
   } catch (error) {
     const advice = 'check the address, and that git on this machine can fetch it without a question (credential helper or SSH agent)';
-    throw new RetinueError('workspace', `${repository.url} could not be fetched: ${(error as Error).message}; ${advice}`, { cause: error });
+    throw new RetinueError('workspace', `${repository.url} could not be fetched: ${(error as Error).message}; ${advice}`, {
+      ...{ cause: error, retryable: true },
+    });
   }
 }

@@ -28,15 +28,26 @@ export async function findCommit(repository: Repository, request: CommitRequest)
   return { commit: found.out.toString('latin1').trim(), objects: [local.objects], shallow };
 }
 
-async function openLocal(path: string, { isAllowed }: CommitRequest): Promise<{ folder: string; local: LocalRepository }> {
+/** Rejects like `findCommit` if this machine has no such repository, or cannot reach it. */
+export async function assertReachable({ url, path, ...rest }: Repository, request: Omit<CommitRequest, 'gitDir'>): Promise<void> {
+  if (url !== undefined && !url.startsWith('file://')) await findRemoteCommit({ ...rest, url }, request);
+  else await openLocal(path ?? (url ?? '').slice('file://'.length), request);
+}
+
+async function openLocal(
+  path: string,
+  { isAllowed }: Pick<CommitRequest, 'isAllowed'>,
+): Promise<{ folder: string; local: LocalRepository }> {
   const folder = await realpath(path).catch(() => null);
-  if (folder === null) throw new RetinueError('workspace', `the repository ${path} does not exist on this machine`);
+  if (folder === null) throw new RetinueError('workspace', `the repository ${path} does not exist on this machine`, { retryable: true });
   const local = await findRepository(folder);
   const isHere = local?.top === folder || local?.gitDir === folder;
   if (!local || !isHere) throw new RetinueError('workspace', `${path} is not a git repository; name the folder that has its \`.git\``);
   for (const each of [folder, local.objects])
     if (!isAllowed(each))
-      throw new RetinueError('workspace', `this worker may not use ${each}; start it with \`--shared ${folder}\` to allow that`);
+      throw new RetinueError('workspace', `this worker may not use ${each}; start it with \`--shared ${folder}\` to allow that`, {
+        retryable: true,
+      });
   return { folder, local };
 }
 

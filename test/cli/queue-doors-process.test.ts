@@ -13,7 +13,12 @@ import { createTestDatabase } from '../support/postgres/database.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
-const script = { runs: [{ times: 'any', steps: [{ text: 'done by the worker' }] }] };
+const script = {
+  runs: [
+    { times: 'any', when: { task: 'hold' }, steps: [{ hang: 'start' }] },
+    { times: 'any', steps: [{ text: 'done by the worker' }] },
+  ],
+};
 
 async function createCluster(): Promise<{ place: Place; url: string; env: Record<string, string> }> {
   const database = await createTestDatabase();
@@ -83,6 +88,44 @@ it('delegates from an MCP client to the queue, and keeps what it left', { timeou
     code: 2,
     err: expect.stringContaining('--queue'),
   });
+});
+
+it('lets a later connection of the same MCP client read, ask and end what an earlier one queued, and no other client', {
+  timeout: 120_000,
+}, async () => {
+  const { place, env } = await createCluster();
+  const connect = async (name: string) => {
+    const client = new Client({ name, version: '1' });
+    const args = [bin, 'mcp', '--queue', 'default'];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, env, cwd: place.folder, stderr: 'ignore' }));
+    onTestFinished(() => client.close());
+    const call = async (tool: string, input: object) =>
+      JSON.stringify(((await client.callTool({ name: tool, arguments: { ...input } })) as CallToolResult).content);
+    return { close: () => client.close(), call };
+  };
+  const delegate = async ({ call }: Awaited<ReturnType<typeof connect>>, task: string) =>
+    /[0-9a-f]{16}/.exec(await call('delegate', { tasks: [{ task, label: task }], wait_seconds: 0 }))?.[0] as string;
+  const first = await connect('tester');
+  const quick = await delegate(first, 'quick');
+  const open = await delegate(first, 'hold');
+  const stranger = await connect('stranger');
+  const both = [stranger, await connect('tester')];
+  // The first connection is still there.
+  for (const { call } of both) expect(await call('delegate_read', { id: quick, part: 'summary' })).toContain('none of your delegated runs');
+  await expect.poll(async () => (await place.run('show', quick)).out).toContain('completed');
+  await first.close();
+  for (const [tool, input] of [
+    ['delegate_read', { id: quick, part: 'summary' }],
+    ['delegate_wait', { ids: [open], seconds: 0 }],
+    ['delegate_cancel', { ids: [open] }],
+  ] as const)
+    expect(await stranger.call(tool, input), tool).toContain('none of your delegated runs');
+  const second = await connect('tester');
+  expect(await second.call('delegate_wait', { seconds: 0 })).toContain(open);
+  expect(await second.call('delegate_read', { id: quick, part: 'summary' })).toContain('done by the worker');
+  expect(await second.call('delegate_wait', { ids: [quick], seconds: 5 })).toContain('done by the worker');
+  expect(await second.call('delegate_message', { id: quick, text: 'and now?' })).toMatch(/run [0-9a-f]{16}/);
+  expect(await second.call('delegate_cancel', { ids: [open] })).toContain('cancelled');
 });
 
 it('queues a brief of a program, once for a key', { timeout: 120_000 }, async () => {

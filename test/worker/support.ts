@@ -10,6 +10,7 @@ import { createApi } from '../../src/api/create.ts';
 import { findRest } from '../../src/api/rest.ts';
 import type { FactOf } from '../../src/contract/fact.ts';
 import { native } from '../../src/dialects/native.ts';
+import type { Checkouts } from '../../src/ports/checkouts.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { JobOptions, Queue } from '../../src/ports/queue.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -33,6 +34,8 @@ export interface TestWorkerOptions {
   script?: object;
   clock?: Clock;
   concurrency?: number;
+  /** Gives roots their files. */
+  checkouts?: Checkouts;
   /** Between taking a job and claiming its tree. */
   beforeOpen?(rootId: string): Promise<void>;
 }
@@ -60,7 +63,7 @@ function getWorkspace(): string {
 
 export async function openTestApi(
   store: Store,
-  { script = doneScript, clock = systemClock }: Partial<TestWorkerOptions> = {},
+  { script = doneScript, clock = systemClock, checkouts }: Partial<TestWorkerOptions> = {},
 ): Promise<Api> {
   const world = await createWorld({
     script,
@@ -68,10 +71,11 @@ export async function openTestApi(
     clock,
     excuses,
     settings: { workspace: getWorkspace() },
-    options: { ids },
+    options: { ids, ...(checkouts && { checkouts }) },
   });
   onTestFinished(() => world[Symbol.asyncDispose]());
-  return createApi({ store, clock, ids, catalog: createCatalog(builtInAgents), dialect: native, runtime: async () => world.runtime });
+  const catalog = createCatalog(builtInAgents);
+  return createApi({ store, clock, ids, catalog, dialect: native, runtime: async () => world.runtime, ...(checkouts && { checkouts }) });
 }
 
 export async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
@@ -101,7 +105,8 @@ export async function enqueue(api: Api, job: Partial<JobOptions> = {}, idempoten
 /** Every tree has ended once, as completed, and no job is left. */
 export async function expectAllEnded(store: Store, rootIds: string[]): Promise<void> {
   await expect.poll(async () => (await store.runs({ live: true })).length, { timeout: 240_000, interval: 200 }).toBe(0);
-  await expect.poll(() => store.queue?.findQueued(rootIds), { timeout: 60_000 }).toEqual(new Set());
+  const countJobs = async () => [...((await store.queue?.findTrees(rootIds)) ?? new Map()).values()].filter(({ hasJob }) => hasJob).length;
+  await expect.poll(countJobs, { timeout: 60_000 }).toBe(0);
   const facts = await readAllFacts(store);
   const ends = facts.filter((fact) => fact.type === 'run.ended') as FactOf<'run.ended'>[];
   expect(ends.map(({ runId }) => runId).sort()).toEqual([...rootIds].sort());

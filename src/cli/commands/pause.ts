@@ -1,5 +1,5 @@
 import type { RunDetail } from '../../api/api.ts';
-import { describeDeadline, formatStatus, shortId } from '../../views/format.ts';
+import { describeDeadline, formatInstant, formatStatus, shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
 import { type Command, jsonFlag, serverFlags, unlimited, writingFlags } from '../command.ts';
@@ -49,7 +49,9 @@ function describeResult(runId: string, result: 'paused' | 'already', before: Run
   const howToContinue = `continue with \`retinue resume ${id}\`${deadline}`;
   if (result === 'paused') return `${id} is paused; ${howToContinue}`;
   if (before.endedAt !== null) return `${id} has already ended: ${formatStatus(before.status)}`;
-  if (before.status === 'paused') return `${id} is already paused; ${howToContinue}`;
+  const until = before.pause?.until;
+  if (before.status === 'paused') return `${id} is already paused${until ? ` until ${formatInstant(until, now)}` : ''}; ${howToContinue}`;
+  if (before.status === 'queued') return `${id} waits for a worker, and only a running run can be paused; \`retinue cancel ${id}\` ends it`;
   if (!before.driven) return `${id} is not running: its process has died; ${howToContinue}`;
   return `${id} ended before it could pause`;
 }

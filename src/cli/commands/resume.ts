@@ -1,4 +1,4 @@
-import type { Api, Interrupted, RunHandle } from '../../api/api.ts';
+import type { Api, Interrupted, RunDetail, RunHandle } from '../../api/api.ts';
 import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
@@ -12,6 +12,7 @@ import { withApi } from '../session/open-api.ts';
 import { orphanMessage } from '../session/orphan-watch.ts';
 import { createQuestionPrompt } from '../session/question-prompt.ts';
 import { resumeOnScreen } from '../session/resume-on-screen.ts';
+import { warnWithoutWorker } from '../session/run-in-queue.ts';
 import { leftMessage } from '../session/run-to-end.ts';
 import { reportConnection } from '../session/server.ts';
 import { catchUp } from '../session/show-runs.ts';
@@ -25,7 +26,7 @@ export const resumeCommand: Command = {
   usage: '[ID…] [flags]',
   summary: 'continue runs whose process has died, and paused runs',
   about:
-    'Without an ID: every interrupted run. On a terminal it shows them on a full screen, which closes when all of them have ended; press ? there for all keys. Leaving it earlier pauses them again. Then it prints their results, like `retinue run`. Without a terminal, or with --plain, it prints one line per event instead. A paused run whose process is alive continues there, and is shown here. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
+    'Without an ID: every interrupted run. On a terminal it shows them on a full screen, which closes when all of them have ended; press ? there for all keys. Leaving it earlier pauses them again. Then it prints their results, like `retinue run`. Without a terminal, or with --plain, it prints one line per event instead. A paused run whose process is alive continues there, and is shown here. A run of a queue goes to a worker, and is shown here; without an ID such runs are left alone. No answered model call and no finished tool call is repeated. If a tool call was cut off, the model is told that its result is unknown; calls that are safe to repeat are repeated. Time limits include the interruption.\n\n' +
     'A database that you did not create on this machine may have come with the folder. Look at its runs with `retinue show`, then continue them with --adopt. The command returns when all runs have ended, with exit code 0 whatever their results; --json prints the outcomes.',
   flags: [askFlag, sandboxFlag, addDirFlag, jsonFlag, plainFlag, ...writingFlags, ...serverFlags],
   positionals: { min: 0, max: unlimited },
@@ -86,11 +87,11 @@ function describeIncomplete({ runId, status }: Outcome): string[] {
 interface FoundTrees {
   /** Without a process: resumed here. */
   trees: Interrupted[];
-  /** Runs with a process: they continue there and are shown here. */
+  /** Runs with a process, and those of a queue: they continue there or in a worker, and are shown here. */
   watched: string[];
 }
 
-/** Pauses of runs that have a process are ended on the way. */
+/** Pauses of runs that have a process or a queue are ended on the way. */
 async function findTrees(args: Args, io: Io, api: Api): Promise<FoundTrees> {
   const all = await api.interrupted();
   if (args.positionals.length === 0) {
@@ -99,7 +100,7 @@ async function findTrees(args: Args, io: Io, api: Api): Promise<FoundTrees> {
   }
   const runs = await Promise.all(args.positionals.map((id) => api.show(id)));
   const watched: string[] = [];
-  for (const { runId, driven, kind, endedAt, status } of runs) {
+  for (const { runId, driven, kind, endedAt, status, queue } of runs) {
     const id = shortId(runId);
     if (endedAt !== null) {
       const ended = `${id} has already ended: ${formatStatus(status)}`;
@@ -108,9 +109,16 @@ async function findTrees(args: Args, io: Io, api: Api): Promise<FoundTrees> {
       const wasPaused = kind === 'agent' && (await api.release(runId));
       io.err(`retinue: ${id} ${wasPaused ? 'continues' : 'is not paused; it runs'} in its own process; Ctrl-C stops watching it\n`);
       watched.push(runId);
+    } else if (queue !== undefined) {
+      await api.release(runId);
+      const when = status === 'queued' ? 'waits for a worker' : 'continues as soon as a worker takes it';
+      io.err(`retinue: ${id} is in the queue \`${queue}\` and ${when}; Ctrl-C stops watching it\n`);
+      await warnWithoutWorker(io, api, queue);
+      watched.push(runId);
     }
   }
-  const roots = new Set(runs.filter((run) => !run.driven && run.endedAt === null).map((run) => run.rootId));
+  const isInterrupted = (run: RunDetail) => !run.driven && run.endedAt === null && run.queue === undefined;
+  const roots = new Set(runs.filter(isInterrupted).map((run) => run.rootId));
   return { trees: all.filter((tree) => roots.has(tree.rootId)), watched };
 }
 
@@ -129,7 +137,7 @@ async function watchOthers(ids: string[], { io, api, progress }: ResumeDeps) {
     .filter((_, i) => outcomes[i] === null)
     .map(shortId)
     .join(', ');
-  const line = stopped === 'orphaned' ? `${open} ${orphanMessage}` : `stopped watching; ${open} continues in its own process`;
+  const line = stopped === 'orphaned' ? `${open} ${orphanMessage}` : `stopped watching; ${open} continues without this command`;
   const exitCode = stopped === null ? 0 : stopped === 'orphaned' ? 1 : 130;
   return { outcomes: outcomes.filter((outcome) => outcome !== null), lines: stopped === null ? [] : [line], exitCode };
 }

@@ -15,6 +15,7 @@ import {
   formatCost,
   formatCount,
   formatDuration,
+  formatInstant,
   formatStatus,
   shortId,
   statusGlyph,
@@ -194,9 +195,14 @@ function describeExternal({ program, version, gated }: NonNullable<RunDetail['ex
   return [`${program}${version === null ? '' : ` ${version}`}`, gated ? 'through the model gate' : 'with its own login'].join(', ');
 }
 
-function describeEnd({ outcome, status, deadline }: RunDetail, now: number): string {
+function describeEnd({ outcome, status, deadline, pause }: RunDetail, now: number): string {
   if (outcome) return describeError(outcome);
-  return deadline !== null && (status === 'paused' || status === 'interrupted') ? describeDeadline(deadline, now) : '';
+  const limit = deadline !== null && (status === 'paused' || status === 'interrupted') ? [describeDeadline(deadline, now)] : [];
+  return [...(pause ? describePause(pause, now) : []), ...limit].join(' · ');
+}
+
+function describePause({ until, reasons }: NonNullable<RunDetail['pause']>, now: number): string[] {
+  return [...(until === null ? [] : [`until ${formatInstant(until, now)}`]), ...reasons];
 }
 
 /** Empty for a diff, whose file is listed too. */

@@ -1,8 +1,9 @@
 // Runs whose process has died. They never end without `retinue resume` or `retinue cancel`, so no command waits for them.
-import type { Api } from '../../api/api.ts';
+import type { Api, RunDetail } from '../../api/api.ts';
 import type { Io } from '../io.ts';
 
-export const orphanMessage = 'will not end: its process has died; continue it with `retinue resume` or end it with `retinue cancel`';
+export const orphanMessage =
+  'will not end: its process has died, or it is paused; continue it with `retinue resume` or end it with `retinue cancel`';
 
 const checkMs = 2000;
 /** A server that was restarted continues its runs, so a run without a process counts only if it stays so. */
@@ -19,7 +20,7 @@ export function watchForOrphans(io: Io, api: Api, watched: { ids: string[]; any:
     isChecking = true;
     try {
       const runs = await Promise.all(watched.ids.map((id) => api.show(id)));
-      const orphaned = runs.map((run) => run.endedAt === null && !run.driven && run.status !== 'queued');
+      const orphaned = runs.map(isOrphan);
       if (isOver) return;
       const hasOrphans = watched.any ? orphaned.every(Boolean) : orphaned.some(Boolean);
       if (!hasOrphans) left = needed;
@@ -39,6 +40,12 @@ export function watchForOrphans(io: Io, api: Api, watched: { ids: string[]; any:
   };
   void check();
   return stop;
+}
+
+/** A run that waits for a worker is none, nor one that a worker takes when its pause is over. */
+function isOrphan({ endedAt, driven, status, queue, pause }: RunDetail): boolean {
+  const hasEnd = queue !== undefined && pause !== undefined && pause.until !== null;
+  return endedAt === null && !driven && status !== 'queued' && !hasEnd;
 }
 
 /** Mentions runs that earlier processes left unfinished: they are resumed only on request. */

@@ -73,7 +73,7 @@ export async function followQueuedRun(
   return stopped === 'orphaned' ? 1 : 130;
 }
 
-async function warnWithoutWorker(io: Io, api: Api, queue: string): Promise<void> {
+export async function warnWithoutWorker(io: Io, api: Api, queue: string): Promise<void> {
   const { workers } = await api.queues();
   if (workers.some((worker) => worker.alive && worker.queues.includes(queue))) return;
   io.err(`retinue: no worker takes runs from \`${queue}\` now; start one with \`retinue worker --queue ${queue}\`\n`);

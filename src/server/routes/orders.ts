@@ -103,12 +103,16 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
   });
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/runs/{id}/resume', role: 'steer' },
-    summary: 'Continue a paused run, or an interrupted tree in the process of the server',
+    summary: 'Continue a paused run, or an interrupted tree in the process of the server; a run of a queue goes to a worker',
     response: ResumeResponse,
     run: async ({ api, id }) => {
-      const { runId, rootId, endedAt, driven, kind } = await api.show(id);
+      const { runId, rootId, endedAt, driven, kind, queue } = await api.show(id);
       if (endedAt !== null) return { runId, result: 'already' };
       if (driven) return { runId, result: kind === 'agent' && (await api.release(runId)) ? 'released' : 'already' };
+      if (queue !== undefined) {
+        await api.release(runId);
+        return { runId, result: 'released' };
+      }
       for (const handle of await api.resume(rootId)) ignoreOutcome(handle);
       return { runId, result: 'resumed' };
     },

@@ -153,8 +153,16 @@ export function addJob(memory: MemoryData, rootId: string, { queue, priority = 0
   for (const watcher of memory.queueWatchers) if (watcher.queue === queue) watcher.added();
 }
 
-export function hasJob(memory: MemoryData, rootId: string): boolean {
-  return memory.jobs.values().some((job) => job.rootId === rootId);
+/** Gives a tree of a queue a job that can be taken now, if no process drives it and it has none. The delayed job of a tree that has not started stays. */
+export function wakeTree(memory: MemoryData, rootId: string, now: number): void {
+  const tree = memory.trees.get(rootId);
+  if (!tree?.job || tree.owner !== null) return;
+  const job = memory.jobs.values().find((each) => each.rootId === rootId);
+  const hasStarted = memory.runs.get(rootId)?.row?.status !== 'queued';
+  if (job && (job.takenUntil > now || job.startAfter <= now || !hasStarted)) return;
+  if (job) memory.jobs.delete(job.id);
+  const { startAfter: _, ...options } = tree.job;
+  addJob(memory, rootId, options);
 }
 
 function findRefusal(memory: MemoryData, unit: TreeAppend): 'fenced' | 'conflict' | null {

@@ -1,6 +1,6 @@
 // The queue port in memory, for tests and simulations of several workers.
 import { RetinueError } from '../../contract/error.ts';
-import type { Job, Queue, QueueState, WorkerState } from '../../ports/queue.ts';
+import type { Job, Queue, QueuedTree, QueueState, WorkerState } from '../../ports/queue.ts';
 import { addJob, type JobRecord, type MemoryData } from './data.ts';
 
 export interface MemoryQueueDeps {
@@ -72,10 +72,16 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
         .slice(0, limit)
         .map(recordToJob);
     },
-    async findQueued(rootIds) {
+    async findTrees(rootIds) {
       assertOpen();
-      const queued = new Set(memory.jobs.values().map((job) => job.rootId));
-      return new Set(rootIds.filter((rootId) => queued.has(rootId)));
+      const withJob = new Set(memory.jobs.values().map((job) => job.rootId));
+      const withOrders = new Set(memory.orders.values().map((order) => order.rootId));
+      return new Map(
+        rootIds.flatMap((rootId): [string, QueuedTree][] => {
+          const queue = memory.trees.get(rootId)?.job?.queue;
+          return queue === undefined ? [] : [[rootId, { queue, hasJob: withJob.has(rootId), hasOrders: withOrders.has(rootId) }]];
+        }),
+      );
     },
     async isOf(rootId) {
       assertOpen();

@@ -13,7 +13,10 @@ export interface Jobs {
   prepare(queues: string[]): Promise<void>;
   /** Gives a tree a job. The caller holds the lock of the tree. */
   send(transaction: Transaction, rootId: string, options: SendOptions): Promise<void>;
-  /** Gives a tree of a queue a job, if it has neither an owner nor a job. The caller holds the lock of the tree and has prepared its queue. */
+  /**
+   * Gives a tree of a queue a job that can be taken now, if no process drives it and it has none. The delayed job of a tree that has not started stays.
+   * The caller holds the lock of the tree and has prepared its queue.
+   */
   wake(transaction: Transaction, rootId: string): Promise<void>;
   /** The queue of a tree; null if it never had one. */
   findQueue(rootId: string): Promise<string | null>;
@@ -99,10 +102,15 @@ export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
     async wake(transaction, rootId) {
       const [job] = await transaction.query<JobRow>({
         text: `SELECT jobs.id, jobs.queue, jobs.priority, jobs."group" FROM ${s}.jobs JOIN ${s}.trees ON trees.root = jobs.root
-          WHERE jobs.root = $1 AND jobs.id IS NULL AND NOT EXISTS (SELECT 1 FROM ${s}.owners WHERE owners.id = trees.owner)`,
+            JOIN ${s}.runs ON runs.id = jobs.root LEFT JOIN ${boss.schema}.job ON job.name = jobs.queue AND job.id = jobs.id
+          WHERE jobs.root = $1 AND NOT EXISTS (SELECT 1 FROM ${s}.owners WHERE owners.id = trees.owner)
+            AND (jobs.id IS NULL
+              OR job.state < 'active' AND job.start_after > clock_timestamp() AND runs.row::json ->> 'status' <> 'queued')`,
         values: [rootId],
       });
-      if (job !== undefined) await send(transaction, rootId, toOptions(job));
+      if (job === undefined) return;
+      await settle(transaction, job);
+      await send(transaction, rootId, toOptions(job));
     },
     async complete({ rootId, id, queue }, again) {
       await boss.open([queue, (await findQueue(rootId)) ?? queue]);

@@ -1,6 +1,6 @@
 // The queue port on pg-boss, which has the jobs, their order, groups, delays and schedules. The table `jobs` says which job a tree has (jobs.ts).
 import { RetinueError } from '../../contract/error.ts';
-import type { DueSchedule, Job, Queue, QueueState, WorkerState } from '../../ports/queue.ts';
+import type { DueSchedule, Job, Queue, QueuedTree, QueueState, WorkerState } from '../../ports/queue.ts';
 import type { Boss } from './boss.ts';
 import type { Connections } from './connections.ts';
 import type { Jobs } from './jobs.ts';
@@ -135,12 +135,14 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
     refuse: settleDue,
     putBack: (job, delayMs, problem) => jobs.putBack(job, delayMs, problem ?? null),
     findOrphans,
-    async findQueued(rootIds) {
-      const found = await connections.query<{ root: string }>({
-        text: `SELECT root FROM ${s}.jobs WHERE root = ANY($1) AND id IS NOT NULL`,
+    async findTrees(rootIds) {
+      const found = await connections.query<QueuedTree & { root: string }>({
+        text: `SELECT jobs.root, jobs.queue, jobs.id IS NOT NULL AS "hasJob",
+            EXISTS (SELECT 1 FROM ${s}.orders WHERE orders.root = jobs.root) AS "hasOrders"
+          FROM ${s}.jobs WHERE jobs.root = ANY($1)`,
         values: [rootIds],
       });
-      return new Set(found.map(({ root }) => root));
+      return new Map(found.map(({ root, ...tree }) => [root, tree]));
     },
     isOf: async (rootId) => (await jobs.findQueue(rootId)) !== null,
     watch(queue, added) {

@@ -2,7 +2,19 @@
 import { describe, expect, it } from 'vitest';
 import type { Job, JobOptions, Queue } from '../../ports/queue.ts';
 import type { Store } from '../../ports/store.ts';
-import { a, accepted, b, c, createFacts, createId, createOrder, createRootUnit, createUnit, type GetContext } from './fixtures.ts';
+import {
+  a,
+  accepted,
+  b,
+  c,
+  createFacts,
+  createId,
+  createOrder,
+  createRootUnit,
+  createRow,
+  createUnit,
+  type GetContext,
+} from './fixtures.ts';
 
 const [d] = [createId(13)];
 const far = '2999-01-01T00:00:00.000Z';
@@ -26,7 +38,7 @@ export function testQueue(getContext: GetContext): void {
       const queue = getQueue(store);
       expect(await enqueue(a)).toEqual([accepted]);
       expect(await store.holders([a])).toEqual(new Map([[a, null]]));
-      expect(await queue.findQueued([a, b])).toEqual(new Set([a]));
+      expect(await queue.findTrees([a, b])).toEqual(new Map([[a, { queue: 'q', hasJob: true, hasOrders: false }]]));
       expect([await queue.isOf(a), await queue.isOf(b)]).toEqual([true, false]);
       expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) })])).toMatchObject([{ ok: false, reason: 'fenced' }]);
       const [job] = await takeJobs(5);
@@ -34,10 +46,10 @@ export function testQueue(getContext: GetContext): void {
       expect(await take()).toEqual([]);
       expect(await store.claim(owner, a)).toEqual({ ok: true, previous: null });
       expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) })])).toEqual([accepted]);
-      expect(await queue.findQueued([a])).toEqual(new Set([a]));
+      expect((await queue.findTrees([a])).get(a)?.hasJob).toBe(true);
       await queue.touch(job ? [job] : []);
       if (job) await queue.complete(job);
-      expect(await queue.findQueued([a])).toEqual(new Set());
+      expect((await queue.findTrees([a])).get(a)?.hasJob).toBe(false);
     });
 
     it('writes neither the tree nor the job if the unit is refused', async () => {
@@ -112,11 +124,33 @@ export function testQueue(getContext: GetContext): void {
       await store.claim(owner, b);
       await queue.complete(own);
       await store.order(createOrder(2, b));
-      expect(await queue.findQueued([b])).toEqual(new Set());
+      expect((await queue.findTrees([b])).get(b)).toEqual({ queue: 'q', hasJob: false, hasOrders: true });
       await store.releaseTree(owner, b);
       await store.order(createOrder(3, b));
       await store.order(createOrder(4, b));
       expect(await take()).toEqual([b]);
+    });
+
+    it('brings the delayed job of a tree that rests forward when an order wakes it', async () => {
+      const { store, owner } = getContext();
+      const queue = getQueue(store);
+      await enqueue(a, { priority: 3 });
+      const [job] = await takeJobs(1);
+      if (!job) throw new Error('nothing was taken');
+      await store.claim(owner, a);
+      await store.append(owner, [createUnit(a, { facts: createFacts(a, 2), rows: [createRow(a, { status: 'paused' })] })]);
+      await store.releaseTree(owner, a);
+      await queue.complete(job, { startAfter: far });
+      expect(await take()).toEqual([]);
+      expect(await queue.states()).toMatchObject([{ waiting: 0, delayed: 1, running: 0 }]);
+      await store.order(createOrder(1, a));
+      await store.order(createOrder(2, a));
+      expect(await queue.states()).toMatchObject([{ waiting: 1, delayed: 0, running: 0 }]);
+      const [again, ...others] = await takeJobs(10);
+      if (!again) throw new Error('it was not woken');
+      expect([again.rootId, others]).toEqual([a, []]);
+      await queue.complete(again, { startAfter: far });
+      expect(await take()).toEqual([a]);
     });
 
     it('gives a completed tree a new job if an order came before', async () => {

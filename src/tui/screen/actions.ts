@@ -85,6 +85,10 @@ export function createActions({ api, source, ui, notify, driven: initial }: Acti
       text: `No process runs ${nameRun(run)}. Continue its tree ${api.server === undefined ? 'in this process? It pauses when you leave the screen.' : 'on the server?'}`,
       confirm: () =>
         perform(`continuing ${shortId(rootId)} …`, async () => {
+          if ((await api.show(rootId)).queue !== undefined) {
+            await api.release(rootId);
+            return { text: `${shortId(rootId)} continues as soon as a worker takes it` };
+          }
           const handles = await api.resume(rootId);
           drive(rootId);
           for (const { outcome } of handles) void outcome.catch(() => {});
