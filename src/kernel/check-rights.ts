@@ -16,25 +16,33 @@ export interface CheckRights {
   workspace: string;
 }
 
-/** Null if the command may run; otherwise why not. A check cannot ask for approval. */
-export async function findCheckProblem(command: string, { tool, rulesets, workspace }: CheckRights): Promise<string | null> {
-  if (!tool) return 'whoever wrote the brief has no shell';
+/** Why a command may not run. `isByRule`: another rule would allow it. */
+export interface CheckProblem {
+  reason: string;
+  isByRule: boolean;
+}
+
+/** Null if the command may run. A check cannot ask for approval. */
+export async function findCheckProblem(command: string, { tool, rulesets, workspace }: CheckRights): Promise<CheckProblem | null> {
+  if (!tool) return { reason: 'whoever wrote the brief has no shell', isByRule: false };
   await tool.prepare?.().catch(() => {});
   const read = readSubjects(tool, { command }, { workspace });
-  if (!('subjects' in read)) return 'denied' in read ? read.denied : read.problem;
+  if (!('subjects' in read)) return { reason: 'denied' in read ? read.denied : read.problem, isByRule: false };
   const { action, rule, owner } = decideCall(rulesets, { tool: 'bash', subjects: read.subjects });
   if (action === 'allow') return null;
   const by = rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`;
-  return action === 'ask' ? `it would need approval, which a check cannot ask for (${by})` : `bash is not allowed for it (${by})`;
+  const reason = action === 'ask' ? `it would need approval, which a check cannot ask for (${by})` : `bash is not allowed for it (${by})`;
+  return { reason, isByRule: true };
 }
 
 /** Throws `invalid_brief` for the first command that may not run. */
 export async function assertChecksAllowed(checks: Check[], rights: CheckRights): Promise<void> {
   for (const check of checks) {
-    const problem = 'command' in check ? await findCheckProblem(check.command, rights) : null;
-    if (problem === null || !('command' in check)) continue;
-    const advice = `allow it with a rule such as \`allow bash:${check.command}\`, or remove the check`;
-    throw new RetinueError('invalid_brief', `checks: the command \`${check.command}\` cannot be run: ${problem}; ${advice}`);
+    if (!('command' in check)) continue;
+    const problem = await findCheckProblem(check.command, rights);
+    if (problem === null) continue;
+    const advice = problem.isByRule ? `; allow it with a rule such as \`allow bash:${check.command}\`, or remove the check` : '';
+    throw new RetinueError('invalid_brief', `checks: the command \`${check.command}\` cannot be run: ${problem.reason}${advice}`);
   }
 }
 

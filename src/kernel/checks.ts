@@ -110,7 +110,7 @@ async function runCommand(
 ): Promise<{ status: CheckStatus; output: string }> {
   const rights = checkRightsOf(run);
   const problem = await findCheckProblem(command, rights);
-  if (problem !== null) return { status: 'refused', output: problem };
+  if (problem !== null) return { status: 'refused', output: problem.reason };
   const { rulesets } = rights;
   const tool = rights.tool as AnyTool;
   const args = { command };

@@ -161,6 +161,14 @@ describe('retinue eval', () => {
     expect((await place.run('replay', judged.runId)).code).toBe(0);
   }, 180_000);
 
+  it('counts a case whose review has no verdict as an error, not as a failure', async () => {
+    using place = createPlace({ runs: [{ when: { agent: 'general' }, steps: [{ text: 'done' }] }] });
+    const cases = [{ name: 'a', task: 'x', checks: [{ agent: 'review', task: 'it is done' }] }];
+    writeFileSync(join(place.folder, 'reviewed.json'), JSON.stringify({ cases }));
+    const { results, code } = await evaluate(place, 'reviewed.json');
+    expect([code, results]).toMatchObject([1, [{ verdict: 'error', reason: expect.stringContaining('has no result: review by review') }]]);
+  }, 60_000);
+
   it('says what is wrong with a file, and what has no result', async () => {
     using place = createPlace({ runs: [] });
     const write = (text: string) => writeFileSync(join(place.folder, 'wrong.json'), text);
