@@ -1,6 +1,7 @@
 // Codex: `spawn_agent` starts an agent in the background, `wait_agent` waits for the first of several, `send_input` gives an agent more work,
 // `close_agent` ends it. Names, parameters and results are those of Codex 0.166.0 (name space multi_agent_v1); the texts are ours.
 import { z } from 'zod';
+import { effortLevels } from '../contract/effort.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { ChildView } from '../ports/delegation.ts';
 import type { DelegationRequest, Dialect, DialectContext, DialectResult, DialectTool } from '../ports/dialect.ts';
@@ -42,6 +43,7 @@ const Spawn = z.strictObject({
   agent_type: z.string().optional().describe(`The type of the agent, one of those in the description. Default: ${defaultType}.`),
   fork_context: z.boolean().optional().describe('Must be false: an agent starts with its message only.'),
   model: z.string().optional().describe('The model, as provider/model. Default: your own model.'),
+  reasoning_effort: z.enum(effortLevels).optional().describe('How much the agent thinks. Default: as much as you.'),
 });
 const Spawned = z.strictObject({ agent_id: z.string(), nickname: z.string().nullable() });
 
@@ -59,13 +61,13 @@ function createSpawnTool({ max_threads }: typeof defaults): DialectTool<z.infer<
     output: Spawned,
     readOnly: false,
     destructive: false,
-    toRequest({ message, items, agent_type, fork_context, model }) {
+    toRequest({ message, items, agent_type, fork_context, model, reasoning_effort: effort }) {
       if (fork_context) return refuse('fork_context: an agent cannot start with your conversation; write what it must know in message');
       const input = inputToText({ message, items });
       if (!input.ok) return refuse(input.problem);
       const label = toOneLine(input.text, maxLabel);
       const agent = typeToAgent(agent_type?.trim() || defaultType);
-      const fields = { task: input.text, label, agent, background: true, ...omitUndefined({ model }) };
+      const fields = { task: input.text, label, agent, background: true, ...omitUndefined({ model, effort }) };
       return briefToRequest(parseBrief(fields, { task: message === undefined ? 'items' : 'message', agent: 'agent_type' }), 0);
     },
     fromReply(reply, request, { agents }) {

@@ -73,7 +73,8 @@ describe('requests', () => {
   test.each([
     ['Agent', { prompt: 'x' }, /^description: /],
     ['Agent', { description: 'x' }, /^prompt: /],
-    ['Agent', { ...input, effort: 'high' }, /effort/],
+    ['Agent', { ...input, effort: 'minimal' }, /^effort: /],
+    ['Agent', { ...input, effort: 9 }, /^effort: /],
     ['Agent', { ...input, mode: 'bypassPermissions' }, /mode/],
     ['Agent', { ...input, isolation: 'remote' }, /^isolation: /],
     ['Agent', { ...input, name: 'two words' }, /^name: /],
@@ -86,6 +87,10 @@ describe('requests', () => {
     ['SendMessage', { to: id, message: { type: 'shutdown_request' } }, /^message: /],
   ])('%s refuses %j by name', (name, given, said) => {
     expect(findProblems(name, given)).toMatch(said);
+  });
+
+  test.each(['low', 'medium', 'high', 'xhigh', 'max'])('the effort %s is that of the brief', (effort) => {
+    for (const name of ['Agent', 'Task']) expect(request(name, { ...input, effort }, modelContext)).toEqual(launched({ effort }));
   });
 
   test('short names of models are those of the settings', () => {
@@ -262,7 +267,7 @@ test.each([
 
 test('the tools and parameters of Claude Code 2.1.325, less those that Retinue refuses', () => {
   const parameters = dialect.tools.map(({ name, input }) => [name, Object.keys((input as { shape?: object } & typeof input).shape ?? {})]);
-  const launch = ['description', 'prompt', 'subagent_type', 'model', 'run_in_background', 'name', 'isolation'];
+  const launch = ['description', 'prompt', 'subagent_type', 'model', 'effort', 'run_in_background', 'name', 'isolation'];
   expect(parameters).toEqual([
     ['Agent', launch],
     ['Task', launch],

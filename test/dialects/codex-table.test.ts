@@ -1,5 +1,6 @@
 // The five tools of the codex dialect as tables: the requests of calls, and the results as Codex writes them.
 import { describe, expect, test } from 'vitest';
+import { effortLevels } from '../../src/contract/effort.ts';
 import {
   createEndedChild,
   createFailedChild,
@@ -87,7 +88,7 @@ describe('requests', () => {
   });
 
   test.each([
-    ['spawn_agent', { message: 'x', reasoning_effort: 'high' }, /reasoning_effort/],
+    ['spawn_agent', { message: 'x', reasoning_effort: 'ultra' }, /^reasoning_effort: /],
     ['spawn_agent', { message: 'x', service_tier: 'fast' }, /service_tier/],
     ['spawn_agent', { message: 7 }, /^message: /],
     ['spawn_agent', { items: [{ image_url: 'x' }] }, /image_url/],
@@ -98,6 +99,13 @@ describe('requests', () => {
     ['close_agent', { id }, /^target: /],
   ])('%s refuses %j by name', (name, given, said) => {
     expect(findProblems(name, given)).toMatch(said);
+  });
+});
+
+test.each(effortLevels)('the reasoning effort %s is that of the brief', (effort) => {
+  expect(request('spawn_agent', { message: 'x', reasoning_effort: effort }, modelContext)).toMatchObject({
+    kind: 'delegate',
+    briefs: [{ effort }],
   });
 });
 
@@ -219,7 +227,7 @@ describe('results', () => {
 test('the parameters and results of Codex 0.166.0, less those that Retinue refuses', () => {
   const parameters = dialect.tools.map(({ name, input }) => [name, Object.keys((input as { shape?: object } & typeof input).shape ?? {})]);
   expect(parameters).toEqual([
-    ['spawn_agent', ['message', 'items', 'agent_type', 'fork_context', 'model']],
+    ['spawn_agent', ['message', 'items', 'agent_type', 'fork_context', 'model', 'reasoning_effort']],
     ['send_input', ['target', 'message', 'items', 'interrupt']],
     ['resume_agent', ['id']],
     ['wait_agent', ['targets', 'timeout_ms']],

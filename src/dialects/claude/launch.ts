@@ -19,6 +19,7 @@ export interface ClaudeSettings {
 }
 
 const shortNames = ['sonnet', 'opus', 'haiku', 'fable'] as const;
+const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
 /** Marks a brief whose short name of a model means nothing here, so that the result can say so. */
 const unmappedTag = 'claude.model=';
 
@@ -30,6 +31,7 @@ const Input = z.strictObject({
     .string()
     .optional()
     .describe(`The model: ${shortNames.join(', ')}, or provider/model. Default: that of the type, or yours.`),
+  effort: z.enum(efforts).optional().describe('How much the agent thinks. Set it only if you were asked to.'),
   run_in_background: z
     .boolean()
     .optional()
@@ -85,7 +87,7 @@ export function createLaunchTools(settings: ClaudeSettings): DialectTool<Input>[
 }
 
 function toRequest(input: Input, { models }: ClaudeSettings, context: DialectContext): DelegationRequest {
-  const { description, prompt, subagent_type = defaultType, model: given, run_in_background = true, name, isolation } = input;
+  const { description, prompt, subagent_type = defaultType, model: given, effort, run_in_background = true, name, isolation } = input;
   if (description.trim() === '') return { kind: 'refuse', message: 'description: must not be empty' };
   if (subagent_type === 'fork')
     return { kind: 'refuse', message: 'subagent_type: an agent cannot start with your conversation; write what it must know in prompt' };
@@ -97,7 +99,7 @@ function toRequest(input: Input, { models }: ClaudeSettings, context: DialectCon
     task: prompt,
     label: name ?? description,
     agent: typeToAgent(subagent_type.trim() || defaultType),
-    ...omitUndefined({ model, isolation }),
+    ...omitUndefined({ model, effort, isolation }),
     ...(run_in_background && { background: true }),
     ...(short !== undefined && model === undefined && { tags: [`${unmappedTag}${short}`] }),
   };
