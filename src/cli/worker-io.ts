@@ -23,8 +23,6 @@ export interface WorkerRequest {
 }
 
 export interface RunningWorker {
-  /** The address of the health checks; null without them. */
-  healthUrl: string | null;
   /** Hands back what it drives and closes everything. */
   stop(): Promise<void>;
 }

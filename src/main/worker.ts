@@ -1,4 +1,5 @@
 // The worker of a command: one store and one API, on which it drives trees of any workspace.
+import { hostname } from 'node:os';
 import { findRest } from '../api/rest.ts';
 import type { RunningWorker, WorkerRequest } from '../cli/worker-io.ts';
 import type { Settings } from '../config/settings.ts';
@@ -29,7 +30,8 @@ export async function work(request: WorkerRequest, { settings, env, write, hooks
   if (db.kind === 'file') throw new RetinueError('internal', 'a worker needs a PostgreSQL database');
   const log = (event: WorkerEvent) => write(formatEvent(event, new Date().toISOString(), request.json));
   const warn = (message: string) => log({ event: 'problem', message });
-  const opened = await openServer({ env, url: db.url, access: 'create', adopt: db.adopt, warn, name: request.name, crash: hooks?.crash });
+  const name = request.name ?? `${hostname()}:${process.pid}`;
+  const opened = await openServer({ env, url: db.url, access: 'create', adopt: db.adopt, warn, name, crash: hooks?.crash });
   const wrapped = hooks ? hooks.wrapStore(opened) : opened;
   // What the API owns belongs to this worker.
   const store: Store = { ...wrapped, open: () => wrapped.open(request.queues) };
@@ -48,9 +50,9 @@ export async function work(request: WorkerRequest, { settings, env, write, hooks
       openTree: async (rootId) => ({ api, rest: () => findRest(rootId, store) }),
       enqueueDue: (due) => enqueueDue(due, api),
     });
-    log({ event: 'started', worker: request.name ?? presence.id, queues: request.queues, concurrency: request.concurrency });
+    log({ event: 'started', worker: name, queues: request.queues, concurrency: request.concurrency });
+    if (health !== null) log({ event: 'health', url: health.url });
     return {
-      healthUrl: health?.url ?? null,
       async stop() {
         await worker?.stop();
         await store.release(presence).catch(() => {});

@@ -5,6 +5,7 @@ import { shortId } from '../views/format.ts';
 
 export type WorkerEvent =
   | { event: 'started'; worker: string; queues: string[]; concurrency: number }
+  | { event: 'health'; url: string }
   | { event: 'tree.taken'; rootId: string; queue: string; isOrphan: boolean }
   | { event: 'tree.ended'; rootId: string; status: string }
   | { event: 'tree.rests'; rootId: string; until: Instant | null }
@@ -32,6 +33,8 @@ function describe(event: WorkerEvent): string {
   switch (event.event) {
     case 'started':
       return `worker ${event.worker} takes runs from ${event.queues.join(', ')}, up to ${event.concurrency} at a time`;
+    case 'health':
+      return `health checks at ${event.url}/healthz and ${event.url}/readyz`;
     case 'tree.taken':
       return event.isOrphan
         ? `${shortId(event.rootId)} taken over from a dead process`

@@ -63,6 +63,20 @@ describe('a worker', () => {
     expect(await place.run('verify')).toMatchObject({ code: 0 });
   });
 
+  it('has one name in its log, in `queue` and in `ps`, and writes nothing but JSON with --json', { timeout: 120_000 }, async () => {
+    const place = await createServerPlace({ runs: [{ steps: [{ text: 'done' }] }] });
+    const worker = place.start('worker', '--json', '--health', '0');
+    expect(await place.run('run', '--queue', 'go')).toMatchObject({ code: 0 });
+    const { workers } = JSON.parse((await place.run('queue', '--json')).out) as Queues;
+    worker.process.kill('SIGTERM');
+    const lines = (await worker.finished).err.trimEnd().split('\n');
+    const events = lines.map((line) => JSON.parse(line) as { event: string; worker?: string; url?: string });
+    const name = `${hostname()}:${worker.process.pid}`;
+    expect(events[0]).toMatchObject({ event: 'started', worker: name });
+    expect(events[1]).toMatchObject({ event: 'health', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) });
+    expect(workers).toMatchObject([{ id: name }]);
+  });
+
   // As docs/cluster.md begins.
   it('needs no configured model for the offline one, and two of them share a folder', { timeout: 120_000 }, async () => {
     const place = await createServerPlace({ runs: [] });

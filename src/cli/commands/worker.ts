@@ -72,7 +72,6 @@ async function run(args: Args, io: Io): Promise<number> {
   const worker = await io.work(request, settings).catch((error: unknown) => {
     throw new DatabaseOpenError(error);
   });
-  if (worker.healthUrl !== null) io.err(`retinue: health checks at ${worker.healthUrl}/healthz and ${worker.healthUrl}/readyz\n`);
   const stop = waitForStop(io, 'handing runs back; press Ctrl-C again to exit at once', request.graceMs + closingMs);
   await stop.requested;
   await worker.stop();

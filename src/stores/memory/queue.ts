@@ -96,7 +96,11 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
     async states() {
       assertOpen();
       const names = [...new Set(memory.jobs.values().map((job) => job.queue))].sort();
-      return names.map((name) => describeQueue(name, listQueue(name), now()));
+      const live = new Set(memory.liveRuns.values().map((run) => run.row?.runId));
+      return names.map((name) => {
+        const jobs = listQueue(name).filter(({ rootId }) => live.has(rootId));
+        return describeQueue(name, jobs, now());
+      });
     },
     async workers() {
       assertOpen();

@@ -70,23 +70,26 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
     });
   }
 
+  /** A command that ends a tree, such as `cancel`, leaves its job to the next worker. Such jobs do not count. */
   async function states(): Promise<QueueState[]> {
     if (!(await boss.isInstalled())) return [];
     const found = await connections.query<QueueState & { oldestMs: number | null }>({
       text: `SELECT jobs.queue AS name,
-          (count(*) FILTER (WHERE job.state < 'active' AND job.start_after <= clock_timestamp()))::int AS waiting,
-          (count(*) FILTER (WHERE job.state < 'active' AND job.start_after > clock_timestamp()))::int AS delayed,
-          (count(*) FILTER (WHERE job.state = 'active'))::int AS running,
+          (count(*) FILTER (WHERE runs.live AND job.state < 'active' AND job.start_after <= clock_timestamp()))::int AS waiting,
+          (count(*) FILTER (WHERE runs.live AND job.state < 'active' AND job.start_after > clock_timestamp()))::int AS delayed,
+          (count(*) FILTER (WHERE runs.live AND job.state = 'active'))::int AS running,
           (extract(epoch FROM clock_timestamp() - min(greatest(job.start_after, jobs.sent))
-            FILTER (WHERE job.state < 'active' AND job.start_after <= clock_timestamp())) * 1000)::float8 AS "oldestMs",
-          (count(*) FILTER (WHERE jobs.done > clock_timestamp() - interval '1 day' AND runs.row::json ->> 'status' = 'failed'))::int AS failed
+            FILTER (WHERE runs.live AND job.state < 'active' AND job.start_after <= clock_timestamp())) * 1000)::float8 AS "oldestMs",
+          (count(*) FILTER (WHERE jobs.id IS NULL AND jobs.done > clock_timestamp() - interval '1 day'
+            AND runs.row::json ->> 'status' = 'failed'))::int AS failed
         FROM ${s}.jobs LEFT JOIN ${boss.schema}.job ON job.name = jobs.queue AND job.id = jobs.id
-          LEFT JOIN ${s}.runs ON runs.id = jobs.root AND jobs.id IS NULL
+          LEFT JOIN ${s}.runs ON runs.id = jobs.root
         WHERE jobs.id IS NOT NULL OR jobs.done > clock_timestamp() - interval '1 day'
         GROUP BY jobs.queue ORDER BY jobs.queue`,
     });
     const problems = await connections.query<{ queue: string; rootId: string; problem: string }>({
-      text: `SELECT queue, root AS "rootId", problem FROM ${s}.jobs WHERE id IS NOT NULL AND problem IS NOT NULL ORDER BY sent DESC LIMIT 100`,
+      text: `SELECT jobs.queue, jobs.root AS "rootId", jobs.problem FROM ${s}.jobs JOIN ${s}.runs ON runs.id = jobs.root
+        WHERE jobs.id IS NOT NULL AND jobs.problem IS NOT NULL AND runs.live ORDER BY jobs.sent DESC LIMIT 100`,
     });
     return found.map((state) => ({
       ...state,

@@ -5,9 +5,11 @@ import type { Store } from '../../ports/store.ts';
 import {
   a,
   accepted,
+  at,
   b,
   c,
   createFacts,
+  createHash,
   createId,
   createOrder,
   createRootUnit,
@@ -91,6 +93,18 @@ export function testQueue(getContext: GetContext): void {
       await queue.complete(again, { startAfter: '2020-01-01T00:00:00.000Z' });
       expect(await take()).toEqual([a]);
       expect(await queue.findOrphans('q', 10)).toEqual([]);
+    });
+
+    it('does not count trees that a command has ended', async () => {
+      const { store, owner } = getContext();
+      await enqueue(a);
+      await enqueue(b);
+      await store.claim(owner, a);
+      const ended = createRow(a, { status: 'cancelled', endedAt: at, lastSeq: 2, lastHash: createHash(2) });
+      expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2), rows: [ended] })])).toEqual([accepted]);
+      expect(await getQueue(store).states()).toMatchObject([{ name: 'q', waiting: 1, delayed: 0, running: 0 }]);
+      expect(await take()).toEqual([a, b]);
+      expect(await getQueue(store).states()).toMatchObject([{ waiting: 0, running: 1 }]);
     });
 
     it('finds trees whose worker died, and no others', async () => {
