@@ -1,16 +1,14 @@
 // Implements the API over a store and a runtime. The runtime is created when this process first drives a run; reading needs only the store.
-
 import type { Agent } from '../contract/agent.ts';
 import { BudgetDefinition } from '../contract/budget.ts';
 import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
-import type { Fact, FactOf } from '../contract/fact.ts';
+import type { Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import { assertNotErased } from '../kernel/history.ts';
 import { parseBrief } from '../kernel/parse-brief.ts';
-import { pinnedServers } from '../kernel/pinned-agent.ts';
 import type { ResumeOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
 import { settleAbandonedDraws } from '../kernel/shared-budgets.ts';
 import { findFileProblem } from '../kernel/workspace.ts';
@@ -23,7 +21,7 @@ import type { Queue, QueueState } from '../ports/queue.ts';
 import type { RunFolders } from '../ports/run-folders.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
-import { createDescendantFilter, subtreeRows } from '../records/descendants.ts';
+import { createDescendantFilter } from '../records/descendants.ts';
 import { eraseTrees, type Forget, findTreesEndedBefore, remainingFacts, weighTrees } from '../records/erase.ts';
 import { exportTree } from '../records/export-tree.ts';
 import { findRun } from '../records/find-run.ts';
@@ -31,49 +29,24 @@ import { forkBrief } from '../records/fork.ts';
 import { importTree } from '../records/import-tree.ts';
 import { withPlanTrees } from '../records/plan-trees.ts';
 import { replayTree, verifyTrees } from '../records/verify.ts';
-import { isoToMs, msToIso } from '../text/instant.ts';
-import type { Api, Interrupted, RunDetail, RunView } from './api.ts';
+import { msToIso } from '../text/instant.ts';
+import type { Api, Interrupted } from './api.ts';
 import { createApply } from './apply.ts';
-import { findFileNotices, loadChanges, loadPatch } from './changes.ts';
-import { loadCompactions } from './compactions.ts';
+import { loadChanges, loadPatch } from './changes.ts';
 import { runEvents } from './events.ts';
 import { changes, followFacts } from './follow.ts';
 import { listInterruptedPlans, repairInterruptedPlans } from './interrupted-plans.ts';
 import { createKeyedRoots } from './keyed-roots.ts';
 import { findLeftFolders, removeLeftFolders } from './leftovers.ts';
 import { createListeners } from './listeners.ts';
-import { describeModels } from './model-changes.ts';
 import { createOverview } from './overview.ts';
 import { openQueueDelegation } from './queue-delegation.ts';
-import { describeRest } from './rest.ts';
 import { createRunViews } from './run-views.ts';
+import { createShow, loadCreated } from './show.ts';
 import { createSteer, dialectOf } from './steer.ts';
 import { createStreams } from './stream.ts';
 import { findTreeDrivers } from './tree-drivers.ts';
 import { listTrees } from './trees.ts';
-
-/** The taint of a run, from the facts that carry it. */
-function factsToTaint(facts: Fact[]): string[] {
-  const all = facts.flatMap((fact) => {
-    if (fact.type === 'tool.finished') return fact.data.taint;
-    if (fact.type === 'run.started') return fact.data.taint ?? [];
-    return fact.type === 'child.ended' ? ['child', ...(fact.data.taint ?? [])] : [];
-  });
-  return [...new Set(all)].sort();
-}
-
-/** Pauses for shared budgets do not count; during one there is no deadline. */
-function factsToDeadline(deadline: string | null, facts: Fact[]): string | null {
-  let since: string | null = null;
-  let pausedMs = 0;
-  for (const { type, data, at } of facts) {
-    if (type === 'run.paused' && data.budget !== undefined) since ??= at;
-    if (type !== 'run.resumed' || since === null) continue;
-    pausedMs += isoToMs(at) - isoToMs(since);
-    since = null;
-  }
-  return deadline === null || since !== null ? null : msToIso(isoToMs(deadline) + pausedMs);
-}
 
 /** A refused claim is retried, because a command that ends an interrupted run owns the tree for a moment. */
 const resumeTries = 6;
@@ -107,6 +80,7 @@ export function createApi(options: ApiOptions): Api {
   const listeners = createListeners();
   const openStream = createStreams({ store, listeners });
   const rowsToViews = createRunViews(store, clock);
+  const show = createShow(store, rowsToViews);
 
   /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
   async function drive(): Promise<Runtime> {
@@ -146,72 +120,6 @@ export function createApi(options: ApiOptions): Api {
   /** Lets other work go first. */
   const pause = () => new Promise<void>((resolve) => clock.defer(resolve));
 
-  async function show(id: string): Promise<RunDetail> {
-    const row = await findRun(id, store);
-    const facts = await store.facts({
-      runId: row.runId,
-      types: [
-        'run.started',
-        'run.ended',
-        'run.paused',
-        'run.resumed',
-        'model.asked',
-        'tool.finished',
-        'child.ended',
-        'message.received',
-        'session.opened',
-        'workspace.prepared',
-        'workspace.saved',
-        'context.compacted',
-      ],
-    });
-    const started = facts.find((fact) => fact.type === 'run.started') as FactOf<'run.started'> | undefined;
-    const created = row.erasedAt === undefined ? await loadCreated(row.runId) : null;
-    const ended = facts.find((fact) => fact.type === 'run.ended') as FactOf<'run.ended'> | undefined;
-    const sessions = facts.flatMap((fact) => (fact.type === 'session.opened' ? [fact.data] : []));
-    const children = await store.runs({ parentId: row.runId, order: 'oldest' });
-    const [view, ...childViews] = await rowsToViews([row, ...children]);
-    const driver = (await findTreeDrivers([row.rootId], store)).get(row.rootId);
-    const pause =
-      view?.status === 'paused'
-        ? await describeRest(subtreeRows(await store.runs({ rootId: row.rootId, live: true }), row.runId), store)
-        : null;
-    return {
-      ...(view as RunView),
-      ...(pause && { pause }),
-      ...(row.endedAt === null && driver?.queue && { queue: driver.queue }),
-      brief: created?.data.brief ?? null,
-      grant: created?.data.grant ?? null,
-      outcome: ended ? completeOutcome(ended.data.outcome) : null,
-      pid: row.endedAt === null ? (driver?.pid ?? null) : null,
-      host: created?.data.host ?? null,
-      servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
-      model: row.model ?? started?.data.model ?? null,
-      ...(created?.data.external && {
-        external: {
-          program: created.data.external.agent,
-          version: sessions.at(-1)?.version ?? null,
-          gated: created.data.external.gated,
-        },
-      }),
-      ...describeModels(created?.data ?? null, facts),
-      ...(await loadCompactions(row.runId, facts, store)),
-      deadline: started ? factsToDeadline(started.data.deadline, facts) : null,
-      addedRules: facts.flatMap((fact) => (fact.type === 'message.received' ? (fact.data.rules ?? []) : [])),
-      notices: created
-        ? [
-            ...created.data.notices,
-            ...(created.data.missingTools === undefined ? [] : [created.data.missingTools]),
-            ...new Set(sessions.flatMap(({ notices }) => notices)),
-            ...findFileNotices(facts),
-          ]
-        : [],
-      taint: factsToTaint(facts),
-      ...(row.erasedAt === undefined ? {} : { erasedAt: row.erasedAt }),
-      children: childViews,
-    };
-  }
-
   /** Rejects with `erased`. */
   async function findReadable(id: string): Promise<RunRow> {
     const row = await findRun(id, store);
@@ -246,7 +154,7 @@ export function createApi(options: ApiOptions): Api {
     const isInterrupted = (rootId: string) => drivers.get(rootId)?.pid === null && drivers.get(rootId)?.queue === null;
     return Promise.all(
       rootIds.filter(isInterrupted).map(async (rootId): Promise<Interrupted> => {
-        const { brief, kind, agent, dialect: name } = (await loadCreated(rootId)).data;
+        const { brief, kind, agent, dialect: name } = (await loadCreated(rootId, store)).data;
         const open = rows.filter((row) => row.rootId === rootId).length;
         return { rootId, kind, label: brief.label ?? null, agent, dialect: name, open };
       }),
@@ -262,13 +170,6 @@ export function createApi(options: ApiOptions): Api {
         throw new RetinueError('fenced', `run ${rootId} cannot be resumed: it is driven by process ${resumed.pid}`);
       await new Promise<void>((resolve) => clock.at(clock.monotonic() + resumeRetryMs, resolve));
     }
-  }
-
-  async function loadCreated(runId: string): Promise<FactOf<'run.created'>> {
-    const [created] = await store.facts({ runId, types: ['run.created'] });
-    if (created?.type !== 'run.created')
-      throw new RetinueError('store_corrupt', `the database has no beginning (run.created) of run ${runId}`);
-    return created;
   }
 
   const api: Api = {
