@@ -1,5 +1,6 @@
 // One simulation: a seed decides the trees, the failure rates, when processes are killed, and the orders from outside. Time is virtual; the kernel is
 // the real one. At the end the invariants are checked, and what happened outside is compared with the facts.
+import { completeOutcome } from '../../src/contract/complete-outcome.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { createRuntime, type Runtime } from '../../src/kernel/runtime.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -66,7 +67,7 @@ export async function simulate(seed: number, print: (line: string) => void = () 
   faults.push(...effectFaults(facts, plan, outside), ...stepFaults(facts, outside));
   for (const outcome of world.acknowledged) {
     const stored = facts.find((fact) => fact.type === 'run.ended' && fact.runId === outcome.runId);
-    if (stored?.type !== 'run.ended' || canonical(stored.data.outcome) !== canonical(outcome))
+    if (stored?.type !== 'run.ended' || canonical(completeOutcome(stored.data.outcome)) !== canonical(outcome))
       faults.push(`an acknowledged outcome is lost: ${outcome.runId} ${outcome.status}`);
   }
   for (const { runId, seq, at, type, data } of facts)
