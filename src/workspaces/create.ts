@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 import type { Repository } from '../contract/repository.ts';
 import { needsConversion } from './conversions.ts';
+import { copyPlainFolder } from './copy-folder.ts';
 import type { Git, GitOptions } from './git.ts';
 import { readSmall } from './local-repository.ts';
 import { copyIncluded, findPackageFolders, packageFolders } from './mounts.ts';
@@ -72,20 +73,23 @@ export async function createFromFolder(folder: { path: string; isAlone?: boolean
     const isSha256 = source.commit?.length === 64;
     await writeGitFolder(gitDir, { isSha256, objects, shallow, ignore });
     const request = { git, gitDir, index, workTree: top, prefix, objects, maxBytes, signal };
-    const taken = await snapshotFolder(source, request, options);
     const ignored = { git, gitDir, index, top, prefix, files: join(folder, 'files'), signal };
     await mkdir(ignored.files, { mode: 0o700 });
+    const isFilled = source.index === null;
+    const taken = isFilled ? await copyPlainFolder(request, ignored.files) : await snapshotFolder(source, request, options);
     const mounts = await findPackageFolders(ignored);
     const { included, notices } = await copyIncluded(ignored);
     const commit = await findHead(source.commit, request);
     const head = await commitTree(taken.tree, commit, { git, gitDir, signal });
-    return { head, base: taken.tree, commit, objects, prefix, mounts, included, notices: [...taken.notices, ...notices], shallow };
+    const common = { head, base: taken.tree, commit, objects, prefix, mounts, included, shallow };
+    return { ...common, notices: [...taken.notices, ...notices], isFilled };
   });
 }
 
 /** With the index of the user only changed files are read, unless it does not say what the bytes of the files are. */
 async function snapshotFolder(source: FolderSource, request: SnapshotRequest, { userSettings }: CreateOptions): Promise<Snapshot> {
   const { index, signal, workTree: top } = request;
+  // A repository in which nothing was added yet.
   if (source.index === null || !(await copyIndex(source.index, index))) return takeSnapshot(request);
   try {
     const files = await listIndexedFiles(request);
@@ -107,7 +111,8 @@ async function snapshotFolder(source: FolderSource, request: SnapshotRequest, { 
   return takeSnapshot(request);
 }
 
-type Prepared = Omit<Owner, 'v' | 'runId' | 'rootId'> & { shallow: string | null };
+/** `isFilled`: the files are there, and the index knows them. */
+type Prepared = Omit<Owner, 'v' | 'runId' | 'rootId'> & { shallow: string | null; isFilled?: boolean };
 
 async function build(options: CreateOptions, fill: (folder: string) => Promise<Prepared>): Promise<Owner> {
   const { git, root, runId, rootId, signal } = options;
@@ -117,14 +122,16 @@ async function build(options: CreateOptions, fill: (folder: string) => Promise<P
     await mkdir(join(root, 'checkouts'), { recursive: true, mode: 0o700 });
     await removeDrafts(root, runId);
     await mkdir(folder, { mode: 0o700 });
-    const { shallow, ...prepared } = await fill(folder);
+    const { shallow, isFilled = false, ...prepared } = await fill(folder);
     const files = join(folder, 'files');
     await mkdir(files, { recursive: true, mode: 0o700 });
     const gitDir = join(folder, 'git');
     const where = { gitDir, workTree: files, index: join(gitDir, 'index'), signal };
-    await git(['read-tree', prepared.base], where);
-    // -u: records the times of the new files, by which later snapshots find what has changed.
-    await git(['checkout-index', '-a', '-u', '-q'], where);
+    if (!isFilled) {
+      await git(['read-tree', prepared.base], where);
+      // -u: records the times of the new files, by which later snapshots find what has changed.
+      await git(['checkout-index', '-a', '-u', '-q'], where);
+    }
     for (const { path } of prepared.mounts) await mkdir(join(files, prepared.prefix, path), { recursive: true });
     await writeRunRepository(files, { ...prepared, shallow, gitDir: join(final, 'git') }, where.index);
     // Paths in it are those of the final place.

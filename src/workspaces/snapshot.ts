@@ -31,16 +31,22 @@ export interface Snapshot {
 
 /** Rejects with `workspace` if there is too much to read. */
 export async function takeSnapshot(request: SnapshotRequest): Promise<Snapshot> {
-  const { git, gitDir, index, workTree, objects, signal, prefix } = request;
+  const { git, gitDir, index, workTree, objects, signal } = request;
   const options = { gitDir, index, workTree, objects, signal };
-  const scope = prefix === '' ? [] : ['--', prefix];
-  const listed = await git(['ls-files', '-z', '-m', '-o', '--exclude-standard', ...scope], options);
-  const paths = await expandFolders([...new Set(splitNul(listed.out))], request);
-  const { kept, replaced, notices } = await selectFiles(paths, request);
+  const { kept, replaced, notices } = await listChanges(request);
   if (replaced.length > 0) await git(['update-index', '-z', '--force-remove', '--stdin'], { ...options, input: joinNul(replaced) });
   if (kept.length > 0) await git(['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], { ...options, input: joinNul(kept) });
   const tree = (await git(['write-tree'], options)).out.toString('latin1').trim();
   return { tree, notices };
+}
+
+/** Changed and new files. `replaced`: files that are folders now. Rejects with `workspace` if there is too much to read. */
+export async function listChanges(request: SnapshotRequest): Promise<{ kept: string[]; replaced: string[]; notices: string[] }> {
+  const { git, gitDir, index, workTree, objects, signal, prefix } = request;
+  const scope = prefix === '' ? [] : ['--', prefix];
+  const options = { gitDir, index, workTree, objects, signal };
+  const listed = await git(['ls-files', '-z', '-m', '-o', '--exclude-standard', ...scope], options);
+  return selectFiles(await expandFolders([...new Set(splitNul(listed.out))], request), request);
 }
 
 /** Paths are bytes; as text in this encoding they stay as they are. */
@@ -80,7 +86,6 @@ async function expandFolders(paths: string[], request: SnapshotRequest, depth = 
 
 async function selectFiles(paths: string[], { workTree, maxBytes, unchanged }: SnapshotRequest) {
   const kept: string[] = [];
-  /** Files that are folders now. */
   const replaced: string[] = [];
   const notices: string[] = [];
   let bytes = 0;

@@ -262,6 +262,29 @@ describe('a copy of a folder without a repository', () => {
     expect((await save(checkouts, made)).paths).toEqual(['a.txt']);
   });
 
+  it('has links, programs and files of repositories in it; the files can be written', async () => {
+    using sandbox = createSandbox();
+    sandbox.write('plain/.gitignore', '*.log\n');
+    sandbox.write('plain/x.log', 'ignored\n');
+    sandbox.write('plain/tool.sh', '#!/bin/sh\n', 0o750);
+    sandbox.write('plain/fixed.txt', 'fixed\n', 0o400);
+    sandbox.link('nowhere', 'plain/link');
+    sandbox.repository('plain/inner', { 'i.txt': 'i\n', 'i.log': 'log\n' });
+    const checkouts = openCheckouts(sandbox);
+    const made = await copy(checkouts, join(sandbox.folder, 'plain'));
+    const { 'x.log': _ignored, ...expected } = listFiles(join(sandbox.folder, 'plain'));
+    const visible = Object.entries(expected).filter(([name]) => !name.startsWith('inner/.git/'));
+    expect(listFiles(made.files)).toEqual(Object.fromEntries(visible));
+    expect(lstatSync(join(made.files, 'fixed.txt')).mode & 0o777).toBe(0o644);
+    expect((await save(checkouts, made)).paths).toEqual([]);
+    for (const name of ['inner/i.log', 'fixed.txt']) writeFileSync(join(made.files, name), 'changed\n');
+    expect((await save(checkouts, made)).paths).toEqual(['fixed.txt', 'inner/i.log']);
+    expect(readFileSync(join(sandbox.folder, 'plain/fixed.txt'), 'utf8')).toBe('fixed\n');
+    await expect(copy(openCheckouts(sandbox, { maxBytes: 10 }), join(sandbox.folder, 'plain'))).rejects.toMatchObject({
+      code: 'workspace',
+    });
+  });
+
   it('works if the checkouts are below it', async () => {
     using sandbox = createSandbox();
     sandbox.write('a.txt', 'a\n');
