@@ -27,7 +27,7 @@ export interface QueuedTree {
   queue: string;
   /** A worker drives it or will take it, maybe not before some time. */
   hasJob: boolean;
-  /** Orders that nobody has carried out yet. */
+  /** Orders that nobody has carried out yet, and that wake it. */
   hasOrders: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface TakeOptions {
 
 /**
  * Jobs are created with their tree (`TreeAppend.job`), and again when an order wakes a tree that no process drives (`Store.order`). An order also brings
- * the delayed job of a tree that has started forward. The first start of a tree stays where it is.
+ * the delayed job of a tree that has started forward. The first start of a tree stays where it is. A compaction wakes nothing: it waits for the next turn.
  *
  * Failure contract: as for the store. A worker that dies loses its jobs to others after a while; `findOrphans` finds their trees sooner.
  */
@@ -86,7 +86,7 @@ export interface Queue {
   touch(jobs: Job[]): Promise<void>;
   /**
    * The tree has ended, or it waits for something else than a worker; call it after the tree was released. `again`: a new job in the same
-   * transaction, for a tree that goes on later, with the queue, priority and group of the last one. A tree with orders that nobody has carried out gets a new job at once.
+   * transaction, for a tree that goes on later, with the queue, priority and group of the last one. A tree with orders that wake it and that nobody has carried out gets a new job at once.
    */
   complete(job: Job | DueSchedule, again?: { startAfter: Instant }): Promise<void>;
   /** Leaves out the run of a schedule that cannot be queued. The problem stays with the schedule until a run of it is completed. */

@@ -142,7 +142,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       const tree = memory.trees.get(order.rootId);
       const isConsumed = tree?.consumed.has(order.id) ?? false;
       if (!isConsumed && !memory.orders.has(order.id)) memory.orders.set(order.id, { ...order });
-      wakeTree(memory, order.rootId, clock?.now() ?? Date.now());
+      if (order.kind !== 'compact') wakeTree(memory, order.rootId, clock?.now() ?? Date.now());
       for (const each of memory.stores) each.wake();
     },
     async orders(owner) {

@@ -53,7 +53,7 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       for (const each of [...memory.jobs.values()]) if (each.rootId === rootId) memory.jobs.delete(each.id);
       const { job: options } = memory.trees.get(rootId) ?? {};
       const isLive = memory.liveRuns.values().some((run) => run.row?.runId === rootId);
-      const isWoken = isLive && memory.orders.values().some((order) => order.rootId === rootId);
+      const isWoken = isLive && memory.orders.values().some((order) => order.rootId === rootId && order.kind !== 'compact');
       if (!options || !(isWoken || again)) return;
       const startAfter = isWoken || !again ? new Date(now()).toISOString() : again.startAfter;
       addJob(memory, rootId, { ...options, startAfter });
@@ -75,7 +75,8 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
     async findTrees(rootIds) {
       assertOpen();
       const withJob = new Set(memory.jobs.values().map((job) => job.rootId));
-      const withOrders = new Set(memory.orders.values().map((order) => order.rootId));
+      const waking = memory.orders.values().filter(({ kind }) => kind !== 'compact');
+      const withOrders = new Set(waking.map((order) => order.rootId));
       return new Map(
         rootIds.flatMap((rootId): [string, QueuedTree][] => {
           const queue = memory.trees.get(rootId)?.job?.queue;

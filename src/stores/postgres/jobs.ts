@@ -31,6 +31,9 @@ interface SendOptions extends JobOptions {
   problem?: string | null;
 }
 
+/** Whether an order wakes its tree. A compaction waits for the next turn. Orders are stored as canonical JSON, in whose strings quotes are escaped. */
+export const isWaking = `position('"kind":"compact"' IN orders.text) = 0`;
+
 interface JobRow {
   id: string | null;
   queue: string;
@@ -82,7 +85,7 @@ export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
 
   async function isWanted(transaction: Transaction, rootId: string): Promise<boolean> {
     const found = await transaction.query({
-      text: `SELECT 1 FROM ${s}.orders JOIN ${s}.runs ON runs.id = orders.root WHERE orders.root = $1 AND runs.live LIMIT 1`,
+      text: `SELECT 1 FROM ${s}.orders JOIN ${s}.runs ON runs.id = orders.root WHERE orders.root = $1 AND runs.live AND ${isWaking} LIMIT 1`,
       values: [rootId],
     });
     return found.length > 0;

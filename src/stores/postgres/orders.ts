@@ -160,7 +160,7 @@ export function createOrders({ connections, ownerships, authenticator, wakeChann
           text: `SELECT pg_notify($1, owner) FROM ${s}.trees WHERE root = $2 AND owner IS NOT NULL`,
           values: [wakeChannel, rootId],
         });
-        if (queue !== null) await jobs.wake(transaction, rootId);
+        if (queue !== null && order.kind !== 'compact') await jobs.wake(transaction, rootId);
       });
     },
 

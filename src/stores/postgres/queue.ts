@@ -3,7 +3,7 @@ import { RetinueError } from '../../contract/error.ts';
 import type { DueSchedule, Job, Queue, QueuedTree, QueueState, WorkerState } from '../../ports/queue.ts';
 import type { Boss } from './boss.ts';
 import type { Connections } from './connections.ts';
-import type { Jobs } from './jobs.ts';
+import { isWaking, type Jobs } from './jobs.ts';
 import type { Liveness, OwnerRow } from './liveness.ts';
 import type { Schedules } from './schedules.ts';
 import type { Session } from './session.ts';
@@ -141,7 +141,7 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
     async findTrees(rootIds) {
       const found = await connections.query<QueuedTree & { root: string }>({
         text: `SELECT jobs.root, jobs.queue, jobs.id IS NOT NULL AS "hasJob",
-            EXISTS (SELECT 1 FROM ${s}.orders WHERE orders.root = jobs.root) AS "hasOrders"
+            EXISTS (SELECT 1 FROM ${s}.orders WHERE orders.root = jobs.root AND ${isWaking}) AS "hasOrders"
           FROM ${s}.jobs WHERE jobs.root = ANY($1)`,
         values: [rootIds],
       });

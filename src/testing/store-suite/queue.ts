@@ -156,6 +156,8 @@ export function testQueue(getContext: GetContext): void {
       await store.releaseTree(owner, a);
       await queue.complete(job, { startAfter: far });
       expect(await take()).toEqual([]);
+      await store.order({ ...createOrder(9, a), kind: 'compact' });
+      expect((await queue.findTrees([a])).get(a)).toEqual({ queue: 'q', hasJob: true, hasOrders: false });
       expect(await queue.states()).toMatchObject([{ waiting: 0, delayed: 1, running: 0 }]);
       await store.order(createOrder(1, a));
       await store.order(createOrder(2, a));
@@ -178,6 +180,19 @@ export function testQueue(getContext: GetContext): void {
       await store.order(createOrder(1, a));
       await queue.complete(job);
       expect(await take()).toEqual([a]);
+    });
+
+    it('gives a completed tree no new job for a compaction, which waits for its next turn', async () => {
+      const { store, owner } = getContext();
+      const queue = getQueue(store);
+      await enqueue(a);
+      const [job] = await takeJobs(1);
+      if (!job) throw new Error('nothing was taken');
+      await store.claim(owner, a);
+      await store.releaseTree(owner, a);
+      await store.order({ ...createOrder(1, a), kind: 'compact' });
+      await queue.complete(job);
+      expect(await take()).toEqual([]);
     });
 
     it('wakes workers of the queue', async () => {
