@@ -37,6 +37,10 @@ describe('what is wrong is said in one sentence, as a wrong usage, and without t
     ['an unknown host', { hostname: 'no.such.host.invalid' }, /host `no\.such\.host\.invalid` .* cannot be found/],
     ['TLS that the server does not have', { search: '?sslmode=require' }, /has no TLS/],
     ['a certificate that cannot be read', { search: '?sslmode=verify-full&sslrootcert=/no/file' }, /\/no\/file.* cannot be read/],
+    ['a time limit that is none', { search: '?connect_timeout=soon' }, /`connect_timeout` is not a whole number of seconds/],
+    ['an unknown channel binding', { search: '?channel_binding=requird' }, /did you mean `require`/],
+    ['channel binding without TLS', { search: '?channel_binding=require' }, /needs an encrypted connection; add `sslmode=require`/],
+    ['channel binding that cannot be', { search: '?channel_binding=require&sslmode=require' }, /has no TLS/],
     ['an unknown parameter', { search: '?sslmod=require' }, /unknown parameter `sslmod`; did you mean `sslmode`/],
   ])('%s', async (_, change, message) => {
     const url = Object.assign(new URL(await getServerUrl()), change);

@@ -5,6 +5,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { isRetinueError, RetinueError } from '../../contract/error.ts';
 import type { Crash } from '../../ports/crash.ts';
+import { BoundClient } from './bound-client.ts';
 import { createClientConfig } from './client-config.ts';
 import { createClosedError, isBusy, isConnectionLoss, isKeyConflict, toStoreError } from './errors.ts';
 import type { Timing } from './options.ts';
@@ -51,7 +52,8 @@ const idleMs = 30_000;
 
 export function createConnections({ address, schema, poolSize, timing, env, crash }: ConnectionOptions): Connections {
   const config = createClientConfig(address, timing, env);
-  const pool = new pg.Pool({ ...config, max: poolSize, idleTimeoutMillis: idleMs, allowExitOnIdle: true });
+  const Client = address.needsChannelBinding ? BoundClient : pg.Client;
+  const pool = new pg.Pool({ ...config, Client, max: poolSize, idleTimeoutMillis: idleMs, allowExitOnIdle: true });
   // A lost connection shows at its next use. Without a listener the event would end the process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
@@ -137,7 +139,7 @@ export function createConnections({ address, schema, poolSize, timing, env, cras
     transact: (body) => track(repeat((mayBeCommitted) => runTransaction((transaction) => body(transaction, mayBeCommitted)))),
     async connectAlone({ isLimited } = { isLimited: false }) {
       const { statement_timeout, lock_timeout, query_timeout, ...unlimited } = config;
-      const client = new pg.Client(isLimited ? { ...config, query_timeout: timing.connect } : unlimited);
+      const client = new Client(isLimited ? { ...config, query_timeout: timing.connect } : unlimited);
       client.on('error', () => {});
       try {
         await client.connect();

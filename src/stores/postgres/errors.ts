@@ -117,6 +117,8 @@ function describeOpenProblem(error: unknown, address: DatabaseAddress): string |
   if (message.includes('timeout')) return `the server of ${name} did not answer in time; check host, port and firewall`;
   if (message.includes('client password must be') || message.includes('no password supplied'))
     return `the server of ${name} asks for a password; give it in RETINUE_DB, PGPASSWORD or ~/.pgpass`;
+  if (message.includes('does not offer channel binding'))
+    return `the server of ${name} does not offer channel binding, which needs a password of the kind scram-sha-256; leave out \`channel_binding=require\` to do without`;
   if (message.includes('does not support SSL')) return `the server of ${name} has no TLS; enable it, or use \`sslmode=disable\``;
   if (isCertificateProblem(code))
     return `the certificate of the server of ${name} was not accepted (${code}); check sslmode and sslrootcert`;

@@ -16,14 +16,23 @@ export interface DatabaseAddress {
   sslCert: string | null;
   sslKey: string | null;
   applicationName: string | null;
+  /** How long a connection may take to be made; null for the default. */
+  connectTimeoutMs: number | null;
+  /** Refuse servers that do not prove with the password exchange that the TLS connection ends at them. */
+  needsChannelBinding: boolean;
 }
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof sslModes)[number];
 
-const parameters = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'application_name'];
+const parameters = [
+  ...['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'],
+  ...['application_name', 'connect_timeout', 'channel_binding'],
+];
 const form = 'postgres://user@host:5432/database';
 const defaultPort = 5432;
+const channelBindings = ['disable', 'prefer', 'require'];
+const maxConnectSeconds = 600;
 
 /** Whether a database setting names a server and not a file. Also true for a malformed address. */
 export function isDatabaseUrl(text: string): boolean {
@@ -68,17 +77,20 @@ export function parseDatabaseUrl(text: string, env: Record<string, string | unde
   if (path.includes('/')) throw createUrlError('the path is the name of the database, without `/`');
   const port = url.port === '' ? Number(env.PGPORT || defaultPort) : Number(url.port);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw createUrlError('its port is not a number from 1 to 65535');
+  const sslMode = parseSslMode(query.get('sslmode') ?? env.PGSSLMODE);
   return {
     host,
     port,
     user,
     database: path || env.PGDATABASE || user,
     password: decode(url.password, 'password') || env.PGPASSWORD || null,
-    sslMode: parseSslMode(query.get('sslmode') ?? env.PGSSLMODE),
+    sslMode,
     sslRootCert: query.get('sslrootcert') ?? env.PGSSLROOTCERT ?? null,
     sslCert: query.get('sslcert'),
     sslKey: query.get('sslkey'),
     applicationName: query.get('application_name'),
+    connectTimeoutMs: parseConnectTimeout(query.get('connect_timeout') ?? env.PGCONNECT_TIMEOUT),
+    needsChannelBinding: parseChannelBinding(query.get('channel_binding') ?? env.PGCHANNELBINDING, sslMode),
   };
 }
 
@@ -120,6 +132,23 @@ function parseSslMode(given: string | null | undefined): SslMode {
       `\`sslmode=${given}\` may fall back to an unencrypted connection; use \`disable\`, \`require\` or \`verify-full\``,
     );
   throw createUrlError(unknownNameMessage('sslmode', given, [...sslModes]));
+}
+
+/** As in libpq: seconds, at least two. Zero, which means no limit there, is the default here. */
+function parseConnectTimeout(given: string | null | undefined): number | null {
+  if (!given) return null;
+  const seconds = Number(given);
+  if (!/^\d+$/.test(given) || seconds > maxConnectSeconds)
+    throw createUrlError(`\`connect_timeout\` is not a whole number of seconds, at most ${maxConnectSeconds}`);
+  return seconds === 0 ? null : Math.max(2, seconds) * 1000;
+}
+
+/** `prefer` and `disable` accept every server. */
+function parseChannelBinding(given: string | null | undefined, sslMode: SslMode): boolean {
+  if (given && !channelBindings.includes(given)) throw createUrlError(unknownNameMessage('channel_binding', given, channelBindings));
+  if (given === 'require' && sslMode === 'disable')
+    throw createUrlError('`channel_binding=require` needs an encrypted connection; add `sslmode=require` or `sslmode=verify-full`');
+  return given === 'require';
 }
 
 function createUrlError(problem: string): RetinueError {
