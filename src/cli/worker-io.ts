@@ -8,6 +8,8 @@ export interface WorkerRequest {
   concurrency: number;
   /** Trees of one group at a time, over all workers. */
   perGroup: number | undefined;
+  /** Trees of one queue at a time, over all workers. */
+  perQueue: number | undefined;
   /** How long a tree has to reach its next step when the worker stops. */
   graceMs: number;
   /** The folder for checkouts of repositories. Default: the user's state folder. */

@@ -46,7 +46,13 @@ export async function work(request: WorkerRequest, { settings, env, write, hooks
     const health = request.health === null ? null : await serveHealth(request.health, () => worker?.status() ?? null);
     worker = startWorker({
       ...{ queue, clock: systemClock, log },
-      ...{ queues: request.queues, concurrency: request.concurrency, perGroup: request.perGroup, graceMs: request.graceMs },
+      ...{
+        queues: request.queues,
+        concurrency: request.concurrency,
+        perGroup: request.perGroup,
+        perQueue: request.perQueue,
+        graceMs: request.graceMs,
+      },
       openTree: async (rootId) => ({ api, rest: () => findRest(rootId, store) }),
       enqueueDue: (due) => enqueueDue(due, api),
     });

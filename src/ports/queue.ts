@@ -66,6 +66,8 @@ export interface TakeOptions {
   limit: number;
   /** Trees of one group that may run at the same time, over all workers; unlimited if absent. */
   perGroup?: number | undefined;
+  /** Trees of the queue that may run at the same time, over all workers; unlimited if absent. */
+  perQueue?: number | undefined;
 }
 
 /**
@@ -93,8 +95,10 @@ export interface Queue {
   refuse(due: DueSchedule, problem: string): Promise<void>;
   /** Another worker takes it, after `delayMs`. It does not count as an attempt. `problem`: why this one could not drive it. No effect if the tree has another job by now. */
   putBack(job: Job, delayMs: number, problem?: string): Promise<void>;
-  /** Jobs of trees whose owner has died or is silent, oldest first. They belong to the caller if it can claim their trees. */
-  findOrphans(queue: string, limit: number): Promise<Job[]>;
+  /** Those of the queues that have a job which may be taken now. Cheaper than to take from each. */
+  findWaiting(queues: string[]): Promise<Set<string>>;
+  /** Jobs of trees whose owner has died or is silent: those of the first queue first, then the oldest. They belong to the caller if it can claim their trees. */
+  findOrphans(queues: string[], limit: number): Promise<Job[]>;
   /** Those of the trees that were queued once. */
   findTrees(rootIds: string[]): Promise<Map<string, QueuedTree>>;
   /** Whether the tree was queued once, so that an order gives it a worker again. */

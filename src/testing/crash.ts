@@ -66,7 +66,7 @@ function wrapQueue(queue: Queue, crash: Crash): Queue {
     take: (options) => runWithCrashPoints('queue.take', () => queue.take(options), crash),
     complete: (job, again) => runWithCrashPoints('queue.complete', () => queue.complete(job, again), crash),
     putBack: (job, delayMs, problem) => runWithCrashPoints('queue.put_back', () => queue.putBack(job, delayMs, problem), crash),
-    findOrphans: (name, limit) => runWithCrashPoints('queue.orphans', () => queue.findOrphans(name, limit), crash),
+    findOrphans: (queues, limit) => runWithCrashPoints('queue.orphans', () => queue.findOrphans(queues, limit), crash),
   };
 }
 

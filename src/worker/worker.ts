@@ -21,6 +21,8 @@ export interface WorkerOptions {
   concurrency: number;
   /** Trees of one group at a time, over all workers. */
   perGroup?: number | undefined;
+  /** Trees of one queue at a time, over all workers. */
+  perQueue?: number | undefined;
   /** How long a tree has to reach its next step when the worker stops. */
   graceMs: number;
   openTree(rootId: string): Promise<TreeSession>;
@@ -49,7 +51,7 @@ const orphanMs = 3_000;
 const touchMs = 15_000;
 
 export function startWorker(options: WorkerOptions): Worker {
-  const { queue, clock, log, queues, concurrency, perGroup, graceMs, openTree } = options;
+  const { queue, clock, log, queues, concurrency, perGroup, perQueue, graceMs, openTree } = options;
   const limit = createProblemLimit(clock, problemDelayMs);
   const deps: DriveDeps = { queue, clock, log, limit, openTree };
   const driving = new Map<string, { job: Job; done: Promise<void> }>();
@@ -86,10 +88,13 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   async function takeAll(): Promise<void> {
-    for (const name of queues) {
+    if (free() <= 0) return;
+    const waiting =
+      queues.length === 1 ? queues : await queue.findWaiting(queues).then((found) => queues.filter((name) => found.has(name)));
+    for (const name of waiting) {
       const limit = free();
       if (limit <= 0) return;
-      for (const job of await queue.take({ queue: name, limit, perGroup })) {
+      for (const job of await queue.take({ queue: name, limit, perGroup, perQueue })) {
         if ('rootId' in job) drive(job, false);
         else void enqueue(job);
       }
@@ -97,11 +102,8 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   async function takeOrphans(): Promise<void> {
-    for (const name of queues) {
-      if (free() <= 0) return;
-      const orphans = await queue.findOrphans(name, free());
-      for (const job of orphans) if (free() > 0 && !limit.isRecent(job.rootId)) drive(job, true);
-    }
+    if (free() <= 0) return;
+    for (const job of await queue.findOrphans(queues, free())) if (free() > 0 && !limit.isRecent(job.rootId)) drive(job, true);
   }
 
   /** Reports a problem once, however many kinds of work have it, and that none is left. */

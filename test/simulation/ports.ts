@@ -64,7 +64,7 @@ export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (
         touch: (jobs) => slow(() => queue.touch(jobs)),
         complete: (job, again) => slow(() => queue.complete(job, again)),
         putBack: (job, delayMs, problem) => slow(() => queue.putBack(job, delayMs, problem)),
-        findOrphans: (name, limit) => slow(() => queue.findOrphans(name, limit)),
+        findOrphans: (queues, limit) => slow(() => queue.findOrphans(queues, limit)),
       },
     }),
   };

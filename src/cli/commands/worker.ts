@@ -32,6 +32,7 @@ export const workerCommand: Command = {
     },
     { name: 'concurrency', value: 'N', help: `how many runs it drives at a time, without their children (default: ${defaultConcurrency})` },
     { name: 'per-group', value: 'N', help: 'how many runs of one --group run at a time, over all workers (default: unlimited)' },
+    { name: 'per-queue', value: 'N', help: 'how many runs of one queue run at a time, over all workers (default: unlimited)' },
     { name: 'workspace-root', value: 'DIR', help: 'where checkouts of repositories are made (default: the state folder of the user)' },
     {
       name: 'shared',
@@ -80,13 +81,16 @@ async function run(args: Args, io: Io): Promise<number> {
 }
 
 function parseRequest(args: Args): Omit<WorkerRequest, 'workspaceRoot' | 'shared'> {
-  const [concurrency, perGroup, grace, ask] = ['concurrency', 'per-group', 'grace', 'ask'].map((name) => args.value(name));
+  const [concurrency, perGroup, perQueue, grace, ask] = ['concurrency', 'per-group', 'per-queue', 'grace', 'ask'].map((name) =>
+    args.value(name),
+  );
   const queues = [...new Set(args.values('queue'))];
   return {
     name: args.value('name'),
     queues: queues.length === 0 ? [defaultQueue] : queues,
     concurrency: concurrency === undefined ? defaultConcurrency : parseIntegerFlag('--concurrency', concurrency, { min: 1, max: 1_000 }),
     perGroup: perGroup === undefined ? undefined : parseIntegerFlag('--per-group', perGroup, { min: 1, max: 10_000 }),
+    perQueue: perQueue === undefined ? undefined : parseIntegerFlag('--per-queue', perQueue, { min: 1, max: 10_000 }),
     graceMs: grace === undefined ? defaultGraceMs : parseDurationFlag('--grace', grace),
     health: parseHealth(args.value('health')),
     askMs: ask === undefined ? defaultQuestionMs : parseDurationFlag('--ask', ask),

@@ -25,14 +25,15 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
 
   return {
     prepare: async () => assertOpen(),
-    async take({ queue, limit, perGroup = Number.POSITIVE_INFINITY }) {
+    async take({ queue, limit, perGroup = Number.POSITIVE_INFINITY, perQueue = Number.POSITIVE_INFINITY }) {
       assertOpen();
       const due = listQueue(queue)
         .filter(isDue)
         .sort((a, b) => b.priority - a.priority || a.n - b.n);
+      const room = Math.min(limit, perQueue - listQueue(queue).filter(isTaken).length);
       const taken: JobRecord[] = [];
       for (const job of due) {
-        if (taken.length >= limit) break;
+        if (taken.length >= room) break;
         if (job.group !== null && countRunning(queue, job.group) >= perGroup) continue;
         job.takenUntil = now() + takenMs;
         taken.push(job);
@@ -64,13 +65,14 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       const record = memory.jobs.get(job.id);
       if (record) Object.assign(record, { takenUntil: 0, startAfter: now() + delayMs, problem: problem ?? null });
     },
-    async findOrphans(queue, limit) {
+    async findWaiting(queues) {
       assertOpen();
-      const orphans = listQueue(queue).filter((job) => isOrphan(memory, job.rootId));
-      return orphans
-        .sort((a, b) => a.n - b.n)
-        .slice(0, limit)
-        .map(recordToJob);
+      return new Set(queues.filter((queue) => listQueue(queue).some(isDue)));
+    },
+    async findOrphans(queues, limit) {
+      assertOpen();
+      const orphans = queues.flatMap((queue) => listQueue(queue).sort((a, b) => a.n - b.n)).filter((job) => isOrphan(memory, job.rootId));
+      return orphans.slice(0, limit).map(recordToJob);
     },
     async findTrees(rootIds) {
       assertOpen();

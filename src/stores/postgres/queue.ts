@@ -1,6 +1,6 @@
 // The queue port on pg-boss, which has the jobs, their order, groups, delays and schedules. The table `jobs` says which job a tree has (jobs.ts).
 import { RetinueError } from '../../contract/error.ts';
-import type { DueSchedule, Job, Queue, QueuedTree, QueueState, WorkerState } from '../../ports/queue.ts';
+import type { DueSchedule, Job, Queue, QueuedTree, QueueState, TakeOptions, WorkerState } from '../../ports/queue.ts';
 import type { Boss } from './boss.ts';
 import type { Connections } from './connections.ts';
 import { isWaking, type Jobs } from './jobs.ts';
@@ -32,10 +32,12 @@ const maxProblems = 10;
 export function createQueue({ connections, boss, jobs, schedules, session, liveness, queueChannel }: QueueDeps): Queue {
   const { schema: s } = connections;
 
-  async function take(queue: string, limit: number, perGroup: number | undefined): Promise<Taken[]> {
+  async function take({ queue, limit, perGroup, perQueue }: TakeOptions): Promise<Taken[]> {
     const started = await boss.open([queue]);
+    const room = perQueue === undefined ? limit : Math.min(limit, perQueue - (await countRunning(queue)));
+    if (room <= 0) return [];
     const fetched = await started.fetch<object>(queue, {
-      batchSize: limit,
+      batchSize: room,
       ...(perGroup !== undefined && { groupConcurrency: perGroup }),
     });
     const taken: (Taken | null)[] = [];
@@ -48,25 +50,35 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
     return taken.filter((each) => each !== null);
   }
 
+  /** Schedules that are due do not count. */
+  async function countRunning(queue: string): Promise<number> {
+    const [found] = await connections.query<{ n: number }>({
+      text: `SELECT count(*)::int AS n FROM ${boss.schema}.job WHERE name = $1 AND state = 'active' AND data ? 'root'`,
+      values: [queue],
+    });
+    return found?.n ?? 0;
+  }
+
   async function settleDue({ id, queue, schedule }: DueSchedule, problem: string | null): Promise<void> {
     await (await boss.open([queue])).complete(queue, id);
     await schedules.setProblem(schedule, problem);
   }
 
-  async function findOrphans(queue: string, limit: number): Promise<Job[]> {
+  async function findOrphans(queues: string[], limit: number): Promise<Job[]> {
     const owners = await connections.query<Omit<OwnerRow, 'id'> & { owner: string; id: string | null }>({
       name: 'orphans',
       text: `SELECT DISTINCT trees.owner, ${liveness.columns}, ${liveness.isSilent} AS "isSilent"
         FROM ${s}.jobs JOIN ${s}.trees ON trees.root = jobs.root LEFT JOIN ${s}.owners ON owners.id = trees.owner
-        WHERE jobs.queue = $1 AND jobs.id IS NOT NULL AND trees.owner IS NOT NULL`,
-      values: [queue],
+        WHERE jobs.queue = ANY($1) AND jobs.id IS NOT NULL AND trees.owner IS NOT NULL`,
+      values: [queues],
     });
     const dead = owners.filter((each) => each.id === null || !liveness.isHeld(each as OwnerRow)).map(({ owner }) => owner);
     if (dead.length === 0) return [];
     return connections.query<Job>({
       text: `SELECT jobs.root AS "rootId", jobs.id, jobs.queue FROM ${s}.jobs JOIN ${s}.trees ON trees.root = jobs.root
-        WHERE jobs.queue = $1 AND jobs.id IS NOT NULL AND trees.owner = ANY($2) ORDER BY jobs.sent LIMIT $3`,
-      values: [queue, dead, limit],
+        WHERE jobs.queue = ANY($1) AND jobs.id IS NOT NULL AND trees.owner = ANY($2)
+        ORDER BY array_position($1::text[], jobs.queue::text), jobs.sent LIMIT $3`,
+      values: [queues, dead, limit],
     });
   }
 
@@ -122,7 +134,7 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
 
   return {
     prepare: async (queues) => void (await boss.open(queues)),
-    take: ({ queue, limit, perGroup }) => take(queue, limit, perGroup),
+    take,
     async touch(taken) {
       const started = await boss.open();
       for (const [queue, group] of Map.groupBy(taken, (job) => job.queue))
@@ -137,6 +149,15 @@ export function createQueue({ connections, boss, jobs, schedules, session, liven
     },
     refuse: settleDue,
     putBack: (job, delayMs, problem) => jobs.putBack(job, delayMs, problem ?? null),
+    async findWaiting(queues) {
+      await boss.open(queues);
+      const found = await connections.query<{ name: string }>({
+        text: `SELECT name FROM unnest($1::text[]) AS given (name) WHERE EXISTS
+          (SELECT 1 FROM ${boss.schema}.job WHERE job.name = given.name AND job.state < 'active' AND job.start_after <= clock_timestamp())`,
+        values: [queues],
+      });
+      return new Set(found.map(({ name }) => name));
+    },
     findOrphans,
     async findTrees(rootIds) {
       const found = await connections.query<QueuedTree & { root: string }>({

@@ -30,9 +30,10 @@ export function testQueue(getContext: GetContext): void {
     const { store, owner } = getContext();
     return store.append(owner, [{ ...createRootUnit(rootId, { status: 'queued' }), job: { queue: 'q', ...job } }]);
   };
-  const takeJobs = async (limit: number, more: { perGroup?: number } = {}) =>
+  const takeJobs = async (limit: number, more: { perGroup?: number; perQueue?: number } = {}) =>
     (await getQueue(getContext().store).take({ queue: 'q', limit, ...more })) as Job[];
-  const take = async (limit = 10, more: { perGroup?: number } = {}) => (await takeJobs(limit, more)).map(({ rootId }) => rootId).sort();
+  const take = async (limit = 10, more: { perGroup?: number; perQueue?: number } = {}) =>
+    (await takeJobs(limit, more)).map(({ rootId }) => rootId).sort();
 
   describe('queue', () => {
     it('creates a tree without an owner, with its job; a worker takes it once', async () => {
@@ -80,6 +81,19 @@ export function testQueue(getContext: GetContext): void {
       expect(await take(10, { perGroup: 2 })).toEqual([b]);
     });
 
+    it('runs only so many trees of a queue at a time', async () => {
+      for (const rootId of [a, b, c]) await enqueue(rootId);
+      await enqueue(d, { queue: 'other' });
+      expect(await getQueue(getContext().store).findWaiting(['other', 'empty', 'q'])).toEqual(new Set(['other', 'q']));
+      const [first] = await takeJobs(10, { perQueue: 1 });
+      expect(first).toMatchObject({ rootId: a });
+      expect(await take(10, { perQueue: 1 })).toEqual([]);
+      expect(await take(10, { perQueue: 2 })).toEqual([b]);
+      if (first) await getQueue(getContext().store).complete(first);
+      expect(await take(10, { perQueue: 2 })).toEqual([c]);
+      expect(await getQueue(getContext().store).findWaiting(['other', 'q'])).toEqual(new Set(['other']));
+    });
+
     it('takes a job that was put back again, and a new one that replaces it', async () => {
       const { store } = getContext();
       const queue = getQueue(store);
@@ -92,7 +106,7 @@ export function testQueue(getContext: GetContext): void {
       if (!again) throw new Error('it was not put back');
       await queue.complete(again, { startAfter: '2020-01-01T00:00:00.000Z' });
       expect(await take()).toEqual([a]);
-      expect(await queue.findOrphans('q', 10)).toEqual([]);
+      expect(await queue.findOrphans(['other', 'q'], 10)).toEqual([]);
     });
 
     it('does not count trees that a command has ended', async () => {
@@ -116,12 +130,12 @@ export function testQueue(getContext: GetContext): void {
       await take(1);
       await worker.claim(workerOwner, a);
       await worker.append(workerOwner, [createUnit(a, { facts: createFacts(a, 2) })]);
-      expect(await getQueue(store).findOrphans('q', 10)).toEqual([]);
+      expect(await getQueue(store).findOrphans(['other', 'q'], 10)).toEqual([]);
       expect(await getQueue(store).workers()).toMatchObject([{ queues: ['q'], trees: 1, alive: true }]);
       await harness.kill(workerOwner);
-      expect(await getQueue(store).findOrphans('q', 10)).toMatchObject([{ rootId: a }]);
+      expect(await getQueue(store).findOrphans(['other', 'q'], 10)).toMatchObject([{ rootId: a }]);
       expect(await store.claim(owner, a)).toEqual({ ok: true, previous: workerOwner.id });
-      expect(await getQueue(store).findOrphans('q', 10)).toEqual([]);
+      expect(await getQueue(store).findOrphans(['other', 'q'], 10)).toEqual([]);
     });
 
     it('gives a tree that nobody drives a job when an order wakes it', async () => {
