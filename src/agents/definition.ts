@@ -93,6 +93,10 @@ export function parseAgent(head: RawAgent, path: string, deps: ParserDeps): Pars
     ...optionalKey('isolation', field('isolation', parseIsolation)),
     ...optionalKey('runs', field('runs', parseRuns)),
     ...optionalKey(
+      'modelInvocation',
+      field('modelInvocation', (value) => parseFlag(value, 'modelInvocation')),
+    ),
+    ...optionalKey(
       'workspaceRules',
       field('workspaceRules', (value) => parseFlag(value, 'workspaceRules')),
     ),

@@ -4,7 +4,7 @@ import { clipName, nearestName } from '../text/suggest.ts';
 /** Keys with an effect. The first line is from the Claude Code format. */
 export const agentKeys = [
   ...['name', 'description', 'tools', 'disallowedTools', 'model', 'effort', 'maxTurns', 'permissionMode', 'mcpServers', 'color'],
-  ...['isolation', 'timeout', 'limits', 'rules', 'workspaceRules', 'childTools', 'runs'],
+  ...['isolation', 'timeout', 'limits', 'rules', 'workspaceRules', 'modelInvocation', 'childTools', 'runs'],
   ...['skills', 'parameters', 'result', 'checks', 'maxCheckRounds', 'hasTask'],
 ];
 

@@ -5,7 +5,6 @@ import { chooseAgents } from '../agents/choose.ts';
 import { type AgentFormat, loadAgents, type ParserDeps, type RefusedAgent } from '../agents/files.ts';
 import { retinueFormat } from '../agents/formats/index.ts';
 import type { Agent } from '../contract/agent.ts';
-import { RetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import { parseRule } from '../rules/policy.ts';
@@ -27,9 +26,9 @@ export interface LoadAgentsOptions {
 }
 
 /**
- * Throws `invalid_config` for an invalid file in one of Retinue's own folders. A file of another program was not written for Retinue, so an
- * invalid one is only reported. It keeps its name among the definitions of its owner, so that a less restricted one of a later format does not replace
- * it; an invalid file of the user's also hides the built-in agent and those of workspaces.
+ * An invalid file is reported, and refuses only its own agent. It keeps its name among the definitions of its owner, so that a less restricted one of a
+ * later format does not replace it. An invalid file of the user's also hides the built-in agent and those of workspaces; one in Retinue's folder of a
+ * workspace, which was written for Retinue, hides the built-in agent.
  */
 export function loadConfiguredAgents({ workspace, env, limits, trustList }: LoadAgentsOptions): ConfiguredAgents {
   const found = findAgentFiles(workspace, env);
@@ -50,6 +49,7 @@ export function loadConfiguredAgents({ workspace, env, limits, trustList }: Load
       .flatMap((agent) => (trustOf(fileOf(agent)) === 'trusted' ? [] : [agent.name])),
     list: agents
       .filter(({ name }) => !user.refused.some((other) => other.name === name && !user.agents.some((agent) => agent.name === name)))
+      .filter(({ name, source }) => source !== 'built-in' || !own.refusedOwn.includes(name))
       .map((agent) => anchorAgent(agent, { workspace, env })),
     refused: [...user.refused, ...own.refused],
     warnings: [...user.warnings, ...own.warnings],
@@ -71,6 +71,8 @@ export function loadConfiguredAgents({ workspace, env, limits, trustList }: Load
 interface CollectedAgents {
   agents: Agent[];
   refused: RefusedAgent[];
+  /** Names that were refused in Retinue's own folder. */
+  refusedOwn: string[];
   warnings: ConfiguredAgents['warnings'];
   leftOut: ConfiguredAgents['leftOut'];
   hidden: ConfiguredAgents['hidden'];
@@ -81,14 +83,16 @@ interface CollectedAgents {
 
 /** The definitions of one owner. Of several with the same name, that of the first format is used. */
 function collectAgents(formats: { format: AgentFormat; files: FoundFiles }[]): CollectedAgents {
-  const all: CollectedAgents = { agents: [], refused: [], warnings: [], leftOut: [], hidden: [], files: new Map(), programs: new Map() };
+  const all: CollectedAgents = {
+    ...{ agents: [], refused: [], refusedOwn: [], warnings: [], leftOut: [], hidden: [] },
+    ...{ files: new Map(), programs: new Map() },
+  };
   /** The source of the definition that has a name. */
   const taken = new Map<string, string>();
   for (const { format, files } of formats) {
     const loaded = loadAgents(files.files, parserDeps, format);
     const refused = [...files.refused, ...loaded.refused];
-    if (format === retinueFormat && refused.length > 0)
-      throw new RetinueError('invalid_config', refused.flatMap(({ problems }) => problems).join('\n'));
+    if (format === retinueFormat) all.refusedOwn = refused.map(({ name }) => name);
     const isTaken = ({ name, source }: { name: string; source: string }) => {
       const by = taken.get(name);
       if (by !== undefined) all.hidden.push({ name, source, by });
@@ -119,7 +123,7 @@ function mergeTrust(items: TrustItem[]): TrustItem[] {
   return [...byPath.values()];
 }
 
-/** The agents of the settings as the kernel uses them. Reads the agent files at first use, and throws then if one is invalid. */
+/** The agents of the settings as the kernel uses them. Reads the agent files at first use. */
 export function createAgentCatalog(settings: Pick<Settings, 'agents'>): Catalog {
   let loaded: Catalog | null = null;
   const catalog = () => {

@@ -37,6 +37,8 @@ export const Agent = z.strictObject({
   mcpServers: z.array(z.union([McpServerName, z.record(McpServerName, McpServer)])).optional(),
   /** Whether the system prompt includes the workspace's AGENTS.md. True if absent. */
   workspaceRules: z.boolean().optional(),
+  /** Whether models may delegate to it. True if absent. People may always run it. */
+  modelInvocation: z.boolean().optional(),
   /** `worktree`: each of its runs gets its own copy of the files. */
   isolation: z.literal('worktree').optional(),
   /** The program that does the work, instead of Retinue's own loop. */

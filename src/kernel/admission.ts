@@ -65,6 +65,7 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   const depth = parent ? parent.depth + 1 : 0;
   checkWorkspace(given, request, deps);
   const named = findAgent(given.agent ?? (parent ? undefined : dialect.setup.root) ?? 'general', dialect.catalog);
+  if (request.rootModel !== undefined) assertModelInvocation(named);
   const { agent, brief } = fillAgent(named, given);
   for (const check of brief.checks ?? []) if ('agent' in check) findAgent(check.agent, dialect.catalog);
   const external = externalOf(agent, deps);
@@ -256,6 +257,12 @@ function findAgent(name: string, catalog: Catalog): Agent {
   if (agent) return agent;
   const known = catalog.list().map((each) => each.name);
   throw new RetinueError('unknown_agent', unknownNameMessage('agent', name, known));
+}
+
+/** For a brief that a model or an MCP client wrote. */
+function assertModelInvocation({ name, modelInvocation }: Agent): void {
+  if (modelInvocation === false)
+    throw new RetinueError('denied', `the agent ${name} is started by people only: its definition forbids that models delegate to it`);
 }
 
 function noModelError(): RetinueError {

@@ -152,8 +152,12 @@ export function createDialectTools(dialect: Dialect, catalog: Catalog): AnyTool[
   }));
 }
 
+/** The agents that models may delegate to. */
 export function agentSummaries(catalog: Catalog): DialectContext['agents'] {
-  return catalog.list().map(({ name, description }) => ({ name, description }));
+  return catalog
+    .list()
+    .filter(({ modelInvocation }) => modelInvocation !== false)
+    .map(({ name, description }) => ({ name, description }));
 }
 
 /** The result for input that the tool's schema does not accept: the same shape as every other result of the tool. */

@@ -40,7 +40,8 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
   const onAbort = () => void close().catch(() => {});
   signal?.addEventListener('abort', onAbort, { once: true });
 
-  const context = { door: 'model' as const, agents: api.agents().map(({ name, description }) => ({ name, description })) };
+  const agents = api.agents().filter(({ modelInvocation }) => modelInvocation !== false);
+  const context = { door: 'model' as const, agents: agents.map(({ name, description }) => ({ name, description })) };
   const toScopeTool = (tool: Api['dialect']['tools'][number]): ScopeTool => ({
     description: tool.description(context),
     inputSchema: tool.input,

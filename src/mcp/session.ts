@@ -232,7 +232,8 @@ function addBlock(result: CallToolResult, text: string): CallToolResult {
 }
 
 function listAgents(api: Api): DialectContext['agents'] {
-  return api.agents().map(({ name, description }) => ({ name, description }));
+  const agents = api.agents().filter(({ modelInvocation }) => modelInvocation !== false);
+  return agents.map(({ name, description }) => ({ name, description }));
 }
 
 /** What the user should change before these briefs can run; null if nothing. */

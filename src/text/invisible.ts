@@ -28,20 +28,57 @@ const kept = [
 
 /** A class of a regular expression: control characters but tab and newline, and whatever shows nothing. */
 export const hidden = '[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ufff9-\\ufffb\\p{Default_Ignorable_Code_Point}]';
-const pattern = new RegExp(`(${kept})|${hidden}`, 'gu');
 const anyHidden = new RegExp(hidden, 'u');
+/** A mark that the text has already, or a character to be marked. */
+const token = new RegExp(`⟦U\\+[0-9A-F]{4,6}⟧|${hidden}`, 'gu');
+/** The only characters that `kept` begins with. */
+const maybeKept = /^[\u200c\u200d\ufe00-\ufe0f\u180b-\u180d\u180f\u{e0000}-\u{e007f}]/u;
+const mongolianSelector = /[\u180b-\u180d\u180f]/;
+const keptHere = new RegExp(kept, 'yu');
 
 /** In a longer sequence of invisible characters, only this many get their own mark. */
 const maxMarks = 12;
 
+/** Token by token: one expression for a whole sequence would need a stack as long as the sequence. */
 export function markInvisible(text: string): string {
   const plain = text.toWellFormed().replace(/\r\n/g, '\n');
   if (!anyHidden.test(plain)) return plain;
-  const marked = plain.replace(pattern, (found, keep) => (keep === undefined ? mark(found) : found));
-  return marked.replace(longSequence, (sequence) => {
-    const marks = sequence.split(/(?<=⟧)/);
-    return `${marks.slice(0, maxMarks).join('')}⟦${marks.length - maxMarks} more invisible characters⟧`;
-  });
+  const parts: string[] = [];
+  /** Everything before it is in `parts`. */
+  let copied = 0;
+  let marks = 0;
+  const endSequence = () => {
+    if (marks > maxMarks) parts.push(`⟦${marks - maxMarks} more invisible characters⟧`);
+    marks = 0;
+  };
+  token.lastIndex = 0;
+  for (let match = token.exec(plain); match !== null; match = token.exec(plain)) {
+    const { 0: found, index } = match;
+    const keptEnd = maybeKept.test(found) ? findKeptEnd(plain, index) : null;
+    if (keptEnd !== null) {
+      token.lastIndex = keptEnd;
+      continue;
+    }
+    if (index !== copied || marks === 0) {
+      endSequence();
+      parts.push(plain.slice(copied, index));
+    }
+    marks++;
+    if (marks <= maxMarks) parts.push(found.startsWith('⟦') ? found : mark(found));
+    copied = index + found.length;
+    // Only a Mongolian selector is kept after itself; repetitions of others need no look.
+    const isRepeated = marks > maxMarks && !mongolianSelector.test(found);
+    for (; isRepeated && plain.startsWith(found, copied); copied += found.length) marks++;
+    token.lastIndex = copied;
+  }
+  endSequence();
+  return `${parts.join('')}${plain.slice(copied)}`;
+}
+
+/** Where the kept characters end that begin here; null if there are none. */
+function findKeptEnd(text: string, index: number): number | null {
+  keptHere.lastIndex = index;
+  return keptHere.test(text) ? keptHere.lastIndex : null;
 }
 
 /** For a single line of output: tabs and line breaks are marked too, so that the text cannot fake another line. */
@@ -73,8 +110,6 @@ export function listArguments(args: Json): { name: string; text: string }[] {
 function markCarriageReturns(text: string): string {
   return text.replace(/\r(?=\n)/g, mark);
 }
-
-const longSequence = new RegExp(`(?:⟦U\\+[0-9A-F]{4,6}⟧){${maxMarks + 1},}`, 'g');
 
 function mark(found: string): string {
   return `⟦U+${(found.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}⟧`;

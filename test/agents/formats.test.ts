@@ -335,10 +335,12 @@ describe('GitHub Copilot', () => {
     ['agents: [one]', { disallowedTools: noDelegation }, ['`agents`']],
     ['agents: ["*"]', {}, []],
     [
-      'target: vscode\nuser-invocable: false\ndisable-model-invocation: true\ninfer: false\nargument-hint: x\nhandoffs: []\nmetadata: {}',
+      'target: vscode\nuser-invocable: false\ndisable-model-invocation: false\ninfer: true\nargument-hint: x\nhandoffs: []\nmetadata: {}',
       {},
-      ['`target`', '`user-invocable`', '`disable-model-invocation`', '`infer`', '`argument-hint`', '`handoffs`', '`metadata`'],
+      ['`target`', '`user-invocable`', '`argument-hint`', '`handoffs`', '`metadata`'],
     ],
+    ['disable-model-invocation: true', { modelInvocation: false }, []],
+    ['infer: false', { modelInvocation: false }, []],
     [
       'hooks: {PreToolUse: [{type: command, command: ./x.sh}]}',
       { disallowedTools: ['write', 'edit', 'bash', 'webfetch', 'websearch', 'skill', 'memory', 'mcp__*', ...noDelegation] },

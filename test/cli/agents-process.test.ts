@@ -47,16 +47,28 @@ describe('an agent defined in a file', () => {
     },
   );
 
-  it('an invalid file stops the commands that use agents, and no others', async () => {
+  it.each([
+    ['permissionMode: bypassPermissions', /bad\.md:4: `permissionMode: bypassPermissions` is refused/],
+    ['runs: gemini', /bad\.md:4: `runs`: .*gemini/],
+  ])('an invalid file (%s) is listed with its problem and refuses only its own agent', async (line, said) => {
     using place = createPlace(script);
-    write(place, '.retinue/agents/bad.md', agent('bad', 'permissionMode: bypassPermissions'));
-    for (const args of [['run', 'work'], ['agents'], ['agents', 'explain', 'general'], ['run', '--detach', 'work']]) {
+    write(place, '.config/retinue/agents/bad.md', agent('bad', line));
+    const listed = await place.run('agents');
+    expect([listed.code, listed.out]).toEqual([2, expect.stringMatching(/^general /m)]);
+    expect(listed.err).toMatch(said);
+    for (const args of [
+      ['agents', 'explain', 'bad'],
+      ['run', '--agent', 'bad', 'work'],
+    ]) {
       const { code, err, out } = await place.run(...args);
       expect([args, code, out]).toEqual([args, 2, '']);
-      expect(err).toMatch(/\.retinue\/agents\/bad\.md:4: `permissionMode: bypassPermissions` is refused/);
+      expect(err).toMatch(said);
     }
-    expect((await place.run('ps', '--all')).code).toBe(0);
-    expect((await place.run('doctor')).code).toBe(1);
+    expect((await place.run('agents', 'explain', 'general')).code).toBe(0);
+    const run = await place.run('run', 'work');
+    expect(run.code, run.err).toBe(0);
+    expect(run.err).toMatch(said);
+    expect((await place.run('doctor')).out).toMatch(said);
   });
 });
 

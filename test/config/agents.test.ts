@@ -83,14 +83,27 @@ describe('agent files', () => {
 });
 
 describe('an invalid agent file', () => {
-  it.each(['own/agents/x.md', 'work/.retinue/agents/x.md'])('in %s is an error', (path) => {
+  it.each(['own/agents/x.md', 'work/.retinue/agents/x.md'])('in %s refuses only its own agent', (path) => {
     using fixture = createTestWorkspace();
     fixture.write(path, agentText('x', 'hooks: {}'));
+    fixture.write(path.replace('x.md', 'y.md'), agentText('y'));
     const settings = fixture.settings();
-    expect(() => settings.agents()).toThrow(
-      expect.objectContaining({ code: 'invalid_config', message: expect.stringMatching(/x\.md:4: `hooks`/) }),
-    );
-    expect(() => createAgentCatalog(settings).list()).toThrow(/x\.md:4/);
+    const { list, refused } = settings.agents();
+    expect(refused).toMatchObject([{ name: 'x', problems: [expect.stringMatching(/x\.md:4: `hooks`/)] }]);
+    expect(list.map(({ name }) => name)).toEqual(['general', 'explore', 'plan', 'research', 'review', 'y']);
+    const catalog = createAgentCatalog(settings);
+    expect([catalog.get('x'), catalog.get('y')?.name]).toEqual([null, 'y']);
+  });
+
+  it.each(['own/agents/x.md', 'work/.retinue/agents/x.md'])('in %s does not fall back to the built-in agent', (path) => {
+    using fixture = createTestWorkspace();
+    fixture.write(path, agentText('plan', 'runs: gemini'));
+    expect(
+      fixture
+        .settings()
+        .agents()
+        .list.map(({ name }) => name),
+    ).toEqual(['general', 'explore', 'research', 'review']);
   });
 
   it('for Claude Code stops no other agent, and does not take the name of another one', () => {
@@ -106,13 +119,15 @@ describe('an invalid agent file', () => {
     using fixture = createTestWorkspace();
     fixture.write('work/.retinue/agents/x.md', agentText('x'));
     fixture.write('work/.retinue/agents/y.md', agentText('x'));
-    expect(() => fixture.settings().agents()).toThrow('the agent x is defined twice: in .retinue/agents/x.md and in .retinue/agents/y.md');
+    expect(fixture.settings().agents().refused).toMatchObject([
+      { name: 'x', problems: ['the agent x is defined twice: in .retinue/agents/x.md and in .retinue/agents/y.md'] },
+    ]);
   });
 
   it('may be unreadable or too large', () => {
     using fixture = createTestWorkspace();
     mkdirSync(join(fixture.workspace, '.retinue/agents/dir.md'), { recursive: true });
-    expect(() => fixture.settings().agents()).toThrow(/dir\.md is not a regular file/);
+    expect(fixture.settings().agents().refused[0]?.problems[0]).toMatch(/dir\.md is not a regular file/);
     using other = createTestWorkspace();
     other.write('work/.claude/agents/big.md', agentText('big', 'x'.repeat(300_000)));
     expect(other.settings().agents().refused[0]?.problems[0]).toMatch(/big\.md is larger than 262144 bytes/);

@@ -51,10 +51,10 @@ const table: KeyTable = {
     addServers(value, ({ type, tools: only, ...rest }) => ({ server: { ...rest, type: type === 'local' ? 'stdio' : type }, only }), to),
   hooks: (value, to) => leaveOutHooks(value, { names, to }),
   target: { leftOut: 'the agent is used here whatever its target is' },
-  'user-invocable': { leftOut: 'users and delegating agents may choose every agent' },
-  'user-invokable': { leftOut: 'users and delegating agents may choose every agent' },
-  'disable-model-invocation': { leftOut: 'users and delegating agents may choose every agent' },
-  infer: { leftOut: 'users and delegating agents may choose every agent' },
+  'user-invocable': { leftOut: 'a user may run every agent' },
+  'user-invokable': { leftOut: 'a user may run every agent' },
+  'disable-model-invocation': (value, to) => setModelInvocation(value !== false && value !== 'false', to),
+  infer: (value, to) => setModelInvocation(value === false || value === 'false', to),
   'argument-hint': { leftOut: 'it is shown only in editors' },
   handoffs: { leftOut: 'an agent hands its result to whoever started it' },
   metadata: { leftOut: 'it has no effect' },
@@ -71,6 +71,11 @@ export const githubFormat: AgentFormat = {
     return [nameAgent(translateEntries({ source: path, path }, head, table), path, [stem])];
   },
 };
+
+/** A value that is no boolean counts as the stricter one. */
+function setModelInvocation(isDisabled: boolean, to: Translation): void {
+  if (isDisabled) to.set('modelInvocation', false);
+}
 
 /** Retinue cannot limit delegation to some agents, so a list of them removes it. */
 function limitDelegation(value: Json, to: Translation): void {
