@@ -84,7 +84,7 @@ it('errors name the parameter; failures keep the partial report', async () => {
       ask('x', { subagent_type: 'wizard' }),
       /^subagent_type: there is no agent type "wizard"; available: general-purpose, Explore, Plan/,
     ],
-    ['Agent', ask('x', { effort: 'high' }), /effort/],
+    ['Agent', ask('x', { effort: 'minimal' }), /effort/],
     ['Agent', ask('x', { isolation: 'remote' }), /isolation/],
     ['Agent', { prompt: 'x' }, /description/],
     ['TaskOutput', { task_id: 'nope' }, /^No agent has the id or name "nope"$/],

@@ -57,7 +57,7 @@ describe('errors', () => {
     const refused: [string, object, RegExp][] = [
       ['spawn_agent', { message: 'x', agent_type: 'wizard' }, /^agent_type: /],
       ['spawn_agent', { message: 'x', fork_context: true }, /^fork_context: /],
-      ['spawn_agent', { message: 'x', reasoning_effort: 'high' }, /reasoning_effort/],
+      ['spawn_agent', { message: 'x', reasoning_effort: 'ultra' }, /reasoning_effort/],
       ['spawn_agent', {}, /^message: /],
       ['send_input', { target: 'nope', message: 'x' }, /^Agent not found: nope/],
       ['close_agent', { target: 'nope' }, /^Agent not found: nope/],
