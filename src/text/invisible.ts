@@ -32,7 +32,7 @@ const anyHidden = new RegExp(hidden, 'u');
 /** A mark that the text has already, or a character to be marked. */
 const token = new RegExp(`⟦U\\+[0-9A-F]{4,6}⟧|${hidden}`, 'gu');
 /** The only characters that `kept` begins with. */
-const maybeKept = /^[\u200c\u200d\ufe00-\ufe0f\u180b-\u180d\u180f\u{e0000}-\u{e007f}]/u;
+const maybeKept = /^(?:\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180d\u180f]|[\u{e0000}-\u{e007f}])/u;
 const mongolianSelector = /[\u180b-\u180d\u180f]/;
 const keptHere = new RegExp(kept, 'yu');
 

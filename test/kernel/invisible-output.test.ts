@@ -1,5 +1,7 @@
 // Output of commands that is nothing but invisible characters: the run goes on, and the model gets a short text.
+
 import { expect, it } from 'vitest';
+import type { FactOf } from '../../src/contract/fact.ts';
 import { parseRule } from '../../src/rules/policy.ts';
 import { createBash } from '../../src/tools/bash.ts';
 import { createWorld } from '../support/world.ts';
@@ -28,8 +30,8 @@ it.each([
   });
   const run = await world.runtime.start({ task: 'go' });
   expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'done' });
-  const finished = world.facts.find((fact) => fact.type === 'tool.finished');
-  const { status, output } = finished?.data as { status: string; output: string };
+  const finished = world.facts.find((fact) => fact.type === 'tool.finished') as FactOf<'tool.finished'>;
+  const { status, output } = finished.data;
   expect(status).toBe('ok');
   expect(output).toContain(`⟦U+${code}⟧`);
   expect(output).toMatch(/⟦\d+ more invisible characters⟧/);
