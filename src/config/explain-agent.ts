@@ -7,6 +7,7 @@ import { nameOf } from '../externals/programs.ts';
 import { admitBrief } from '../kernel/admission.ts';
 import { sampleValues } from '../kernel/agent-parameters.ts';
 import { anyAgent } from '../kernel/model-routes.ts';
+import type { Catalog } from '../ports/catalog.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { ExternalAgents } from '../ports/external-agent.ts';
 import type { ModelHandle } from '../ports/model.ts';
@@ -113,7 +114,7 @@ export async function previewGrant(
   // Admission uses only the names.
   const tools = new Map([...deps.tools, ...deps.delegationTools].map((tool) => [tool, null as unknown as AnyTool]));
   const catalog = createAgentCatalog(settings);
-  const dialect = { name: 'native', setup: {}, catalog, tools, delegationTools: deps.delegationTools };
+  const dialect = { name: 'native', setup: {}, catalog: withoutChecks(catalog), tools, delegationTools: deps.delegationTools };
   const admissionDeps = {
     settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => deps.rulesets },
     models: { resolve: async () => placeholderModel },
@@ -128,6 +129,19 @@ export async function previewGrant(
   const params = found?.parameters ? { params: sampleValues(found) } : {};
   const { created } = await admitBrief({ task: 'none', agent: name, model: 'any', ...params }, request, admissionDeps);
   return { agent: catalog.get(name) as Agent, grant: created.grant, tools, isolation: created.isolation ?? null };
+}
+
+/** Checks are not part of a grant, and judging them needs a real shell. */
+function withoutChecks(catalog: Catalog): Catalog {
+  return {
+    ...catalog,
+    get(name) {
+      const found = catalog.get(name);
+      if (found === null) return null;
+      const { checks: _, ...agent } = found;
+      return agent;
+    },
+  };
 }
 
 /** What has no effect: at all, or until the file is trusted. */

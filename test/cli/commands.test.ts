@@ -7,7 +7,7 @@ import type { Fact } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { type Cli, createCli } from './support.ts';
 
-const runKeys = 'runId parentId rootId depth kind label agent status turns tokens costUsd startedAt endedAt';
+const runKeys = 'runId parentId rootId depth kind label agent status turns tokens costUsd startedAt endedAt worker';
 const keys = (value: object) => Object.keys(value).join(' ');
 const tree = [
   {
