@@ -18,6 +18,12 @@ it('lists changed files first, then those that were read last', async () => {
   expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'done' });
   const [compacted] = world.facts.filter((fact) => fact.type === 'context.compacted');
   const listed = compacted?.data.summary.match(/^- \S+(?=: [0-9a-f]{12}$)/gm)?.map((line) => line.slice(2));
-  expect(listed).toEqual(['zz.txt', ...Array.from({ length: 99 }, (_, n) => name(count - 1 - n))]);
+  // The calls of one answer are made at the same time, so they finish in any order.
+  const ofAnswer = (from: number) => Array.from({ length: 40 }, (_, n) => name(from + n));
+  expect(listed).toHaveLength(100);
+  expect(listed?.[0]).toBe('zz.txt');
+  expect(listed?.slice(1, 41).sort()).toEqual(ofAnswer(80));
+  expect(listed?.slice(41, 81).sort()).toEqual(ofAnswer(40));
+  expect(ofAnswer(0)).toEqual(expect.arrayContaining(listed?.slice(81) ?? []));
   expect(compacted?.data.summary).toContain('- 21 more');
 });
