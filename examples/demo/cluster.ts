@@ -98,7 +98,7 @@ export async function runClusterDemo(
     });
     await waitFor(async () => ((await store.facts({ rootId: root.runId })).length > before.facts ? true : null));
     const takeoverMs = Math.round(performance.now() - killedAt);
-    report(`${second.name} has taken the tree over after ${(takeoverMs / 1000).toFixed(1)} s and goes on\n`);
+    report(`${second.name} has taken the tree over after ${(takeoverMs / 1000).toFixed(1)} s and continues it\n`);
     await waitFor(async () => (await store.run(root.runId))?.endedAt);
     const after = await countAll();
     report(`finished: ${after.completed} of ${after.runs} runs completed\n\n`);

@@ -24,7 +24,7 @@ export const demoCommand: Command = {
     '  survey   (default) one child per part of this folder, and a report\n' +
     '  fan-out  a scripted model delegates to four children over the files of Retinue\n' +
     '  crash    six runs are killed with kill -9 and resumed; counts repeated calls\n' +
-    '  cluster  two workers on PostgreSQL: one is killed with kill -9, the other one goes on\n' +
+    '  cluster  two workers on PostgreSQL: one is killed with kill -9, the other one continues\n' +
     '  merge    three writers with their own copies of a file; two fit together, the third is a conflict\n' +
     '  long     one run of 500 turns on a model with a window of 16k tokens\n' +
     '  hostile  a child obeys a file that tells it to steal a key; shows each refusal\n' +

@@ -27,7 +27,7 @@ export const jobFlags: Flag[] = [
 export const mcpQueueFlag: Flag = {
   name: 'queue',
   value: 'NAME',
-  help: 'leave what clients delegate to workers that take runs from this queue of a PostgreSQL database; it goes on when the client exits',
+  help: 'leave what clients delegate to workers that take runs from this queue of a PostgreSQL database; it continues when the client exits',
 };
 
 /** The queue of an MCP server. Rejects with `usage` if the database is a file, and for a limit that only one process can keep. */
