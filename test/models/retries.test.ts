@@ -76,14 +76,15 @@ test('silence forever: a typed failure', async () => {
 
 describe('the deadline', () => {
   test('a Retry-After beyond it is not waited for', async () => {
-    const timeoutMs = 60_000;
-    const { outcome, server } = await play([{ fault: { kind: 'status', status: 429, retryAfter: 3600 } }], { limits: { timeoutMs } });
+    const { outcome, server } = await play([{ fault: { kind: 'status', status: 429, retryAfter: 3600 } }], {
+      limits: { timeoutMs: 60_000 },
+    });
     expect(outcome).toMatchObject({
       status: 'failed',
       error: { code: 'rate_limited', message: expect.stringContaining('past the deadline') },
     });
     expect(server.requests).toHaveLength(1);
-    expect(outcome.durationMs, 'nor is the deadline').toBeLessThan(timeoutMs);
+    expect(outcome.durationMs).toBeLessThan(2000);
   });
 
   test('retries end with it', async () => {
