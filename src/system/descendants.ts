@@ -27,8 +27,8 @@ export interface ProcessStat {
   priority: number;
   /** Since the start of the machine, in ticks. With the id it identifies a process. */
   startedAt: number;
-  /** It is being replaced by another program (`exec`) at this moment, so its environment cannot be read. */
-  isReplaced: boolean;
+  /** Where its stack and environment lie, which differs after each `exec`. Null in the middle of one, while its environment cannot be read. */
+  image: string | null;
 }
 
 /** A value that hardly any other program uses. */
@@ -101,7 +101,7 @@ export function readStat(pid: number): ProcessStat | null {
       terminal: Number(fields[4]),
       priority: Number(fields[16]),
       startedAt: Number(fields[19]),
-      isReplaced: fields[47] === '0',
+      image: fields[47] === '0' ? null : `${fields[25]} ${fields[47]}`,
     };
   } catch {
     return null;

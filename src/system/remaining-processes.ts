@@ -45,7 +45,7 @@ export function findRemaining(group: ProcessGroup): RemainingProcess[] {
     const found = readStat(pid);
     if (found === null || found.startedAt < group.startedAt || found.state === 'Z' || found.state === 'X') return [];
     if (found.group === group.pid || isMarked(pid, group)) return [{ ...found, isCertain: true }];
-    return isUnmarkedDescendant(found, group) ? [{ ...found, isCertain: !found.isReplaced }] : [];
+    return isUnmarkedDescendant(found, group) ? [{ ...found, isCertain: isStillRunning(found) }] : [];
   });
 }
 
@@ -54,7 +54,9 @@ function listProcessesSince({ pid, forks }: ProcessGroup): number[] | null {
   if (process.platform !== 'linux') return null;
   try {
     const largest = Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'));
-    const lowest = pid + countForks() - forks < largest ? pid : 1;
+    // Ids in use are passed over.
+    const highest = pid + countForks() - forks + countThreads();
+    const lowest = highest < largest ? pid : 1;
     return readdirSync('/proc')
       .map(Number)
       .filter((each) => each >= lowest && each !== process.pid);
@@ -70,6 +72,10 @@ function countForks(): number {
   } catch {
     return 0;
   }
+}
+
+function countThreads(): number {
+  return Number(/\/(\d+)/.exec(readFileSync('/proc/loadavg', 'latin1'))?.[1] ?? 0);
 }
 
 /** Sends SIGTERM, waits up to `grace` ms, then kills. Returns the processes that could not be ended. Pass a shorter `grace` if they were already asked. */
@@ -102,6 +108,11 @@ function isUnmarkedDescendant(stat: ProcessStat, { mark, tracker }: ProcessGroup
   if (tracker?.isDescendant(stat) !== true) return false;
   const variable = mark.slice(0, mark.indexOf('=') + 1);
   return !readEnvironment(stat.pid).some((entry) => entry.startsWith(variable) && entry !== mark);
+}
+
+/** False if another program has replaced it (`exec`): the environment that was read may have been that of neither. */
+function isStillRunning({ pid, image }: ProcessStat): boolean {
+  return image !== null && readStat(pid)?.image === image;
 }
 
 function isMarked(pid: number, { mark }: ProcessGroup): boolean {

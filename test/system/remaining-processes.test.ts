@@ -1,7 +1,11 @@
 // Finding what a command left running, also after the system has begun with low process ids again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { getPriority, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { commandPriority, readStat, trackDescendants } from '../../src/system/descendants.ts';
 import { createProcessGroup, endRemaining, findRemaining } from '../../src/system/remaining-processes.ts';
 
 test.runIf(process.platform === 'linux')('a process with a lower id than the command is found by its mark, and ended', async () => {
@@ -21,3 +25,28 @@ test.runIf(process.platform === 'linux')('a process with a lower id than the com
   expect(await endRemaining(wrapped)).toEqual([]);
   await exited;
 });
+
+test.runIf(process.platform === 'linux')(
+  'a process of another command is never taken for an own one, whenever it is looked at during an exec',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'retinue-exec-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const first = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+    onTestFinished(() => void first.kill('SIGKILL'));
+    await once(first, 'spawn');
+    const tracker = trackDescendants(first.pid as number);
+    onTestFinished(() => tracker.stop());
+    const own = createProcessGroup(first.pid as number, 'RETINUE_TEST=own', tracker);
+    const loop = join(folder, 'loop');
+    writeFileSync(loop, `#!/bin/sh\n[ -e stop ] && exit\nexec ${loop}\n`, { mode: 0o755 });
+    onTestFinished(() => writeFileSync(join(folder, 'stop'), ''));
+    const env = { PATH: process.env.PATH, RETINUE_TEST: 'other' };
+    const start = `(setsid nice -n ${commandPriority - getPriority()} ${loop} >/dev/null 2>&1 </dev/null & echo $!)`;
+    const second = spawn('sh', ['-c', start], { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const [text] = await once(second.stdout, 'data');
+    const looping = Number(text);
+    await expect.poll(() => readStat(looping)?.priority).toBe(commandPriority);
+    for (let i = 0; i < 3000; i++) expect(findRemaining(own).filter(({ pid, isCertain }) => pid === looping && isCertain)).toEqual([]);
+    expect(readStat(looping)).toMatchObject({ state: expect.stringMatching(/^[RSD]$/) });
+  },
+);
