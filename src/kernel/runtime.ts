@@ -37,6 +37,7 @@ import { countTakeovers, type Pause, readTree, reapplyStops, resumeFacts, revive
 import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
 import { admitBudgets, createBudgetSharing } from './shared-budgets.ts';
+import { createTrials } from './trials.ts';
 
 export type { ClientOptions } from './admission.ts';
 export type { EnqueueOptions, EnqueueResult } from './enqueue.ts';
@@ -81,7 +82,10 @@ export interface ResumeOptions {
   patient?: boolean;
   /** Pauses with such a reason stay. */
   keeps?(reason: string): boolean;
-  /** A tree that was taken over from this many dead processes in a row, without any progress, ends as `failed: crashed` instead. */
+  /**
+   * A tree that was taken over from this many dead processes in a row, without any progress, ends as `failed: crashed` instead. Rejects with `crashed` if
+   * it is to be tried later, because another tree without progress is on trial.
+   */
   maxTakeovers?: number;
 }
 
@@ -146,6 +150,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const startRun = createStarter(services, () => !isClosed);
   /** Resumes under way, by tree. Never reject. */
   const resuming = new Map<string, Promise<void>>();
+  const trials = createTrials({ runs, isResuming: (rootId) => resuming.has(rootId) });
   const orders = watchOrders(services, journal.abandon);
 
   const createHandle = (run: Run): RunHandle => new LiveRun(run, services);
@@ -219,6 +224,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const known = runs.get(rootId);
     if (known) return { ok: true, handles: [createHandle(known)] };
     const { states } = await readTree(rootId, services);
+    if (Number.isFinite(maxTakeovers) && !trials.begin(rootId, states))
+      throw new RetinueError('crashed', 'its processes died before it made progress; another such tree is tried first', {
+        retryable: true,
+      });
     const claim = await store.claim(owner, rootId);
     if (!claim.ok) return { ok: false, pid: claim.pid };
     const here = runs.get(rootId);

@@ -59,13 +59,14 @@ export async function driveTree(options: DriveOptions, deps: DriveDeps): Promise
     log({ event: 'tree.taken', rootId, queue: job.queue, isOrphan });
     await followTree(handles[0] ?? null, { session, options, deps });
   } catch (error) {
-    const isHeld = isRetinueError(error) && error.code === 'fenced';
-    // Whoever drives it has the job too.
-    if (isOrphan && isHeld) return;
-    const problem = isHeld ? 'another process drives it' : describe(error);
+    // It was not claimed: another process drives it, or another tree is to be tried first.
+    const isLeft = isRetinueError(error) && (error.code === 'fenced' || error.code === 'crashed');
+    // Nothing was taken, and the next look finds it again if it is still an orphan.
+    if (isOrphan && isLeft) return;
+    const problem = isRetinueError(error) && error.code === 'fenced' ? 'another process drives it' : describe(error);
     log({ event: 'tree.put_back', rootId, reason: problem });
-    const delayMs = options.stop.aborted ? 0 : isHeld ? heldDelayMs : problemDelayMs;
-    if (session !== null && !isHeld) return giveUp(session.api, { options, deps }, { delayMs, problem });
+    const delayMs = options.stop.aborted ? 0 : isLeft ? heldDelayMs : problemDelayMs;
+    if (session !== null && !isLeft) return giveUp(session.api, { options, deps }, { delayMs, problem });
     await queue.putBack(job, delayMs, problem).catch((cause: unknown) => log({ event: 'problem', message: describe(cause) }));
   }
 }

@@ -49,6 +49,8 @@ type Work = 'take' | 'take over' | 'keep';
 const pollMs = 5_000;
 const orphanMs = 3_000;
 const touchMs = 15_000;
+/** Orphans in one look. Some of them have to wait, and others come after them. */
+const maxOrphans = 100;
 
 export function startWorker(options: WorkerOptions): Worker {
   const { queue, clock, log, queues, concurrency, perGroup, perQueue, graceMs, openTree } = options;
@@ -103,7 +105,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   async function takeOrphans(): Promise<void> {
     if (free() <= 0) return;
-    for (const job of await queue.findOrphans(queues, free())) if (free() > 0 && !limit.isRecent(job.rootId)) drive(job, true);
+    for (const job of await queue.findOrphans(queues, maxOrphans)) if (free() > 0 && !limit.isRecent(job.rootId)) drive(job, true);
   }
 
   /** Reports a problem once, however many kinds of work have it, and that none is left. */

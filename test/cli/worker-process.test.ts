@@ -211,6 +211,41 @@ describe('a worker', () => {
     expect(starts).toBeLessThanOrEqual(5);
   });
 
+  it('completes the other runs of a worker that one of them kills each time', { timeout: 240_000 }, async () => {
+    const kills = Array.from({ length: 9 }, (_, n) => ({
+      calls: [{ tool: 'bash', args: { command: `sh kill.sh ${n}` } }],
+    }));
+    const place = await createServerPlace({
+      runs: [
+        { when: { task: 'kill' }, times: 'any', steps: kills },
+        // It never has its answer before the other one kills the worker.
+        { when: { task: 'wait' }, times: 'any', steps: [{ delayMs: 1_500, text: 'done' }] },
+      ],
+    });
+    writeFileSync(join(place.folder, 'kill.sh'), 'kill -9 $(cat worker.pid); sleep 5');
+    const queueRun = async (task: string) =>
+      (await place.run('run', '--sandbox', 'off', '--allow', 'bash', '--queue', '--detach', task)).out.trim();
+    const killer = await queueRun('kill');
+    const others = await Promise.all([1, 2].map((n) => queueRun(`wait ${n}`)));
+    const isOver = new AbortController();
+    onTestFinished(() => isOver.abort());
+    async function keepWorking(): Promise<void> {
+      while (!isOver.signal.aborted) {
+        const worker = place.start('worker', '--sandbox', 'off');
+        writeFileSync(join(place.folder, 'worker.pid'), String(worker.process.pid));
+        const stop = () => worker.process.kill('SIGTERM');
+        isOver.signal.addEventListener('abort', stop);
+        await worker.finished;
+        isOver.signal.removeEventListener('abort', stop);
+      }
+    }
+    const working = keepWorking();
+    expect((JSON.parse((await place.run('wait', killer, '--json')).out) as Outcome[])[0]).toMatchObject({ error: { code: 'crashed' } });
+    for (const id of others) expect(await place.run('wait', id)).toMatchObject({ code: 0, out: 'done\n' });
+    isOver.abort();
+    await working;
+  });
+
   it('leaves a paused run to the database, and takes it again when somebody writes to it', { timeout: 120_000 }, async () => {
     const place = await createServerPlace({
       runs: [{ steps: [append('one'), { delayMs: 2_000, ...append('two') }, { expect: { prompt: 'go on' }, text: 'done' }] }],

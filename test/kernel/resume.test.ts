@@ -348,6 +348,46 @@ describe('a tree that ends every process that drives it', () => {
     for (const world of worlds.reverse()) await world.runtime.close().catch(() => {});
   });
 
+  it('takes no other tree with it: suspects are driven one at a time until they make progress', async () => {
+    const memory = createMemoryData();
+    const store = createMemoryStore({ memory });
+    const first = await createWorld({ script, store, excuses: lostExcuse });
+    const starts = await Promise.all(['one', 'two', 'three'].map((task) => first.runtime.start({ task })));
+    for (const { outcome } of starts) outcome.catch(() => {});
+    const [one, two, three] = starts.map(({ id }) => id) as [string, string, string];
+    await until(first, (facts) => facts.filter(({ type }) => type === 'model.asked').length === 3);
+    const worlds = [first];
+    async function takeOver(steps: { text?: string; hang?: 'start' }[]): Promise<World> {
+      for (const owner of memory.owners.values()) owner.isDead = true;
+      const runs = steps.map((step) => ({ times: 'any' as const, steps: [step] }));
+      const settings = { workspace: first.workspace };
+      const next = await createWorld({ script: { runs }, store: createMemoryStore({ memory }), settings, excuses: lostExcuse });
+      worlds.push(next);
+      return next;
+    }
+    const resumeIn = (world: World, id: string) => world.runtime.resume(id, 'a worker', { maxTakeovers: 3 });
+    // Nobody is a suspect yet.
+    const second = await takeOver([{ hang: 'start' }]);
+    for (const id of [one, two, three]) expect(await resumeIn(second, id)).toMatchObject({ ok: true });
+
+    const third = await takeOver([{ hang: 'start' }]);
+    expect(await resumeIn(third, one)).toMatchObject({ ok: true });
+    for (const id of [two, three]) await expect(resumeIn(third, id)).rejects.toMatchObject({ code: 'crashed', retryable: true });
+    // Together, too.
+    const fourth = await takeOver([{ text: 'done' }]);
+    const results = await Promise.allSettled([two, three].map((id) => resumeIn(fourth, id)));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    await until(fourth, (facts) => facts.some(({ type, runId }) => type === 'run.ended' && runId === two));
+    // With progress the trial is over.
+    expect(await resumeIn(fourth, three)).toMatchObject({ ok: true });
+    await until(fourth, (facts) => facts.some(({ type, runId }) => type === 'run.ended' && runId === three));
+    const count = async (id: string) =>
+      (await store.facts({ runId: id, types: ['run.resumed'] })).filter((fact) => fact.type === 'run.resumed' && fact.data.takeover).length;
+    expect([await count(one), await count(two), await count(three)]).toEqual([2, 2, 2]);
+    await checkJournal({ store }, [one]);
+    for (const world of worlds.reverse()) await world.runtime.close().catch(() => {});
+  });
+
   it('goes on for as long as it makes progress', async () => {
     const memory = createMemoryData();
     const store = createMemoryStore({ memory });

@@ -35,9 +35,11 @@ export async function clusterFaults({ store, sum, queued, folder, workspaces, en
   sum.runs = rows.length;
   sum.facts = facts.length;
   sum.unknown = facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
-  sum.takeovers = facts.filter(
-    (fact) => fact.type === 'run.resumed' && fact.data.takeover === true && rootOf.get(fact.runId) === fact.runId,
-  ).length;
+  sum.takeovers = facts.filter((fact) => isTakeover(fact) && rootOf.get(fact.runId) === fact.runId).length;
+}
+
+export function isTakeover(fact: StoredFact): boolean {
+  return fact.type === 'run.resumed' && fact.data.takeover === true;
 }
 
 /** Every run succeeded, so none ended as `failed: crashed` either. */

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { orderKeyPath } from '../../src/config/order-key.ts';
+import { loadState } from '../../src/kernel/history.ts';
+import { countTakeovers } from '../../src/kernel/recovery.ts';
 import { createLibrary } from '../../src/library/create.ts';
 import type { Retinue } from '../../src/library/types.ts';
 import { assembleApi } from '../../src/main/assemble.ts';
@@ -12,7 +14,7 @@ import { openPostgresStore } from '../../src/main/postgres.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres/server.ts';
-import { clusterFaults } from './cluster-check.ts';
+import { clusterFaults, isTakeover } from './cluster-check.ts';
 import { startTorturedWorker, type TorturedWorker, type workerFaults } from './cluster-worker.ts';
 import { rootTask, startTreeModel, type TreeShape } from './tree.ts';
 
@@ -141,6 +143,7 @@ async function runCourse(course: Course): Promise<void> {
   async function torment(worker: TorturedWorker): Promise<void> {
     for (let fault = plan.shift(); fault !== undefined; fault = plan.shift()) {
       await sleep(random.int(500, course.maxPeaceMs));
+      await spareSuspects(course);
       if (fault === 'restart' && !isRestarting) {
         isRestarting = true;
         await restartServer(server, random);
@@ -158,6 +161,35 @@ async function runCourse(course: Course): Promise<void> {
   } finally {
     await Promise.all(started.map((worker) => worker.end()));
   }
+}
+
+/**
+ * A tree whose processes die four times in a row without progress ends as `failed: crashed`, and that is right, whoever killed them. So before the next
+ * fault every tree that was taken over twice makes some progress. A tree that never does is stuck.
+ */
+async function spareSuspects({ store, sum }: Course): Promise<void> {
+  const begun = performance.now();
+  for (;;) {
+    // The server may be restarting.
+    const suspects = await findSuspects(store).catch(() => null);
+    if (suspects?.length === 0) return;
+    if (performance.now() - begun > stuckMs) return void sum.failed.push(`trees without progress after two takeovers: ${suspects?.join()}`);
+    await sleep(300);
+  }
+}
+
+/** The live trees that were taken over twice since their last progress. */
+async function findSuspects(store: Store): Promise<string[]> {
+  const trees = Map.groupBy(await store.runs({ live: true }), ({ rootId }) => rootId);
+  const found = await Promise.all(
+    [...trees].map(async ([rootId, rows]) => {
+      const resumed = await store.facts({ runId: rootId, types: ['run.resumed'] });
+      if (resumed.filter(isTakeover).length < 2) return [];
+      const states = await Promise.all(rows.map(({ runId }) => loadState(runId, store)));
+      return countTakeovers(states) >= 2 ? [rootId] : [];
+    }),
+  );
+  return found.flat();
 }
 
 async function restartServer(server: PostgresServer, random: Random): Promise<void> {

@@ -37,8 +37,8 @@ export function keepResuming(io: Pick<Io, 'err' | 'repeat'>, api: Api): { end():
       for (const { outcome } of handles) outcome.catch(() => {});
       if (handles.length > 0) report(`continuing the interrupted run ${shortId(rootId)}`);
     } catch (error) {
-      // Another process was faster, or the server stops.
-      if (isEnded || (isRetinueError(error) && error.code === 'fenced')) return;
+      // The server stops, another process was faster, or another tree is to be tried first.
+      if (isEnded || (isRetinueError(error) && (error.code === 'fenced' || error.code === 'crashed'))) return;
       skipped.set(rootId, open);
       report(`the interrupted run ${shortId(rootId)} cannot be continued: ${describe(error)}`);
     }
