@@ -13,6 +13,8 @@ const shared = {
   // Ends a test that hangs. What a test promises about time it measures itself, so a busy machine only makes it slower.
   testTimeout: 60_000,
   hookTimeout: 60_000,
+  // Two loaded cores may stand still for seconds. A test that fails is tried once more, and named at the end if it passes then.
+  retry: 1,
   // `expect.poll` waits for a condition. Shorter than a test, so that the failure names the condition.
   expect: { poll: { timeout: 50_000 } },
 } as const;
