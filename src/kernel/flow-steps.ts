@@ -31,7 +31,7 @@ export interface FlowProgress {
 const maxNameBytes = 2_000;
 
 export function createFlowSteps(run: Run, progress: FlowProgress, services: Services): FlowSteps {
-  const { clock, deadlines, redact, runs } = services;
+  const { clock, deadlines, journal, redact, runs } = services;
   const flow = run.state.flow as FlowState;
   const cancelled = new Map<number, string>();
   const isOver = () => progress.ends.signal.aborted || run.signal.aborted || progress.failure !== null;
@@ -93,8 +93,14 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
     const effect = recorded
       .then(async (state) => {
         if (!state || state.result) return;
-        await waitWhilePaused(run, services);
-        if (!isOver()) await work(state);
+        if (run.pauseRequest || run.state.paused) {
+          await waitWhilePaused(run, services);
+          // Otherwise a crash could leave the record of a pause during which nothing had begun.
+          await journal.flushed();
+        }
+        if (isOver()) return;
+        run.begun.add(state);
+        await work(state);
       })
       // A side effect that the stop of the flow cut off has an unknown result.
       .catch((error: unknown) => (isOver() ? undefined : finish({ error: errorToRecord(error, redact), status: 'error', step })))

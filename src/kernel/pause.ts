@@ -3,6 +3,7 @@
 import type { Draft } from '../contract/fact.ts';
 import type { BudgetRefusal } from '../ports/budgets.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
+import { openEffects } from './flow-state.ts';
 import type { PauseRequest, Run } from './run.ts';
 import type { Services } from './services.ts';
 import { currentCalls } from './state.ts';
@@ -85,11 +86,15 @@ function beginPause(run: Run): void {
   if (budget !== undefined) run.suspendDeadline();
 }
 
-/** The beginning of a pause as a fact. It tells the process that continues the run which of its calls have begun. */
+/** The beginning of a pause as a fact. It tells the process that continues the run which of its calls, or steps of a flow, have begun. */
 export function pausedFact(run: Run, { reason, resumeAt, budget }: Omit<PauseRequest, 'orders'>): Draft {
-  const open = currentCalls(run.state).filter((call) => !call.finished);
+  const calls = currentCalls(run.state).filter((call) => !call.finished);
+  const steps = openEffects(run.state.flow);
   // An external agent makes its calls itself, so it is not known which have begun.
-  const isKnown = open.length > 0 && !run.state.created.data.external;
-  const begun = open.filter((call) => run.begunCalls.has(call)).map(({ turn, index }) => ({ index, turn }));
+  const isKnown = calls.length + steps.length > 0 && !run.state.created.data.external;
+  const begun = [
+    ...calls.filter((call) => run.begun.has(call)).map(({ turn, index }) => ({ index, turn })),
+    ...steps.filter((step) => run.begun.has(step)).map(({ step }) => ({ index: 0, turn: step })),
+  ];
   return { type: 'run.paused', data: { ...(isKnown && { begun }), ...(budget !== undefined && { budget }), reason, resumeAt } };
 }

@@ -79,7 +79,8 @@ export function resumeFacts({ state }: Run, { by, isTakeover, staysPaused }: Res
   const isKept = state.paused !== null && staysPaused(state.paused);
   const data = { by, ...(isTakeover && { takeover: true as const }) };
   const resumed: Draft[] = isKept ? [] : [{ type: 'run.resumed', data }];
-  return { runId: state.runId, drafts: [...resumed, ...interruptedCallFacts(state), ...interruptedStepFacts(state.flow)] };
+  const cut = [...interruptedCallFacts(state), ...interruptedStepFacts(state.flow, state.paused?.begun ?? null)];
+  return { runId: state.runId, drafts: [...resumed, ...cut] };
 }
 
 /** How often the tree was taken over since any of its runs last made progress. */

@@ -24,6 +24,7 @@ import type { SharedBudget } from '../scheduling/shared-budget.ts';
 import { createSlotKeeper, type SlotKeeper } from '../scheduling/slot.ts';
 import { msToIso } from '../text/instant.ts';
 import type { DialectServices } from './dialect-services.ts';
+import type { StepState } from './flow-state.ts';
 import type { Journal, RecordOptions } from './journal.ts';
 import type { Ending } from './outcome.ts';
 import { deadlineOf, type RunState } from './state.ts';
@@ -128,7 +129,7 @@ export class Run {
   #children: Set<Run> | null = null;
   #endedRows: Map<string, RunRow> | null = null;
   #originals: Map<string, Json> | null = null;
-  #begunCalls: Set<CallState> | null = null;
+  #begun: Set<CallState | StepState> | null = null;
   #foldersSeen: Set<string> | null = null;
   #isDetached = false;
 
@@ -182,10 +183,10 @@ export class Run {
     return this.#originals;
   }
 
-  /** Tool calls that this process has begun and that have no result yet. */
-  get begunCalls(): Set<CallState> {
-    this.#begunCalls ??= new Set();
-    return this.#begunCalls;
+  /** Tool calls, and steps of a flow, that this process has begun. */
+  get begun(): Set<CallState | StepState> {
+    this.#begun ??= new Set();
+    return this.#begun;
   }
 
   /** Folders whose rules this process has looked for. */

@@ -83,7 +83,7 @@ async function waitToBegin(run: Run, call: CallState, args: Json, services: Serv
     if (run.signal.aborted) return denial;
     if (run.state.paused) continue;
     // In the same moment as the look at the pause: a pause that follows must name this call.
-    if (denial === null) run.begunCalls.add(call);
+    if (denial === null) run.begun.add(call);
     return denial;
   }
 }
@@ -106,9 +106,9 @@ function finishCall(run: Run, call: CallState, drafts: Draft[], blobs: StoredBlo
   run.slot.endBusyCall();
   dropOriginal(run, call);
   // Record no result: after a resume the call is made, or still waits for approval.
-  if (run.stopCause?.code === 'paused' && (call.idempotent || !run.begunCalls.has(call))) return;
+  if (run.stopCause?.code === 'paused' && (call.idempotent || !run.begun.has(call))) return;
   void run.record(drafts, { blobs });
-  run.begunCalls.delete(call);
+  run.begun.delete(call);
 }
 
 const ResultSchema = z.object({
@@ -141,7 +141,7 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
   const tool = findTool(run, call.tool);
   if (!tool) return { status: 'error', result: { output: `the tool ${call.tool} no longer exists` } };
   if (run.signal.aborted) {
-    run.begunCalls.delete(call);
+    run.begun.delete(call);
     return { status: 'cancelled', result: { output: 'the run was stopped before this call was made' } };
   }
   const { deadlines, clock } = services;

@@ -171,6 +171,42 @@ describe('a flow', () => {
     expect(begun).toEqual(['first', 'second']);
   });
 
+  it('makes a step that was held back by a pause in the next process, and reports none of them as unknown', async () => {
+    const store = createMemoryStore();
+    const later = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    let isFirst = true;
+    const flow = defineFlow('held', null, async (flow) => {
+      const first = flow.step('first', () => (isFirst ? new Promise(() => {}) : 'one'), { idempotent: true });
+      await later.promise;
+      const second = flow.step('second', () => {
+        begun.push('second');
+        return 'two';
+      });
+      return Promise.all([first, second]);
+    });
+    const open = () =>
+      createRetinue({ model: anyModel({ text: 'x' }), store: { ...store, close: async () => {} }, flows: [flow] as never });
+    const one = open();
+    const run = await one.flow(flow, null);
+    run.outcome.catch(() => {});
+    await expect.poll(async () => (await one.api.logs(run.id)).filter(({ type }) => type === 'step.started').length).toBe(1);
+    void one.api.pause([run.id], 'a test').catch(() => {});
+    await expect.poll(async () => (await one.api.show(run.id)).status).toBe('paused');
+    later.resolve();
+    await expect.poll(async () => (await one.api.logs(run.id)).filter(({ type }) => type === 'step.started').length).toBe(2);
+    await one.api.drain('the machine restarts');
+    await one.close();
+    isFirst = false;
+    expect(begun).toEqual([]);
+    const two = open();
+    const [handle] = await two.api.resume(run.id);
+    expect(await handle?.outcome).toMatchObject({ status: 'completed', data: ['one', 'two'] });
+    expect(begun).toEqual(['second']);
+    await two.close();
+    expect(await checkInvariants(store)).toEqual([]);
+  });
+
   it('is left for another process when its own one stops, and continues there', async () => {
     const store = createMemoryStore();
     const inside = Promise.withResolvers<void>();
