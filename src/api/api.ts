@@ -8,16 +8,8 @@ import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
-import type {
-  BriefOptions,
-  Client,
-  ClientOptions,
-  EnqueueOptions,
-  EnqueueResult,
-  FlowOptions,
-  ResumeOptions,
-  RunHandle,
-} from '../kernel/runtime.ts';
+import type { ResumeOptions } from '../kernel/resume.ts';
+import type { BriefOptions, Client, ClientOptions, EnqueueOptions, EnqueueResult, FlowOptions, RunHandle } from '../kernel/runtime.ts';
 import type { FileProblem } from '../kernel/workspace.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { FlowProgram } from '../ports/flow.ts';

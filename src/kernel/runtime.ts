@@ -14,30 +14,24 @@ import { createDeadlines } from '../scheduling/deadlines.ts';
 import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
 import { sha256 } from '../text/canonical.ts';
-import { isoToMs } from '../text/instant.ts';
 import { TextMemo } from '../text/text-memo.ts';
 import type { ClientOptions } from './admission.ts';
 import { carryOutPlan, type PlannedChanges } from './apply.ts';
 import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
 import { ownRunsOnly } from './client-reach.ts';
-import { createStarter, openClient, startFlow, unregisterRun } from './create-run.ts';
+import { createStarter, openClient, startFlow } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
-import { driverOf } from './driver-of.ts';
 import type { ClientClose } from './drivers.ts';
 import { type EnqueueOptions, type EnqueueResult, enqueueRun } from './enqueue.ts';
 import type { FlowOptions } from './flow-run.ts';
-import { assertAuthentic } from './history.ts';
-import { endCrashedTree } from './interrupted.ts';
 import { createJournal } from './journal.ts';
-import { driveRun } from './lifecycle.ts';
 import { LiveRun, type RunHandle } from './live-run.ts';
 import { cancelRun, watchOrders } from './orders.ts';
-import { countTakeovers, type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
+import { createResume, type Resume } from './resume.ts';
 import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
 import { admitBudgets, createBudgetSharing } from './shared-budgets.ts';
-import { createTrials } from './trials.ts';
 
 export type { ClientOptions } from './admission.ts';
 export type { EnqueueOptions, EnqueueResult } from './enqueue.ts';
@@ -74,21 +68,6 @@ export interface Client {
   close(how?: ClientClose): Promise<Outcome>;
 }
 
-/** `pid`: of the living process that drives the tree. */
-export type ResumeResult = { ok: true; handles: RunHandle[] } | { ok: false; pid: number };
-
-export interface ResumeOptions {
-  /** Pauses with a later end stay. */
-  patient?: boolean;
-  /** Pauses with such a reason stay. */
-  keeps?(reason: string): boolean;
-  /**
-   * A tree that was taken over from this many dead processes in a row, without any progress, ends as `failed: crashed` instead. Rejects with `crashed` if
-   * it is to be tried later, because another tree without progress is on trial.
-   */
-  maxTakeovers?: number;
-}
-
 export interface Runtime {
   owner: Owner;
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
@@ -100,7 +79,7 @@ export interface Runtime {
   /** Stops driving one tree, so that another process can continue it. Nothing of it runs here when it resolves. */
   handBack(rootId: string, reason: string): Promise<void>;
   /** Continues every run of a tree that no living process drives. */
-  resume(rootId: string, by: string, options?: ResumeOptions): Promise<ResumeResult>;
+  resume: Resume;
   live(runId: string): RunHandle | null;
   /** `readsDeltas`: whether deltas are of use to it now; always if absent. While they are to nobody, models may answer in one piece. */
   listen(listener: (event: Fact | Delta) => void, readsDeltas?: () => boolean): () => void;
@@ -148,12 +127,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
   let isClosed = false;
   const startRun = createStarter(services, () => !isClosed);
-  /** Resumes under way, by tree. Never reject. */
-  const resuming = new Map<string, Promise<void>>();
-  const trials = createTrials({ runs, isResuming: (rootId) => resuming.has(rootId) });
   const orders = watchOrders(services, journal.abandon);
-
   const createHandle = (run: Run): RunHandle => new LiveRun(run, services);
+  const resume = createResume(services, { lostTrees, assertOpen, createHandle, checkOrders: () => void orders.check() });
 
   function assertOpen(): void {
     if (isClosed) throw new RetinueError('parent_ended', 'nothing more can be started: this process is closing');
@@ -192,77 +168,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const loaded = await services.dialect(undefined);
     assertOpen();
     return createHandle(await startFlow(program, input, { ...given, budgets }, loaded, services));
-  }
-
-  /** One at a time for each tree, because a resume that fails gives the tree up. */
-  function resume(rootId: string, by: string, more?: ResumeOptions): Promise<ResumeResult> {
-    const current = (resuming.get(rootId) ?? Promise.resolve()).then(() => resumeOrGiveUp(rootId, by, more));
-    const settled = current.then(
-      () => {},
-      () => {},
-    );
-    resuming.set(rootId, settled);
-    void settled.then(() => resuming.get(rootId) === settled && resuming.delete(rootId));
-    return current;
-  }
-
-  async function resumeOrGiveUp(rootId: string, by: string, more?: ResumeOptions): Promise<ResumeResult> {
-    try {
-      return await resumeTree(rootId, by, more);
-    } catch (error) {
-      // A tree that this process holds but does not drive would look alive, and nothing would carry out its orders.
-      if (!runs.has(rootId)) await store.releaseTree(owner, rootId).catch(() => {});
-      throw error;
-    }
-  }
-
-  async function resumeTree(rootId: string, by: string, options: ResumeOptions = {}): Promise<ResumeResult> {
-    const { patient = false, keeps = () => false, maxTakeovers = Number.POSITIVE_INFINITY } = options;
-    assertOpen();
-    // What this process had of a lost tree must be over before it is read again.
-    if (lostTrees.has(rootId)) await runs.get(rootId)?.ended.catch(() => {});
-    const known = runs.get(rootId);
-    if (known) return { ok: true, handles: [createHandle(known)] };
-    const { states } = await readTree(rootId, services);
-    if (Number.isFinite(maxTakeovers) && !trials.begin(rootId, states))
-      throw new RetinueError('crashed', 'its processes died before it made progress; another such tree is tried first', {
-        retryable: true,
-      });
-    const claim = await store.claim(owner, rootId);
-    if (!claim.ok) return { ok: false, pid: claim.pid };
-    const here = runs.get(rootId);
-    if (here) return { ok: true, handles: [createHandle(here)] };
-    lostTrees.delete(rootId);
-    journal.reopen(rootId);
-    const tree = await readTree(rootId, services, states);
-    for (const state of tree.states) await assertAuthentic(state, store);
-    const isTakeover = claim.previous !== null;
-    const [root] = tree.rows;
-    if (root && isTakeover && countTakeovers(tree.states) >= maxTakeovers) {
-      await endCrashedTree(root, maxTakeovers, services);
-      return { ok: true, handles: [] };
-    }
-    const revived = await reviveRuns(tree, services);
-    if (revived.length === 0) return { ok: true, handles: [] };
-    try {
-      assertOpen();
-      // Resuming overrides a pause that was ordered from an earlier process.
-      const pauses = (await store.orders(owner)).filter((order) => order.rootId === rootId && order.kind === 'pause');
-      const now = clock.now();
-      const staysPaused = ({ reason, resumeAt }: Pause) => (patient && resumeAt !== null && isoToMs(resumeAt) > now) || keeps(reason);
-      await journal.record(
-        rootId,
-        revived.map((run) => resumeFacts(run, { by, isTakeover, staysPaused })),
-        { consumed: pauses.map((order) => order.id) },
-      );
-    } catch (error) {
-      for (const run of revived) unregisterRun(run, error, services);
-      throw error;
-    }
-    for (const run of revived) reapplyStops(run, clock.now());
-    for (const run of revived) void driveRun(run, driverOf(run), services);
-    void orders.check();
-    return { ok: true, handles: revived.map(createHandle) };
   }
 
   function rootRuns(): Run[] {
