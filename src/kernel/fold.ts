@@ -182,7 +182,7 @@ const reducers: Reducers = {
     state.guards.takeovers = 0;
     if (state.files) state.files.isSaved = false;
     if (check) {
-      state.reviews.set(childId, { id: childId, check, outcome: null });
+      state.reviews = ownMap(state.reviews).set(childId, { id: childId, check, outcome: null });
       return;
     }
     state.children = ownMap(state.children);

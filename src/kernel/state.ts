@@ -179,7 +179,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     children: sharedEmptyMap(),
     openChildren: 0,
     checks: null,
-    reviews: new Map(),
+    reviews: sharedEmptyMap(),
     flow: fact.data.kind === 'flow' ? { steps: [], finished: [] } : null,
     tokens: { input: 0, output: 0, cached: 0, reasoning: 0 },
     costUsd: 0,
