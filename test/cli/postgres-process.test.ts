@@ -75,7 +75,7 @@ describe('commands on a server', () => {
     const place = await createServerPlace({ runs: [{ steps: [write, { expect: { prompt: 'and hurry' }, text: 'done' }] }] });
     writeFileSync(join(place.folder, 'slow.json'), JSON.stringify({ runs: [{ steps: [{ hang: 'start' }] }] }));
     writeFileSync(join(place.folder, 'retinue.config.json'), JSON.stringify({ rules: ['ask write'] }));
-    const running = place.start('run', '--ask', '1m', 'go');
+    const running = place.start('run', '--ask', '10m', 'go');
     const [question] = await place.until<Question[]>(['approve'], (found) => found.length === 1);
     expect(await place.run('message', (question as Question).runId, 'and hurry')).toMatchObject({ code: 0 });
     expect(await place.run('approve', (question as Question).id)).toMatchObject({

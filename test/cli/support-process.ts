@@ -28,6 +28,8 @@ export interface Running {
   finished: Promise<Finished>;
   /** Standard output as soon as it satisfies `holds`. Rejects if the process ends before. */
   untilOutput(holds: (out: string) => boolean): Promise<string>;
+  /** The same for standard error. */
+  untilErrors(holds: (err: string) => boolean): Promise<string>;
 }
 
 export interface Place {
@@ -85,14 +87,18 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
     });
     // A caller that waits for it gets the error; without one it must not end the process of the tests.
     finished.catch(() => {});
-    const untilOutput = (holds: (out: string) => boolean) =>
+    const untilSaid = (name: 'out' | 'err', holds: (text: string) => boolean) =>
       new Promise<string>((resolve, reject) => {
-        const check = () => holds(said.out) && resolve(said.out);
-        child.stdout.on('data', check);
+        const check = () => holds(said[name]) && resolve(said[name]);
+        child[name === 'out' ? 'stdout' : 'stderr'].on('data', check);
         finished.then(({ err }) => reject(new Error(`the process has ended: ${err}`)), reject);
         check();
       });
-    return { process: child, finished, untilOutput };
+    return {
+      ...{ process: child, finished },
+      untilOutput: (holds) => untilSaid('out', holds),
+      untilErrors: (holds) => untilSaid('err', holds),
+    };
   }
 
   const run = (...args: string[]) => start(...args).finished;
