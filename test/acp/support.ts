@@ -39,6 +39,7 @@ export async function createSetup(answer: Scenario | ProviderStep[], files: Reco
   const folder = join(home, 'work');
   mkdirSync(folder);
   const provider = await startProviderServer({ answer });
+  let isRemoved = false;
   const setup: Setup = {
     ...{ home, folder, provider },
     env: {
@@ -56,6 +57,7 @@ export async function createSetup(answer: Scenario | ProviderStep[], files: Reco
     async facts(holds) {
       const path = join(folder, '.retinue', 'retinue.db');
       for (;;) {
+        if (isRemoved) throw new Error(`the folder ${home} is removed`);
         const found = existsSync(path) ? await readFacts(path) : [];
         if (holds(found)) return found;
         await sleep(10);
@@ -64,9 +66,10 @@ export async function createSetup(answer: Scenario | ProviderStep[], files: Reco
     async run(...args) {
       const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env: setup.env, stdio: ['ignore', 'pipe', 'pipe'] });
       const said = outputOf(child);
-      return new Promise((done) => child.on('close', (code) => done({ code, ...said })));
+      return new Promise((done, fail) => child.on('error', fail).on('close', (code) => done({ code, ...said })));
     },
     async [Symbol.asyncDispose]() {
+      isRemoved = true;
       await provider.close();
       rmSync(home, { recursive: true, force: true });
     },
@@ -119,7 +122,7 @@ export async function startEditor(setup: Setup, options: EditorOptions = {}): Pr
     errors += chunk;
   });
   child.stdin.on('error', () => {});
-  const exited = new Promise<number | null>((done) => child.on('close', (code) => done(code)));
+  const exited = new Promise<number | null>((done) => child.on('error', () => done(null)).on('close', (code) => done(code)));
   const updates: Editor['updates'] = [];
   const waiting = new Set<() => void>();
   const stream = acp.ndJsonStream(

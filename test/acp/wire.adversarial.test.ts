@@ -134,13 +134,15 @@ describe('a session', () => {
   });
 
   it('gets an answer for every open request id, and an error for a second one', async () => {
-    await using setup = await createSetup([{ text: 'slow', delayMs: 300 }]);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await using setup = await createSetup(() => released.then(() => ({ text: 'slow' })));
     await using wire = await openInitialized(setup);
     const { result } = await wire.request('session/new', { cwd: setup.folder, mcpServers: [] });
     const params = { ...(result as { sessionId: string }), prompt: [{ type: 'text', text: 'x' }] };
     wire.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session/prompt', params }));
     wire.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session/prompt', params }));
     expect(await wire.next()).toMatchObject({ id: 1, ...error(-32600, 'open already') });
+    release();
     for (;;) {
       const message = await wire.next();
       if ('method' in message) continue;

@@ -3,13 +3,14 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../src/api/api.ts';
+import { startHeldModel } from './support-held-model.ts';
 import { createPlace as createEmpty, type Place } from './support-process.ts';
 
 const note = (text: string) => ({ calls: [{ tool: 'write', args: { path: `${text}.txt`, content: text } }] });
 const config = { rules: ['ask write'] };
 
-function createPlace(script: object, settings: object = {}) {
-  const place = createEmpty(script);
+function createPlace(script: object, settings: object = {}, variables: Record<string, string> = {}) {
+  const place = createEmpty(script, variables);
   writeFileSync(join(place.folder, 'retinue.config.json'), JSON.stringify(settings));
   return { ...place, exists: (name: string) => existsSync(join(place.folder, name)) };
 }
@@ -22,7 +23,7 @@ describe('a call that needs approval', () => {
   it('runs after `approve`; after `refuse` the model reads the reason instead', async () => {
     const steps = [note('a'), note('b'), { expect: { prompt: 'refused by the user: not that one' }, text: 'done' }];
     using place = createPlace({ runs: [{ steps }] }, config);
-    const running = place.start('run', '--ask', '1m', 'go');
+    const running = place.start('run', '--ask', '10m', 'go');
     const [question] = await waiting(place);
     expect(question).toMatchObject({ tool: 'write', subjects: ['a.txt'], decision: { rule: 'ask write' } });
     const listed = await place.run('approve');
@@ -44,7 +45,7 @@ describe('a call that needs approval', () => {
 
   it('is not approved by the id of its run if it is newer than the last list; its own id approves it', async () => {
     using place = createPlace({ runs: [{ steps: [note('a'), note('b'), { text: 'done' }] }] }, config);
-    const running = place.start('run', '--ask', '1m', 'go');
+    const running = place.start('run', '--ask', '10m', 'go');
     await waiting(place);
     const first = await place.run('approve', 'last');
     expect(first).toMatchObject({ code: 0, out: expect.stringContaining('write approved') });
@@ -61,7 +62,7 @@ describe('a call that needs approval', () => {
 
   it('is reported as denied if a rule that came later denies it, and never as kept for a resume if the run used the answer', async () => {
     using place = createPlace({ runs: [{ steps: [note('a'), { text: 'done' }] }] }, config);
-    const running = place.start('run', '--ask', '1m', 'go');
+    const running = place.start('run', '--ask', '10m', 'go');
     const [question] = await waiting(place);
     expect((await place.run('message', 'last', '--deny', 'write', 'no')).code).toBe(0);
     const { code, out } = await place.run('approve', (question as Question).id);
@@ -104,14 +105,18 @@ it('if a run without a process is approved and refused, the refusal counts', asy
 
 describe('message --deny', () => {
   it('takes a permission away from a live run of another process', async () => {
-    const steps = [
-      { ...note('a'), delayMs: 3000 },
-      { expect: { prompt: 'rule `deny write` of a message from the user' }, text: 'done' },
-    ];
-    using place = createPlace({ runs: [{ steps }] });
+    await using model = await startHeldModel({
+      go: [
+        { ...note('a'), held: true },
+        { expect: 'rule `deny write` of a message from the user', text: 'done' },
+      ],
+    });
+    using place = createPlace({}, {}, model.variables);
     const running = place.start('run', 'go');
-    await place.until<{ status: string }[]>(['ps'], (found) => found[0]?.status === 'running');
+    await place.facts((facts) => facts.some(({ type }) => type === 'model.asked'));
     expect((await place.run('message', 'last', '--deny', 'write')).code).toBe(0);
+    await place.facts((facts) => facts.some(({ type }) => type === 'message.received'));
+    model.release();
     expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
     expect(place.exists('a.txt')).toBe(false);
   });

@@ -1,7 +1,7 @@
 // Secrets of the supervisor's environment are looked for wherever something of a run is kept or shown: in the processes that it starts, facts,
 // database, logs, errors and exports.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createPlace } from './support-process.ts';
@@ -60,9 +60,11 @@ const calls = [
   { tool: 'write', args: { path: 'copy.txt', content: `the key is ${canaries.ANTHROPIC_API_KEY}` } },
   { tool: 'mcp__leaky__tell', args: {} },
 ];
+/** Keeps the processes of the run alive until the test has looked at them. */
+const waiting = { tool: 'bash', args: { command: 'touch begun; while [ ! -e seen ]; do sleep 0.1; done' } };
 const script = {
   runs: [
-    { when: { label: 'child' }, steps: [{ calls }, { delayMs: 1500, text: `I saw ${canaries.MY_SERVICE_TOKEN}` }] },
+    { when: { label: 'child' }, steps: [{ calls }, { calls: [waiting] }, { text: `I saw ${canaries.MY_SERVICE_TOKEN}` }] },
     { steps: [{ calls: [{ tool: 'delegate', args: { tasks: [{ task: 'x', label: 'child' }] } }] }, { text: 'done' }] },
   ],
 };
@@ -92,7 +94,9 @@ it.runIf(process.platform === 'linux')(
     const run = place.start('run', '--config', 'own.json', '--host', 'process', '--allow', 'bash', `say ${canaries.ANTHROPIC_API_KEY}`);
     let environments = '';
     const look = setInterval(() => {
+      const hasBegun = existsSync(join(place.folder, 'begun'));
       environments += below(run.process.pid as number);
+      if (hasBegun) writeFileSync(join(place.folder, 'seen'), '');
     }, 100);
     const { code, out, err } = await run.finished;
     clearInterval(look);

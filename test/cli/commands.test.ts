@@ -6,6 +6,7 @@ import type { RunView } from '../../src/api/api.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { type Cli, createCli } from './support.ts';
+import { startHeldModel } from './support-held-model.ts';
 
 const runKeys = 'runId parentId rootId depth kind label agent status turns tokens costUsd startedAt endedAt worker';
 const keys = (value: object) => Object.keys(value).join(' ');
@@ -305,20 +306,22 @@ describe('wait', () => {
   });
 
   it('shows what the run does from now on, then its result', async () => {
-    using cli = createCli({
-      runs: [
-        {
-          steps: [
-            { calls: [{ tool: 'list', args: { path: '.' } }] },
-            { delayMs: 1000, calls: [{ tool: 'glob', args: { pattern: '*.md' } }] },
-            { text: 'Done.' },
-          ],
-        },
+    await using model = await startHeldModel({
+      x: [
+        { calls: [{ tool: 'list', args: { path: '.' } }] },
+        { held: true, calls: [{ tool: 'glob', args: { pattern: '*.md' } }] },
+        { text: 'Done.' },
       ],
     });
+    using cli = createCli({ env: model.variables });
     const running = cli.start(['run', 'x']);
     await cli.untilFact('tool.finished');
-    const { code, stdout, stderr } = await cli.run(['wait', 'last']);
+    const waiting = cli.start(['wait', 'last']);
+    await expect.poll(() => waiting.io.openApis).toBe(1);
+    // A whole command that begins later: when it is done, the other one watches.
+    await cli.run(['show', 'last']);
+    model.release();
+    const { code, stdout, stderr } = await waiting.result;
     expect([code, stdout]).toEqual([0, 'Done.\n']);
     expect(stderr).toMatch(/^\w{8} tool glob \*\.md\n\w{8} ended · completed .*\n\w{8} completed · 3 turns .*\n$/);
     await running.code;
@@ -326,16 +329,17 @@ describe('wait', () => {
 
   it('on a terminal shows the whole tree, also what was there before', async () => {
     const tasks = [{ task: 'look', agent: 'explore', label: 'looker' }];
-    using cli = createCli({
-      runs: [
-        { when: { agent: 'general' }, steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { delayMs: 500, text: 'Done.' }] },
-        { when: { label: 'looker' }, steps: [{ delayMs: 500, text: 'Seen.' }] },
-      ],
+    await using model = await startHeldModel({
+      'begin now': [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'Done.' }],
+      look: [{ held: true, text: 'Seen.' }],
     });
-    const running = cli.start(['run', 'x']);
+    using cli = createCli({ env: model.variables });
+    const running = cli.start(['run', 'begin now']);
     await cli.untilFact('child.created');
     const waiting = cli.start(['wait', 'last'], { errTTY: true });
     const ticking = setInterval(() => waiting.io.tick(), 10);
+    await expect.poll(() => waiting.io.stderr).toContain('● looker');
+    model.release();
     expect(await waiting.code).toBe(0);
     clearInterval(ticking);
     expect(waiting.io.stderr).toContain('✓ looker  completed');
@@ -389,15 +393,19 @@ describe('cancel', () => {
 
 describe('message', () => {
   it('reaches a live run before its next turn', async () => {
-    const steps = [
-      { delayMs: 300, calls: [{ tool: 'list', args: { path: '.' } }] },
-      { expect: { prompt: 'look there' }, text: 'looked' },
-    ];
-    using cli = createCli({ runs: [{ steps }] });
+    await using model = await startHeldModel({
+      x: [
+        { held: true, calls: [{ tool: 'list', args: { path: '.' } }] },
+        { expect: 'look there', text: 'looked' },
+      ],
+    });
+    using cli = createCli({ env: model.variables });
     const running = cli.start(['run', 'x']);
     await cli.untilFact('model.asked');
     const { code, stdout } = await cli.run(['message', 'last', 'look', 'there']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\w{8} will read it before its next turn\n$/)]);
+    await cli.untilFact('message.received');
+    model.release();
     expect((await running.result).stdout).toBe('looked\n');
   });
 

@@ -44,12 +44,14 @@ function addCases(place: Place, edit: (definition: { cases: Record<string, unkno
   writeFileSync(join(place.folder, 'two.json'), JSON.stringify(definition, null, 2));
 }
 
-const twoCases = (delayMs: number) => ({
+const twoCases = (lastStep: object) => ({
   runs: [
     { when: { task: 'write a' }, times: 'any', steps: [write('a'), { text: 'a is written' }] },
-    { when: { task: 'write b' }, times: 'any', steps: [write('b'), { delayMs, text: 'b is written' }] },
+    { when: { task: 'write b' }, times: 'any', steps: [write('b'), lastStep] },
   ],
 });
+
+const answer = { text: 'b is written' };
 
 const countChildren = (facts: StoredFact[]) => facts.filter((fact) => fact.type === 'child.ended').length;
 
@@ -103,7 +105,7 @@ describe('retinue eval', () => {
   it.each(['SIGKILL', 'SIGINT'] as const)(
     'continues after %s without repeating finished cases',
     async (signal) => {
-      using place = createPlace(twoCases(4_000));
+      using place = createPlace(twoCases({ hang: 'start' }));
       addCases(place);
       const started = place.start('eval', 'two.json', '--allow', 'bash');
       const before = await place.facts(
@@ -111,6 +113,7 @@ describe('retinue eval', () => {
       );
       started.process.kill(signal);
       const { code, err } = await started.finished;
+      writeFileSync(join(place.folder, 'script.json'), JSON.stringify(twoCases(answer)));
       if (signal === 'SIGINT') expect([code, err]).toEqual([130, expect.stringContaining('the same command continues the eval')]);
       const { runId } = before[0] as StoredFact;
       const finished = before.find((fact) => fact.type === 'child.ended');
@@ -127,7 +130,7 @@ describe('retinue eval', () => {
   );
 
   it('judges recorded work again with other checks, and skips what it cannot judge', async () => {
-    using place = createPlace(twoCases(0));
+    using place = createPlace(twoCases(answer));
     addCases(place);
     await evaluate(place, 'two.json');
     const before = (await place.facts((all) => all.length > 0)).length;

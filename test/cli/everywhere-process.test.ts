@@ -21,7 +21,7 @@ it('lists the runs of all workspaces of the user, with the calls that wait for a
   using b = createPlace(asking, { HOME: home });
   expect((await a.run('run', '--label', 'first', 'task')).code).toBe(0);
   writeFileSync(join(b.folder, 'ask.json'), JSON.stringify({ rules: ['ask write'] }));
-  const live = b.start('run', '--ask', '60s', '--label', 'second', '--config', 'ask.json', 'task');
+  const live = b.start('run', '--ask', '10m', '--label', 'second', '--config', 'ask.json', 'task');
   await b.facts((facts) => facts.some(({ type }) => type === 'approval.asked'));
   const [atA, atB] = [realpathSync(a.folder), realpathSync(b.folder)];
 

@@ -73,7 +73,7 @@ describe('a notification command', () => {
   it('is told about a call that waits for approval, with the id to answer it, and then about the end', async () => {
     using place = createPlace(asking);
     configure(place, { command: recordWith(place) }, { rules: ['ask write'] });
-    const running = place.start('run', '--ask', '60s', 'go');
+    const running = place.start('run', '--ask', '10m', 'go');
     await expect.poll(() => told(place).length, { timeout: 10_000 }).toBe(1);
     const [{ message }] = told(place) as [Told];
     expect(message).toMatchObject({
@@ -92,11 +92,11 @@ describe('a notification command', () => {
   it('is told once about a tree that was killed and resumed, and about its open question', async () => {
     using place = createPlace(asking);
     configure(place, { command: recordWith(place) }, { rules: ['ask write'] });
-    const running = place.start('run', '--ask', '60s', 'go');
+    const running = place.start('run', '--ask', '10m', 'go');
     await expect.poll(() => told(place).length, { timeout: 10_000 }).toBe(1);
     running.process.kill('SIGKILL');
     await running.finished;
-    const resumed = place.start('resume', '--ask', '60s');
+    const resumed = place.start('resume', '--ask', '10m');
     await place.facts((facts) => facts.some(({ type }) => type === 'run.resumed'));
     await place.run('approve');
     await place.run('approve', String(told(place)[0]?.message.questionId));

@@ -3,12 +3,12 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameS
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import type { StoredFact } from '../../src/contract/fact.ts';
 import { startServer } from '../mcp/support.ts';
 import { restoreOwnersTable } from '../stores/support/earlier-tables.ts';
 import { createPlace, type Place } from './support-process.ts';
 
-const script = { runs: [{ steps: [{ delayMs: 3000, calls: [{ tool: 'bash', args: { command: 'touch made' } }] }, { text: 'done' }] }] };
+const script = { runs: [{ steps: [{ calls: [{ tool: 'bash', args: { command: 'touch made' } }] }, { text: 'done' }] }] };
+const hanging = { runs: [{ steps: [{ hang: 'start' }] }] };
 
 function put(place: Place, path: string, content: string): string {
   const file = join(place.folder, path);
@@ -17,11 +17,16 @@ function put(place: Place, path: string, content: string): string {
   return file;
 }
 
+/** Starts a run and kills its process while it asks its model. Continued, it gets the answers of the script. */
 async function killed(place: Place, ...args: string[]): Promise<void> {
+  const file = join(place.folder, 'script.json');
+  const script = readFileSync(file);
+  writeFileSync(file, JSON.stringify(hanging));
   const running = place.start('run', ...args, 'go');
-  await place.until<StoredFact[]>(['logs', 'last'], (facts) => facts.some(({ type }) => type === 'model.asked'));
+  await place.facts((facts) => facts.some(({ type }) => type === 'model.asked'));
   running.process.kill('SIGKILL');
   await running.finished;
+  writeFileSync(file, script);
 }
 
 /** The same bytes in other files, as a clone or an archive brings them. */
@@ -202,7 +207,7 @@ describe('a database from another machine', () => {
   });
 
   it('is adopted once if the decision cannot be saved', async () => {
-    using place = createPlace({ runs: [{ steps: [{ delayMs: 3000, text: 'done' }] }] });
+    using place = createPlace({ runs: [{ steps: [{ text: 'done' }] }] });
     put(place, '.config/retinue/databases', 'a file');
     await killed(place);
     expect((await place.run('resume')).code).toBe(2);
@@ -220,7 +225,7 @@ describe('servers in the recorded definition of an agent', () => {
     const file = put(place, '.config/retinue/agents/mine.md', `---\nname: mine\ndescription: x\nmcpServers: ${servers}\n---\nYou work.\n`);
     return { file, starts: () => readFileSync(log, 'utf8').length / 2 };
   };
-  const slow = { runs: [{ steps: [{ delayMs: 3000, text: 'done' }] }] };
+  const slow = { runs: [{ steps: [{ text: 'done' }] }] };
 
   it('are started again if the agent is unchanged, and are shown before', async () => {
     using place = createPlace(slow);

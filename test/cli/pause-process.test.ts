@@ -4,18 +4,30 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
-import { createPlace } from './support-process.ts';
+import { type HeldModel, startHeldModel } from './support-held-model.ts';
+import { createPlace, type Finished, type Place } from './support-process.ts';
 
 const look = { calls: [{ tool: 'list', args: { path: '.' } }] };
+
+const held = true;
+
+/** Pauses a run and its descendants, `runs` in all, while model calls are running. The calls end when all of the runs know of the pause. */
+async function pause(place: Place, model: HeldModel, args: string[] = ['last'], runs = 1): Promise<Finished> {
+  const pausing = place.start('pause', ...args);
+  await place.untilOrdersRead(runs);
+  model.release();
+  return pausing.finished;
+}
 
 const count = (found: StoredFact[], type: string) => found.filter((fact) => fact.type === type).length;
 
 describe('pause', () => {
   it('pauses a run of another process until `resume`', async () => {
-    using place = createPlace({ runs: [{ steps: [look, { ...look, delayMs: 4000 }, { text: 'done' }] }] });
+    await using model = await startHeldModel({ go: [look, { ...look, held }, { text: 'done' }] });
+    using place = createPlace({}, model.variables);
     const running = place.start('run', 'go');
     await place.facts((found) => count(found, 'model.asked') === 2);
-    expect(await place.run('pause', 'last', '--reason', 'to look')).toMatchObject({
+    expect(await pause(place, model, ['last', '--reason', 'to look'])).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^(\w{8}) is paused; continue with `retinue resume \1`; its time limit ends at .*UTC\n$/),
     });
@@ -39,10 +51,11 @@ describe('pause', () => {
 
   it('before a command began leaves it to the process that resumes the run', async () => {
     const write = { calls: [{ tool: 'bash', args: { command: 'echo once >> log.txt' } }] };
-    using place = createPlace({ runs: [{ steps: [{ ...write, delayMs: 3000 }, { text: 'done' }] }] });
+    await using model = await startHeldModel({ go: [{ ...write, held }, { text: 'done' }] });
+    using place = createPlace({}, model.variables);
     const running = place.start('run', '--allow', 'bash', 'go');
     await place.facts((found) => count(found, 'model.asked') === 1);
-    expect(await place.run('pause', 'last')).toMatchObject({ code: 0 });
+    expect(await pause(place, model)).toMatchObject({ code: 0 });
     running.process.kill('SIGTERM');
     await running.finished;
     expect(existsSync(join(place.folder, 'log.txt'))).toBe(false);
@@ -55,34 +68,31 @@ describe('pause', () => {
   });
 
   it('ends when the run gets a message', async () => {
-    using place = createPlace({
-      runs: [
-        {
-          steps: [
-            { ...look, delayMs: 4000 },
-            { expect: { prompt: 'go on' }, text: 'done' },
-          ],
-        },
+    await using model = await startHeldModel({
+      go: [
+        { ...look, held },
+        { expect: 'go on', text: 'done' },
       ],
     });
+    using place = createPlace({}, model.variables);
     const running = place.start('run', 'go');
     await place.facts((found) => count(found, 'model.asked') === 1);
-    await place.run('pause', 'last');
+    await pause(place, model);
     await place.run('message', 'last', 'go on');
     expect(await running.finished).toMatchObject({ code: 0, out: 'done\n' });
   });
 
   it('pauses the children of a run that waits for them; `resume` continues all of them', async () => {
     const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
-    using place = createPlace({
-      runs: [
-        { when: { agent: 'general' }, steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all done' }] },
-        ...['a', 'b'].map((label) => ({ when: { label }, steps: [{ ...look, delayMs: 2000 }, { text: label }] })),
-      ],
+    await using model = await startHeldModel({
+      go: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all done' }],
+      'do a': [{ ...look, held }, { text: 'a' }],
+      'do b': [{ ...look, held }, { text: 'b' }],
     });
+    using place = createPlace({}, model.variables);
     const running = place.start('run', 'go');
     await place.facts((found) => count(found, 'model.asked') === 3);
-    expect(await place.run('pause', 'last')).toMatchObject({ code: 0, out: expect.stringContaining('is paused') });
+    expect(await pause(place, model, ['last'], 3)).toMatchObject({ code: 0, out: expect.stringContaining('is paused') });
     const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];
     expect(rows.map(({ status }) => status)).toEqual(['paused', 'paused', 'paused']);
     const before = await place.facts(() => true);
@@ -94,30 +104,27 @@ describe('pause', () => {
   });
 
   it('a message to a run whose children are paused continues the tree', async () => {
-    using place = createPlace({
-      runs: [
-        {
-          when: { agent: 'general' },
-          steps: [
-            { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'do a', label: 'a', agent: 'explore' }] } }] },
-            { expect: { prompt: 'hurry up' }, text: 'all done' },
-          ],
-        },
-        { when: { label: 'a' }, steps: [{ ...look, delayMs: 2000 }, { text: 'a' }] },
+    await using model = await startHeldModel({
+      go: [
+        { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'do a', label: 'a', agent: 'explore' }] } }] },
+        { expect: 'hurry up', text: 'all done' },
       ],
+      'do a': [{ ...look, held }, { text: 'a' }],
     });
+    using place = createPlace({}, model.variables);
     const running = place.start('run', 'go');
     await place.facts((found) => count(found, 'model.asked') === 2);
-    await place.run('pause', 'last');
+    await pause(place, model, ['last'], 2);
     expect((await place.run('message', 'last', 'hurry up')).code).toBe(0);
     expect(await running.finished).toMatchObject({ code: 0, out: 'all done\n' });
   });
 
   it('a paused run can be cancelled', async () => {
-    using place = createPlace({ runs: [{ steps: [{ ...look, delayMs: 4000 }, { text: 'done' }] }] });
+    await using model = await startHeldModel({ go: [{ ...look, held }, { text: 'done' }] });
+    using place = createPlace({}, model.variables);
     const running = place.start('run', 'go');
     await place.facts((found) => count(found, 'model.asked') === 1);
-    await place.run('pause', 'last');
+    await pause(place, model);
     await place.run('cancel', 'last');
     expect((await running.finished).code).toBe(130);
   });
@@ -166,11 +173,16 @@ describe('a process that is asked to stop', () => {
   });
 
   it('a tree that loses its process has one status, also if one of its runs was paused before', async () => {
-    using place = createPlace(script((label) => (label === 'a' ? { hang: 'start' } : { ...look, delayMs: 1000 })));
+    await using model = await startHeldModel({
+      go: [{ calls: [{ tool: 'delegate', args: { tasks } }] }],
+      'do a': [look, { fault: { kind: 'no-first-byte' } }],
+      'do b': [look, { ...look, held }],
+    });
+    using place = createPlace({}, model.variables);
     const running = place.start('run', 'go');
     const found = await place.facts((all) => count(all, 'model.asked') === 5);
     const child = found.find((fact) => fact.type === 'run.created' && fact.data.brief.label === 'b')?.runId ?? '';
-    expect((await place.run('pause', child)).out).toContain('is paused');
+    expect((await pause(place, model, [child])).out).toContain('is paused');
     running.process.kill('SIGKILL');
     await running.finished;
     const rows = JSON.parse((await place.run('ps', '--json')).out) as RunView[];

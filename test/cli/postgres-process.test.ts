@@ -22,16 +22,18 @@ async function createServerPlace(script: object, more: Record<string, string> = 
 }
 
 const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
-const delegation = {
+const list = { calls: [{ tool: 'list', args: { path: '.' } }] };
+const createDelegation = (lastStep: object) => ({
   runs: [
     {
       when: { agent: 'general' },
       steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { expect: { prompt: 'b is done' }, text: 'all done' }],
     },
-    { when: { label: 'a' }, steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'a is done' }] },
-    { when: { label: 'b' }, steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { delayMs: 1500, text: 'b is done' }] },
+    { when: { label: 'a' }, steps: [list, { text: 'a is done' }] },
+    { when: { label: 'b' }, steps: [list, lastStep] },
   ],
-};
+});
+const delegation = createDelegation({ text: 'b is done' });
 
 describe('commands on a server', () => {
   it('run, ps, logs, show, replay, verify, export, import, rm and gc work as on a file, and leave no file behind', {
@@ -71,9 +73,9 @@ describe('commands on a server', () => {
   it('cancel, message, pause and approve reach a run of another process', { timeout: 120_000 }, async () => {
     const write = { calls: [{ tool: 'write', args: { path: 'a.txt', content: 'a' } }] };
     const place = await createServerPlace({ runs: [{ steps: [write, { expect: { prompt: 'and hurry' }, text: 'done' }] }] });
-    writeFileSync(join(place.folder, 'slow.json'), JSON.stringify({ runs: [{ steps: [{ delayMs: 60_000, text: 'never' }] }] }));
+    writeFileSync(join(place.folder, 'slow.json'), JSON.stringify({ runs: [{ steps: [{ hang: 'start' }] }] }));
     writeFileSync(join(place.folder, 'retinue.config.json'), JSON.stringify({ rules: ['ask write'] }));
-    const running = place.start('run', '--ask', '1m', 'go');
+    const running = place.start('run', '--ask', '10m', 'go');
     const [question] = await place.until<Question[]>(['approve'], (found) => found.length === 1);
     expect(await place.run('message', (question as Question).runId, 'and hurry')).toMatchObject({ code: 0 });
     expect(await place.run('approve', (question as Question).id)).toMatchObject({
@@ -93,14 +95,15 @@ describe('commands on a server', () => {
   });
 
   it('resume continues a tree after kill -9, repeats nothing, and only once', { timeout: 120_000 }, async () => {
-    const place = await createServerPlace(delegation);
+    const place = await createServerPlace(createDelegation({ hang: 'start' }));
     const running = place.start('run', 'go');
-    const before = await place.until<StoredFact[]>(
-      ['logs', 'last', '--tree'],
+    await place.facts(
       (found) => found.some(({ type }) => type === 'child.ended') && found.filter(({ type }) => type === 'model.asked').length === 5,
     );
     running.process.kill('SIGKILL');
     await running.finished;
+    const before = JSON.parse((await place.run('logs', 'last', '--tree', '--json')).out) as StoredFact[];
+    writeFileSync(join(place.folder, 'script.json'), JSON.stringify(delegation));
     const both = await Promise.all([place.run('resume', '--json'), place.run('resume', '--json')]);
     expect(both.map(({ code }) => code).sort()).toSatisfy((codes: number[]) => codes.join() === '0,0' || codes.join() === '0,1');
     const outcomes = both.flatMap(({ out }) => (out === '' ? [] : (JSON.parse(out) as Outcome[])));

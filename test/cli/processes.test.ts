@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
 import type { Fact } from '../../src/contract/fact.ts';
+import { startHeldModel } from './support-held-model.ts';
 import { createPlace } from './support-process.ts';
 
 type View = { runId: string; parentId: string | null; status: string; depth: number };
@@ -211,25 +212,24 @@ describe('a second process', () => {
   });
 
   it('sends messages to a live run and follow-up questions to an ended one', async () => {
-    using place = createPlace({
-      runs: [
-        {
-          when: { task: 'work' },
-          steps: [
-            { delayMs: 4000, calls: [{ tool: 'list', args: { path: '.' } }] },
-            { expect: { prompt: 'in French' }, text: 'oui' },
-          ],
-        },
-        { when: { task: 'and now' }, times: 'any', steps: [{ expect: { prompt: 'and now' }, text: 'non' }] },
+    const answer = { text: 'non' };
+    await using model = await startHeldModel({
+      // Its conversation begins with that of the first run.
+      'and now': [answer, answer, answer, answer],
+      work: [
+        { held: true, calls: [{ tool: 'list', args: { path: '.' } }] },
+        { expect: 'in French', text: 'oui' },
       ],
     });
+    using place = createPlace({}, model.variables);
     const run = place.start('run', '--json', 'work');
-    const [row] = await place.until<View[]>(['ps'], (found) => found[0]?.status === 'running');
-    const sent = await place.run('message', (row as View).runId, 'answer in French');
+    const [asked] = await place.facts((facts) => facts.some((fact) => fact.type === 'model.asked'));
+    const sent = await place.run('message', asked?.runId ?? '', 'answer in French');
     expect(sent.code).toBe(0);
+    await place.facts((facts) => facts.some((fact) => fact.type === 'message.received'));
+    model.release();
     const { out } = await run.finished;
     const outcome = JSON.parse(out);
-    // The script has an entry that only the follow-up uses: this run complains, and rightly so.
     expect(outcome.summary).toBe('oui');
     const follow = await place.run('message', outcome.runId, 'and now in one word');
     expect(follow.out).toContain('non');

@@ -3,14 +3,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
-import type { StoredFact } from '../../src/contract/fact.ts';
 import { createTestDatabase } from '../support/postgres/database.ts';
+import { startHeldModel } from './support-held-model.ts';
 import { createPlace, type Place } from './support-process.ts';
 
-async function createServerPlace(script: object): Promise<Place> {
+async function createServerPlace(script: object, more: Record<string, string> = {}): Promise<Place> {
   const database = await createTestDatabase();
   onTestFinished(() => database.remove());
-  const place = createPlace(script, { RETINUE_DB: database.url });
+  const place = createPlace(script, { RETINUE_DB: database.url, ...more });
   onTestFinished(() => place[Symbol.dispose]());
   return place;
 }
@@ -73,13 +73,15 @@ describe('a run of a queue that is paused until some time', () => {
 
 describe('`resume`', () => {
   it('gives a run that was paused by hand to a worker, and without an id leaves it alone', { timeout: 120_000 }, async () => {
-    const place = await createServerPlace({ runs: [{ steps: [{ delayMs: 3_000, ...append('one') }, { text: 'done' }] }] });
+    await using model = await startHeldModel({ go: [{ ...append('one'), held: true }, { text: 'done' }] });
+    const place = await createServerPlace({}, model.variables);
     const first = place.start('worker');
     const id = (await place.run('run', '--queue', '--detach', 'go')).out.trim();
-    const isAsked = async () =>
-      (JSON.parse((await place.run('logs', id, '--json')).out) as StoredFact[]).some(({ type }) => type === 'model.asked');
-    await expect.poll(isAsked, { timeout: 60_000 }).toBe(true);
-    expect((await place.run('pause', id)).out).toContain('is paused');
+    await place.facts((facts) => facts.some(({ type }) => type === 'model.asked'));
+    const pausing = place.start('pause', id);
+    await place.untilOrdersRead();
+    model.release();
+    expect((await pausing.finished).out).toContain('is paused');
     await stop(first);
     expect((await place.run('resume')).err).toContain(`to continue a paused one: retinue resume ${id.slice(0, 8)}`);
     const resuming = place.start('resume', id);

@@ -8,26 +8,29 @@ import type { Outcome } from '../../src/contract/outcome.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'explore' }));
-const script = {
+const list = { calls: [{ tool: 'list', args: { path: '.' } }] };
+const createScript = (lastStep: object) => ({
   runs: [
     {
       when: { agent: 'general' },
       steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { expect: { prompt: 'b is done' }, text: 'all done' }],
     },
-    { when: { label: 'a' }, steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'a is done' }] },
-    { when: { label: 'b' }, steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { delayMs: 1500, text: 'b is done' }] },
+    { when: { label: 'a' }, steps: [list, { text: 'a is done' }] },
+    { when: { label: 'b' }, steps: [list, lastStep] },
   ],
-};
+});
+const script = createScript({ hang: 'start' });
 
+/** A place whose tree was killed while child b asked its model, which answers from now on. */
 async function killed(place: Place): Promise<StoredFact[]> {
   const running = place.start('run', 'go');
-  const facts = await place.until<StoredFact[]>(
-    ['logs', 'last', '--tree'],
+  await place.facts(
     (found) => found.some((fact) => fact.type === 'child.ended') && found.filter((fact) => fact.type === 'model.asked').length === 5,
   );
   running.process.kill('SIGKILL');
   await running.finished;
-  return facts;
+  writeFileSync(join(place.folder, 'script.json'), JSON.stringify(createScript({ text: 'b is done' })));
+  return JSON.parse((await place.run('logs', 'last', '--tree', '--json')).out) as StoredFact[];
 }
 
 const answers = (facts: StoredFact[]) => facts.filter((fact) => fact.type === 'model.answered').length;
@@ -72,7 +75,7 @@ describe('after kill -9', () => {
   it('a tree that cannot be resumed is reported, and the others are resumed', async () => {
     using place = createPlace(script, { RETINUE_MODEL: '' });
     for (const name of ['good', 'bad'])
-      writeFileSync(join(place.folder, `${name}.json`), JSON.stringify({ runs: [{ steps: [{ delayMs: 5000, text: name }] }] }));
+      writeFileSync(join(place.folder, `${name}.json`), JSON.stringify({ runs: [{ steps: [{ hang: 'start' }] }] }));
     const both = ['good', 'bad'].map((name) => place.start('run', '--model', `script/${name}.json`, '--label', name, 'go'));
     await place.until<RunView[]>(['ps'], (rows) => rows.filter(({ status }) => status === 'running').length === 2);
     for (const running of both) running.process.kill('SIGKILL');

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Fact, FactOf } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { type Cli, createCli, ExitNow } from './support.ts';
+import { startHeldModel } from './support-held-model.ts';
 
 const price = { input: 1000, output: 1000 };
 const hanging = [{ steps: [{ hang: 'start' }] }];
@@ -169,13 +170,16 @@ describe('what is printed', () => {
 
 describe('on a terminal', () => {
   it('repaints lines on standard error and leaves the last ones on the screen', async () => {
-    const steps = [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { delayMs: 300, text: 'It is small.' }];
-    using cli = createCli({ runs: [{ steps }] });
+    await using model = await startHeldModel({
+      task: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { held: true, text: 'It is small.' }],
+    });
+    using cli = createCli({ env: model.variables });
     const { io, code } = cli.start(['run', 'task'], { errTTY: true });
     await cli.untilFact('tool.finished');
     io.tick();
     expect(io.stderr).toContain('limits: 40 turns');
     expect(io.stderr).toMatch(/● general +\S/);
+    model.release();
     expect(await code).toBe(0);
     expect(io.stdout).toBe('It is small.\n');
     expect(io.stderr).toMatch(/\x1b\[1A\r✓ general +completed +turn 2 · .* tokens.*\x1b\[K\x1b\[1B\rcompleted · 2 turns/);

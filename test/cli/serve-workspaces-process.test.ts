@@ -72,7 +72,7 @@ it('a run of another workspace is seen, approved and cancelled', async () => {
   using a = createPlace(asking, { HOME: home });
   using b = createPlace(asking, { HOME: home });
   writeFileSync(join(b.folder, 'ask.json'), JSON.stringify({ rules: ['ask write'] }));
-  const asks = b.start('run', '--label', 'asks', '--ask', '60s', '--config', 'ask.json', 'go');
+  const asks = b.start('run', '--label', 'asks', '--ask', '10m', '--config', 'ask.json', 'go');
   const hangs = b.start('run', '--label', 'hangs', 'go');
   await b.facts(
     (facts) => facts.some(({ type }) => type === 'approval.asked') && facts.filter(({ type }) => type === 'model.asked').length === 2,

@@ -3,10 +3,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createKeyAuthenticator } from '../../src/config/order-key.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
+import type { Order } from '../../src/contract/order.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { openExistingPostgresStore } from '../../src/stores/postgres/create.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { outputOf } from '../support/output.ts';
+import { runSql } from '../support/postgres/sql.ts';
 
 const bin = resolve(import.meta.dirname, '../../bin/retinue.js');
 
@@ -22,6 +28,8 @@ export interface Running {
   finished: Promise<Finished>;
   /** Standard output as soon as it satisfies `holds`. Rejects if the process ends before. */
   untilOutput(holds: (out: string) => boolean): Promise<string>;
+  /** The same for standard error. */
+  untilErrors(holds: (err: string) => boolean): Promise<string>;
 }
 
 export interface Place {
@@ -34,35 +42,63 @@ export interface Place {
   until<T>(args: string[], holds: (value: T) => boolean): Promise<T>;
   /** Reads the facts of the database, in this process, until they satisfy `holds`: far sooner and cheaper than a command could. */
   facts(holds: (facts: StoredFact[]) => boolean): Promise<StoredFact[]>;
+  /**
+   * Waits until `count` orders are in the database and the process of the run has read them. They must wait there: a pause does until the run's
+   * next step.
+   */
+  untilOrdersRead(count?: number): Promise<void>;
   [Symbol.dispose](): void;
 }
 
+/** Everything that waits for a place rejects once the place is removed, so that a test that has failed leaves no loop behind. */
 export function createPlace(script: object, more: Record<string, string> = {}): Place {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-cli-'));
   writeFileSync(join(folder, 'script.json'), JSON.stringify(script));
   const running = new Set<ChildProcess>();
+  let isRemoved = false;
+
+  function refuseRemoved(): void {
+    if (isRemoved) throw new Error(`the place ${folder} is removed`);
+  }
+
+  /** Null while there is no database. Opening a file that does not exist would create it. */
+  async function openStore(): Promise<Store | null> {
+    const authenticator = createKeyAuthenticator(join(folder, '.config', 'retinue', 'order-key'));
+    const url = more.RETINUE_DB;
+    if (url?.startsWith('postgres')) return openExistingPostgresStore({ url, authenticator, poolSize: 1 });
+    const path = join(folder, '.retinue', 'retinue.db');
+    return existsSync(path) ? openSqliteStore({ path, authenticator }) : null;
+  }
 
   const start = (...args: string[]) => startWith({}, ...args);
 
   function startWith(variables: Record<string, string>, ...args: string[]): Running {
+    refuseRemoved();
     const env = { PATH: process.env.PATH, HOME: folder, RETINUE_MODEL: 'script/script.json', NO_COLOR: '1', ...more, ...variables };
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
     const said = outputOf(child);
-    const finished = new Promise<Finished>((done) => {
+    const finished = new Promise<Finished>((done, fail) => {
+      child.on('error', fail);
       child.on('close', (code, signal) => {
         running.delete(child);
         done({ code, signal, ...said });
       });
     });
-    const untilOutput = (holds: (out: string) => boolean) =>
+    // A caller that waits for it gets the error; without one it must not end the process of the tests.
+    finished.catch(() => {});
+    const untilSaid = (name: 'out' | 'err', holds: (text: string) => boolean) =>
       new Promise<string>((resolve, reject) => {
-        const check = () => holds(said.out) && resolve(said.out);
-        child.stdout.on('data', check);
-        void finished.then(({ err }) => reject(new Error(`the process has ended: ${err}`)));
+        const check = () => holds(said[name]) && resolve(said[name]);
+        child[name === 'out' ? 'stdout' : 'stderr'].on('data', check);
+        finished.then(({ err }) => reject(new Error(`the process has ended: ${err}`)), reject);
         check();
       });
-    return { process: child, finished, untilOutput };
+    return {
+      ...{ process: child, finished },
+      untilOutput: (holds) => untilSaid('out', holds),
+      untilErrors: (holds) => untilSaid('err', holds),
+    };
   }
 
   const run = (...args: string[]) => start(...args).finished;
@@ -84,15 +120,31 @@ export function createPlace(script: object, more: Record<string, string> = {}): 
       }
     },
     async facts(holds) {
-      const path = join(folder, '.retinue', 'retinue.db');
       for (;;) {
-        // Opened here first, it would be made here.
-        const found = existsSync(path) ? await readFacts(path) : [];
+        refuseRemoved();
+        const found = await readFacts(await openStore());
         if (holds(found)) return found;
         await sleep(10);
       }
     },
+    async untilOrdersRead(count = 1) {
+      const list = () => readOrders(folder, more.RETINUE_DB);
+      let orders = await list();
+      for (; orders.length < count; orders = await list()) {
+        refuseRemoved();
+        await sleep(10);
+      }
+      // Orders are applied one after the other. This one is the last, has no effect and is dropped.
+      const marker = { ...(orders[0] as Order), id: 'marker', kind: 'approve', text: '', at: new Date().toISOString() } as const;
+      const store = (await openStore()) as Store;
+      await store.order(marker).finally(() => store.close());
+      while ((await list()).some(({ id }) => id === marker.id)) {
+        refuseRemoved();
+        await sleep(10);
+      }
+    },
     [Symbol.dispose]() {
+      isRemoved = true;
       for (const child of running) child.kill('SIGKILL');
       rmSync(folder, { recursive: true, force: true });
     },
@@ -104,11 +156,21 @@ function databaseState(folder: string): string {
   return files.map((file) => `${file?.size} ${file?.mtimeMs}`).join();
 }
 
-async function readFacts(path: string): Promise<StoredFact[]> {
-  const store = await openSqliteStore({ path });
+async function readFacts(store: Store | null): Promise<StoredFact[]> {
+  if (store === null) return [];
   try {
     return await store.facts({});
   } finally {
     await store.close();
   }
+}
+
+async function readOrders(folder: string, url: string | undefined): Promise<Order[]> {
+  const rows = url?.startsWith('postgres') ? await runSql(url, 'SELECT text FROM retinue.orders ORDER BY n') : readRows(folder);
+  return rows.map(({ text }) => JSON.parse(text as string) as Order);
+}
+
+function readRows(folder: string): Record<string, unknown>[] {
+  using db = new DatabaseSync(join(folder, '.retinue', 'retinue.db'), { timeout: 5_000 });
+  return db.prepare('SELECT text FROM orders ORDER BY n').all();
 }

@@ -162,7 +162,7 @@ export function createCli({
   };
 }
 
-const ownVariables = ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME'];
+const ownVariables = ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL'];
 const before = new Map(ownVariables.map((name) => [name, process.env[name]]));
 
 /** The composition root reads these from the process, which other test files share: they are restored when a `Cli` is disposed. */

@@ -3,13 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunView } from '../../src/api/api.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import type { QueueState, WorkerState } from '../../src/ports/queue.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/database.ts';
-import { createPlace, type Place } from './support-process.ts';
+import { startHeldModel } from './support-held-model.ts';
+import { createPlace, type Place, type Running } from './support-process.ts';
 
 interface ServerPlace extends Place {
   database: TestDatabase;
@@ -22,16 +24,23 @@ interface Queues {
   workers: WorkerState[];
 }
 
-async function createServerPlace(script: object): Promise<ServerPlace> {
+async function createServerPlace(script: object, more: Record<string, string> = {}): Promise<ServerPlace> {
   const database = await createTestDatabase();
   onTestFinished(() => database.remove());
-  const place = createPlace(script, { RETINUE_DB: database.url });
+  const place = createPlace(script, { RETINUE_DB: database.url, ...more });
   onTestFinished(() => place[Symbol.dispose]());
   return { ...place, database };
 }
 
 const append = (text: string) => ({ calls: [{ tool: 'bash', args: { command: `echo ${text} >> log.txt` } }] });
 const tasks = ['a', 'b'].map((label) => ({ task: `do ${label}`, label, agent: 'general' }));
+
+/** Asks a worker to stop. Resolves when its runs know of it: nothing shows that, but it takes the worker only a few queries after it says that it stops. */
+async function stopDriving(worker: Running): Promise<void> {
+  worker.process.kill('SIGTERM');
+  await worker.untilErrors((err) => err.includes('"stopping"'));
+  await sleep(3_000);
+}
 
 describe('a worker', () => {
   it('drives a queued run, and the command that queued it shows its result', { timeout: 120_000 }, async () => {
@@ -91,20 +100,16 @@ describe('a worker', () => {
   });
 
   it('continues what a killed worker and a stopped one had begun, and repeats nothing', { timeout: 180_000 }, async () => {
-    const child = (label: string) => ({
-      when: { label },
-      steps: [append(`${label}1`), { delayMs: 4_000, ...append(`${label}2`) }, { text: `${label} is done` }],
-    });
-    const place = await createServerPlace({
+    const createScript = (rest: (label: string) => object[]) => ({
       runs: [
         {
           when: { label: 'root' },
           steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { expect: { prompt: 'b is done' }, text: 'all done' }],
         },
-        child('a'),
-        child('b'),
+        ...['a', 'b'].map((label) => ({ when: { label }, steps: [append(`${label}1`), ...rest(label)] })),
       ],
     });
+    const place = await createServerPlace(createScript(() => [{ hang: 'start' }]));
     const first = place.start('worker', '--name', 'first');
     const { out } = await place.run('run', '--queue', '--detach', '--label', 'root', 'go');
     const id = out.trim();
@@ -118,6 +123,8 @@ describe('a worker', () => {
     await expect.poll(driven, { timeout: 60_000 }).toBe('second');
     // A stopped process keeps its connections, but sends no heartbeat.
     second.process.kill('SIGSTOP');
+    const answering = createScript((label) => [append(`${label}2`), { text: `${label} is done` }]);
+    writeFileSync(join(place.folder, 'script.json'), JSON.stringify(answering));
     const third = place.start('worker', '--name', 'third');
     expect(await place.run('wait', id)).toMatchObject({ code: 0, out: 'all done\n' });
     second.process.kill('SIGCONT');
@@ -138,17 +145,22 @@ describe('a worker', () => {
         {
           steps: [
             append('one'),
-            { calls: [{ tool: 'bash', args: { command: 'echo two >> log.txt; sleep 2; echo three >> log.txt' } }] },
+            {
+              calls: [
+                { tool: 'bash', args: { command: 'echo two >> log.txt; while [ ! -e go ]; do sleep 0.1; done; echo three >> log.txt' } },
+              ],
+            },
             append('four'),
             { text: 'done' },
           ],
         },
       ],
     });
-    const first = place.start('worker', '--json');
+    const first = place.start('worker', '--json', '--grace', '1m');
     const running = place.start('run', '--queue', 'go');
     await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(2);
-    first.process.kill('SIGTERM');
+    await stopDriving(first);
+    writeFileSync(join(place.folder, 'go'), '');
     const { code, err } = await first.finished;
     expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining('tree.handed_back') });
     // The call that ran was finished within the grace time.
@@ -162,22 +174,20 @@ describe('a worker', () => {
   });
 
   it('that is asked to stop during a model call leaves the commands of the answer to the next one', { timeout: 120_000 }, async () => {
-    const place = await createServerPlace({
-      runs: [{ steps: [append('one'), { delayMs: 4_000, ...append('two') }, { text: 'done' }] }],
-    });
-    const first = place.start('worker', '--json');
+    await using model = await startHeldModel({ go: [append('one'), { ...append('two'), held: true }, { text: 'done' }] });
+    const place = await createServerPlace({}, model.variables);
+    const first = place.start('worker', '--json', '--grace', '1m');
     const { out } = await place.run('run', '--queue', '--detach', 'go');
     const id = out.trim();
-    const readFacts = async () => JSON.parse((await place.run('logs', id, '--json')).out) as StoredFact[];
-    const countCalls = async () => (await readFacts()).filter(({ type }) => type === 'model.asked').length;
-    await expect.poll(countCalls, { timeout: 60_000 }).toBe(2);
-    first.process.kill('SIGTERM');
+    await place.facts((found) => found.filter(({ type }) => type === 'model.asked').length === 2);
+    await stopDriving(first);
+    model.release();
     expect(await first.finished).toMatchObject({ code: 0, err: expect.stringContaining('tree.handed_back') });
     expect(readLog(place)).toEqual(['one']);
     const second = place.start('worker');
     expect(await place.run('wait', id)).toMatchObject({ code: 0, out: 'done\n' });
     expect(readLog(place)).toEqual(['one', 'two']);
-    const facts = await readFacts();
+    const facts = JSON.parse((await place.run('logs', id, '--json')).out) as StoredFact[];
     expect(facts.map(({ type }) => type).join(' ')).toContain('tool.asked run.paused run.resumed artifact.recorded tool.finished');
     expect(facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.status] : []))).toEqual(['ok', 'ok']);
     second.process.kill('SIGTERM');
@@ -247,14 +257,18 @@ describe('a worker', () => {
   });
 
   it('leaves a paused run to the database, and takes it again when somebody writes to it', { timeout: 120_000 }, async () => {
-    const place = await createServerPlace({
-      runs: [{ steps: [append('one'), { delayMs: 2_000, ...append('two') }, { expect: { prompt: 'go on' }, text: 'done' }] }],
+    await using model = await startHeldModel({
+      go: [append('one'), { ...append('two'), held: true }, { expect: 'go on', text: 'done' }],
     });
+    const place = await createServerPlace({}, model.variables);
     const worker = place.start('worker', '--json');
     const { out } = await place.run('run', '--queue', '--detach', 'go');
     const id = out.trim();
-    await expect.poll(() => readLog(place).length, { timeout: 60_000 }).toBe(1);
-    expect(await place.run('pause', id)).toMatchObject({ code: 0 });
+    await place.facts((found) => found.filter(({ type }) => type === 'model.asked').length === 2);
+    const pausing = place.start('pause', id);
+    await place.untilOrdersRead();
+    model.release();
+    expect(await pausing.finished).toMatchObject({ code: 0 });
     await expect
       .poll(async () => JSON.parse((await place.run('queue', '--json')).out), { timeout: 60_000 })
       .toMatchObject({ queues: [{ running: 0, waiting: 0, delayed: 0 }], workers: [{ trees: 0 }] });

@@ -85,8 +85,8 @@ async function useModel(prompt, more = {}) {
   }
 }
 
-/** Calls the model many times and closes each connection: when the answer begins, or after some milliseconds. */
-async function cutCalls({ times, tools = false, stream = true, afterMs, pad = 0 }) {
+/** Calls the model many times and closes each connection: when the answer begins, some milliseconds later, or some after the request. */
+async function cutCalls({ times, tools = false, stream = true, afterMs, afterBeginMs, pad = 0 }) {
   const wire = wires.messages;
   const model = process.env.RETINUE_GATE_MODEL;
   const history = [wire.user('x'.repeat(pad))];
@@ -97,7 +97,11 @@ async function cutCalls({ times, tools = false, stream = true, afterMs, pad = 0 
     try {
       const response = await gate(wire.path, { method: 'POST', headers: headers(), body, signal: cut.signal });
       const reader = response.body.getReader();
-      while (afterMs !== undefined && !(await reader.read()).done);
+      if (afterBeginMs !== undefined) {
+        await reader.read();
+        setTimeout(() => cut.abort(), afterBeginMs);
+      }
+      while ((afterMs ?? afterBeginMs) !== undefined && !(await reader.read()).done);
     } catch {}
     cut.abort();
     // The gate serves the conversation one call at a time.

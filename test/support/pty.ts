@@ -54,6 +54,8 @@ export function startOnPty(args: string[], { folder, columns = 100, rows = 30, e
   };
   const host = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: variables, stdio: ['pipe', 'pipe', 'ignore'] });
   host.stdin.on('error', () => {});
+  // What waits for the terminal fails with what it shows.
+  host.on('error', () => {});
   const terminal = createTerminal({ columns, rows });
   let output = '';
   host.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import { spanIdOfModelCall, spanIdOfRun, spanIdOfTool, traceIdOfTree } from '../../src/telemetry/span.ts';
 import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
+import { startHeldModel } from '../cli/support-held-model.ts';
 import { createPlace } from '../cli/support-process.ts';
 import { outputOf } from '../support/output.ts';
 import { startReceiver } from './support.ts';
@@ -136,8 +137,16 @@ describe('an endpoint that does not work', () => {
 
   it('gets the same spans again after a temporary failure, and nothing twice after a refusal', async () => {
     await using busy = await startReceiver((n) => (n === 0 ? 503 : 200));
-    using place = createPlace(script, { OTEL_EXPORTER_OTLP_ENDPOINT: busy.endpoint });
-    await place.run('run', 'go');
+    await using model = await startHeldModel({
+      'delegate it': [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all done' }],
+      'do a': [list, { text: 'a is done' }],
+      'do b': [list, { held: true, text: 'b is done' }],
+    });
+    using place = createPlace({}, { ...model.variables, OTEL_EXPORTER_OTLP_ENDPOINT: busy.endpoint });
+    const running = place.start('run', 'delegate it');
+    await expect.poll(() => busy.requests.length).toBeGreaterThanOrEqual(2);
+    model.release();
+    expect(await running.finished).toMatchObject({ code: 0 });
     expect(busy.spans.map(({ spanId }) => spanId).sort()).toEqual(expectedIds(await place.facts(() => true)).sort());
     await using refusing = await startReceiver(() => 401);
     using other = createPlace(simple, { OTEL_EXPORTER_OTLP_ENDPOINT: refusing.endpoint });

@@ -1,6 +1,7 @@
 // The real program on a real terminal: keys, sizes, Ctrl-C, and what is left of it.
 import { describe, expect, it } from 'vitest';
 import type { StoredFact } from '../../src/contract/fact.ts';
+import { startHeldModel } from '../cli/support-held-model.ts';
 import { createPlace, type Place } from '../cli/support-process.ts';
 import { hasPty, type Pty, type PtyOptions, startOnPty } from '../support/pty.ts';
 
@@ -164,21 +165,20 @@ describe.skipIf(!hasPty)('top and attach', { timeout: 120_000 }, () => {
 
 describe.skipIf(!hasPty)('resume', { timeout: 120_000 }, () => {
   it('shows interrupted runs on a screen, which closes when they have ended and leaves their results', async () => {
-    const slow = {
-      runs: [
-        { when: { label: 'one' }, times: 'any', steps: [{ delayMs: 3_000, text: 'one is done' }] },
-        { when: { label: 'two' }, times: 'any', steps: [{ delayMs: 3_000, text: 'two is done' }] },
-        { times: 'any', steps: [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all is done' }] },
-      ],
-    };
-    using place = createPlace(slow);
-    const killed = place.start('run', 'go');
+    await using model = await startHeldModel({
+      'begin now': [{ calls: [{ tool: 'delegate', args: { tasks } }] }, { text: 'all is done' }],
+      'do one': [{ held: true, text: 'one is done' }],
+      'do two': [{ held: true, text: 'two is done' }],
+    });
+    using place = createPlace({}, model.variables);
+    const killed = place.start('run', 'begin now');
     await place.facts(asking);
     killed.process.kill('SIGKILL');
     await killed.finished;
-    await using pty = startOnPty(['resume'], { folder: place.folder });
+    await using pty = startOnPty(['resume'], { folder: place.folder, env: model.variables });
     await pty.until('● two');
     expect(pty.terminal.modes.isAlternate).toBe(true);
+    model.release();
     expect(await pty.ended()).toEqual({ code: 0, isRestored: true });
     expect(pty.terminal.modes).toEqual(initial);
     await pty.until('all is done');
