@@ -1,24 +1,13 @@
-// Faults in whole runs, with the kernel's retries. The clock is a hundred times faster than real time; the server is not. While the process does not run,
-// the clock does not either, so that a busy machine does not look like a slow server.
+// Faults in whole runs, with the kernel's retries. The clock is a hundred times faster than real time; the server is not.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
-import type { Clock } from '../../src/ports/clock.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
-import { systemClock } from '../../src/system/clock.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import type { Fault, ProviderRequest, ProviderStep, Scenario } from '../../src/testing/provider-server.ts';
+import { startBeatClock } from '../support/beat-clock.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 import { envOf, ground, key, names } from './providers-support.ts';
-
-const factor = 100;
-const beatMs = 10;
-
-function startQuickClock(): { clock: Clock; stop(): void } {
-  const hand = createHandClock();
-  const beat = setInterval(() => void hand.advance(factor * beatMs), beatMs);
-  return { clock: { ...hand, now: systemClock.now }, stop: () => clearInterval(beat) };
-}
 
 function factsOf<T extends FactType>(world: World, type: T, runId?: string): FactOf<T>[] {
   return world.facts.filter((fact) => fact.type === type && (runId === undefined || fact.runId === runId)) as FactOf<T>[];
@@ -26,7 +15,7 @@ function factsOf<T extends FactType>(world: World, type: T, runId?: string): Fac
 
 async function play(answer: Scenario | ProviderStep[], brief: object = {}, more: WorldOptions = {}) {
   const { server, models } = await ground(answer);
-  const { clock, stop } = startQuickClock();
+  const { clock, stop } = startBeatClock(100);
   onTestFinished(stop);
   const world = await createWorld({ clock, env: envOf(server.url), ...more, options: { models } });
   const outcome = await (await world.runtime.start({ task: 'work', agent: 'explore', model: names.anthropic, ...brief })).outcome;

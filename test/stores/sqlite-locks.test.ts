@@ -198,15 +198,15 @@ describe('with much data', () => {
     expect(emptied).toContain(0);
   });
 
-  it('warns of a reader with an old snapshot, which prevents the log from being restarted', async () => {
+  it('warns of a reader with an old snapshot, which prevents the log from being restarted', { timeout: 240_000 }, async () => {
     const warnings: string[] = [];
     await open({ warn: (message) => warnings.push(message) });
     await store.append(owner, [createUnit(root, root, 1)]);
     using reader = new DatabaseSync(directory.db);
     reader.exec('BEGIN; SELECT count(*) FROM facts');
     reader.prepare('SELECT * FROM facts').all();
-    const end = performance.now() + 20_000;
-    for (let n = 1; warnings.length === 0 && performance.now() < end; n++) await store.append(owner, batch(n));
+    let n = 1;
+    while (warnings.length === 0 && n <= 400) await store.append(owner, batch(n++));
     expect(warnings[0]).toContain(directory.db);
     reader.exec('COMMIT');
   });
