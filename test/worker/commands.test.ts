@@ -105,7 +105,7 @@ describe('a worker whose clock is wrong', () => {
       place.start('worker', '--name', 'right', '--concurrency', '5', '--json'),
       place.startWith(skewedClock(minutes), 'worker', '--name', 'wrong', '--concurrency', '5', '--json'),
     ];
-    const { out } = await place.startWith(skewedClock(minutes), 'run', '--queue', '--detach', '--start-after', '3s', 'go').finished;
+    const { out } = await place.startWith(skewedClock(minutes), 'run', '--queue', '--detach', '--start-after', '15s', 'go').finished;
     const runs = await Promise.all(Array.from({ length: 8 }, (_, n) => place.library.enqueue({ task: `tree ${n}` })));
     await untilDriving(place, ['right', 'wrong']);
     writeFileSync(join(place.folder, 'shared'), '');
