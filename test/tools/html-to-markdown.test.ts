@@ -53,7 +53,7 @@ test('the title is taken once', async () => {
   });
 });
 
-describe('pages designed to be slow', () => {
+describe('pages designed to be slow', { timeout: 240_000 }, () => {
   const pages: Record<string, string> = {
     'deep nesting': '<div>'.repeat(1_000_000),
     'deep lists': '<ul><li>x'.repeat(500_000),
