@@ -341,7 +341,7 @@ it('after a crash a foreground call finds its agent again, and its report is del
   const step = createCalls(launch('look', blocking));
   const stopped = await openWorld(claude(), [root(step), child('look', { hang: 'start' })], { store: kept, excuses });
   const run = await stopped.runtime.start({ task: 'work' });
-  await expect.poll(() => selectFacts(stopped, 'model.asked', first).length, { timeout: 5000 }).toBe(1);
+  await expect.poll(() => selectFacts(stopped, 'model.asked', first).length).toBe(1);
   await store.release(stopped.runtime.owner);
   const after = [root(step, { expect: { prompt: 'seen at last' }, text: 'ok' }), child('look', { text: 'seen at last' })];
   await using next = await openWorld(claude(), after, { store: kept, settings: { workspace: stopped.workspace } });

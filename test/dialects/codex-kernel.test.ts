@@ -434,8 +434,8 @@ it('after a crash the wait is made again, the id still means the newest work, an
   const excuses = { ended: 'interrupted', told: 'interrupted' };
   const stopped = await openWorld(codex(), before, { store: kept, excuses });
   const run = await stopped.runtime.start({ task: 'work' });
-  await expect.poll(() => selectFacts(stopped, 'model.asked', second).length, { timeout: 5000 }).toBe(1);
-  await expect.poll(() => selectFacts(stopped, 'tool.asked', rootId).length, { timeout: 5000 }).toBe(4);
+  await expect.poll(() => selectFacts(stopped, 'model.asked', second).length).toBe(1);
+  await expect.poll(() => selectFacts(stopped, 'tool.asked', rootId).length).toBe(4);
   await store.release(stopped.runtime.owner);
   const after = [root(...steps, { expect: { prompt: 'seen twice' }, text: 'ok' }), child('more', { text: 'seen twice' })];
   await using next = await openWorld(codex(), after, { store: kept, settings: { workspace: stopped.workspace } });

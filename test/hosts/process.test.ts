@@ -8,6 +8,7 @@ import type { RunRow } from '../../src/contract/run.ts';
 import { inlineExecutor } from '../../src/hosts/inline.ts';
 import { parseRule } from '../../src/rules/policy.ts';
 import { tool } from '../support/adversary.ts';
+import { createGateClock } from '../support/gate-clock.ts';
 import type { World } from '../support/world.ts';
 import { begun, noneLeft, processWorld, runProcess } from './support.ts';
 
@@ -75,9 +76,9 @@ describe('a run in a process of its own', () => {
     await using world = await processWorld({ script: { runs }, tools: [wait], agents });
     const run = await world.runtime.start({ task: 'x', agent: 'parent' });
     const parked = async () => (({ status, turns }) => [status, turns])(await row(world, run.id));
-    await expect.poll(parked, { timeout: 10_000 }).toEqual(['waiting', 2]);
+    await expect.poll(parked).toEqual(['waiting', 2]);
     await run.send('look here');
-    await expect.poll(() => world.types(run.id).filter((type) => type === 'model.answered').length, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => world.types(run.id).filter((type) => type === 'model.answered').length).toBe(3);
     gate.resolve();
     expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'end' });
   });
@@ -88,7 +89,7 @@ describe('a run in a process of its own', () => {
     await using world = await processWorld({ script: { runs: [{ steps: [bash(command), { text: 'ok' }] }] }, host: { env } });
     const run = await world.runtime.start({ task: 'the secret task' });
     const pid = await runProcess();
-    await expect.poll(() => world.types(run.id).includes('tool.asked'), { timeout: 15_000 }).toBe(true);
+    await expect.poll(() => world.types(run.id).includes('tool.asked')).toBe(true);
     const own = ['environ', 'cmdline'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'latin1')).join('\n');
     writeFileSync(join(world.workspace, 'seen'), '');
     expect((await run.outcome).status).toBe('completed');
@@ -101,8 +102,9 @@ describe('a run in a process of its own', () => {
   it('killed in the middle of a command: failed with the signal, text kept, nothing left, siblings continue', async () => {
     const mark = nap();
     const script = { runs: [{ steps: [{ text: 'I begin.', ...bash(`setsid sleep ${mark} & touch begun; sleep ${mark}`) }] }] };
-    const scripts = { other: { runs: [{ steps: [{ delayMs: 300, text: 'fine' }] }] } };
-    await using world = await processWorld({ script, scripts });
+    const scripts = { other: { runs: [{ steps: [{ delayMs: 1, text: 'fine' }] }] } };
+    const scriptClock = createGateClock();
+    await using world = await processWorld({ script, scripts, scriptClock });
     const run = await world.runtime.start({ task: 'x' });
     await begun(world);
     const pid = await runProcess();
@@ -112,6 +114,7 @@ describe('a run in a process of its own', () => {
     expect(outcome).toMatchObject({ status: 'failed', summary: 'I begin.', error: { code: 'crashed', message: /SIGKILL/ } });
     expect(world.facts.find((fact) => fact.type === 'tool.finished')).toMatchObject({ data: { status: 'cancelled' } });
     await noneLeft(mark);
+    scriptClock.open();
     expect((await sibling.outcome).status).toBe('completed');
   });
 
@@ -133,11 +136,11 @@ describe('a run in a process of its own', () => {
   it('stopped with SIGSTOP: noticed within two heartbeats, killed, failed', async () => {
     const mark = nap();
     const script = { runs: [{ steps: [bash(`touch begun; sleep ${mark}`)] }] };
-    await using world = await processWorld({ script, host: { heartbeatMs: 250 } });
+    await using world = await processWorld({ script, host: { heartbeatMs: 2500 } });
     const run = await world.runtime.start({ task: 'x' });
     await begun(world);
     process.kill(await runProcess(), 'SIGSTOP');
-    expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed', message: /no heartbeat for 500 ms/ } });
+    expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed', message: /no heartbeat for 5000 ms/ } });
     await noneLeft(mark);
   });
 
@@ -192,13 +195,19 @@ it('a call that was approved is executed', async () => {
 
 it('a deny that arrives while a call waits for its turn: the call is not executed', async () => {
   const steps = [
-    { calls: [call('bash', { command: 'touch begun; sleep 1' }), call('write', { path: 'a.txt', content: 'one' })] },
+    {
+      calls: [
+        call('bash', { command: 'touch begun; until [ -e sent ]; do sleep 0.05; done' }),
+        call('write', { path: 'a.txt', content: 'one' }),
+      ],
+    },
     { expect: { prompt: 'rule `deny write` of a message from ada' }, text: 'done' },
   ];
   await using world = await processWorld({ script: { runs: [{ steps }] } });
   const run = await world.runtime.start({ task: 'x' });
-  await expect.poll(() => existsSync(join(world.workspace, 'begun')), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(world.workspace, 'begun'))).toBe(true);
   await run.send('stop', 'ada', ['deny write']);
+  writeFileSync(join(world.workspace, 'sent'), '');
   expect(await run.outcome).toMatchObject({ status: 'completed' });
   expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
 });
@@ -206,7 +215,7 @@ it('a deny that arrives while a call waits for its turn: the call is not execute
 it('killed while a question is open: the run fails at once, and nothing is executed', async () => {
   await using world = await askingWorld();
   const run = await world.runtime.start({ task: 'x' });
-  await expect.poll(() => world.types(), { timeout: 10_000 }).toContain('approval.asked');
+  await expect.poll(() => world.types()).toContain('approval.asked');
   process.kill(await runProcess(), 'SIGKILL');
   expect(await run.outcome).toMatchObject({ status: 'failed', error: { code: 'crashed' } });
   expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
@@ -222,7 +231,7 @@ describe.each(['inline', 'process'] as const)('with tools in %s, the supervisor 
     mkdirSync(join(world.workspace, 'notes'));
     mkdirSync(join(world.workspace, 'secret'));
     const run = await world.runtime.start({ task: 'x' });
-    await expect.poll(() => world.types(), { timeout: 10_000 }).toContain('approval.asked');
+    await expect.poll(() => world.types()).toContain('approval.asked');
     const question = world.facts.find((fact) => fact.type === 'approval.asked') as FactOf<'approval.asked'>;
     rmSync(join(world.workspace, 'notes'), { recursive: true });
     symlinkSync('secret', join(world.workspace, 'notes'));

@@ -41,13 +41,13 @@ export function impostor(source: string): string[] {
 
 /** Resolves when a command has created the file. */
 export async function begun(world: World): Promise<void> {
-  await expect.poll(() => existsSync(join(world.workspace, 'begun')), { timeout: 15_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(world.workspace, 'begun'))).toBe(true);
 }
 
 /** Waits for the oldest process that this process has started for a run. */
 export async function runProcess(): Promise<number> {
   const mine = () => processesWith('--child-run').filter((pid) => statOf(pid)[1] === String(process.pid));
-  await expect.poll(() => mine().length, { timeout: 15_000 }).toBeGreaterThan(0);
+  await expect.poll(() => mine().length).toBeGreaterThan(0);
   return mine().sort((a, b) => Number(statOf(a)[19]) - Number(statOf(b)[19]))[0] as number;
 }
 
@@ -76,5 +76,5 @@ export function processesWith(text: string): number[] {
 }
 
 export function noneLeft(text: string): Promise<void> {
-  return expect.poll(() => processesWith(text), { timeout: 10_000 }).toEqual([]);
+  return expect.poll(() => processesWith(text)).toEqual([]);
 }

@@ -8,6 +8,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts';
 import { systemIds } from '../../src/system/clock.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { anyAgent, settled, tool } from '../support/adversary.ts';
+import { createGateClock } from '../support/gate-clock.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 
 /** A tool whose effect cannot be undone; rules are matched against `what`. */
@@ -55,7 +56,7 @@ const results = (world: World) =>
   (world.facts.filter((fact) => fact.type === 'tool.finished') as FactOf<'tool.finished'>[]).map((f) => f.data);
 
 async function asked(world: World, count = 1): Promise<FactOf<'approval.asked'>> {
-  await expect.poll(() => questions(world).length, { timeout: 5000 }).toBe(count);
+  await expect.poll(() => questions(world).length).toBe(count);
   return questions(world).at(-1) as FactOf<'approval.asked'>;
 }
 
@@ -202,16 +203,19 @@ describe('an approval with always', () => {
 
   it('never beats a deny, not even a later one', async () => {
     const { push, made } = pusher();
+    const scriptClock = createGateClock();
     await using world = await createWorld(
       asking(
-        [{ calls: [call('main')] }, { delayMs: 400, calls: [call('main')] }, { expect: { prompt: 'rule `deny push:ma*`' }, text: 'ok' }],
+        [{ calls: [call('main')] }, { delayMs: 1, calls: [call('main')] }, { expect: { prompt: 'rule `deny push:ma*`' }, text: 'ok' }],
         { push },
+        { scriptClock },
       ),
     );
     const run = await start(world);
     await answer(world, await asked(world), true, { always: true });
     await expect.poll(() => made.length).toBe(1);
     await world.runtime.live(run.id)?.send('no more', 'ada', ['deny push:ma*']);
+    scriptClock.open();
     await run.outcome;
     expect(made).toHaveLength(1);
     expect(questions(world)).toHaveLength(1);
@@ -266,7 +270,7 @@ describe('after a restart', () => {
 });
 
 describe('rules that come with a message', () => {
-  const steps = (...more: object[]) => [{ calls: [call('main')] }, { delayMs: 50, calls: [call('main2')] }, ...more, { text: 'ok' }];
+  const steps = (...more: object[]) => [{ calls: [call('main')] }, { delayMs: 1, calls: [call('main2')] }, ...more, { text: 'ok' }];
 
   it('apply at once to the run and to its children', async () => {
     const { push, made } = pusher();
@@ -274,10 +278,12 @@ describe('rules that come with a message', () => {
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
       { when: { task: 'y' }, steps: steps() },
     ];
-    await using world = await createWorld(asking({ runs }, { push }, { rulesets: rules('allow push') }));
+    const scriptClock = createGateClock();
+    await using world = await createWorld(asking({ runs }, { push }, { rulesets: rules('allow push'), scriptClock }));
     const run = await start(world);
     await expect.poll(() => made.length).toBe(1);
     await run.send('stop that', 'ada', ['deny push']);
+    scriptClock.open();
     expect((await run.outcome).status).toBe('completed');
     expect(made).toHaveLength(1);
     const denied = results(world).find((data) => data.status === 'denied');
@@ -286,19 +292,21 @@ describe('rules that come with a message', () => {
 
   it('are shown to the model, and refused as a whole if one is invalid', async () => {
     const { push } = pusher();
+    const scriptClock = createGateClock();
     await using world = await createWorld(
       asking(
         [
-          { delayMs: 50, calls: [call('a')] },
+          { delayMs: 1, calls: [call('a')] },
           { expect: { prompt: 'From now on these rules hold as well: deny push:x\\*' }, text: 'ok' },
         ],
         { push },
-        { rulesets: rules('allow push') },
+        { rulesets: rules('allow push'), scriptClock },
       ),
     );
     const run = await start(world);
     await expect(run.send('x', 'ada', ['deny push:x', 'forbid push'])).rejects.toMatchObject({ code: 'invalid_rule' });
     await run.send('careful', 'ada', ['deny push:x*']);
+    scriptClock.open();
     await run.outcome;
     expect(world.facts.filter((fact: Fact) => fact.type === 'message.received')).toHaveLength(1);
   });
@@ -455,15 +463,17 @@ describe('a follow-up of a child', () => {
     const { push, made } = pusher();
     const runs = [
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
-      { when: { task: 'y' }, steps: [{ delayMs: 300, text: 'ok' }] },
+      { when: { task: 'y' }, steps: [{ delayMs: 1, text: 'ok' }] },
       { when: { task: 'again' }, times: 'any', steps: [{ calls: [call('main')] }, { text: 'ok' }] },
     ];
     for (const denied of [['deny *'], ['deny pu*'], ['deny *:main'], ['deny push:main', 'ask push:other']]) {
-      await using world = await createWorld(asking({ runs }, { push }, { rulesets: rules('allow push') }));
+      const scriptClock = createGateClock();
+      await using world = await createWorld(asking({ runs }, { push }, { rulesets: rules('allow push'), scriptClock }));
       const run = await start(world);
       await expect.poll(() => world.types()).toContain('child.created');
       await run.send('no', 'ada', denied);
       await run.send('and', 'ada', ['ask push', 'allow push:*']);
+      scriptClock.open();
       await run.outcome;
       const child = world.facts.find((fact) => fact.type === 'child.created') as FactOf<'child.created'>;
       const brief = await followUpAsRoot(child.data.childId, { task: 'again' }, world.store);

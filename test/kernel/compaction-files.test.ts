@@ -1,5 +1,6 @@
 // The files that a hand-over lists when the run has read more than it has room for.
 import { expect, it } from 'vitest';
+import { createGateClock } from '../support/gate-clock.ts';
 import { createWorld } from '../support/world.ts';
 
 const name = (n: number) => `f${String(n).padStart(3, '0')}.txt`;
@@ -10,11 +11,13 @@ const look = { calls: [{ tool: 'list', args: { path: '.' } }] };
 it('lists changed files first, then those that were read last', async () => {
   const files = Object.fromEntries(Array.from({ length: count }, (_, n) => [name(n), `${n} ${'.'.repeat(500)}\n`]));
   const change = { calls: [{ tool: 'write', args: { path: 'zz.txt', content: 'changed\n' } }] };
-  const steps = [change, reads(0), reads(40), reads(80), { delayMs: 1_000, ...look }, { text: 'done' }];
-  await using world = await createWorld({ script: { runs: [{ steps, compact: [{ text: '# Goal\nread all' }] }] }, files });
+  const steps = [change, reads(0), reads(40), reads(80), { delayMs: 1, ...look }, { text: 'done' }];
+  const scriptClock = createGateClock();
+  await using world = await createWorld({ script: { runs: [{ steps, compact: [{ text: '# Goal\nread all' }] }] }, scriptClock, files });
   const run = await world.runtime.start({ task: 'x' });
-  await expect.poll(() => world.types().filter((type) => type === 'model.asked').length, { timeout: 20_000 }).toBe(5);
+  await expect.poll(() => world.types().filter((type) => type === 'model.asked').length).toBe(5);
   expect(run.compact()).toBe(true);
+  scriptClock.open();
   expect(await run.outcome).toMatchObject({ status: 'completed', summary: 'done' });
   const [compacted] = world.facts.filter((fact) => fact.type === 'context.compacted');
   const listed = compacted?.data.summary.match(/^- \S+(?=: [0-9a-f]{12}$)/gm)?.map((line) => line.slice(2));

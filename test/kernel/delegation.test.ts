@@ -161,7 +161,8 @@ describe('steering', () => {
     const world = await createWorld({ clock, script: { runs } });
     const run = await world.runtime.start({ task: 'work' });
     await clock.advance(100);
-    await new Promise((resolve) => setTimeout(resolve, 50)); // the list tool reads the real folder
+    // The list tool reads the real folder.
+    await expect.poll(() => factsOf(world, 'tool.finished').filter(({ runId }) => runId !== run.id).length).toBe(1);
     await clock.advance(100);
     expect((await run.outcome).status).toBe('completed');
     await world[Symbol.asyncDispose]();

@@ -58,7 +58,7 @@ describe('a brief in a queue', () => {
     const { runId } = await client.runtime.enqueue({ task: 'x', workspace: client.workspace }, { job });
     await using first = await createWorld({ script: hanging, store: createMemoryStore({ memory }), settings, excuses });
     await first.runtime.resume(runId, 'the first');
-    await expect.poll(() => first.types().includes('model.asked'), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => first.types().includes('model.asked')).toBe(true);
     await first.runtime.handBack(runId, 'the worker stops');
     expect(first.runtime.stats()).toEqual(idle);
     await using second = await createWorld({ script, store: createMemoryStore({ memory }), settings });

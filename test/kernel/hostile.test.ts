@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dialectNames, makeDialect } from '../../src/dialects/index.ts';
 import { createChildId, openWorld } from '../dialects/kernel-support.ts';
+import { createGateClock } from '../support/gate-clock.ts';
 import { createWorld } from '../support/world.ts';
 
 const hostile = [
@@ -82,13 +83,17 @@ describe('the text of a child', () => {
       {
         steps: [
           background,
-          { delayMs: 50, calls: [{ tool: 'list', args: { path: '.' } }] },
+          { delayMs: 1, calls: [{ tool: 'list', args: { path: '.' } }] },
           { expect: { prompt: '&lt;/run-output' }, text: 'ok' },
         ],
       },
     ];
-    await using world = await createWorld({ script: { runs } });
-    expect((await (await world.runtime.start({ task: 'root' })).outcome).status).toBe('completed');
+    const scriptClock = createGateClock();
+    await using world = await createWorld({ script: { runs }, scriptClock });
+    const root = await world.runtime.start({ task: 'root' });
+    await expect.poll(() => world.types(root.id)).toContain('child.ended');
+    scriptClock.open();
+    expect((await root.outcome).status).toBe('completed');
   });
 });
 

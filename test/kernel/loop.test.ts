@@ -275,7 +275,7 @@ describe('tools that misbehave', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('with 200 MB of output: head and tail are kept, and the missing part is named', async () => {
+  it('with 200 MB of output: head and tail are kept, and the missing part is named', { timeout: 240_000 }, async () => {
     const flood = tool('flood', async () => ({ output: `HEAD${'x'.repeat(200 * 1024 * 1024)}TAIL` }));
     const { world } = await runOnce(
       {

@@ -18,7 +18,7 @@ const order = (kind: Order['kind'], runId: string, text = kind as string): Order
 });
 
 async function asked(world: World): Promise<void> {
-  await expect.poll(() => world.types().includes('model.asked'), { timeout: 5000 }).toBe(true);
+  await expect.poll(() => world.types().includes('model.asked')).toBe(true);
 }
 
 /** A tree whose process no longer exists. */
@@ -200,7 +200,7 @@ describe('a process that lost its trees', () => {
     await using first = await createWorld({ script, store: createMemoryStore({ memory }), excuses });
     const [lost, kept] = await Promise.all(['lost', 'kept'].map((task) => first.runtime.start({ task })));
     if (!lost || !kept) throw new Error('not started');
-    await expect.poll(() => first.types().filter((type) => type === 'model.asked').length, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => first.types().filter((type) => type === 'model.asked').length).toBe(2);
     const own = memory.owners.get(first.runtime.owner.id) as { isDead: boolean };
 
     own.isDead = true;

@@ -10,6 +10,7 @@ import { createMemoryData, type MemoryData } from '../../src/stores/memory/data.
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { anyAgent, checkJournal, tool } from '../support/adversary.ts';
+import { createGateClock } from '../support/gate-clock.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 
 const call = (name: string, args: object = {}) => ({ tool: name, args });
@@ -21,7 +22,7 @@ async function next(store: Store, first: World, options: WorldOptions): Promise<
 }
 
 async function until(world: World, holds: (facts: Fact[]) => boolean): Promise<void> {
-  await expect.poll(() => holds(world.facts), { timeout: 5000 }).toBe(true);
+  await expect.poll(() => holds(world.facts)).toBe(true);
 }
 
 function counted(name: string, more: Partial<AnyTool> = {}) {
@@ -169,10 +170,17 @@ describe('a resumed run', () => {
     const first = await createWorld({ script: { runs: [{ steps: [{ hang: 'start' }] }] }, store });
     const run = await first.runtime.start({ task: 'x' });
     await until(first, (facts) => facts.some((fact) => fact.type === 'model.asked'));
-    const script = { runs: [{ steps: [{ delayMs: 50, text: 'here' }] }] };
-    await using second = await next(store, first, { script });
-    await using third = await createWorld({ script, store: { ...store, close: async () => {} }, settings: { workspace: first.workspace } });
+    const script = { runs: [{ steps: [{ delayMs: 1, text: 'here' }] }] };
+    const scriptClock = createGateClock();
+    await using second = await next(store, first, { script, scriptClock });
+    await using third = await createWorld({
+      script,
+      scriptClock,
+      store: { ...store, close: async () => {} },
+      settings: { workspace: first.workspace },
+    });
     const both = await Promise.all([second.runtime.resume(run.id, 'one'), third.runtime.resume(run.id, 'two')]);
+    scriptClock.open();
     expect(both.map(({ ok }) => ok).sort()).toEqual([false, true]);
     for (const each of both) if (each.ok) expect((await each.handles[0]?.outcome)?.status).toBe('completed');
   });
@@ -235,14 +243,16 @@ describe('a run that was paused', () => {
     one.open();
     two.open();
     const steps = [
-      { calls: [call('one'), call('two')], delayMs: 50 },
+      { calls: [call('one'), call('two')], delayMs: 1 },
       { expect: { prompt: 'two 1' }, text: 'end' },
     ];
-    const options = { script: { runs: [{ steps }] }, agents: [anyAgent], tools: [one.tool, two.tool], store };
+    const scriptClock = createGateClock();
+    const options = { script: { runs: [{ steps }] }, scriptClock, agents: [anyAgent], tools: [one.tool, two.tool], store };
     const first = await createWorld(options);
     const run = await first.runtime.start({ task: 'x', agent: 'any' });
     await until(first, (facts) => facts.some(({ type }) => type === 'model.asked'));
     run.pause('a test');
+    scriptClock.open();
     await until(first, (facts) => facts.some(({ type }) => type === 'run.paused'));
     await first.runtime.drain('a test');
     await using second = await next(store, first, options);
@@ -408,7 +418,7 @@ describe('a tree that ends every process that drives it', () => {
     const worlds = [first];
     for (let round = 2; round <= 6; round++) {
       const countCalls = async () => (await store.facts({ runId: id, types: ['tool.finished'] })).length;
-      await expect.poll(countCalls, { timeout: 5000 }).toBe(round - 1);
+      await expect.poll(countCalls).toBe(round - 1);
       for (const owner of memory.owners.values()) owner.isDead = true;
       const next = await createWorld({
         ...optionsOf(round),

@@ -6,6 +6,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { scriptedModel } from '../../src/main/testing.ts';
+import { createGateClock } from '../support/gate-clock.ts';
 import { serverIn } from '../support/mcp.ts';
 
 const one = (...steps: object[]) => scriptedModel({ runs: [{ times: 'any', steps }] });
@@ -94,12 +95,16 @@ describe('a run handle', () => {
   });
 
   it('can send messages and cancel', async () => {
-    await using retinue = createRetinue({
-      model: one({ delayMs: 50, calls: [{ tool: 'list', args: { path: '.' } }] }, { expect: { prompt: 'also the tests' }, text: 'both' }),
-    });
+    const clock = createGateClock();
+    const steps = [
+      { delayMs: 1, calls: [{ tool: 'list', args: { path: '.' } }] },
+      { expect: { prompt: 'also the tests' }, text: 'both' },
+    ];
+    await using retinue = createRetinue({ model: scriptedModel({ runs: [{ steps }] }, { clock }) });
     const run = await retinue.delegate({ task: 'work' });
     for await (const event of run.events()) if (event.type === 'model.asked') break;
     await run.send('also the tests');
+    clock.open();
     expect((await run.outcome).summary).toBe('both');
     await expect(run.send('too late')).rejects.toMatchObject({ code: 'parent_ended' });
     await using other = createRetinue({ model: one({ hang: 'start' }) });

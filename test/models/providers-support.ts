@@ -7,8 +7,8 @@ import { createModels } from '../../src/models/models.ts';
 import { createProviders, type ProvidersOptions } from '../../src/models/providers.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { ModelCallResult, ModelHandle, Models } from '../../src/ports/model.ts';
-import { systemClock } from '../../src/system/clock.ts';
 import { type ProviderServer, type ProviderServerOptions, startProviderServer } from '../../src/testing/provider-server.ts';
+import { startBeatClock } from '../support/beat-clock.ts';
 import { userOf } from './support.ts';
 
 export const key = 'key-for-tests-0123456789';
@@ -75,7 +75,8 @@ export async function ask(
   } = {},
 ): Promise<Asked> {
   const deltas: Asked['deltas'] = [];
-  const result = await createModelCaller(given.clock ?? systemClock)({
+  const { clock, stop } = startBeatClock();
+  const result = await createModelCaller(given.clock ?? clock)({
     model: handle.model,
     options: {
       prompt: [
@@ -93,7 +94,7 @@ export async function ask(
     signal: given.signal ?? new AbortController().signal,
     onFirst: () => {},
     onDelta: (kind, text) => deltas.push({ kind, text }),
-  });
+  }).finally(stop);
   return { result, deltas };
 }
 

@@ -1,21 +1,13 @@
 // Faults in whole runs, with the kernel's retries. The clock is a hundred times faster than real time; the server is not.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
-import type { Clock } from '../../src/ports/clock.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { createHandClock } from '../../src/testing/hand-clock.ts';
 import type { Fault, ProviderRequest, ProviderStep, Scenario } from '../../src/testing/provider-server.ts';
+import { startBeatClock } from '../support/beat-clock.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 import { envOf, ground, key, names } from './providers-support.ts';
-
-const factor = 100;
-const quick: Clock = {
-  now: systemClock.now,
-  monotonic: () => systemClock.monotonic() * factor,
-  at: (due, fire) => systemClock.at(due / factor, fire),
-  defer: systemClock.defer,
-};
 
 function factsOf<T extends FactType>(world: World, type: T, runId?: string): FactOf<T>[] {
   return world.facts.filter((fact) => fact.type === type && (runId === undefined || fact.runId === runId)) as FactOf<T>[];
@@ -23,7 +15,9 @@ function factsOf<T extends FactType>(world: World, type: T, runId?: string): Fac
 
 async function play(answer: Scenario | ProviderStep[], brief: object = {}, more: WorldOptions = {}) {
   const { server, models } = await ground(answer);
-  const world = await createWorld({ clock: quick, env: envOf(server.url), ...more, options: { models } });
+  const { clock, stop } = startBeatClock(100);
+  onTestFinished(stop);
+  const world = await createWorld({ clock, env: envOf(server.url), ...more, options: { models } });
   const outcome = await (await world.runtime.start({ task: 'work', agent: 'explore', model: names.anthropic, ...brief })).outcome;
   const stats = world.runtime.stats();
   await world[Symbol.asyncDispose]();
@@ -76,9 +70,12 @@ test('silence forever: a typed failure', async () => {
 
 describe('the deadline', () => {
   test('a Retry-After beyond it is not waited for', async () => {
-    const { outcome, server } = await play([{ fault: { kind: 'status', status: 429, retryAfter: 3600 } }], {
-      limits: { timeoutMs: 60_000 },
-    });
+    // Nothing moves this clock: a wait would last for ever.
+    const { outcome, server } = await play(
+      [{ fault: { kind: 'status', status: 429, retryAfter: 3600 } }],
+      { limits: { timeoutMs: 60_000 } },
+      { clock: createHandClock() },
+    );
     expect(outcome).toMatchObject({
       status: 'failed',
       error: { code: 'rate_limited', message: expect.stringContaining('past the deadline') },
@@ -88,7 +85,7 @@ describe('the deadline', () => {
   });
 
   test('retries end with it', async () => {
-    const { outcome, server } = await play(() => ({ fault: { kind: 'status', status: 500 } }), { limits: { timeoutMs: 4000 } });
+    const { outcome, server } = await play(() => ({ fault: { kind: 'status', status: 500 } }), { limits: { timeoutMs: 12_000 } });
     expect(outcome.status).toBe('timed_out');
     expect(server.requests.length).toBeGreaterThan(1);
     expect(server.requests.length).toBeLessThan(6);

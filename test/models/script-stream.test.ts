@@ -145,6 +145,7 @@ test('hang in the middle: some text, then nothing until the call is aborted', as
   const reading = (async () => {
     for await (const part of stream) if (part.type === 'text-delta') text += part.delta;
   })();
+  await expect.poll(() => text).toBe('12345');
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(text).toBe('12345');
   controller.abort(new Error('enough'));

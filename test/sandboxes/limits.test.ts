@@ -125,7 +125,7 @@ describe.runIf(here !== null)('control groups of this machine', () => {
     const others = ours();
     await shell(makeWorkspace().workspace, 'sleep 50 & echo x', {}, { sandbox });
     expect(ours().filter((name) => !others.includes(name))).toEqual([]);
-    await expect.poll(ours, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(ours).toEqual([]);
   });
 
   test.runIf(here?.version === 1)('those of a supervisor that is gone are removed by the next', () => {

@@ -159,7 +159,7 @@ it('survives that its connections are ended again and again while it works', asy
 it('gives up with store_io, without the password in the message', async () => {
   const place = await createPlace();
   const proxy = await useProxy(place.url);
-  const { store, owner } = await place.openOwner({ url: proxy.url, timing: { giveUp: 300 } });
+  const { store, owner } = await place.openOwner({ url: proxy.url, timing: { giveUp: 2_000 } });
   proxy.isDown = true;
   proxy.cutAll();
   const error = await store.append(owner, [createUnit(root, root, 1)]).catch((reason: unknown) => reason as Error & { code: string });
@@ -186,7 +186,7 @@ it('waits for a free connection, and reports store_busy if there is none for lon
 
 it('reports store_busy if a tree stays locked', async () => {
   const place = await createPlace();
-  const { store, owner } = await place.openOwner({ timing: { lock: 50, giveUp: 300 } });
+  const { store, owner } = await place.openOwner({ timing: { lock: 50, giveUp: 2_000 } });
   await store.append(owner, [createUnit(root, root, 1)]);
   const lock = await place.lockTable('runs', 'EXCLUSIVE');
   await expect(store.append(owner, [createUnit(root, root, 2)])).rejects.toMatchObject({ code: 'store_busy' });

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import { getOwnIdentity, hasEnded, parseStat } from '../../src/stores/process-identity.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
+import { watchEventLoop } from '../support/cpu-time.ts';
 import { type Actor, createActors } from './support/actors.ts';
 import { testAuthenticator } from './support/authenticator.ts';
 import { createTemporaryDirectory } from './support/temporary.ts';
@@ -75,19 +76,21 @@ describe('an owner', () => {
   });
 
   it('that is stopped loses a tree after missing heartbeats, and keeps the others when it continues', async () => {
-    const timing = { heartbeat: 50, silence: 400 };
+    const timing = { heartbeat: 50, silence: 4_000 };
     const actor = await startOwner({ timing });
     await actor.call('append', createRunId(3), createRunId(3), 1, 1);
     store = await openSqliteStore({ path: directory.db, timing });
     const successor = await store.open();
     await actor.signal('SIGSTOP');
-    await vi.waitFor(async () => expect(await store.claim(successor, root)).toMatchObject({ ok: true }), { timeout: 10_000, interval: 50 });
+    await vi.waitFor(async () => expect(await store.claim(successor, root)).toMatchObject({ ok: true }), { timeout: 50_000, interval: 50 });
     expect(await store.append(successor, [createUnit(root, root, 2)])).toEqual(good);
     await actor.signal('SIGCONT');
     expect(await actor.call('append', root, root, 2, 2)).toEqual(fenced);
     // Its heartbeats, which continue, restore its lease on the tree that was not taken.
     const other = createRunId(3);
-    await vi.waitFor(async () => expect((await store.holders([other])).get(other)).toMatchObject({ pid: actor.pid, alive: true }));
+    await vi.waitFor(async () => expect((await store.holders([other])).get(other)).toMatchObject({ pid: actor.pid, alive: true }), {
+      timeout: 50_000,
+    });
     expect(await actor.call('append', other, other, 2, 2)).toEqual(good);
     expect(await store.claim(successor, other)).toMatchObject({ ok: false, pid: actor.pid });
     expect(await actor.call('append', root, root, 3, 3)).toEqual(fenced);
@@ -98,7 +101,7 @@ describe('an owner', () => {
     using db = openDatabase();
     const beats = new Set<unknown>();
     const look = () => expect(beats.add(db.prepare('SELECT beat FROM owners').get()?.beat).size).toBeGreaterThan(5);
-    await vi.waitFor(look, { timeout: 10_000, interval: 20 });
+    await vi.waitFor(look, { timeout: 50_000, interval: 20 });
     store = await openSqliteStore({ path: directory.db });
     expect(await store.claim(await store.open(), root)).toMatchObject({ ok: false });
   });
@@ -142,7 +145,7 @@ describe('the wake-up', () => {
     await actor.call('watch');
     store = await openSqliteStore({ path: directory.db, authenticator: testAuthenticator });
     await store.order(order);
-    await vi.waitFor(async () => expect(await actor.call('wakeUps')).toBe(1), { timeout: 5_000 });
+    await vi.waitFor(async () => expect(await actor.call('wakeUps')).toBe(1), { timeout: 50_000 });
   });
 
   it.each(["'1-00000000.sock'", "'../../etc/passwd'", 'NULL'])('comes by polling if the socket is %s', async (socket) => {
@@ -152,7 +155,7 @@ describe('the wake-up', () => {
     await actor.call('watch');
     store = await openSqliteStore({ path: directory.db, authenticator: testAuthenticator });
     await store.order(order);
-    await vi.waitFor(async () => expect(await actor.call('wakeUps')).toBeGreaterThan(0), { timeout: 5_000 });
+    await vi.waitFor(async () => expect(await actor.call('wakeUps')).toBeGreaterThan(0), { timeout: 50_000 });
   });
 
   it('has a socket only as long as there is a lease', async () => {
@@ -170,9 +173,9 @@ describe('the wake-up', () => {
     const actor = await startOwner();
     await actor.signal('SIGSTOP');
     store = await openSqliteStore({ path: directory.db, authenticator: testAuthenticator });
-    const begin = performance.now();
+    const stop = watchEventLoop();
     await store.order(order);
-    expect(performance.now() - begin).toBeLessThan(2_000);
+    expect(stop().passedMs).toBeLessThan(2_000);
   });
 });
 
@@ -189,7 +192,7 @@ describe('the identity of a process', () => {
     const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
     const [line] = await once(parent.stdout, 'data');
     const pid = Number(String(line));
-    await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z '), { timeout: 10_000 });
+    await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z '), { timeout: 50_000 });
     expect(hasEnded({ ...self, pid, started: null }, self)).toBe(true);
     parent.kill('SIGKILL');
   });

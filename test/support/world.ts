@@ -37,6 +37,8 @@ export interface WorldOptions {
   scripts?: Record<string, object>;
   store?: Store;
   clock?: Clock;
+  /** The clock of `delayMs` in scripts, if it is another one: with a gate clock a model answers when the test says so. */
+  scriptClock?: Clock;
   tools?: AnyTool[];
   agents?: Agent[];
   limits?: LimitsGiven;
@@ -85,7 +87,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
   const store = given.store ?? createMemoryStore(given.clock ? { clock } : {});
   const main = given.script ?? { runs: [{ steps: [{ text: 'done' }] }] };
   const script = createScriptModels({
-    clock,
+    clock: given.scriptClock ?? clock,
     readFile: async (path) => {
       const name = path.slice((given.settings?.workspace ?? workspace).length + 1);
       const found = given.scripts?.[name] ?? (name === 'main' ? main : undefined);

@@ -56,7 +56,7 @@ test('a response that breaks off fails its call at once', async () => {
 
 test('a call that hangs is timed out', async () => {
   await using server = await serveHttp();
-  await using made = await createMcpWorld({ servers: { far: { url: server.url, timeout: 1 } } });
+  await using made = await createMcpWorld({ servers: { far: { url: server.url, timeout: 5 } } });
   expect(await made.play([{ tool: 'mcp__far__hang' }, echo])).toMatchObject([{ status: 'timeout' }, ok]);
 });
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { read } from '../../src/tools/read.ts';
+import { startCpuTimer, watchEventLoop } from '../support/cpu-time.ts';
 import { call, makeWorkspace } from './support.ts';
 
 const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
@@ -97,9 +98,9 @@ describe('files that are not text', () => {
       await new Promise<void>((resolve) => server.listen(path, resolve));
       onTestFinished(() => void server.close());
     }
-    const started = performance.now();
+    const stop = watchEventLoop();
     const result = await call(read, workspace, { path: kind });
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(stop().passedMs).toBeLessThan(1000);
     expect(result.isError).toBe(true);
     expect(result.output).toBe(
       {
@@ -141,9 +142,9 @@ describe('size', () => {
     const { workspace } = makeWorkspace();
     writeFileSync(join(workspace, 'f'), head);
     truncateSync(join(workspace, 'f'), 10_000_000_000);
-    const [started, memory] = [performance.now(), process.memoryUsage.rss()];
+    const [computedMs, memory] = [startCpuTimer(), process.memoryUsage.rss()];
     const result = await call(read, workspace, { path: 'f', ...input });
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(computedMs()).toBeLessThan(1000);
     expect(process.memoryUsage.rss() - memory).toBeLessThan(32 * 1024 * 1024);
     expect(result.output).toMatch(output);
   });
@@ -151,9 +152,9 @@ describe('size', () => {
   test('millions of short lines are skipped in a second', async () => {
     const { workspace } = makeWorkspace();
     writeFileSync(join(workspace, 'f'), Buffer.alloc(70_000_000, '\n'));
-    const started = performance.now();
+    const computedMs = startCpuTimer();
     const result = await call(read, workspace, { path: 'f', offset: 67_000_000, limit: 1 });
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(computedMs()).toBeLessThan(1000);
     expect(result.output).toMatch(/^67000000\t\n\[lines 67000000 to 67000000/);
   });
 });

@@ -15,7 +15,7 @@ import { call, makeWorkspace } from './support.ts';
 
 const canary = 'CANARY-OF-THE-OUTSIDE';
 
-test.runIf(process.platform === 'linux')('a swapping attacker: 10,000 tries, 0 escapes', { timeout: 120_000 }, async () => {
+test.runIf(process.platform === 'linux')('a swapping attacker: 10,000 tries, 0 escapes', { timeout: 300_000 }, async () => {
   const { workspace, outside } = makeWorkspace();
   for (const folder of ['prey', 'deep/prey']) {
     mkdirSync(join(workspace, folder), { recursive: true });

@@ -1,11 +1,12 @@
 // Priorities, delays and keys, as the commands and several processes use them.
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { orderKeyPath } from '../../src/config/order-key.ts';
 import type { QueueState } from '../../src/ports/queue.ts';
-import { createClusterPlace, stopWorkers } from './support-processes.ts';
+import { createClusterPlace, stopWorkers, untilDriving } from './support-processes.ts';
 
 const doneScript = { runs: [{ times: 'any', steps: [{ text: 'done' }] }] };
 
@@ -92,15 +93,22 @@ describe('queued runs', () => {
 
 describe('a worker whose clock is wrong', () => {
   it.each([5, -5])('by %i minutes: leases and delays are those of the database', { timeout: 240_000 }, async (minutes) => {
+    // No tree of the library ends before both workers drive some: neither can take all eight.
+    const untilShared = { calls: [{ tool: 'bash', args: { command: 'until [ -e shared ]; do sleep 0.1; done' } }] };
     const place = await createClusterPlace({
-      runs: [{ times: 'any', steps: [{ delayMs: 4_000, calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'done' }] }],
+      runs: [
+        { when: { task: 'tree' }, times: 'any', steps: [{ delayMs: 4_000, ...untilShared }, { text: 'done' }] },
+        { times: 'any', steps: [{ delayMs: 4_000, calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'done' }] },
+      ],
     });
     const workers = [
-      place.start('worker', '--name', 'right', '--json'),
-      place.startWith(skewedClock(minutes), 'worker', '--name', 'wrong', '--json'),
+      place.start('worker', '--name', 'right', '--concurrency', '5', '--json'),
+      place.startWith(skewedClock(minutes), 'worker', '--name', 'wrong', '--concurrency', '5', '--json'),
     ];
-    const { out } = await place.startWith(skewedClock(minutes), 'run', '--queue', '--detach', '--start-after', '3s', 'go').finished;
+    const { out } = await place.startWith(skewedClock(minutes), 'run', '--queue', '--detach', '--start-after', '15s', 'go').finished;
     const runs = await Promise.all(Array.from({ length: 8 }, (_, n) => place.library.enqueue({ task: `tree ${n}` })));
+    await untilDriving(place, ['right', 'wrong']);
+    writeFileSync(join(place.folder, 'shared'), '');
     expect(await place.run('wait', out.trim(), ...runs.map(({ id }) => id))).toMatchObject({ code: 0 });
     const [delayed] = await place.sql<{ seconds: number }>(
       `SELECT extract(epoch FROM started_on - created_on)::float8 AS seconds FROM retinue_queue.job WHERE data ->> 'root' = $1`,

@@ -19,7 +19,7 @@ it('ends with the reason when it is older than an hour and ten attempts have fai
   const worker = await startTestWorker({ store, clock, checkouts });
   const attempts = () => worker.count('tree.put_back', rootId);
   for (let n = 1; n <= 12; n++) {
-    await expect.poll(attempts, { timeout: 5_000 }).toBe(n);
+    await expect.poll(attempts).toBe(n);
     await settled();
     await clock.advance(35_000);
   }
@@ -30,7 +30,7 @@ it('ends with the reason when it is older than an hour and ten attempts have fai
     await clock.advance(35_000);
     return (await store.facts({ runId: rootId, types: ['run.ended'] })).at(-1);
   };
-  await expect.poll(ended, { timeout: 20_000 }).toMatchObject({
+  await expect.poll(ended).toMatchObject({
     data: { outcome: { status: 'failed', error: { code: 'workspace', message: expect.stringContaining('this worker may not use') } } },
   });
 });

@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Job, Queue } from '../../src/ports/queue.ts';
 import { createPlace } from '../stores/support/postgres.ts';
+import { createGateClock } from '../support/gate-clock.ts';
 import { enqueue, expectAllEnded, openTestApi, startTestWorker } from './support.ts';
 
-const slow = { runs: [{ times: 'any' as const, steps: [{ delayMs: 3_000, text: 'done' }] }] };
+const script = { runs: [{ times: 'any' as const, steps: [{ delayMs: 1, text: 'done' }] }] };
 
 /** Resolves for all when `count` callers have come. */
 function createBarrier(count: number): () => Promise<void> {
@@ -30,10 +31,15 @@ describe('two workers', () => {
     await gone.close();
     await place.sql("UPDATE $s.owners SET beat = beat - interval '1 minute' WHERE id = $1", [owner.id]);
     const meet = createBarrier(2);
+    const scriptClock = createGateClock();
     const workers = [
-      await startTestWorker({ store: first, script: slow, beforeOpen: meet }),
-      await startTestWorker({ store: second, script: slow, beforeOpen: meet }),
+      await startTestWorker({ store: first, script, scriptClock, beforeOpen: meet }),
+      await startTestWorker({ store: second, script, scriptClock, beforeOpen: meet }),
     ];
+    const countTaken = () => workers.reduce((sum, { count }) => sum + count('tree.taken'), 0);
+    // The tree does not end before the other worker has tried to take it.
+    await expect.poll(() => [countTaken(), workers.flatMap(({ worker }) => worker.status().trees)]).toEqual([1, [rootId]]);
+    scriptClock.open();
     await expectAllEnded(first, [rootId]);
     expect(workers.map(({ count }) => count('tree.taken')).sort()).toEqual([0, 1]);
     expect(workers.map(({ count }) => count('tree.put_back') + count('problem') + count('tree.lost'))).toEqual([0, 0]);
@@ -46,13 +52,15 @@ describe('two workers', () => {
     const place = await createPlace();
     const [first, second] = [await place.open(), await place.open()];
     const api = await openTestApi(first);
-    const driver = await startTestWorker({ store: first, script: slow });
+    const scriptClock = createGateClock();
+    const driver = await startTestWorker({ store: first, script, scriptClock });
     const rootId = await enqueue(api);
     await expect.poll(() => driver.count('tree.taken')).toBe(1);
     // As if the job had not been touched in time.
     await place.sql("UPDATE $s_queue.job SET state = 'retry' WHERE data ->> 'root' = $1", [rootId]);
-    const other = await startTestWorker({ store: second, script: slow });
+    const other = await startTestWorker({ store: second, script, scriptClock });
     await expect.poll(() => other.count('tree.put_back')).toBe(1);
+    scriptClock.open();
     await expectAllEnded(first, [rootId]);
     expect(other.count('tree.taken')).toBe(0);
     const jobs = await place.sql<{ state: string }>("SELECT state FROM $s_queue.job WHERE data ->> 'root' = $1", [rootId]);

@@ -1,20 +1,23 @@
 // The database server is restarted while workers drive trees and while trees are queued.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readAllFacts } from '../support/postgres/all-facts.ts';
 import { startPostgresServer } from '../support/postgres/server.ts';
 import { createClusterPlace, stopWorkers } from './support-processes.ts';
 
-const append = (text: string) => ({ calls: [{ tool: 'bash', args: { command: `echo ${text} >> log.txt` } }] });
+const append = (text: string, before = '') => ({ calls: [{ tool: 'bash', args: { command: `${before}echo ${text} >> log.txt` } }] });
+// No child gets further before the server has been restarted.
+const afterRestart = 'until [ -e restarted ]; do sleep 0.1; done; ';
 const labels = ['a', 'b', 'c', 'd'];
 const tasks = labels.map((label) => ({ task: `do ${label}`, label, agent: 'general' }));
 const child = (label: string) => ({
   when: { label },
   steps: [
     append(`${label}1`),
-    { delayMs: 3_000, ...append(`${label}2`) },
-    { delayMs: 2_000, ...append(`${label}3`) },
+    // The server stops during a model call or during a tool call.
+    { delayMs: 1_000, ...append(`${label}2`, afterRestart) },
+    { delayMs: 1_000, ...append(`${label}3`) },
     { text: `${label} is done` },
   ],
 });
@@ -44,6 +47,7 @@ describe('a restart of the server', () => {
     const waiting = place.library.enqueue({ task: 'do a', label: 'a' });
     await server.start();
     await waiting;
+    writeFileSync(join(place.folder, 'restarted'), '');
     await expect.poll(async () => (await place.store.runs({ live: true })).length, { timeout: 120_000 }).toBe(0);
     expect(await place.store.run(id)).toMatchObject({ status: 'completed' });
     // The restart is no reason for a takeover: the same worker goes on.

@@ -1,5 +1,5 @@
 // Real workers in processes of their own, on a database of their own, and the library in this process to queue trees for them.
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { orderKeyPath } from '../../src/config/order-key.ts';
 import { createLibrary } from '../../src/library/create.ts';
 import type { Retinue } from '../../src/library/types.ts';
@@ -55,4 +55,11 @@ export async function stopWorkers(workers: Running[]): Promise<{ code: number | 
       return { code, events: err.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : [])) };
     }),
   );
+}
+
+/** Resolves when each of these workers drives a tree. */
+export async function untilDriving({ sql }: Pick<ClusterPlace, 'sql'>, names: string[]): Promise<void> {
+  const find = 'SELECT DISTINCT owners.name FROM retinue.trees JOIN retinue.owners ON owners.id = trees.owner ORDER BY name';
+  const driving = async () => (await sql<{ name: string }>(find)).map(({ name }) => name);
+  await expect.poll(driving, { timeout: 120_000 }).toEqual(names.toSorted());
 }

@@ -33,6 +33,8 @@ export interface TestWorkerOptions {
   store: Store;
   script?: object;
   clock?: Clock;
+  /** The clock of `delayMs` in scripts. */
+  scriptClock?: Clock;
   concurrency?: number;
   /** Gives roots their files. */
   checkouts?: Checkouts;
@@ -63,12 +65,13 @@ function getWorkspace(): string {
 
 export async function openTestApi(
   store: Store,
-  { script = doneScript, clock = systemClock, checkouts }: Partial<TestWorkerOptions> = {},
+  { script = doneScript, clock = systemClock, scriptClock, checkouts }: Partial<TestWorkerOptions> = {},
 ): Promise<Api> {
   const world = await createWorld({
     script,
     store: withoutClose(store),
     clock,
+    ...(scriptClock && { scriptClock }),
     excuses,
     settings: { workspace: getWorkspace() },
     options: { ids, ...(checkouts && { checkouts }) },
