@@ -9,11 +9,10 @@
 // 6. A process that could not be put into its sandbox counts as not started, whatever the exit code of the sandbox.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { setPriority } from 'node:os';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxedCommand } from '../../../ports/sandbox.ts';
-import { commandPriority, trackDescendants } from '../../../system/descendants.ts';
+import { signCommand, trackDescendants } from '../../../system/descendants.ts';
 import { killAtExit } from '../../../system/kill-at-exit.ts';
 import { monitorGroup, monitorNamespace, type ProcessMonitor } from '../../../system/process-monitor.ts';
 import { createProcessGroup, type RemainingProcess } from '../../../system/remaining-processes.ts';
@@ -73,7 +72,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const failed = new Promise<Error>((resolve) => child.on('error', resolve));
   if (child.pid === undefined) return refuse(startProblem(await failed, request));
   const forget = killAtExit(child.pid);
-  lowerPriority(child.pid);
+  signCommand(child.pid);
   const tracker = hasNamespace ? null : trackDescendants(child.pid);
   const group = createProcessGroup(child.pid, `${markVariable}=${mark}`, tracker ?? undefined);
   const monitor = hasNamespace ? monitorNamespace(child, sandboxed, group) : monitorGroup(child, group);
@@ -120,15 +119,6 @@ function waitForEnd(monitor: ProcessMonitor, { timeoutMs, signal }: ProcessReque
     if (signal.aborted) return end('stopped');
     signal.addEventListener('abort', onAbort, { once: true });
   });
-}
-
-/** Keeps this process responsive whatever commands do. Their children inherit the priority. */
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, commandPriority);
-  } catch {
-    // The process has already ended, or the system does not permit it.
-  }
 }
 
 function startProblem(error: unknown, { argv, cwd }: ProcessRequest): string {
