@@ -8,7 +8,7 @@ import type { FlowProgram } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import { type Admission, admitBrief, admitClient, type ClientOptions, checkRoom } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
-import { driverOf } from './driver-of.ts';
+import { startDriver } from './driver-of.ts';
 import { type ClientClose, clientStarted, createClientDriver } from './drivers.ts';
 import { driveFlow } from './flow.ts';
 import { admitFlow, type FlowOptions, flowStarted } from './flow-run.ts';
@@ -70,7 +70,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
         services,
       );
       if (!parent?.work) run.counter.runs = counter.runs;
-      void driveRun(run, driverOf(run), services);
+      startDriver(run, services);
       return run;
     } catch (error) {
       counter.runs--;

@@ -1,11 +1,18 @@
-// Which driver carries out a run that is not a connected client.
+// Which driver carries out a run that is not a connected client, and when it begins.
 import { driveAbandonedClient, driveAgent } from './drivers.ts';
 import { driveExternal } from './external.ts';
 import { driveFlow } from './flow.ts';
-import type { Driver } from './lifecycle.ts';
+import { type Driver, driveRun } from './lifecycle.ts';
 import type { Run } from './run.ts';
+import type { Services } from './services.ts';
 
-export function driverOf({ work, state, program }: Run): Driver {
+/** An agent begins when it has its first slot. Flows and clients need none. */
+export function startDriver(run: Run, services: Services): void {
+  if (run.work) run.slot.begin(() => void driveRun(run, driverOf(run), services));
+  else void driveRun(run, driverOf(run), services);
+}
+
+function driverOf({ work, state, program }: Run): Driver {
   if (!work) return program ? driveFlow : driveAbandonedClient;
   return state.created.data.external ? driveExternal : driveAgent;
 }

@@ -2,10 +2,9 @@
 import { RetinueError } from '../contract/error.ts';
 import { isoToMs } from '../text/instant.ts';
 import { unregisterRun } from './create-run.ts';
-import { driverOf } from './driver-of.ts';
+import { startDriver } from './driver-of.ts';
 import { assertAuthentic } from './history.ts';
 import { endCrashedTree } from './interrupted.ts';
-import { driveRun } from './lifecycle.ts';
 import type { RunHandle } from './live-run.ts';
 import { countTakeovers, type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
 import type { Run } from './run.ts';
@@ -109,7 +108,7 @@ export function createResume(services: Services, { lostTrees, assertOpen, create
       throw error;
     }
     for (const run of revived) reapplyStops(run, clock.now());
-    for (const run of revived) void driveRun(run, driverOf(run), services);
+    for (const run of revived) startDriver(run, services);
     checkOrders();
     return { ok: true, handles: revived.map(createHandle) };
   }

@@ -76,7 +76,9 @@ export interface RunDeps {
   shareBudgets(state: RunState): SharedBudget | null;
 }
 
+// Shared by all runs: thousands of them may wait for a slot.
 const nothing = () => {};
+const atOnce = Promise.resolve();
 
 export class Run {
   readonly id: string;
@@ -99,7 +101,7 @@ export class Run {
   /** Briefs on their way to becoming children. */
   admittingCount = 0;
   /** The end of the last message to a child. Messages are sent one after another. */
-  lastMessage: Promise<unknown> = Promise.resolve();
+  lastMessage: Promise<unknown> = atOnce;
   /** The deadline on the wall clock, as recorded. */
   notAfter: string | null;
   /** The deadline that is enforced, on the monotonic clock; null until the run starts, infinite while it is suspended. */
@@ -162,7 +164,7 @@ export class Run {
     this.slot = createSlotKeeper(scheduler, { rootId, parentId: parent?.id ?? null, limit: maxSiblings, signal: this.signal });
     this.settle = Promise.withResolvers<Outcome>();
     this.ended = (this.settle as PromiseWithResolvers<Outcome>).promise;
-    this.ended.catch(() => {});
+    this.ended.catch(nothing);
     if (parent?.signal.aborted) this.stop(parent.stopCause as StopCause);
   }
 
@@ -229,6 +231,7 @@ export class Run {
   stop(cause: StopCause): void {
     if (this.signal.aborted) return;
     this.#controller.abort(cause);
+    this.slot.stop();
     this.notify();
     for (const child of this.#children ?? []) if (!child.#isDetached) child.stop(cause);
   }

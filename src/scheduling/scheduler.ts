@@ -19,13 +19,31 @@ export interface SlotRequest {
   parentId: string | null;
   /** Maximum number of slots for the children of this parent. */
   limit: number;
-  /** The run had a slot before. */
-  front?: boolean;
-  signal: AbortSignal;
+  /** The run had a slot before. Must not change while the request is queued. */
+  readonly front?: boolean;
+  signal: StopSignal;
+}
+
+/** What is needed of an `AbortSignal`. */
+export interface StopSignal {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: StopListener, options: { once: true }): void;
+  removeEventListener(type: 'abort', listener: StopListener): void;
+}
+
+export interface StopListener {
+  handleEvent(): void;
+}
+
+export interface QueuedRequest extends SlotRequest {
+  /** Called once, perhaps before `request` returns. Null if the signal fired while the request was queued. */
+  granted(slot: Slot | null): void;
 }
 
 export interface Scheduler {
-  /** Null if the signal fired while the request was queued. Never rejects; a limit below 1 is misuse and throws. */
+  /** A limit below 1 is misuse and throws. */
+  request(request: QueuedRequest): void;
+  /** `request` with a promise, which never rejects. */
   acquire(request: SlotRequest): Promise<Slot | null>;
   /** False if the queue is full. Only admission checks this; `acquire` never refuses. */
   room(): boolean;
@@ -38,12 +56,24 @@ interface Linked<T> {
   after: T | null;
 }
 
-interface Waiter extends Linked<Waiter> {
-  request: SlotRequest;
-  parent: Parent;
-  queued: boolean;
-  resolve(slot: Slot | null): void;
-  cancel(): void;
+/** A class, because its methods are then not made anew for each of thousands of requests. */
+class Waiter implements Linked<Waiter>, StopListener {
+  readonly request: QueuedRequest;
+  readonly parent: Parent;
+  readonly #cancel: (waiter: Waiter) => void;
+  isQueued = true;
+  before: Waiter | null = null;
+  after: Waiter | null = null;
+
+  constructor(request: QueuedRequest, parent: Parent, cancel: (waiter: Waiter) => void) {
+    this.request = request;
+    this.parent = parent;
+    this.#cancel = cancel;
+  }
+
+  handleEvent(): void {
+    this.#cancel(this);
+  }
 }
 
 interface Parent extends Linked<Parent> {
@@ -70,17 +100,21 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
   let active = 0;
   let queued = 0;
 
-  function acquire(request: SlotRequest): Promise<Slot | null> {
+  function request(request: QueuedRequest): void {
     if (request.parentId !== null) assertAtLeastOne('maxConcurrent', request.limit);
-    if (request.signal.aborted) return Promise.resolve(null);
-    const { promise, resolve } = Promise.withResolvers<Slot | null>();
+    if (request.signal.aborted) return request.granted(null);
     const parent = findOrAddParent(request);
-    const waiter: Waiter = { request, parent, queued: true, resolve, cancel: () => cancel(waiter), before: null, after: null };
+    const waiter = new Waiter(request, parent, cancel);
     (request.front ? parent.front : parent.back).add(waiter);
     queued++;
     refresh(parent);
     grantSlots();
-    if (waiter.queued) request.signal.addEventListener('abort', waiter.cancel, { once: true });
+    if (waiter.isQueued) request.signal.addEventListener('abort', waiter, { once: true });
+  }
+
+  function acquire(given: SlotRequest): Promise<Slot | null> {
+    const { promise, resolve } = Promise.withResolvers<Slot | null>();
+    request({ ...given, granted: resolve });
     return promise;
   }
 
@@ -113,7 +147,7 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
         tree.ready.toEnd(parent);
       }
       refresh(parent);
-      waiter.resolve(isStopped ? null : createSlot(parent));
+      waiter.request.granted(isStopped ? null : createSlot(parent));
     }
   }
 
@@ -134,16 +168,16 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
   function cancel(waiter: Waiter): void {
     leaveQueue(waiter);
     refresh(waiter.parent);
-    waiter.resolve(null);
+    waiter.request.granted(null);
     grantSlots();
   }
 
   function leaveQueue(waiter: Waiter): void {
     const { request, parent } = waiter;
     (request.front ? parent.front : parent.back).remove(waiter);
-    waiter.queued = false;
+    waiter.isQueued = false;
     queued--;
-    request.signal.removeEventListener('abort', waiter.cancel);
+    request.signal.removeEventListener('abort', waiter);
   }
 
   /** After every change of a parent: updates the ready queues, and forgets parents and trees that are empty. */
@@ -164,6 +198,7 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
   }
 
   return {
+    request,
     acquire,
     room: () => queued < options.maxQueued,
     stats: () => ({ active, queued, trees: trees.size }),

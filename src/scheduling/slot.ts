@@ -1,10 +1,14 @@
 // The slot of one run. A run that only waits for children or approvals holds none (invariant 7), and gets one again before it continues.
-import type { Scheduler, Slot, SlotRequest } from './scheduler.ts';
+import type { QueuedRequest, Scheduler, Slot, StopListener, StopSignal } from './scheduler.ts';
 
 export interface SlotKeeper {
+  /** Calls `start` when the run has its first slot, or was stopped before. What a run does takes no memory until then. */
+  begin(start: () => void): void;
   /** Gets a slot unless the run has one; false if the run was stopped meanwhile. */
   ensure(): Promise<boolean>;
   release(): void;
+  /** To be called when the run is stopped: it waits no longer. */
+  stop(): void;
   /** Sets the number of busy tool calls. */
   setBusyCalls(calls: number): void;
   /** One call has ended or only waits from now on. When no call is busy, the slot is released. */
@@ -13,18 +17,57 @@ export interface SlotKeeper {
   beginBusyCall(): void;
 }
 
-/** A class, because its methods are then not made anew for each of thousands of waiting runs. */
-class Keeper implements SlotKeeper {
+export interface SlotOptions {
+  rootId: string;
+  parentId: string | null;
+  /** Maximum number of slots for the children of this parent. */
+  limit: number;
+  signal: AbortSignal;
+}
+
+/** One object for the keeper, its first request and the signal of its requests: thousands of runs may wait. */
+class Keeper implements SlotKeeper, QueuedRequest, StopSignal {
+  readonly rootId: string;
+  readonly parentId: string | null;
+  readonly limit: number;
+  front = false;
   readonly #scheduler: Scheduler;
-  readonly #request: Omit<SlotRequest, 'front'>;
+  readonly #signal: AbortSignal;
   #slot: Slot | null = null;
+  #start: (() => void) | null = null;
   #acquiring: Promise<Slot | null> | null = null;
-  #hadSlot = false;
+  #listener: StopListener | null = null;
   #busyCalls = 0;
 
-  constructor(scheduler: Scheduler, request: Omit<SlotRequest, 'front'>) {
+  constructor(scheduler: Scheduler, { rootId, parentId, limit, signal }: SlotOptions) {
+    this.rootId = rootId;
+    this.parentId = parentId;
+    this.limit = limit;
     this.#scheduler = scheduler;
-    this.#request = request;
+    this.#signal = signal;
+  }
+
+  begin(start: () => void): void {
+    this.#start = start;
+    this.#scheduler.request(this);
+  }
+
+  granted(slot: Slot | null): void {
+    this.#slot = slot;
+    this.front = true;
+    // Not before the scheduler is done.
+    if (this.#start) queueMicrotask(this.#start);
+    this.#start = null;
+  }
+
+  async ensure(): Promise<boolean> {
+    if (this.#slot) return true;
+    const { rootId, parentId, limit, front } = this;
+    this.#acquiring ??= this.#scheduler.acquire({ rootId, parentId, limit, front, signal: this });
+    this.#slot = await this.#acquiring;
+    this.#acquiring = null;
+    this.front = true;
+    return this.#slot !== null;
   }
 
   release(): void {
@@ -32,13 +75,25 @@ class Keeper implements SlotKeeper {
     this.#slot = null;
   }
 
-  async ensure(): Promise<boolean> {
-    if (this.#slot) return true;
-    this.#acquiring ??= this.#scheduler.acquire(this.#hadSlot ? { ...this.#request, front: true } : this.#request);
-    this.#slot = await this.#acquiring;
-    this.#acquiring = null;
-    this.#hadSlot = true;
-    return this.#slot !== null;
+  get signal(): StopSignal {
+    return this;
+  }
+
+  get aborted(): boolean {
+    return this.#signal.aborted;
+  }
+
+  /** A run has one request at a time. */
+  addEventListener(_: 'abort', listener: StopListener): void {
+    this.#listener = listener;
+  }
+
+  removeEventListener(): void {
+    this.#listener = null;
+  }
+
+  stop(): void {
+    this.#listener?.handleEvent();
   }
 
   setBusyCalls(calls: number): void {
@@ -55,6 +110,6 @@ class Keeper implements SlotKeeper {
   }
 }
 
-export function createSlotKeeper(scheduler: Scheduler, request: Omit<SlotRequest, 'front'>): SlotKeeper {
-  return new Keeper(scheduler, request);
+export function createSlotKeeper(scheduler: Scheduler, options: SlotOptions): SlotKeeper {
+  return new Keeper(scheduler, options);
 }
